@@ -8,7 +8,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 use std::process::Command;
 
-use treering_datasets::{Dataset, State};
+use treering_datasets::{Dataset, TreeState};
 
 use crate::Fault;
 
@@ -17,7 +17,7 @@ use crate::Fault;
 /// # Errors
 /// When a file cannot be written.
 pub(crate) fn write_dataset(dataset: &Dataset, dir: &Path) -> Result<(), Fault> {
-    for state in State::ALL {
+    for state in TreeState::ALL {
         let mut out = BufWriter::new(File::create(dir.join(state.classic_file()))?);
         let mut path = Vec::new();
         for (id, size) in dataset.list(state).iter() {

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use treering_datasets::State;
+use treering_datasets::TreeState;
 
 use crate::Fault;
 
@@ -29,11 +29,11 @@ pub(crate) struct Synthetic {
 /// When a file cannot be written.
 pub(crate) fn write_dataset(files: u64, dir: &Path) -> Result<Synthetic, Fault> {
     let mut path_bytes = 0;
-    for state in State::ALL {
+    for state in TreeState::ALL {
         let file = File::create(dir.join(state.classic_file()))?;
         let mut out = BufWriter::with_capacity(1 << 20, file);
-        let later = matches!(state, State::Patched | State::PatchedCompiled);
-        let built = matches!(state, State::UnpatchedCompiled | State::PatchedCompiled);
+        let later = matches!(state, TreeState::Patched | TreeState::PatchedCompiled);
+        let built = matches!(state, TreeState::UnpatchedCompiled | TreeState::PatchedCompiled);
         path_bytes = 0;
         for number in 0..files {
             let folder = number / FILES;

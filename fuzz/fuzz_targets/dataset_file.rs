@@ -2,10 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use treering_datasets::format::{Limits, read_header, read_within};
+use treering_datasets::format::{ReaderLimits, read_header, read_within};
 
 fuzz_target!(|data: &[u8]| {
-    let limits = Limits { names: 10_000, ..Limits::default() };
+    let limits = ReaderLimits { names: 10_000, ..ReaderLimits::default() };
     let _refused_or_not = read_header(data);
     if let Ok(dataset) = read_within(data, &limits) {
         assert!(dataset.names.len() as u64 <= 4 * limits.names + 1);

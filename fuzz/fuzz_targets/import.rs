@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use treering_registry::{Content, import};
+use treering_registry::{ImportedTrial, import};
 
 fuzz_target!(|data: &[u8]| {
     let imported = import(data);
@@ -11,10 +11,10 @@ fuzz_target!(|data: &[u8]| {
         assert!((1..=imported.lines).contains(&found.lines.0));
         assert!(found.lines.1 <= imported.lines);
         match &found.content {
-            Content::Foreign(trial) => {
+            ImportedTrial::Foreign(trial) => {
                 assert!(trial.metrics.iter().all(|metric| metric.value.is_finite()));
             }
-            Content::Own(trial) => treering_fuzz::show(trial),
+            ImportedTrial::Own(trial) => treering_fuzz::show(trial),
         }
     }
     for remark in &imported.remarks {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use tempfile::TempDir;
-use treering_datasets::State;
+use treering_datasets::TreeState;
 use treering_model::Trial;
 use treering_report::export::{ExportForm, export};
 use treering_report::formats;
@@ -19,16 +19,16 @@ pub fn folder() -> TempDir {
     made.expect("a folder for the fuzz target")
 }
 
-/// Writes the four lists of a dataset, in the order of [`State::ALL`], into a folder.
+/// Writes the four lists of a dataset, in the order of [`TreeState::ALL`], into a folder.
 pub fn write_lists<'a>(folder: &Path, lists: impl IntoIterator<Item = &'a [u8]>) {
-    for (state, list) in State::ALL.into_iter().zip(lists) {
+    for (state, list) in TreeState::ALL.into_iter().zip(lists) {
         fs::write(folder.join(state.classic_file()), list).expect("a file for the fuzz target");
     }
 }
 
 /// Shows a trial as `treering show`, `export` and the end of a run do; only the bytes are dropped.
 pub fn show(trial: &Trial) {
-    let view = trial_page::View {
+    let view = trial_page::TrialView {
         short_id: "0",
         command: Some("x"),
         tasks: true,

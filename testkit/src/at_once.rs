@@ -3,11 +3,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{available_parallelism, scope};
 
-/// So many cases at a time for each CPU.
+/// Concurrent cases per CPU.
 const FOR_EACH_CPU: usize = 4;
 
-/// Does this with every case, several at a time, in no order. Fails when one of them fails, after
-/// all that were begun have ended.
+/// Runs a closure for every case, several at a time, in no order. Fails when one of them fails,
+/// after all that were begun have ended.
 pub fn at_once<T: Sync>(cases: &[T], work: impl Fn(&T) + Sync) {
     let next = AtomicUsize::new(0);
     let workers = available_parallelism().map_or(1, usize::from) * FOR_EACH_CPU;
@@ -29,7 +29,7 @@ mod tests {
     use super::at_once;
 
     #[test]
-    fn every_case_is_done_once() {
+    fn every_case_runs_once() {
         let done = Mutex::new(Vec::new());
         let cases: Vec<u32> = (0..100).collect();
         at_once(&cases, |case| done.lock().unwrap().push(*case));

@@ -31,7 +31,7 @@ impl BlockDevice {
         Self(attach(file))
     }
 
-    /// Its path in `/dev`.
+    /// Path in `/dev`.
     pub fn path(&self) -> &str {
         &self.0
     }

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use crate::network::{NetworkBridge, ip, run, set_link};
 use crate::{LoopFs, cannot_loop_mount, is_root, is_tool, temp_dir};
 
-/// How long a client waits for a server that says nothing, in seconds.
+/// Timeout of clients for a silent server, in seconds.
 const PING_SECONDS: u32 = 3;
 
 /// Clients of one GlusterFS.
@@ -44,7 +44,7 @@ impl GlusterClients {
         let (brick, files) = (LoopFs::new("xfs", mebibytes), temp_dir());
         let made = Self {
             bridge: NetworkBridge::new(),
-            clients: (0..clients).map(|one| files.path().join(format!("c{one}"))).collect(),
+            clients: (0..clients).map(|number| files.path().join(format!("c{number}"))).collect(),
             files,
             brick,
         };
@@ -53,7 +53,7 @@ impl GlusterClients {
         made
     }
 
-    /// Where each client has mounted it.
+    /// Mount point of each client.
     pub fn clients(&self) -> &[PathBuf] {
         &self.clients
     }
@@ -174,8 +174,8 @@ fn server_volume(brick: &Path, port: u16) -> String {
             ),
         ),
     ];
-    for (name, kind, rest) in layers {
-        let _to_a_string = write!(text, "volume {name}\n  type {kind}\n  {rest}\nend-volume\n");
+    for (name, kind, options) in layers {
+        let _to_a_string = write!(text, "volume {name}\n  type {kind}\n  {options}\nend-volume\n");
     }
     text
 }

@@ -5,13 +5,13 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Says why a test does not run here. The guards below return after it.
+/// Prints why a test is skipped. The guards below return after it.
 #[expect(clippy::disallowed_macros, reason = "the harness listens to what a test prints")]
 pub fn skip(reason: &str) {
     println!("skipped: {reason}");
 }
 
-/// Whether the tests run as root.
+/// True if the tests run as root.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
@@ -29,7 +29,7 @@ pub fn cannot_loop_mount(kind: &str) -> Option<String> {
     tools.into_iter().find(|tool| !is_tool(tool)).map(|tool| format!("{tool} is not installed"))
 }
 
-/// Whether a program can be started.
+/// True if a program can be started.
 pub fn is_tool(name: &str) -> bool {
     let mut command = Command::new(name);
     command.arg("-V").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
@@ -38,9 +38,9 @@ pub fn is_tool(name: &str) -> bool {
 
 /// Something in the folder `shared` beside the checkout: reference data that are not part of the
 /// project.
-pub fn shared(what: &str) -> Option<PathBuf> {
+pub fn shared(name: &str) -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.ancestors().map(|dir| dir.join("shared").join(what)).find(|found| found.exists())
+    here.ancestors().map(|dir| dir.join("shared").join(name)).find(|path| path.exists())
 }
 
 /// Returns from the test unless it runs as root.
@@ -82,7 +82,7 @@ macro_rules! require_tool {
 macro_rules! require_shared {
     ($what:expr) => {
         match $crate::shared($what) {
-            Some(found) => found,
+            Some(path) => path,
             None => {
                 $crate::skip(&format!("shared/{} is not beside the checkout", $what));
                 return;

@@ -84,7 +84,7 @@ impl LoopFs {
         Self { mounted, _files: files }
     }
 
-    /// Where it is mounted.
+    /// Mount point.
     pub fn path(&self) -> &Path {
         &self.mounted
     }
@@ -161,9 +161,9 @@ fn try_run(command: &mut Command) -> Result<String, String> {
         std::iter::once(command.get_program()).chain(command.get_args()).collect();
     let line = words.join(OsStr::new(" ")).to_string_lossy().into_owned();
     let output = command.output().map_err(|error| format!("{line}: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
+    let errors = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    Err(format!("{line}: {}: {}", output.status, said.trim()))
+    Err(format!("{line}: {}: {}", output.status, errors.trim()))
 }

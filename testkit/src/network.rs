@@ -3,13 +3,13 @@
 use std::process::{Command, id};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How many this process has made: tests run side by side.
+/// Number of bridges made by this process; tests run concurrently.
 static MADE: AtomicU32 = AtomicU32::new(0);
 
 /// A bridge with an address. It is gone when this is dropped.
 #[derive(Debug)]
 pub(crate) struct NetworkBridge {
-    /// Of this process alone, and short enough for names of links that begin with it.
+    /// Name unique to this process, short enough as a prefix of link names.
     name: String,
     network: String,
 }

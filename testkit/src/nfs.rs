@@ -19,7 +19,7 @@ const MAC: &str = "52:54:00:00:01";
 /// Longer than a guest takes under emulation beside other work.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What the guests boot.
+/// Boot files of the guests.
 #[derive(Clone, Copy, Debug)]
 pub struct GuestSystem<'s> {
     /// The image of a kernel.
@@ -64,7 +64,7 @@ impl NfsGuests {
             files: temp_dir(),
             exported: LoopFs::new("xfs", 400),
         };
-        let directories: Vec<_> = versions.iter().map(|one| made.directory(one)).collect();
+        let directories: Vec<_> = versions.iter().map(|version| made.directory(version)).collect();
         directories.iter().for_each(|dir| std::fs::create_dir(dir).expect("one can be made"));
         let at = |name: &str| made.files.path().join(name);
         let text = configuration(&made.bridge.address(), made.files.path(), &directories);
@@ -78,12 +78,12 @@ impl NfsGuests {
         made
     }
 
-    /// Where the directory of a version of NFS is, here and in the guests.
+    /// Path of the directory of an NFS version, here and in the guests.
     pub fn directory(&self, version: &str) -> PathBuf {
         self.exported.path().join(format!("nfs-{version}"))
     }
 
-    /// What the guests are to mount: the contents of their file `/mounts`.
+    /// Mounts of the guests: the content of their file `/mounts`.
     pub fn mounts(&self) -> PathBuf {
         self.files.path().join("mounts")
     }
@@ -118,10 +118,10 @@ impl NfsGuests {
         self.bridge.address()
     }
 
-    /// What a guest has said on its console.
+    /// Console output of a guest.
     pub fn console(&self, guest: usize) -> String {
-        let said = std::fs::read(self.files.path().join(format!("console-{guest}")));
-        String::from_utf8_lossy(&said.unwrap_or_default()).into_owned()
+        let console = std::fs::read(self.files.path().join(format!("console-{guest}")));
+        String::from_utf8_lossy(&console.unwrap_or_default()).into_owned()
     }
 
     /// Cuts the link of a guest, or connects it again.
@@ -192,7 +192,7 @@ fn configuration(address: &str, files: &Path, directories: &[PathBuf]) -> String
     begin + &exports.collect::<String>()
 }
 
-/// What is mounted where, and how.
+/// Mount source, mount point and options.
 fn mounts(address: &str, versions: &[&str], directories: &[PathBuf]) -> String {
     let line = |(number, (version, dir)): (usize, (&&str, &PathBuf))| {
         format!(

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use crate::running::RunningProgram;
 use crate::temp_dir;
 
-/// What decides a run from outside the command line.
+/// Environment variables that affect a run.
 const DECIDING: [&str; 7] = [
     "XDG_DATA_HOME",
     "XDG_RUNTIME_DIR",
@@ -125,7 +125,7 @@ impl Program {
     }
 }
 
-/// A command that came to its end.
+/// Exit code and output of a finished command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FinishedCommand {
     /// The exit code; `None` when a signal ended it.
@@ -138,7 +138,7 @@ pub struct FinishedCommand {
 
 impl FinishedCommand {
     /// Runs a command to its end.
-    pub fn of(command: &mut Command) -> Self {
+    pub fn run(command: &mut Command) -> Self {
         let Output { status, stdout, stderr } = command.output().expect("the program starts");
         let text = |bytes| String::from_utf8(bytes).expect("the program prints text");
         Self { code: status.code(), stdout: text(stdout), stderr: text(stderr) }

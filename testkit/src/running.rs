@@ -28,10 +28,10 @@ impl RunningProgram {
         let mut child = command.spawn().expect("the program starts");
         let stderr = child.stderr.take().expect("standard error is piped");
         let mut out = child.stdout.take().expect("standard output is piped");
-        let (heard, lines) = channel();
+        let (lines_sent, lines) = channel();
         spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                if heard.send(line).is_err() {
+                if lines_sent.send(line).is_err() {
                     return;
                 }
             }
@@ -81,7 +81,7 @@ impl RunningProgram {
         kill_process(Pid::from_child(&self.child), signal).expect("the program is alive");
     }
 
-    /// Whether it has not ended yet.
+    /// True while the program has not ended.
     pub fn is_alive(&mut self) -> bool {
         self.child.try_wait().expect("our own child").is_none()
     }

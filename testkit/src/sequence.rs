@@ -6,21 +6,21 @@ use treering_script::{
     Call, CallResult, Completion, DirEntries, Io, Job, Script, Settings, Stop, TargetFacts, Task,
 };
 
-/// How a test words a call.
+/// Formats a call as a line of text.
 pub type CallFormatter = fn(&Call<'_>) -> String;
 
 /// Settings of `name=value`, a name alone for what is on.
 pub fn settings(words: &str) -> Settings {
-    let given = words.split_whitespace().map(|word| {
+    let values = words.split_whitespace().map(|word| {
         let (name, value) = word.split_once('=').unwrap_or((word, "true"));
         (name.to_owned(), value.to_owned())
     });
-    let mut settings = Settings::new(given.collect());
+    let mut settings = Settings::new(values.collect());
     settings.started_unix_ms = 1_795_000_001_000;
     settings
 }
 
-/// Does everything that it is asked for, and takes it down.
+/// [`Io`] that lets every call succeed and logs it.
 struct CallLog {
     calls: Vec<String>,
     words: CallFormatter,

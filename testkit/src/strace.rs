@@ -38,13 +38,13 @@ pub fn traced(command: &Command, dir: &Path, calls: &str) -> Option<Vec<TracedCa
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text =
         fs::read_to_string(&out).unwrap_or_else(|error| panic!("{}: {error}", out.display()));
-    Some(in_one_piece(&text))
+    Some(join_interrupted(&text))
 }
 
 /// Calls that were interrupted by those of another thread stand in two lines.
-fn in_one_piece(text: &str) -> Vec<TracedCall> {
+fn join_interrupted(text: &str) -> Vec<TracedCall> {
     let mut unfinished = BTreeMap::new();
-    let mut all = Vec::new();
+    let mut calls_read = Vec::new();
     for line in text.lines() {
         let Some((process, call)) = line.split_once(' ') else { continue };
         let call = call.trim_start();
@@ -53,23 +53,24 @@ fn in_one_piece(text: &str) -> Vec<TracedCall> {
             continue;
         }
         let call = match call.split_once(" resumed>") {
-            Some((_, rest)) => unfinished.remove(process).unwrap_or_default() + rest,
+            Some((_, tail)) => unfinished.remove(process).unwrap_or_default() + tail,
             None => call.to_owned(),
         };
-        all.push(TracedCall { process: process.to_owned(), call });
+        calls_read.push(TracedCall { process: process.to_owned(), call });
     }
-    all
+    calls_read
 }
 
 #[cfg(test)]
 mod tests {
-    use super::in_one_piece;
+    use super::join_interrupted;
 
     #[test]
-    fn a_call_in_two_lines_becomes_one() {
+    fn an_interrupted_call_of_two_lines_is_joined() {
         let text = "12  fsync(3 <unfinished ...>\n13  close(4) = 0\n12  <... fsync resumed>) = 0\n";
-        let calls = in_one_piece(text);
-        let calls: Vec<_> = calls.iter().map(|one| (&*one.process, &*one.call)).collect();
+        let calls = join_interrupted(text);
+        let calls: Vec<_> =
+            calls.iter().map(|call_traced| (&*call_traced.process, &*call_traced.call)).collect();
         assert_eq!(calls, [("13", "close(4) = 0"), ("12", "fsync(3) = 0")]);
     }
 }

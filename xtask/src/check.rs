@@ -52,7 +52,7 @@ pub(crate) fn run(root: &Path, base: Option<&str>) -> Result<bool, Box<dyn Error
     Ok(formatted && rules && tally.failed == 0)
 }
 
-/// What differs from the base, and what is new and not ignored.
+/// Files that differ from the base, and new ones that are not ignored.
 fn changed(root: &Path, base: Option<&str>) -> Result<Vec<String>, Box<dyn Error>> {
     let git = |arguments: &[&str]| -> Result<String, Box<dyn Error>> {
         let mut command = Command::new("git");
@@ -89,20 +89,24 @@ fn affected<'p>(root: &Path, packages: &'p [Package], files: &[String]) -> BTree
             || package.name == COMMAND_LINE
                 && OF_COMMAND_LINE.iter().any(|folder| file.starts_with(folder))
     };
-    let mut found: BTreeSet<&str> = packages
+    let mut affected: BTreeSet<&str> = packages
         .iter()
         .filter(|package| files.iter().any(|file| is_of(package, file)))
         .map(|package| package.name.as_str())
         .collect();
     loop {
-        let before = found.len();
+        let before = affected.len();
         for package in packages {
-            if package.dependencies.iter().any(|one| found.contains(one.name.as_str())) {
-                found.insert(package.name.as_str());
+            if package
+                .dependencies
+                .iter()
+                .any(|dependency| affected.contains(dependency.name.as_str()))
+            {
+                affected.insert(package.name.as_str());
             }
         }
-        if found.len() == before {
-            return found;
+        if affected.len() == before {
+            return affected;
         }
     }
 }
@@ -115,7 +119,7 @@ mod tests {
     use crate::checkout;
 
     #[test]
-    fn a_change_affects_its_package_and_all_that_import_it() {
+    fn a_change_affects_its_package_and_all_importers() {
         let root = checkout::root().unwrap();
         let packages = MetadataCommand::new().current_dir(&root).no_deps().exec().unwrap().packages;
         let of = |file: &str| affected(&root, &packages, &[file.to_owned()]);

@@ -24,7 +24,7 @@ pub(crate) fn root() -> Result<PathBuf, Box<dyn Error>> {
         .ok_or_else(|| "not inside a checkout: no folder above holds xtask/Cargo.toml".into())
 }
 
-/// Where cargo puts what it builds.
+/// Build directory of cargo.
 pub(crate) fn target_dir(root: &Path) -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), |dir| root.join(dir))
 }
@@ -36,19 +36,19 @@ pub(crate) fn cargo() -> Command {
 
 /// Every file that is tracked, or new and not ignored, relative to the root and sorted.
 pub(crate) fn files(root: &Path) -> Result<Vec<String>, Box<dyn Error>> {
-    let mut found = match git_files(root) {
-        Some(found) => found,
+    let mut paths = match git_files(root) {
+        Some(paths) => paths,
         None => walk(root)?,
     };
-    found.retain(|path| root.join(path).is_file());
-    found.sort();
-    found.dedup();
-    Ok(found)
+    paths.retain(|path| root.join(path).is_file());
+    paths.sort();
+    paths.dedup();
+    Ok(paths)
 }
 
-/// Whether the file's name ends in this extension, as it is written.
+/// True if the file name has this extension, case-sensitively.
 pub(crate) fn has_extension(path: &str, extension: &str) -> bool {
-    Path::new(path).extension().is_some_and(|found| found == extension)
+    Path::new(path).extension().is_some_and(|actual| actual == extension)
 }
 
 /// `None` when there is no git or no repository here, as in an unpacked archive.
@@ -61,13 +61,13 @@ fn git_files(root: &Path) -> Option<Vec<String>> {
         .output()
         .ok()?;
     let names = String::from_utf8(out.stdout).ok()?;
-    let found: Vec<String> =
+    let tracked: Vec<String> =
         names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    (out.status.success() && !found.is_empty()).then_some(found)
+    (out.status.success() && !tracked.is_empty()).then_some(tracked)
 }
 
 fn walk(root: &Path) -> Result<Vec<String>, Box<dyn Error>> {
-    let mut found = Vec::new();
+    let mut paths = Vec::new();
     let mut folders = vec![root.to_path_buf()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder)? {
@@ -82,11 +82,11 @@ fn walk(root: &Path) -> Result<Vec<String>, Box<dyn Error>> {
             if entry.file_type()?.is_dir() {
                 folders.push(path);
             } else {
-                found.push(name.to_owned());
+                paths.push(name.to_owned());
             }
         }
     }
-    Ok(found)
+    Ok(paths)
 }
 
 #[cfg(test)]
@@ -94,15 +94,15 @@ mod tests {
     use super::{files, root, walk};
 
     #[test]
-    fn this_very_file_belongs_to_the_checkout() {
+    fn the_checkout_contains_its_own_source() {
         let root = root().unwrap();
         assert!(files(&root).unwrap().contains(&"xtask/src/checkout.rs".to_owned()));
     }
 
     #[test]
-    fn the_plain_walk_finds_files_and_leaves_out_what_is_built() {
-        let found = walk(&root().unwrap()).unwrap();
-        assert!(found.contains(&"xtask/src/checkout.rs".to_owned()));
-        assert!(!found.iter().any(|path| path.starts_with("target/")));
+    fn the_directory_walk_excludes_build_output() {
+        let paths = walk(&root().unwrap()).unwrap();
+        assert!(paths.contains(&"xtask/src/checkout.rs".to_owned()));
+        assert!(!paths.iter().any(|path| path.starts_with("target/")));
     }
 }

@@ -38,7 +38,7 @@ pub(crate) enum CiStep {
     Fuzz,
 }
 
-/// What the steps came to, in the order of their ends.
+/// Results of the steps, in the order of their ends.
 #[derive(Default)]
 struct StepResults {
     lines: Vec<String>,
@@ -53,12 +53,12 @@ pub(crate) fn run(root: &Path, seconds: u32, steps: &[CiStep]) -> bool {
     let mut wanted = CiStep::value_variants().iter().copied().filter(is_wanted);
     while let Some(step) = wanted.next() {
         let mut beside = StepResults::default();
-        let mut rest = || {
+        let mut remaining = || {
             for step in wanted.by_ref() {
                 beside.take(step, || run_step(root, step, seconds, &mut || ()));
             }
         };
-        results.take(step, || run_step(root, step, seconds, &mut rest));
+        results.take(step, || run_step(root, step, seconds, &mut remaining));
         results.lines.extend(beside.lines);
         results.total.add(beside.total);
     }
@@ -81,7 +81,7 @@ impl StepResults {
         let began = Instant::now();
         let tally = run().unwrap_or_else(|error| {
             println!("{name}: {error}");
-            TestTally::of_one(false)
+            TestTally::from_result(false)
         });
         let word = if tally.failed == 0 { "ok" } else { "FAILED" };
         let line = format!("{name:<7} {word:<6} {:>6.1} s  {tally}", began.elapsed().as_secs_f64());
@@ -91,14 +91,14 @@ impl StepResults {
     }
 }
 
-/// Runs a step; tests also the rest, when all that is left of them waits for devices.
+/// Runs a step. The tests also run `remaining` once all tests that are left wait for devices.
 fn run_step(
     root: &Path,
     step: CiStep,
     seconds: u32,
-    rest: &mut dyn FnMut(),
+    remaining: &mut dyn FnMut(),
 ) -> Result<TestTally, Box<dyn Error>> {
-    let one = match step {
+    let is_ok = match step {
         CiStep::Fmt => format::run(root, true)?,
         CiStep::Clippy => succeeds(
             checkout::cargo()
@@ -107,7 +107,7 @@ fn run_step(
         )?,
         CiStep::Tidy => tidy::run(root, false)?,
         CiStep::Deny => return deny(root),
-        CiStep::Test => return running::run_all(root, &build(root)?, rest),
+        CiStep::Test => return running::run_all(root, &build(root)?, remaining),
         CiStep::Doc => succeeds(
             checkout::cargo()
                 .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
@@ -116,7 +116,7 @@ fn run_step(
         )?,
         CiStep::Fuzz => return fuzz::run(root, seconds, None),
     };
-    Ok(TestTally::of_one(one))
+    Ok(TestTally::from_result(is_ok))
 }
 
 /// cargo-deny is used where it is installed. Advisories are left out, since their database comes
@@ -125,11 +125,11 @@ fn deny(root: &Path) -> Result<TestTally, Box<dyn Error>> {
     let is_there = checkout::cargo().args(["deny", "--version"]).output()?.status.success();
     if !is_there {
         let reason = "deny: cargo-deny is not installed (cargo install cargo-deny)".to_owned();
-        return Ok(TestTally { skipped: vec![reason], ..Tally::default() });
+        return Ok(TestTally { skipped: vec![reason], ..TestTally::default() });
     }
     let mut command = checkout::cargo();
     command.args(["deny", "check", "bans", "licenses", "sources"]).current_dir(root);
-    Ok(TestTally::of_one(succeeds(&mut command)?))
+    Ok(TestTally::from_result(succeeds(&mut command)?))
 }
 
 fn succeeds(command: &mut Command) -> Result<bool, Box<dyn Error>> {

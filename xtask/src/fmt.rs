@@ -28,7 +28,7 @@ pub(crate) fn run_on(root: &Path, files: &[String], check: bool) -> Result<bool,
     let rustfmt = program(root);
     let work = || {
         while let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
-            if let Err(fault) = one(root, &rustfmt, path, check) {
+            if let Err(fault) = format_file(root, &rustfmt, path, check) {
                 faults
                     .lock()
                     .expect("no thread panics holding it")
@@ -63,11 +63,11 @@ fn is_source(path: &str) -> bool {
 fn program(root: &Path) -> PathBuf {
     let sysroot = Command::new("rustc").args(["--print", "sysroot"]).current_dir(root).output();
     let sysroot = sysroot.map(|out| String::from_utf8_lossy(&out.stdout).trim_end().to_owned());
-    let found = sysroot.map(|sysroot| Path::new(&sysroot).join("bin/rustfmt"));
-    found.ok().filter(|path| path.is_file()).unwrap_or_else(|| "rustfmt".into())
+    let program = sysroot.map(|sysroot| Path::new(&sysroot).join("bin/rustfmt"));
+    program.ok().filter(|path| path.is_file()).unwrap_or_else(|| "rustfmt".into())
 }
 
-fn one(root: &Path, rustfmt: &Path, path: &str, check: bool) -> Result<(), String> {
+fn format_file(root: &Path, rustfmt: &Path, path: &str, check: bool) -> Result<(), String> {
     let text = fs::read(root.join(path)).map_err(|error| error.to_string())?;
     let out = format(root, rustfmt, &text, check).map_err(|error| format!("rustfmt: {error}"))?;
     if !out.status.success() {
@@ -104,15 +104,15 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    use super::{format, is_source, one, program};
+    use super::{format, format_file, is_source, program};
 
     #[test]
-    fn a_badly_formatted_text_is_found_and_a_good_one_passes() {
+    fn badly_formatted_text_is_reported() {
         let folder = std::env::temp_dir().join(format!("xtask-fmt-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let verdict = |text: &str| {
             fs::write(folder.join("a.rs"), text).unwrap();
-            one(&folder, &program(&folder), "a.rs", true)
+            format_file(&folder, &program(&folder), "a.rs", true)
         };
         let bad = verdict("fn  a( ){}\n");
         let broken = verdict("fn (\n");

@@ -13,9 +13,9 @@ use std::thread;
 use crate::checkout;
 use crate::tally::TestTally;
 
-/// What cargo-fuzz passes to rustc, minus the sanitizers, which need nightly. Without them short
-/// comparisons would be inlined, out of libFuzzer's sight; `max-loads-per-memcmp` keeps them calls,
-/// so that it learns the words a language is made of.
+/// Flags that cargo-fuzz passes to rustc, minus the sanitizers, which need nightly. Without them
+/// short comparisons would be inlined, out of libFuzzer's sight; `max-loads-per-memcmp` keeps them
+/// calls, so that it learns the words a language is made of.
 const RUSTFLAGS: &str = "-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
@@ -26,7 +26,7 @@ const RUSTFLAGS: &str = "-Cpasses=sancov-module \
 
 const RSS_LIMIT_MB: u32 = 2048;
 const INPUT_TIMEOUT_S: u32 = 10;
-/// How much of a failed run's output is shown.
+/// Lines of a failed run's output that are shown.
 const SHOWN_LINES: usize = 40;
 
 /// Runs every target, or the one named, for so many seconds each.
@@ -136,8 +136,8 @@ fn build(root: &Path, targets: &[String]) -> Result<PathBuf, Box<dyn Error>> {
 /// Naming the target keeps the instrumentation out of build scripts and macros.
 fn host() -> Result<String, Box<dyn Error>> {
     let out = Command::new("rustc").arg("-vV").output()?;
-    let said = String::from_utf8(out.stdout)?;
-    let host = said.lines().find_map(|line| line.strip_prefix("host: "));
+    let version = String::from_utf8(out.stdout)?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
     host.map(str::to_owned).ok_or_else(|| "rustc -vV names no host".into())
 }
 
@@ -173,15 +173,15 @@ fn search(
 }
 
 fn report(target: &str, output: &Output) -> String {
-    let said = String::from_utf8_lossy(&output.stderr);
+    let errors = String::from_utf8_lossy(&output.stderr);
     if output.status.success() {
-        let done = said.lines().rev().find_map(|line| line.strip_prefix("Done "));
+        let done = errors.lines().rev().find_map(|line| line.strip_prefix("Done "));
         return format!(
             "fuzz {target}: no fault in {}",
             done.unwrap_or("a run that did not count")
         );
     }
-    let lines: Vec<&str> = said.lines().collect();
+    let lines: Vec<&str> = errors.lines().collect();
     let last = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
     let mut text = String::new();
     for line in last {

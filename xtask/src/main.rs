@@ -106,7 +106,7 @@ fn run(command: Command) -> Result<bool, Box<dyn Error>> {
         }
         Command::Licenses { target } => print(&parts::licenses(&root, &target)?),
         Command::Sbom { target } => print(&parts::sbom(&root, &target)?),
-        Command::Truth(asked) => truth::run(&root, &asked),
+        Command::Truth(options) => truth::run(&root, &options),
         Command::Ci { seconds, steps } => Ok(ci::run(&root, seconds, &steps)),
     }
 }

@@ -1,4 +1,4 @@
-//! What the published program is made of: every package that is compiled into it, as a list of
+//! Contents of the published program: every package that is compiled into it, as a list of
 //! licences (`cargo xtask licenses`) and as an SBOM in CycloneDX (`cargo xtask sbom`).
 //!
 //! Both come from `cargo metadata` and the lock file, sorted and without a date, so that equal
@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 const PROGRAM: &str = "treering";
 /// Folders of a package that are searched for licences: bundled C libraries have them in their own.
 const DEPTH: usize = 2;
-/// How files with licences are called.
+/// Prefixes of names of licence files, in lower case.
 const NAMES: [&str; 6] = ["license", "licence", "copying", "copyright", "notice", "unlicense"];
 
 /// The packages in the program for a target, ours among them, by name and version.
 struct ProgramPackages {
     packages: Vec<Package>,
-    /// What each of them is made of.
+    /// Direct dependencies of each package.
     uses: BTreeMap<PackageId, BTreeSet<PackageId>>,
 }
 
@@ -52,22 +52,22 @@ fn reached(metadata: &Metadata) -> Option<BTreeMap<PackageId, BTreeSet<PackageId
     };
     let first = metadata.packages.iter().find(|package| package.name == PROGRAM)?;
     let mut waiting = vec![first.id.clone()];
-    let mut found = BTreeMap::new();
+    let mut packages_by_id = BTreeMap::new();
     while let Some(id) = waiting.pop() {
-        if found.contains_key(&id) {
+        if packages_by_id.contains_key(&id) {
             continue;
         }
         let node = nodes.iter().find(|node| node.id == id)?;
         let is_compiled_in = |kinds: &[cargo_metadata::DepKindInfo]| {
             kinds.iter().any(|kind| kind.kind == DependencyKind::Normal)
         };
-        let below = node.deps.iter().filter(|one| is_compiled_in(&one.dep_kinds));
-        let below = below.map(|one| one.pkg.clone()).filter(|id| !is_macro(id));
+        let below = node.deps.iter().filter(|dependency| is_compiled_in(&dependency.dep_kinds));
+        let below = below.map(|dependency| dependency.pkg.clone()).filter(|id| !is_macro(id));
         let below: BTreeSet<PackageId> = below.collect();
         waiting.extend(below.iter().cloned());
-        found.insert(id, below);
+        packages_by_id.insert(id, below);
     }
-    Some(found)
+    Some(packages_by_id)
 }
 
 /// Every foreign package with its licences, and the text of each of them once.
@@ -94,20 +94,20 @@ pub(crate) fn licenses(root: &Path, target: &str) -> Result<String, Box<dyn Erro
 
 /// Files with licences in a folder and those below it.
 fn files(folder: &Path, depth: usize) -> Result<Vec<PathBuf>, Box<dyn Error>> {
-    let mut found = Vec::new();
+    let mut licences = Vec::new();
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().to_lowercase();
         if entry.file_type()?.is_dir() {
             if depth > 0 {
-                found.extend(files(&entry.path(), depth - 1)?);
+                licences.extend(files(&entry.path(), depth - 1)?);
             }
         } else if NAMES.iter().any(|begin| name.starts_with(begin)) {
-            found.push(entry.path());
+            licences.push(entry.path());
         }
     }
-    found.sort();
-    Ok(found)
+    licences.sort();
+    Ok(licences)
 }
 
 /// The packages in CycloneDX 1.5, as JSON.
@@ -117,7 +117,7 @@ pub(crate) fn sbom(root: &Path, target: &str) -> Result<String, Box<dyn Error>> 
     let reference = |package: &Package| format!("pkg:cargo/{}@{}", package.name, package.version);
     let component = |package: &Package| {
         let kind = if package.name == PROGRAM { "application" } else { "library" };
-        let mut one = json!({
+        let mut component_json = json!({
             "type": kind,
             "bom-ref": reference(package),
             "name": package.name.as_str(),
@@ -126,13 +126,13 @@ pub(crate) fn sbom(root: &Path, target: &str) -> Result<String, Box<dyn Error>> 
         });
         if let Some(license) = &package.license {
             // Older packages write a slash for OR.
-            one["licenses"] = json!([{ "expression": license.replace('/', " OR ") }]);
+            component_json["licenses"] = json!([{ "expression": license.replace('/', " OR ") }]);
         }
         let named = (package.name.to_string(), package.version.to_string());
         if let Some(checksum) = checksums.get(&named) {
-            one["hashes"] = json!([{ "alg": "SHA-256", "content": checksum }]);
+            component_json["hashes"] = json!([{ "alg": "SHA-256", "content": checksum }]);
         }
-        one
+        component_json
     };
     let of = |id: &PackageId| parts.packages.iter().find(|package| package.id == *id);
     let dependencies = parts.packages.iter().map(|package| {
@@ -160,11 +160,11 @@ fn checksums(lock: &str) -> Result<BTreeMap<(String, String), String>, Box<dyn E
     let lock: toml::Table = lock.parse()?;
     let packages = lock.get("package").and_then(toml::Value::as_array);
     let text = |package: &toml::Value, key: &str| Some(package.get(key)?.as_str()?.to_owned());
-    let one = |package: &toml::Value| {
+    let locked = |package: &toml::Value| {
         let named = (text(package, "name")?, text(package, "version")?);
         Some((named, text(package, "checksum")?))
     };
-    Ok(packages.into_iter().flatten().filter_map(one).collect())
+    Ok(packages.into_iter().flatten().filter_map(locked).collect())
 }
 
 #[cfg(test)]
@@ -177,19 +177,19 @@ mod tests {
     const TARGET: &str = "x86_64-unknown-linux-gnu";
 
     #[test]
-    fn the_sbom_names_what_is_compiled_in_with_checksums_and_nothing_else() {
+    fn the_sbom_lists_exactly_the_compiled_packages_with_checksums() {
         let page: Value = serde_json::from_str(&sbom(&root().unwrap(), TARGET).unwrap()).unwrap();
         assert_eq!(page["metadata"]["component"]["name"], "treering");
         let components = page["components"].as_array().unwrap();
-        let find = |name: &str| components.iter().find(|one| one["name"] == name);
+        let find = |name: &str| components.iter().find(|component| component["name"] == name);
         assert_eq!(find("rusqlite").unwrap()["hashes"][0]["alg"], "SHA-256");
         assert!(find("treering-model").unwrap().get("hashes").is_none());
         for absent in ["insta", "proptest", "cc", "clap_derive", "treering-testkit", "xtask"] {
             assert!(find(absent).is_none(), "{absent}");
         }
-        let refs: Vec<&Value> = components.iter().map(|one| &one["bom-ref"]).collect();
-        for one in page["dependencies"].as_array().unwrap() {
-            for below in one["dependsOn"].as_array().unwrap() {
+        let refs: Vec<&Value> = components.iter().map(|component| &component["bom-ref"]).collect();
+        for dependency in page["dependencies"].as_array().unwrap() {
+            for below in dependency["dependsOn"].as_array().unwrap() {
                 assert!(refs.contains(&below), "{below}");
             }
         }

@@ -12,7 +12,7 @@ pub(crate) struct TestTally {
 }
 
 impl TestTally {
-    pub(crate) fn of_one(passed: bool) -> Self {
+    pub(crate) fn from_result(passed: bool) -> Self {
         Self { passed: usize::from(passed), failed: usize::from(!passed), skipped: Vec::new() }
     }
 
@@ -38,7 +38,7 @@ mod tests {
     use super::TestTally;
 
     #[test]
-    fn the_last_line_counts_and_names_skips_only_when_there_are_some() {
+    fn the_summary_mentions_skips_only_if_there_are_any() {
         let mut tally = TestTally { passed: 3, failed: 0, skipped: Vec::new() };
         assert_eq!(tally.to_string(), "3 passed, 0 failed");
         tally.skipped.push("a: not root".to_owned());

@@ -165,7 +165,7 @@ fn perform(
     let mut session = plan.job.begin(target_facts);
     let feed = session.layouts();
     let wanted = feed.as_ref().map_or(plan.wanted, |_| after_each_task(plan.wanted));
-    let scene = ObserverContext { target: place.target().path(), wanted };
+    let scene = ObserverContext { target: place.target().path(), options: wanted };
     to.sink.accept(&TrialEvent::Began(plan.beginning.clone()))?;
     let mut seen = look(&scene);
     seen.cautions.extend(compressible(plan.engine.payload, &seen.facts));

@@ -88,7 +88,7 @@ impl From<ConfigError> for Failure {
 impl From<LabError> for Failure {
     fn from(error: LabError) -> Self {
         let is_named_wrongly = match &error {
-            LabError::Io { what: "cannot find", source, .. } => {
+            LabError::Io { action: "cannot find", source, .. } => {
                 source.kind() == io::ErrorKind::NotFound
             }
             _ => false,

@@ -82,7 +82,7 @@ impl Disk {
 
     fn mount_again(&self) -> Result<PathBuf, LabError> {
         let failed = |error| LabError::Io {
-            what: "cannot mount again",
+            action: "cannot mount again",
             path: PathBuf::from(POINT),
             source: error,
         };

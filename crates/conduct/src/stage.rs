@@ -54,7 +54,7 @@ impl<'l> Devices<'l> {
             LabDevice::check(variant, lab)?;
             if let Some(name) = &variant.image {
                 let image = lab.library().load(name)?;
-                image.suits(&variant.filesystem, &variant.device)?;
+                image.check_target(&variant.filesystem, &variant.device)?;
                 image.check_available(lab)?;
             }
         }
@@ -100,7 +100,7 @@ impl<'l> Devices<'l> {
         }
         let mounted = volume.mount(&variant.mount)?;
         let limits = SettleLimits {
-            rest: Duration::try_from_secs_f64(conditions.settle_seconds).unwrap_or_default(),
+            pause: Duration::try_from_secs_f64(conditions.settle_seconds).unwrap_or_default(),
             ..SettleLimits::default()
         };
         let settled = settle(mounted.root(), &limits, stop)?;
@@ -253,8 +253,8 @@ impl Stage {
 
 /// Error of a target that was lost in a failed remount.
 fn gone() -> LabError {
-    let (what, path) = ("cannot find the filesystem of", PathBuf::from(WORK));
-    LabError::Io { what, path, source: std::io::ErrorKind::NotFound.into() }
+    let (action, path) = ("cannot find the filesystem of", PathBuf::from(WORK));
+    LabError::Io { action, path, source: std::io::ErrorKind::NotFound.into() }
 }
 
 fn key(variant: &Variant) -> Key {

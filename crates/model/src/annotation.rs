@@ -44,8 +44,8 @@ impl Annotation {
 
     /// Reason for the exclusion of a trial with these annotations, in chronological order; `None`
     /// if it is included.
-    pub fn exclusion(all: &[Self]) -> Option<&str> {
-        let last = all.iter().rev().find_map(|one| match &one.change {
+    pub fn exclusion(annotations: &[Self]) -> Option<&str> {
+        let last = annotations.iter().rev().find_map(|annotation| match &annotation.change {
             AnnotationKind::Excluded { reason } => Some(Some(reason.as_str())),
             AnnotationKind::Included => Some(None),
             AnnotationKind::Relabelled { .. } => None,
@@ -63,19 +63,19 @@ mod tests {
         let at = |at_unix_ms, change| Annotation { at_unix_ms, change };
         let excluded = |reason: &str| AnnotationKind::Excluded { reason: reason.to_owned() };
         let label = AnnotationKind::Relabelled { label: "new".to_owned(), was: String::new() };
-        let all = [
+        let annotations = [
             at(1, excluded("cron")),
             at(2, AnnotationKind::Included),
             at(3, excluded("backup")),
             at(4, label),
         ];
         assert_eq!(Annotation::exclusion(&[]), None);
-        assert_eq!(Annotation::exclusion(&all[..1]), Some("cron"));
-        assert_eq!(Annotation::exclusion(&all[..2]), None);
-        assert_eq!(Annotation::exclusion(&all), Some("backup"));
-        for one in all {
-            let json = serde_json::to_string(&one).unwrap();
-            assert_eq!(serde_json::from_str::<Annotation>(&json).unwrap(), one);
+        assert_eq!(Annotation::exclusion(&annotations[..1]), Some("cron"));
+        assert_eq!(Annotation::exclusion(&annotations[..2]), None);
+        assert_eq!(Annotation::exclusion(&annotations), Some("backup"));
+        for annotation in annotations {
+            let json = serde_json::to_string(&annotation).unwrap();
+            assert_eq!(serde_json::from_str::<Annotation>(&json).unwrap(), annotation);
         }
     }
 }

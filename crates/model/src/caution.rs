@@ -370,7 +370,9 @@ mod tests {
             assert_eq!(CautionCode::from_name(code.name()), Some(code));
             assert_eq!(serde_json::to_value(code).unwrap(), code.name());
             assert!(code.advice().len() > 10);
-            let twins = CautionCode::ALL.into_iter().filter(|one| one.advice() == code.advice());
+            let twins = CautionCode::ALL
+                .into_iter()
+                .filter(|other_code| other_code.advice() == code.advice());
             assert_eq!(twins.count(), 1, "{code:?}");
         }
     }

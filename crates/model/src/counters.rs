@@ -16,7 +16,7 @@ pub struct Counters {
 impl Counters {
     /// Serializes a counter struct; empty if it cannot be represented in JSON, as a map with keys
     /// other than strings.
-    pub fn of<T: Serialize>(counted: &T) -> Self {
+    pub fn from_value<T: Serialize>(counted: &T) -> Self {
         // Going through a value gives the same text as after embedding in other JSON.
         let value = serde_json::to_value(counted);
         Self::from_json(value.map(|value| value.to_string()).unwrap_or_default())
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn counters_round_trip_and_other_types_are_rejected() {
         let counted = SampleCounters { files: u64::MAX, share: 0.1 };
-        let counters = Counters::of(&counted).with_bulk(vec![7]);
+        let counters = Counters::from_value(&counted).with_bulk(vec![7]);
         assert_eq!(counters.json(), r#"{"files":18446744073709551615,"share":0.1}"#);
         assert_eq!(counters.read::<SampleCounters>(), Some(counted));
         assert_eq!(counters.read::<Vec<u64>>(), None);

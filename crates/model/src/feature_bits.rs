@@ -96,14 +96,15 @@ const REFUSALS: [(&str, &[(u32, &str)]); 8] = [
 /// unknown bits are given as numbers.
 pub fn refused_features(words: &str) -> Vec<String> {
     let words = words.to_ascii_lowercase();
-    let found = REFUSALS.iter().find_map(|(text, names)| Some((words.split_once(text)?.1, names)));
-    let Some((rest, names)) = found else { return Vec::new() };
-    let digits = rest.trim_start_matches("0x");
+    let refusal =
+        REFUSALS.iter().find_map(|(text, names)| Some((words.split_once(text)?.1, names)));
+    let Some((tail, names)) = refusal else { return Vec::new() };
+    let digits = tail.trim_start_matches("0x");
     let end = digits.find(|c: char| !c.is_ascii_hexdigit()).unwrap_or(digits.len());
     let bits = u32::from_str_radix(&digits[..end], 16).unwrap_or(0);
     let each = (0..u32::BITS).map(|place| 1 << place).filter(|bit| bits & bit != 0);
     each.map(|bit| {
-        let known = names.iter().find(|(one, _)| *one == bit);
+        let known = names.iter().find(|(known_bit, _)| *known_bit == bit);
         known.map_or_else(|| format!("bit {bit:#x}"), |(_, name)| (*name).to_owned())
     })
     .collect()

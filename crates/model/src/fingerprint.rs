@@ -14,7 +14,7 @@ impl Fingerprint {
     }
 
     /// Fingerprint of these bytes.
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn from_bytes(bytes: &[u8]) -> Self {
         let mut print = Self::new();
         print.add(bytes);
         print
@@ -51,11 +51,11 @@ mod tests {
     /// The values of the authors' own page.
     #[test]
     fn fingerprints_are_those_of_fnv_1a() {
-        assert_eq!(Fingerprint::of(b"").text(), "cbf29ce484222325");
-        assert_eq!(Fingerprint::of(b"a").text(), "af63dc4c8601ec8c");
-        assert_eq!(Fingerprint::of(b"foobar").text(), "85944171f73967e8");
-        let mut print = Fingerprint::of(b"foo");
+        assert_eq!(Fingerprint::from_bytes(b"").text(), "cbf29ce484222325");
+        assert_eq!(Fingerprint::from_bytes(b"a").text(), "af63dc4c8601ec8c");
+        assert_eq!(Fingerprint::from_bytes(b"foobar").text(), "85944171f73967e8");
+        let mut print = Fingerprint::from_bytes(b"foo");
         print.add(b"bar");
-        assert_eq!(print, Fingerprint::of(b"foobar"));
+        assert_eq!(print, Fingerprint::from_bytes(b"foobar"));
     }
 }

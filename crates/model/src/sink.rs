@@ -6,10 +6,10 @@ use crate::TrialEvent;
 
 /// Failure of a sink to process an event.
 #[derive(Debug, Error)]
-#[error("{what}: {source}")]
+#[error("{action}: {source}")]
 pub struct SinkError {
     /// Action that failed.
-    pub what: String,
+    pub action: String,
     /// Cause of the failure.
     #[source]
     pub source: Box<dyn std::error::Error + Send + Sync>,
@@ -18,10 +18,10 @@ pub struct SinkError {
 impl SinkError {
     /// Builds an error from the failed action and its cause.
     pub fn new(
-        what: impl Into<String>,
+        action: impl Into<String>,
         source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
     ) -> Self {
-        Self { what: what.into(), source: source.into() }
+        Self { action: action.into(), source: source.into() }
     }
 }
 

@@ -33,7 +33,7 @@ fn series(n: usize, seed: u64) -> Vec<f64> {
     (0..n).map(|_| 95.0 + (source.next_u64() >> 11) as f64 / (1_u64 << 53) as f64 * 10.0).collect()
 }
 
-fn measure<T>(what: &str, calls: u32, mut work: impl FnMut() -> T) {
+fn measure<T>(label: &str, calls: u32, mut work: impl FnMut() -> T) {
     let batch = |_| {
         let start = Instant::now();
         for _ in 0..calls {
@@ -47,7 +47,7 @@ fn measure<T>(what: &str, calls: u32, mut work: impl FnMut() -> T) {
     } else {
         format!("{:.2} ms", best * 1e3)
     };
-    println!("| {what} | {shown} |");
+    println!("| {label} | {shown} |");
 }
 
 fn compared(n: usize) -> Comparison {
@@ -83,8 +83,8 @@ fn comparisons() {
 fn large_inputs() {
     for n in [1_000, 10_000, 100_000] {
         let (a, b) = (series(n, 1), series(n, 2));
-        let one = || stats::hodges_lehmann(black_box(&a), 0.95);
-        measure(&format!("Hodges-Lehmann with interval, n = {n}"), 1, one);
+        let estimate = || stats::hodges_lehmann(black_box(&a), 0.95);
+        measure(&format!("Hodges-Lehmann with interval, n = {n}"), 1, estimate);
         let two = || stats::hodges_lehmann_shift(black_box(&a), &b, 0.95);
         measure(&format!("Hodges-Lehmann shift with interval, {n} against {n}"), 1, two);
     }

@@ -142,15 +142,15 @@ mod tests {
     use crate::describe::{describe, mean_interval};
 
     #[test]
-    fn one_value_has_a_centre_and_no_spread() {
-        let one = describe(&[3.0]).unwrap();
-        assert_eq!((one.mean, one.median, one.trimmed_mean), (3.0, 3.0, 3.0));
-        assert_eq!((one.standard_deviation, one.skewness), (None, None));
+    fn a_single_value_has_a_mean_and_no_spread() {
+        let single = describe(&[3.0]).unwrap();
+        assert_eq!((single.mean, single.median, single.trimmed_mean), (3.0, 3.0, 3.0));
+        assert_eq!((single.standard_deviation, single.skewness), (None, None));
         assert_eq!(mean_interval(&[3.0], 0.95), Ok(None));
     }
 
     #[test]
-    fn means_that_need_positive_values_say_so() {
+    fn means_of_positive_values_are_none_otherwise() {
         let mixed = describe(&[-1.0, 1.0]).unwrap();
         assert_eq!((mixed.geometric_mean, mixed.harmonic_mean), (None, None));
         assert_eq!(mixed.coefficient_of_variation, None, "a mean of zero has no relative spread");

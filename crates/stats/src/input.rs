@@ -124,7 +124,7 @@ mod tests {
     };
 
     #[test]
-    fn refusals_name_the_place() {
+    fn refused_values_are_named_with_their_index() {
         assert!(matches!(
             require_finite(&[1.0, f64::NAN]),
             Err(StatsError::NotFinite { index: 1, .. })
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn reals_become_counts_only_when_they_fit() {
+    fn only_integral_reals_in_range_become_counts() {
         assert_eq!(count_rounded_up(5.01, 10), Some(6));
         assert_eq!(count_rounded_up(10.5, 10), None);
         assert_eq!(count_rounded_up(f64::NAN, 10), None);

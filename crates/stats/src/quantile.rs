@@ -42,7 +42,7 @@ mod tests {
     use crate::quantile::{median, quantile};
 
     #[test]
-    fn type_seven_by_hand() {
+    fn type_7_quantiles_match_the_hand_calculation() {
         assert_eq!(quantile(&[4.0, 1.0, 3.0, 2.0], 0.5), Ok(2.5));
         assert_eq!(quantile(&[4.0, 1.0, 3.0, 2.0], 0.25), Ok(1.75));
         assert_eq!(quantile(&[4.0, 1.0, 3.0, 2.0], 0.0), Ok(1.0));

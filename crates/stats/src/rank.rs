@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn the_two_zeros_are_one_value() {
+    fn positive_and_negative_zero_tie() {
         assert_eq!(midranks(&[0.0, -0.0]).doubled, [3, 3]);
     }
 

@@ -44,7 +44,7 @@ fn null_distributions_are_listed_up_to_their_limits() {
 }
 
 #[test]
-fn too_much_is_refused_at_once() {
+fn oversized_input_is_refused_at_once() {
     let long = vec![1.0; stats::LONGEST_CHANGE_SERIES + 1];
     let plan = stats::ChangePointPlan::default();
     assert_eq!(
@@ -65,8 +65,8 @@ fn too_much_is_refused_at_once() {
 #[test]
 fn values_are_accepted_to_the_edge_of_their_range() {
     let edge = [stats::LARGEST_VALUE, stats::SMALLEST_RATIO_VALUE];
-    let found = stats::compare_paired(&edge, &edge, Scale::Ratio, stats::ALPHA).unwrap();
-    assert_eq!(found.estimate, 1.0);
+    let comparison = stats::compare_paired(&edge, &edge, Scale::Ratio, stats::ALPHA).unwrap();
+    assert_eq!(comparison.estimate, 1.0);
     let beyond = [stats::SMALLEST_RATIO_VALUE / 2.0];
     let refused = stats::compare_paired(&beyond, &beyond, Scale::Ratio, stats::ALPHA);
     assert!(matches!(refused, Err(StatsError::OutOfRange { index: 0, .. })));
@@ -83,21 +83,22 @@ fn the_spread_of_extreme_values_is_still_judged() {
     assert!(stats::check_control(&comparison, stats::ALPHA).is_ok());
     let criteria = stats::Criteria {
         direction: stats::Direction::LowerIsBetter,
-        role: stats::Role::Primary,
+        role: stats::CorrectionRole::Primary,
         effect_threshold: 1.0,
     };
-    let verdict = stats::judge(&stats::Question { comparison, criteria }, stats::ALPHA).unwrap();
+    let verdict =
+        stats::judge(&stats::ComparisonQuestion { comparison, criteria }, stats::ALPHA).unwrap();
     // Two and three runs are too few to know the noise: the fewest that can show anything.
     assert_eq!(verdict.finding, stats::Finding::Unclear { rounds_needed: Some(4) });
 }
 
 #[test]
-fn what_is_below_the_resolution_is_a_tie() {
+fn differences_below_the_resolution_tie() {
     let base = [100.0; 6];
     let near = base.map(|value| value * (1.0 + stats::LOG_RATIO_RESOLUTION / 3.0));
-    let found = stats::compare_paired(&base, &near, Scale::Ratio, stats::ALPHA).unwrap();
-    assert_eq!((found.zeros, found.p_value), (6, Some(1.0)));
+    let comparison = stats::compare_paired(&base, &near, Scale::Ratio, stats::ALPHA).unwrap();
+    assert_eq!((comparison.zeros, comparison.p_value), (6, Some(1.0)));
     let near = base.map(|value| value + 100.0 * stats::RELATIVE_RESOLUTION / 3.0);
-    let found = stats::compare_paired(&base, &near, Scale::Difference, stats::ALPHA).unwrap();
-    assert_eq!((found.zeros, found.p_value), (6, Some(1.0)));
+    let comparison = stats::compare_paired(&base, &near, Scale::Difference, stats::ALPHA).unwrap();
+    assert_eq!((comparison.zeros, comparison.p_value), (6, Some(1.0)));
 }

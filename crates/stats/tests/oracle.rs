@@ -32,9 +32,9 @@ impl RandomSource {
 }
 
 #[track_caller]
-fn close(found: f64, expected: f64, relative: f64) {
+fn close(actual: f64, expected: f64, relative: f64) {
     let room = relative * expected.abs().max(1e-6);
-    assert!((found - expected).abs() <= room, "found {found}, oracle {expected}");
+    assert!((actual - expected).abs() <= room, "found {actual}, oracle {expected}");
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn large_signed_rank_by_the_normal_approximation() {
 }
 
 #[test]
-fn t_tests() {
+fn t_tests_agree() {
     let mut source = RandomSource::seeded(5);
     for n in [2, 3, 5, 10, 40] {
         let (a, b) = (source.series(n, 0.0), source.series(n, 1.0));
@@ -134,7 +134,7 @@ fn t_tests() {
 }
 
 #[test]
-fn multiplicity() {
+fn adjusted_p_values_match() {
     type Adjust = fn(&[f64]) -> Result<Vec<f64>, stats::StatsError>;
     let mut source = RandomSource::seeded(7);
     let cases: [(Adjust, PAdjustMethod); 2] =
@@ -143,15 +143,15 @@ fn multiplicity() {
         let p_values: Vec<f64> = (0..n).map(|_| source.unit().powi(3)).collect();
         for (adjust, method) in &cases {
             let theirs = oracle::p_adjust(&p_values, *method);
-            for (found, expected) in adjust(&p_values).unwrap().into_iter().zip(theirs) {
-                close(found, expected, 1e-12);
+            for (actual, expected) in adjust(&p_values).unwrap().into_iter().zip(theirs) {
+                close(actual, expected, 1e-12);
             }
         }
     }
 }
 
 #[test]
-fn serial_statistics() {
+fn serial_statistics_match() {
     let mut source = RandomSource::seeded(8);
     for n in [8, 25, 90] {
         let x = source.series(n, 0.0);
@@ -160,10 +160,10 @@ fn serial_statistics() {
         close(ours.q, theirs.statistic, 1e-11);
         close(ours.p_value, theirs.p_value, 1e-9);
         let theirs = oracle::acf(&x, 6).unwrap();
-        for (found, expected) in
+        for (actual, expected) in
             stats::autocorrelation(&x, 6).unwrap().into_iter().zip(theirs.values)
         {
-            close(found, expected, 1e-11);
+            close(actual, expected, 1e-11);
         }
     }
 }

@@ -39,10 +39,10 @@ fn near(left: f64, right: f64) -> bool {
 }
 
 /// The interval of an estimate contains it and is finite.
-fn sound(found: &stats::HodgesLehmann) -> bool {
-    found.estimate.is_finite()
-        && found.interval.is_none_or(|interval| {
-            interval.contains(found.estimate)
+fn sound(estimate: &stats::HodgesLehmann) -> bool {
+    estimate.estimate.is_finite()
+        && estimate.interval.is_none_or(|interval| {
+            interval.contains(estimate.estimate)
                 && interval.low.is_finite()
                 && interval.high.is_finite()
                 && interval.achieved.is_none_or(|achieved| achieved >= interval.confidence - 1e-9)
@@ -101,17 +101,19 @@ proptest! {
         for adjust in [stats::holm, stats::benjamini_hochberg] {
             let _ = adjust(&values);
         }
-        if let Ok(found) = stats::describe(&values) {
+        if let Ok(description) = stats::describe(&values) {
             prop_assert!(
-                found.mean.is_finite() && found.min <= found.median && found.median <= found.max
+                description.mean.is_finite()
+                    && description.min <= description.median
+                    && description.median <= description.max
             );
         }
-        if let Ok(found) = stats::hodges_lehmann(&values, 0.95) {
-            prop_assert!(sound(&found), "{found:?}");
+        if let Ok(estimate) = stats::hodges_lehmann(&values, 0.95) {
+            prop_assert!(sound(&estimate), "{estimate:?}");
         }
         let plan = stats::ChangePointPlan { permutations: 9, ..stats::ChangePointPlan::default() };
-        if let Ok(found) = stats::change_points(&values, &plan) {
-            prop_assert!(found.iter().all(|change| change.index < values.len()));
+        if let Ok(changes) = stats::change_points(&values, &plan) {
+            prop_assert!(changes.iter().all(|change| change.index < values.len()));
         }
     }
 
@@ -125,11 +127,11 @@ proptest! {
         let _ = stats::paired_power(3, parameter, 1.0, 0.05);
         let _ = stats::rounds_needed(parameter, 0.02, &stats::PowerPlan::default());
         let _ = stats::smallest_detectable(9, parameter, &stats::PowerPlan::default());
-        if let Ok(found) = stats::mann_whitney(&a, &b) {
-            prop_assert!(is_p(found.p_value));
+        if let Ok(result) = stats::mann_whitney(&a, &b) {
+            prop_assert!(is_p(result.p_value));
         }
-        if let Ok(found) = stats::hodges_lehmann_shift(&a, &b, 0.95) {
-            prop_assert!(sound(&found), "{found:?}");
+        if let Ok(estimate) = stats::hodges_lehmann_shift(&a, &b, 0.95) {
+            prop_assert!(sound(&estimate), "{estimate:?}");
         }
     }
 
@@ -167,7 +169,7 @@ proptest! {
     }
 
     #[test]
-    fn exchanging_the_sides_mirrors_everything(
+    fn exchanging_the_sides_mirrors_all_results(
         (base, variant) in pairs(1..25),
         threshold in 0.0..0.2_f64,
     ) {
@@ -175,29 +177,30 @@ proptest! {
         let backward = stats::compare_paired(&variant, &base, Scale::Ratio, 0.05).unwrap();
         prop_assert!(near(forward.estimate * backward.estimate, 1.0));
         prop_assert_eq!(forward.p_value, backward.p_value);
-        if let (Some(one), Some(other)) = (forward.interval, backward.interval) {
-            prop_assert!(near(one.low * other.high, 1.0) && near(one.high * other.low, 1.0));
+        if let (Some(interval), Some(inverse)) = (forward.interval, backward.interval) {
+            prop_assert!(near(interval.low * inverse.high, 1.0));
+            prop_assert!(near(interval.high * inverse.low, 1.0));
         }
         let finding = |comparison, direction| {
-            let criteria = Criteria { direction, role: CorrectionRole::Primary, effect_threshold: threshold };
+            let role = CorrectionRole::Primary;
+            let criteria = Criteria { direction, role, effect_threshold: threshold };
             stats::judge(&ComparisonQuestion { comparison, criteria }, 0.05).unwrap().finding
         };
         // Twice as much is better exactly where half as much is worse.
-        let one = finding(forward, Direction::HigherIsBetter);
-        let other = finding(backward, Direction::HigherIsBetter);
-        let mirrored = match other {
+        let judged = finding(forward, Direction::HigherIsBetter);
+        let mirrored = match finding(backward, Direction::HigherIsBetter) {
             Finding::Better => Finding::Worse,
             Finding::Worse => Finding::Better,
             same => same,
         };
-        prop_assert_eq!(std::mem::discriminant(&one), std::mem::discriminant(&mirrored));
+        prop_assert_eq!(std::mem::discriminant(&judged), std::mem::discriminant(&mirrored));
         // And the inverse of the metric, judged the other way round, is judged the same.
         let inverse = finding(backward, Direction::LowerIsBetter);
-        prop_assert_eq!(std::mem::discriminant(&one), std::mem::discriminant(&inverse));
+        prop_assert_eq!(std::mem::discriminant(&judged), std::mem::discriminant(&inverse));
     }
 
     #[test]
-    fn the_unit_does_not_matter((base, variant) in pairs(6..20), power in -20..20_i32) {
+    fn results_do_not_depend_on_the_unit((base, variant) in pairs(6..20), power in -20..20_i32) {
         let unit = 2.0_f64.powi(power);
         let scaled = |values: &[f64]| values.iter().map(|value| value * unit).collect::<Vec<_>>();
         let plain = stats::compare_paired(&base, &variant, Scale::Ratio, 0.05).unwrap();
@@ -205,13 +208,13 @@ proptest! {
             stats::compare_paired(&scaled(&base), &scaled(&variant), Scale::Ratio, 0.05).unwrap();
         prop_assert_eq!(plain, other);
         let differences = stats::differences(&base, &variant).unwrap();
-        let one = stats::signed_rank(&differences).unwrap();
+        let result = stats::signed_rank(&differences).unwrap();
         let two = stats::signed_rank(&scaled(&differences)).unwrap();
-        prop_assert_eq!(one, two);
+        prop_assert_eq!(result, two);
     }
 
     #[test]
-    fn the_order_of_the_rounds_does_not_matter(
+    fn results_do_not_depend_on_the_order_of_rounds(
         (base, variant) in pairs(2..20),
         turn in 0..20_usize,
     ) {
@@ -220,37 +223,37 @@ proptest! {
             copy.rotate_left(turn % values.len());
             copy
         };
-        let one = stats::compare_paired(&base, &variant, Scale::Ratio, 0.05).unwrap();
+        let comparison = stats::compare_paired(&base, &variant, Scale::Ratio, 0.05).unwrap();
         let two =
             stats::compare_paired(&turned(&base), &turned(&variant), Scale::Ratio, 0.05).unwrap();
-        prop_assert_eq!((one.estimate, one.p_value), (two.estimate, two.p_value));
-        if !one.few_rounds {
-            prop_assert_eq!(one.interval, two.interval);
+        prop_assert_eq!((comparison.estimate, comparison.p_value), (two.estimate, two.p_value));
+        if !comparison.few_rounds {
+            prop_assert_eq!(comparison.interval, two.interval);
         }
     }
 
     #[test]
-    fn a_shift_moves_the_estimate_by_itself(
+    fn a_shift_moves_the_estimate_by_its_size(
         values in vec(-50.0..50.0_f64, 6..60),
         shift in -9.0..9.0_f64,
     ) {
         let moved: Vec<f64> = values.iter().map(|value| value + shift).collect();
-        let one = stats::hodges_lehmann(&values, 0.95).unwrap();
-        let two = stats::hodges_lehmann(&moved, 0.95).unwrap();
-        prop_assert!(near(one.estimate + shift, two.estimate));
-        let (one, two) = (one.interval.unwrap(), two.interval.unwrap());
-        prop_assert!(near(one.low + shift, two.low) && near(one.high + shift, two.high));
+        let narrow = stats::hodges_lehmann(&values, 0.95).unwrap();
+        let wide = stats::hodges_lehmann(&moved, 0.95).unwrap();
+        prop_assert!(near(narrow.estimate + shift, wide.estimate));
+        let (narrow, wide) = (narrow.interval.unwrap(), wide.interval.unwrap());
+        prop_assert!(near(narrow.low + shift, wide.low) && near(narrow.high + shift, wide.high));
     }
 
     #[test]
-    fn more_confidence_is_wider(values in vec(measured(), 8..60)) {
+    fn higher_confidence_widens_the_interval(values in vec(measured(), 8..60)) {
         let mut narrower: Option<stats::Interval> = None;
         for confidence in [0.5, 0.8, 0.9, 0.95, 0.99] {
-            let found = stats::hodges_lehmann(&values, confidence).unwrap().interval.unwrap();
+            let interval = stats::hodges_lehmann(&values, confidence).unwrap().interval.unwrap();
             if let Some(narrower) = narrower {
-                prop_assert!(narrower.lies_within(found.low, found.high));
+                prop_assert!(narrower.lies_within(interval.low, interval.high));
             }
-            narrower = Some(found);
+            narrower = Some(interval);
         }
     }
 
@@ -290,15 +293,18 @@ proptest! {
 
     /// Raising the variant in every round never turns better into worse.
     #[test]
-    fn more_is_never_worse((base, variant) in pairs(6..16), factor in 1.0..2.0_f64) {
+    fn improvement_never_worsens_the_verdict(
+        (base, variant) in pairs(6..16),
+        factor in 1.0..2.0_f64,
+    ) {
         let raised: Vec<f64> = variant.iter().map(|value| value * factor).collect();
-        let one = stats::compare_paired(&base, &variant, Scale::Ratio, 0.05).unwrap();
+        let comparison = stats::compare_paired(&base, &variant, Scale::Ratio, 0.05).unwrap();
         let two = stats::compare_paired(&base, &raised, Scale::Ratio, 0.05).unwrap();
-        prop_assert!(two.estimate >= one.estimate * (1.0 - 1e-12));
-        if one.estimate >= 1.0 {
-            let p = |found: &stats::Comparison| found.p_value.unwrap();
-            let w = |found: &stats::Comparison| found.interval.unwrap().low;
-            prop_assert!(w(&two) >= w(&one) * (1.0 - 1e-12));
+        prop_assert!(two.estimate >= comparison.estimate * (1.0 - 1e-12));
+        if comparison.estimate >= 1.0 {
+            let p = |comparison: &stats::Comparison| comparison.p_value.unwrap();
+            let w = |comparison: &stats::Comparison| comparison.interval.unwrap().low;
+            prop_assert!(w(&two) >= w(&comparison) * (1.0 - 1e-12));
             prop_assert!(is_p(p(&two)));
         }
     }
@@ -320,7 +326,7 @@ proptest! {
     #[test]
     fn tied_exact_p_values_agree_with_enumeration(values in vec(-4..=4_i32, 1..11)) {
         let differences: Vec<f64> = values.iter().copied().map(f64::from).collect();
-        let found = stats::signed_rank(&differences).unwrap();
+        let result = stats::signed_rank(&differences).unwrap();
         let used: Vec<f64> = differences.iter().copied().filter(|value| *value != 0.0).collect();
         let rank = |value: f64| {
             let below = used.iter().filter(|other| other.abs() < value.abs()).count() as f64;
@@ -343,7 +349,7 @@ proptest! {
             })
             .filter(|sum| (sum - centre).abs() >= (observed - centre).abs())
             .count();
-        prop_assert!(near(found.p_value, far as f64 / f64::from(patterns)));
+        prop_assert!(near(result.p_value, far as f64 / f64::from(patterns)));
     }
 
     #[test]
@@ -365,12 +371,12 @@ proptest! {
     #[test]
     fn a_trend_turned_round_changes_its_sign(values in vec(-9.0..9.0_f64, 3..40)) {
         let reversed: Vec<f64> = values.iter().rev().copied().collect();
-        let (one, two) =
+        let (first, second) =
             (stats::mann_kendall(&values).unwrap(), stats::mann_kendall(&reversed).unwrap());
-        prop_assert_eq!((one.s, one.p_value), (-two.s, two.p_value));
-        let (one, two) =
+        prop_assert_eq!((first.s, first.p_value), (-second.s, second.p_value));
+        let (first, second) =
             (stats::theil_sen(&values, 0.9).unwrap(), stats::theil_sen(&reversed, 0.9).unwrap());
-        prop_assert!(near(one.slope, -two.slope));
-        prop_assert!(one.interval.is_none_or(|interval| interval.contains(one.slope)));
+        prop_assert!(near(first.slope, -second.slope));
+        prop_assert!(first.interval.is_none_or(|interval| interval.contains(first.slope)));
     }
 }

@@ -82,20 +82,21 @@ fn a_campaign_ends_in_verdicts() {
 }
 
 #[test]
-fn errors_count_one_by_one() {
+fn error_counts_are_compared_individually() {
     let none = [Some(0.0); 8];
     let some = [1.0, 2.0, 1.0, 4.0, 2.0, 1.0, 3.0, 2.0].map(Some);
     let paired = stats::pair_rounds(&none, &some);
     let comparison =
         stats::compare_paired(&paired.base, &paired.variant, Scale::Difference, stats::ALPHA);
-    let asked = question(comparison.unwrap(), Direction::LowerIsBetter, stats::THRESHOLD_ERRORS);
-    assert_eq!(stats::judge(&asked, stats::ALPHA).unwrap().finding, Finding::Worse);
+    let asked_question =
+        question(comparison.unwrap(), Direction::LowerIsBetter, stats::THRESHOLD_ERRORS);
+    assert_eq!(stats::judge(&asked_question, stats::ALPHA).unwrap().finding, Finding::Worse);
 }
 
 #[test]
-fn the_control_is_stable_when_nothing_happened() {
-    let (one, again) = (runs(200.0, 6), runs(200.0, 7));
-    let control = stats::check_control(&compared(&one, &again), stats::ALPHA).unwrap();
+fn an_unchanged_control_is_stable() {
+    let (first, second) = (runs(200.0, 6), runs(200.0, 7));
+    let control = stats::check_control(&compared(&first, &second), stats::ALPHA).unwrap();
     assert!(!control.unstable);
     assert!(control.smallest_detectable.unwrap() < 0.02);
 }
@@ -106,7 +107,7 @@ fn a_sequential_campaign_ends_at_its_second_look() {
     let rule = stats::StoppingRule::sequential(&stats::RECOMMENDED_LOOKS);
     let at = |rounds: usize| {
         let comparison = compared(&base[..rounds], &variant[..rounds]);
-        rule.decide(&stats::Progress {
+        rule.decide(&stats::CampaignProgress {
             rounds: u32::try_from(rounds).unwrap(),
             half_width: comparison.half_width(),
             p_value: comparison.p_value,

@@ -7,7 +7,7 @@ fn model(clients: f64) -> f64 {
 }
 
 #[test]
-fn a_curve_comes_back_with_its_peak() {
+fn a_scalability_curve_is_recovered_with_its_peak() {
     let clients = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
     let fitted: Scalability = scalability(&clients, &clients.map(model), 0.95).unwrap();
     assert!((fitted.contention - 0.03).abs() < 1e-6, "{fitted:?}");

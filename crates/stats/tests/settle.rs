@@ -68,7 +68,7 @@ impl CampaignSetting {
     /// rounds; 1 if no campaign is unclear.
     fn settled(&self) -> (f64, f64) {
         let mut noise = SeededNoise(7 + self.family as u64);
-        let (mut unclear, mut settled, mut asked, mut tried) = (0, 0, 0.0, 0);
+        let (mut unclear, mut settled, mut rounds_requested, mut tried) = (0, 0, 0.0, 0);
         while unclear < UNCLEAR && tried < 10 * UNCLEAR {
             tried += 1;
             let Finding::Unclear { rounds_needed } = self.campaign(self.rounds, &mut noise) else {
@@ -76,19 +76,19 @@ impl CampaignSetting {
             };
             unclear += 1;
             let rounds = rounds_needed.unwrap_or(10_000) as usize;
-            asked += rounds as f64;
+            rounds_requested += rounds as f64;
             let finding = self.campaign(rounds, &mut noise);
             settled += u32::from(!matches!(finding, Finding::Unclear { .. }));
         }
         if unclear == 0 {
             return (1.0, 0.0);
         }
-        (f64::from(settled) / f64::from(unclear), asked / f64::from(unclear))
+        (f64::from(settled) / f64::from(unclear), rounds_requested / f64::from(unclear))
     }
 }
 
 #[test]
-fn the_rounds_asked_for_settle_it_in_80_of_100() {
+fn proposed_rounds_settle_80_percent_of_unclear_campaigns() {
     let mut failed = Vec::new();
     // Much noise asks for so many rounds that large families would take long to simulate.
     let families: [(usize, &[f64]); 3] =
@@ -99,9 +99,10 @@ fn the_rounds_asked_for_settle_it_in_80_of_100() {
                 for rounds in [6, 12] {
                     let effect = effect * MARGIN.ln_1p();
                     let setting = CampaignSetting { family, effect, spread, rounds };
-                    let (share, asked) = setting.settled();
+                    let (share, mean_rounds) = setting.settled();
                     if share < 0.8 {
-                        failed.push(format!("{setting:?}: {share:.2} with {asked:.0} rounds"));
+                        failed
+                            .push(format!("{setting:?}: {share:.2} with {mean_rounds:.0} rounds"));
                     }
                 }
             }
@@ -112,15 +113,15 @@ fn the_rounds_asked_for_settle_it_in_80_of_100() {
 
 /// Equal sides: the proposed rounds show equivalence.
 #[test]
-fn what_is_equal_is_found_to_be_the_same() {
+fn equal_sides_are_found_equivalent() {
     let setting = CampaignSetting { family: 3, effect: 0.0, spread: 0.03, rounds: 6 };
     let mut noise = SeededNoise(11);
     let (mut unclear, mut same) = (0, 0);
     while unclear < UNCLEAR {
         let Finding::Unclear { rounds_needed } = setting.campaign(6, &mut noise) else { continue };
         unclear += 1;
-        let found = setting.campaign(rounds_needed.unwrap() as usize, &mut noise);
-        same += u32::from(found == Finding::Same);
+        let finding = setting.campaign(rounds_needed.unwrap() as usize, &mut noise);
+        same += u32::from(finding == Finding::Same);
     }
     assert!(same >= 80, "{same} of {unclear}");
 }
@@ -139,7 +140,7 @@ fn below_six_rounds_the_fewest_for_the_family_are_named() {
 
 /// Filesystems 5.5 times apart in every round wait for the correction alone.
 #[test]
-fn a_plain_difference_asks_for_the_fewest_rounds_of_its_family() {
+fn a_clear_difference_needs_the_fewest_rounds_of_its_family() {
     for (family, fewest) in [(9, 9), (12, 9), (30, 11)] {
         let setting = CampaignSetting { family, effect: 1.7, spread: 0.3, rounds: 6 };
         let finding = setting.campaign(6, &mut SeededNoise(5));

@@ -28,16 +28,16 @@ fn count(value: &Value) -> usize {
 }
 
 #[track_caller]
-fn close(found: f64, expected: &Value, relative: f64) {
+fn close(actual: f64, expected: &Value, relative: f64) {
     let expected = number(expected);
     let room = relative * expected.abs().max(1e-6);
-    assert!((found - expected).abs() <= room, "found {found}, expected {expected}");
+    assert!((actual - expected).abs() <= room, "found {actual}, expected {expected}");
 }
 
 #[track_caller]
-fn ends(found: Interval, expected: &Value, relative: f64) {
-    close(found.low, &expected[0], relative);
-    close(found.high, &expected[1], relative);
+fn ends(actual: Interval, expected: &Value, relative: f64) {
+    close(actual.low, &expected[0], relative);
+    close(actual.high, &expected[1], relative);
 }
 
 /// The two datasets of a key such as "A5_B5".
@@ -56,27 +56,27 @@ fn entries(value: &Value) -> impl Iterator<Item = (&String, &Value)> {
 }
 
 #[test]
-fn descriptions() {
+fn descriptions_match_the_vectors() {
     let vectors = vectors();
     for (name, expected) in entries(&vectors["describe"]) {
         let values = list(&vectors["datasets"][name]);
-        let found = stats::describe(&values).unwrap();
-        assert_eq!(found.n, count(&expected["n"]));
+        let description = stats::describe(&values).unwrap();
+        assert_eq!(description.n, count(&expected["n"]));
         for (figure, key) in [
-            (found.mean, "mean"),
-            (found.standard_deviation.unwrap(), "sd"),
-            (found.coefficient_of_variation.unwrap(), "cov"),
-            (found.min, "min"),
-            (found.max, "max"),
-            (found.median, "median"),
-            (found.quartile_low, "q25"),
-            (found.quartile_high, "q75"),
-            (found.p95, "p95"),
-            (found.median_absolute_deviation, "mad_raw"),
-            (found.geometric_mean.unwrap(), "gmean"),
-            (found.harmonic_mean.unwrap(), "hmean"),
-            (found.trimmed_mean, "trim20"),
-            (found.skewness.unwrap(), "skew_g1"),
+            (description.mean, "mean"),
+            (description.standard_deviation.unwrap(), "sd"),
+            (description.coefficient_of_variation.unwrap(), "cov"),
+            (description.min, "min"),
+            (description.max, "max"),
+            (description.median, "median"),
+            (description.quartile_low, "q25"),
+            (description.quartile_high, "q75"),
+            (description.p95, "p95"),
+            (description.median_absolute_deviation, "mad_raw"),
+            (description.geometric_mean.unwrap(), "gmean"),
+            (description.harmonic_mean.unwrap(), "hmean"),
+            (description.trimmed_mean, "trim20"),
+            (description.skewness.unwrap(), "skew_g1"),
         ] {
             close(figure, &expected[key], 1e-11);
         }
@@ -90,14 +90,14 @@ fn mann_whitney() {
     let vectors = vectors();
     for (key, expected) in entries(&vectors["mannwhitney"]) {
         let (a, b) = pair(&vectors, key);
-        let found = stats::mann_whitney(&a, &b).unwrap();
-        assert_eq!(found.method, TestMethod::Exact);
-        close(found.u_a, &expected["U_a"], 0.0);
-        close(found.u_b, &expected["U_b"], 0.0);
-        assert_eq!(Some(found.ties), expected["ties"].as_bool());
-        close(found.p_value, &expected["p_exact_conditional_midrank"], 1e-12);
+        let result = stats::mann_whitney(&a, &b).unwrap();
+        assert_eq!(result.method, TestMethod::Exact);
+        close(result.u_a, &expected["U_a"], 0.0);
+        close(result.u_b, &expected["U_b"], 0.0);
+        assert_eq!(Some(result.ties), expected["ties"].as_bool());
+        close(result.p_value, &expected["p_exact_conditional_midrank"], 1e-12);
         if let Some(exact) = expected.get("p_exact") {
-            close(found.p_value, exact, 1e-12);
+            close(result.p_value, exact, 1e-12);
         }
         // statrs' normal distribution function is good to about 1e-11 relative.
         let corrected = stats::mann_whitney_normal(&a, &b, true).unwrap();
@@ -107,8 +107,8 @@ fn mann_whitney() {
     }
     for (key, expected) in entries(&vectors["mannwhitney_min_p"]) {
         let (m, n) = key.split_once('x').unwrap();
-        let found = stats::mann_whitney_smallest_p(m.parse().unwrap(), n.parse().unwrap());
-        close(found, expected, 1e-12);
+        let result = stats::mann_whitney_smallest_p(m.parse().unwrap(), n.parse().unwrap());
+        close(result, expected, 1e-12);
     }
     let counts = stats::rank_sum_counts(5, 5).unwrap();
     let expected = list(&vectors["U_null_counts_5x5"]);
@@ -120,31 +120,31 @@ fn hodges_lehmann_shift() {
     let vectors = vectors();
     for (key, expected) in entries(&vectors["hodges_lehmann_two_sample_b_minus_a"]) {
         let (a, b) = pair(&vectors, key);
-        let found = stats::hodges_lehmann_shift(&a, &b, 0.95).unwrap();
-        close(found.estimate, &expected["estimate"], 1e-12);
-        assert_eq!(found.cut_rank, Some(count(&expected["k"])));
-        assert_eq!(found.cut_rank, Some(count(&expected["k_normal"])));
-        let interval = found.interval.unwrap();
+        let estimate = stats::hodges_lehmann_shift(&a, &b, 0.95).unwrap();
+        close(estimate.estimate, &expected["estimate"], 1e-12);
+        assert_eq!(estimate.cut_rank, Some(count(&expected["k"])));
+        assert_eq!(estimate.cut_rank, Some(count(&expected["k_normal"])));
+        let interval = estimate.interval.unwrap();
         ends(interval, &expected["ci_exact"], 1e-12);
         ends(interval, &expected["ci_normal_rank"], 1e-12);
         close(interval.achieved.unwrap(), &expected["achieved"], 1e-12);
     }
     for (key, expected) in entries(&vectors["hodges_lehmann_log_ratio_b_over_a"]) {
         let (a, b) = pair(&vectors, key);
-        let found = stats::compare_unpaired(&a, &b, Scale::Ratio, stats::ALPHA).unwrap();
-        close(found.estimate, &expected["ratio"], 1e-12);
-        ends(found.interval.unwrap(), &expected["ratio_ci_exact"], 1e-12);
+        let estimate = stats::compare_unpaired(&a, &b, Scale::Ratio, stats::ALPHA).unwrap();
+        close(estimate.estimate, &expected["ratio"], 1e-12);
+        ends(estimate.interval.unwrap(), &expected["ratio_ci_exact"], 1e-12);
     }
 }
 
 #[test]
-fn paired_rounds() {
+fn paired_rounds_match_the_vectors() {
     let vectors = vectors();
     let expected = &vectors["paired_P10"];
     let (base, variant) = pair(&vectors, "P10a_P10b");
     let differences = stats::differences(&base, &variant).unwrap();
-    for (found, wanted) in differences.iter().zip(expected["diff"].as_array().unwrap()) {
-        close(*found, wanted, 1e-14);
+    for (actual, wanted) in differences.iter().zip(expected["diff"].as_array().unwrap()) {
+        close(*actual, wanted, 1e-14);
     }
 
     let t = stats::student_test(&differences, 0.95).unwrap();
@@ -179,7 +179,7 @@ fn paired_rounds() {
 }
 
 #[test]
-fn multiplicity() {
+fn adjusted_p_values_match() {
     let vectors = vectors();
     let expected = &vectors["multiplicity"];
     type Adjust = fn(&[f64]) -> Result<Vec<f64>, stats::StatsError>;
@@ -190,17 +190,17 @@ fn multiplicity() {
         ("p_unsorted", "fdr_bh_unsorted", stats::benjamini_hochberg),
     ];
     for (from, to, adjust) in cases {
-        let found = adjust(&list(&expected[from])).unwrap();
+        let adjusted = adjust(&list(&expected[from])).unwrap();
         let wanted = expected[to].as_array().unwrap();
-        assert_eq!(found.len(), wanted.len());
-        for (found, wanted) in found.iter().zip(wanted) {
-            close(*found, wanted, 1e-12);
+        assert_eq!(adjusted.len(), wanted.len());
+        for (adjusted, wanted) in adjusted.iter().zip(wanted) {
+            close(*adjusted, wanted, 1e-12);
         }
     }
 }
 
 #[test]
-fn rounds_by_variants() {
+fn rounds_by_variants_match_the_vectors() {
     let vectors = vectors();
     let expected = &vectors["blocked_K3_N8"];
     let rounds = table(&expected["rounds"]);
@@ -231,13 +231,13 @@ fn rounds_by_variants() {
 }
 
 #[test]
-fn serial_statistics() {
+fn serial_statistics_match() {
     let vectors = vectors();
     let expected = &vectors["time_series_AR1"];
     let x = list(&expected["x"]);
     let acf = stats::autocorrelation(&x, 5).unwrap();
-    for (found, wanted) in acf.iter().zip(expected["acf"].as_array().unwrap()) {
-        close(*found, wanted, 1e-11);
+    for (actual, wanted) in acf.iter().zip(expected["acf"].as_array().unwrap()) {
+        close(*actual, wanted, 1e-11);
     }
     close(acf[1], &expected["acf1"], 1e-11);
     let ljung_box = stats::ljung_box(&x, 5).unwrap();
@@ -259,21 +259,21 @@ fn change_points() {
     let vectors = vectors();
     let expected = &vectors["e_divisive_qhat"];
     let x = list(&expected["x"]);
-    let found = stats::split_statistics(&x).unwrap();
+    let statistics = stats::split_statistics(&x).unwrap();
     let wanted = expected["q"].as_array().unwrap();
-    assert_eq!((found.len(), count(&expected["t_from"])), (wanted.len(), 2));
-    for (found, wanted) in found.iter().zip(wanted) {
-        close(*found, wanted, 1e-11);
+    assert_eq!((statistics.len(), count(&expected["t_from"])), (wanted.len(), 2));
+    for (statistics, wanted) in statistics.iter().zip(wanted) {
+        close(*statistics, wanted, 1e-11);
     }
     let best = count(&expected["best_t"]);
-    close(found[best - 2], &expected["best_q"], 1e-11);
+    close(statistics[best - 2], &expected["best_q"], 1e-11);
     let changes = stats::change_points(&x, &stats::ChangePointPlan::default()).unwrap();
     assert_eq!(changes.iter().map(|change| change.index).collect::<Vec<_>>(), [best]);
 }
 
 /// A group that no test above reads would be a vector that guards nothing.
 #[test]
-fn every_group_is_tested() {
+fn every_vector_group_is_tested() {
     let source = include_str!("vectors.rs");
     for (key, _) in entries(&vectors()) {
         let read = source.contains(&format!("[\"{key}\"]"));

@@ -22,10 +22,10 @@ pub use devices::loopdev::{
 pub use files::cached::{advise, allocate, forget, punch, sync_range};
 pub use files::caches::{DropCachesError, cache_drops, drop_caches};
 pub use files::calls::{
-    Confinement, EntryBuffer, Errno, FileAttributes, FileType, OpenHow, attributes, close,
-    dir_again, fd_path, is_single_name, make_again, make_dir, open_above, open_dir, open_file,
-    open_subdir, open_to_look, open_top, read, read_entries, read_numbered_entries, read_vector,
-    remove_dir, rewind_dir, seek_to, seek_to_end, stat, sync_data, sync_file, sync_filesystem,
+    Confinement, EntryBuffer, Errno, FileAttributes, FileType, OpenHow, attributes, close, fd_path,
+    is_single_name, make_dir, make_existing_dir, open_above, open_dir, open_file, open_subdir,
+    open_to_look, open_top, read, read_entries, read_numbered_entries, read_vector, remove_dir,
+    reopen_dir, rewind_dir, seek_to, seek_to_end, stat, sync_data, sync_file, sync_filesystem,
     sync_machine, truncate, unlink, write, write_both,
 };
 pub use files::entries::{file_xattr, link, rename, set_file_xattr, set_times, symlink, xattr};

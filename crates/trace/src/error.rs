@@ -16,17 +16,17 @@ pub enum TraceFileError {
         source: io::Error,
     },
     /// The bytes encode an impossible value.
-    #[error("byte {byte}: {what}")]
+    #[error("byte {byte}: {damage}")]
     Damaged {
         /// Offset of the damaged record.
         byte: u64,
         /// Description of the damage, with the expected value.
-        what: String,
+        damage: String,
     },
 }
 
 impl TraceFileError {
-    pub(crate) fn damaged(byte: u64, what: impl Into<String>) -> Self {
-        Self::Damaged { byte, what: what.into() }
+    pub(crate) fn damaged(byte: u64, damage: impl Into<String>) -> Self {
+        Self::Damaged { byte, damage: damage.into() }
     }
 }

@@ -117,8 +117,8 @@ pub struct RequestFlags {
 
 impl RequestFlags {
     pub(crate) fn bits(self) -> u8 {
-        let all = [self.sync, self.meta, self.ahead, self.fua, self.flush_first];
-        all.iter().rev().fold(0, |bits, flag| bits << 1 | u8::from(*flag))
+        let flags = [self.sync, self.meta, self.ahead, self.fua, self.flush_first];
+        flags.iter().rev().fold(0, |bits, flag| bits << 1 | u8::from(*flag))
     }
 
     pub(crate) fn from_bits(bits: u8) -> Self {
@@ -130,14 +130,14 @@ impl RequestFlags {
     pub fn from_letters(letters: &[u8]) -> (Operation, Self) {
         let letters = letters.split(|byte| *byte == 0).next().unwrap_or_default();
         let mut flags = Self::default();
-        let mut rest = letters;
-        if let [b'F', after @ ..] = rest
+        let mut unread = letters;
+        if let [b'F', after @ ..] = unread
             && after.first().is_some_and(|letter| b"RWDFNZ".contains(letter))
         {
             flags.flush_first = true;
-            rest = after;
+            unread = after;
         }
-        let (operation, rest) = match rest {
+        let (operation, unread) = match unread {
             [b'R', after @ ..] => (Operation::Read, after),
             // Newer kernels write WZ for writes of zeroes and ZA for zone appends; older ones write
             // N.
@@ -146,9 +146,9 @@ impl RequestFlags {
             [b'D', b'E', after @ ..] | [b'D', after @ ..] => (Operation::Discard, after),
             [b'F', after @ ..] => (Operation::Flush, after),
             [_, after @ ..] => (Operation::Other, after),
-            [] => (Operation::Other, rest),
+            [] => (Operation::Other, unread),
         };
-        for letter in rest {
+        for letter in unread {
             match letter {
                 b'F' => flags.fua = true,
                 b'A' => flags.ahead = true,
@@ -237,8 +237,8 @@ pub enum TraceEntry {
         /// Number of lost events.
         events: u64,
     },
-    /// Number about the recording as a whole: see [`TraceEntry::BEGIN_NS`] and the constants beside it.
-    /// Readers ignore unknown names.
+    /// Number about the recording as a whole: see [`TraceEntry::BEGIN_NS`] and the constants beside
+    /// it. Readers ignore unknown names.
     Note {
         /// Name of the number.
         name: String,
@@ -273,9 +273,9 @@ mod tests {
         assert_eq!(read(b"R\0\0\0"), (Operation::Read, RequestFlags::default()));
         let ahead = RequestFlags { ahead: true, ..RequestFlags::default() };
         assert_eq!(read(b"RA\0xx"), (Operation::Read, ahead));
-        let all =
+        let all_flags =
             RequestFlags { sync: true, meta: true, fua: true, flush_first: true, ahead: false };
-        assert_eq!(read(b"FWFSM"), (Operation::Write, all));
+        assert_eq!(read(b"FWFSM"), (Operation::Write, all_flags));
         let first = RequestFlags { flush_first: true, ..RequestFlags::default() };
         assert_eq!(read(b"FF"), (Operation::Flush, first));
         assert_eq!(read(b"F"), (Operation::Flush, RequestFlags::default()));

@@ -44,9 +44,10 @@ impl Request {
 
 /// Requests that do not overlap, so that every completion has one issue only.
 fn requests() -> impl Strategy<Value = Vec<Request>> {
-    let one = (0u64..2_000_000_000, 1u64..5_000_000, 1u64..5_000_000, 0u64..3000, 1u32..64);
+    let times_of_request =
+        (0u64..2_000_000_000, 1u64..5_000_000, 1u64..5_000_000, 0u64..3000, 1u32..64);
     let kind = (any::<bool>(), 0u32..2);
-    prop::collection::vec((one, kind), 1..80).prop_map(|all| {
+    prop::collection::vec((times_of_request, kind), 1..80).prop_map(|draws| {
         let request = |(number, ((queued, wait, work, gap, sectors), (write, minor)))| Request {
             queued,
             issued: queued + wait,
@@ -56,18 +57,18 @@ fn requests() -> impl Strategy<Value = Vec<Request>> {
             operation: if write { Operation::Write } else { Operation::Read },
             device: DeviceNumber::new(7, minor),
         };
-        all.into_iter().enumerate().map(request).collect()
+        draws.into_iter().enumerate().map(request).collect()
     })
 }
 
 fn events(requests: &[Request]) -> Vec<RequestEvent> {
     let mut events: Vec<RequestEvent> = requests
         .iter()
-        .flat_map(|one| {
+        .flat_map(|draw| {
             [
-                one.event(Action::Queue, one.queued),
-                one.event(Action::Issue, one.issued),
-                one.event(Action::Complete, one.done),
+                draw.event(Action::Queue, draw.queued),
+                draw.event(Action::Issue, draw.issued),
+                draw.event(Action::Complete, draw.done),
             ]
         })
         .collect();
@@ -83,16 +84,16 @@ fn digest(events: &[RequestEvent]) -> TraceDigest {
 /// Seeks, their distances and the share of blocks that follow, of requests in the order of issue.
 fn order(requests: &[Request]) -> (u64, u64, u64, u64, u64) {
     let mut sorted: Vec<&Request> = requests.iter().collect();
-    sorted.sort_by_key(|one| one.issued);
+    sorted.sort_by_key(|request| request.issued);
     let (mut seeks, mut distance, mut sequential, mut blocks, mut following) = (0, 0, 0, 0, 0);
-    for (place, one) in sorted.iter().enumerate() {
-        let own = u64::from(one.sectors).div_ceil(8);
+    for (place, request) in sorted.iter().enumerate() {
+        let own = u64::from(request.sectors).div_ceil(8);
         blocks += own;
         following += own - 1;
-        let before = sorted[..place].iter().rev().find(|other| other.device == one.device);
+        let before = sorted[..place].iter().rev().find(|other| other.device == request.device);
         let Some(before) = before else { continue };
         let end = i128::from(before.sector) + i128::from(before.sectors);
-        let apart = (i128::from(one.sector) - end).unsigned_abs() as u64;
+        let apart = (i128::from(request.sector) - end).unsigned_abs() as u64;
         sequential += u64::from(apart == 0);
         following += u64::from(apart == 0);
         if apart > 128 {
@@ -105,12 +106,14 @@ fn order(requests: &[Request]) -> (u64, u64, u64, u64, u64) {
 
 /// The mean and the most requests with the devices, from every moment at which one comes or goes.
 fn depth(requests: &[Request], begin: u64, end: u64) -> (f64, u64) {
-    let mut moments: Vec<u64> = requests.iter().flat_map(|one| [one.issued, one.done]).collect();
+    let mut moments: Vec<u64> =
+        requests.iter().flat_map(|request| [request.issued, request.done]).collect();
     moments.extend([begin, end]);
     moments.sort_unstable();
     moments.dedup();
     let at = |time: u64| {
-        requests.iter().filter(|one| one.issued <= time && time < one.done).count() as u64
+        requests.iter().filter(|request| request.issued <= time && time < request.done).count()
+            as u64
     };
     let sum: f64 = moments.windows(2).map(|two| at(two[0]) as f64 * (two[1] - two[0]) as f64).sum();
     (sum / (end - begin).max(1) as f64, moments.iter().map(|time| at(*time)).max().unwrap_or(0))
@@ -119,30 +122,31 @@ fn depth(requests: &[Request], begin: u64, end: u64) -> (f64, u64) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
     #[test]
-    fn figures_are_those_of_a_slow_calculation(requests in requests()) {
-        let mut starts: Vec<u64> = requests.iter().map(|one| one.issued).collect();
+    fn digests_agree_with_a_direct_calculation(requests in requests()) {
+        let mut starts: Vec<u64> = requests.iter().map(|request| request.issued).collect();
         starts.sort_unstable();
         starts.dedup();
         // Two events at the same time have no order that both calculations must agree on.
         prop_assume!(starts.len() == requests.len());
-        let all = events(&requests);
-        let figures = digest(&all).figures;
-        let (begin, end) = (all[0].time_ns, all[all.len() - 1].time_ns);
+        let entries = events(&requests);
+        let figures = digest(&entries).figures;
+        let (begin, end) = (entries[0].time_ns, entries[entries.len() - 1].time_ns);
         prop_assert_eq!(figures.span_ns, end - begin);
-        prop_assert_eq!(figures.events, all.len() as u64);
+        prop_assert_eq!(figures.events, entries.len() as u64);
         let of = |operation: Operation| {
-            requests.iter().filter(move |one| one.operation == operation)
+            requests.iter().filter(move |request| request.operation == operation)
         };
         let kinds = [(Operation::Read, &figures.reads), (Operation::Write, &figures.writes)];
         for (operation, reported) in kinds {
             prop_assert_eq!(reported.requests, of(operation).count() as u64);
-            let bytes: u64 = of(operation).map(|one| u64::from(one.sectors) * 512).sum();
+            let bytes: u64 = of(operation).map(|request| u64::from(request.sectors) * 512).sum();
             prop_assert_eq!(reported.bytes, bytes);
             for (latency, from) in [
-                (&reported.issue_to_complete, (|one: &Request| one.issued) as fn(&Request) -> u64),
-                (&reported.queue_to_complete, |one: &Request| one.queued),
+                (&reported.issue_to_complete, (|r: &Request| r.issued) as fn(&Request) -> u64),
+                (&reported.queue_to_complete, |r: &Request| r.queued),
             ] {
-                let mut times: Vec<u64> = of(operation).map(|one| one.done - from(one)).collect();
+                let mut times: Vec<u64> =
+                    of(operation).map(|request| request.done - from(request)).collect();
                 times.sort_unstable();
                 prop_assert_eq!(latency.samples, times.len() as u64);
                 if times.is_empty() { continue; }
@@ -166,7 +170,7 @@ proptest! {
     }
 
     #[test]
-    fn the_timeline_adds_up_to_the_figures(requests in requests()) {
+    fn timeline_totals_equal_the_digest(requests in requests()) {
         let digest = digest(&events(&requests));
         let slots = &digest.timeline.slots;
         let sum = |of: fn(&treering_trace::TimeSlot) -> u64| slots.iter().map(of).sum::<u64>();
@@ -179,16 +183,16 @@ proptest! {
     }
 
     #[test]
-    fn parts_add_up_to_the_whole(requests in requests(), cut in 0.0f64..1.0) {
-        let all = events(&requests);
-        let place = (all.len() as f64 * cut) as usize;
-        let mut analyst = TraceAnalyzer::new(all[0].time_ns);
-        all[..place].iter().for_each(|event| analyst.event(event));
-        let at = all[place.saturating_sub(1)].time_ns;
+    fn phase_digests_add_up_to_the_whole(requests in requests(), cut in 0.0f64..1.0) {
+        let entries = events(&requests);
+        let place = (entries.len() as f64 * cut) as usize;
+        let mut analyst = TraceAnalyzer::new(entries[0].time_ns);
+        entries[..place].iter().for_each(|event| analyst.event(event));
+        let at = entries[place.saturating_sub(1)].time_ns;
         let first = analyst.cut(at).figures;
-        all[place..].iter().for_each(|event| analyst.event(event));
-        let second = analyst.cut(all[all.len() - 1].time_ns).figures;
-        let whole = digest(&all).figures;
+        entries[place..].iter().for_each(|event| analyst.event(event));
+        let second = analyst.cut(entries[entries.len() - 1].time_ns).figures;
+        let whole = digest(&entries).figures;
         let requests = |figures: &treering_trace::TraceFigures| {
             (figures.reads.requests, figures.reads.issue_to_complete.samples,
              figures.writes.queue_to_complete.samples, figures.writes.bytes)
@@ -202,7 +206,7 @@ proptest! {
 }
 
 #[test]
-fn a_trace_made_by_hand_says_what_it_says() {
+fn a_handmade_trace_gives_the_expected_figures() {
     let device = DeviceNumber::new(8, 1);
     let ms = 1_000_000;
     let read = |number: u64, sector: u64, sectors: u32| Request {
@@ -263,7 +267,7 @@ fn a_trace_made_by_hand_says_what_it_says() {
 }
 
 #[test]
-fn a_window_leaves_the_rest_out() {
+fn a_window_excludes_events_outside_it() {
     let far = 1u64 << 30;
     let requests: Vec<Request> = (0..100)
         .map(|number| Request {
@@ -276,9 +280,9 @@ fn a_window_leaves_the_rest_out() {
             device: DeviceNumber::new(7, 0),
         })
         .collect();
-    let all = events(&requests);
+    let entries = events(&requests);
     let within = |window: TraceWindow| {
-        let mut entries = all.iter().map(|event| TraceEntry::Event(*event));
+        let mut entries = entries.iter().map(|event| TraceEntry::Event(*event));
         summarise(window, || Ok(entries.next())).unwrap().whole.figures
     };
     let near = within(TraceWindow { offsets: Some((0, far * 512)), times_ns: None });
@@ -288,7 +292,7 @@ fn a_window_leaves_the_rest_out() {
 }
 
 #[test]
-fn a_request_that_crosses_an_offset_is_cut_off_there_and_times_begin_with_the_window() {
+fn requests_are_clipped_to_the_window_and_times_start_with_it() {
     let long = Request {
         queued: 10_000,
         issued: 10_100,
@@ -298,9 +302,9 @@ fn a_request_that_crosses_an_offset_is_cut_off_there_and_times_begin_with_the_wi
         operation: Operation::Write,
         device: DeviceNumber::new(7, 0),
     };
-    let all = events(&[long]);
+    let entries = events(&[long]);
     let within = |offsets: (u64, u64)| {
-        let mut entries = all.iter().map(|event| TraceEntry::Event(*event));
+        let mut entries = entries.iter().map(|event| TraceEntry::Event(*event));
         let window = TraceWindow { offsets: Some(offsets), times_ns: Some((0, 90_000)) };
         summarise(window, || Ok(entries.next())).unwrap()
     };
@@ -319,7 +323,7 @@ fn a_request_that_crosses_an_offset_is_cut_off_there_and_times_begin_with_the_wi
 
 /// Ten writes of 8 sectors, one after the other, each queued, issued and done 100 ns apart.
 fn ten() -> Vec<Request> {
-    let one = |number: u64| Request {
+    let numbered = |number: u64| Request {
         queued: number * 1000,
         issued: number * 1000 + 100,
         done: number * 1000 + 200,
@@ -328,15 +332,15 @@ fn ten() -> Vec<Request> {
         operation: Operation::Write,
         device: DeviceNumber::new(7, 0),
     };
-    (0..10).map(one).collect()
+    (0..10).map(numbered).collect()
 }
 
 #[test]
-fn a_trace_without_completions_is_counted_by_the_best_that_it_has() {
+fn a_trace_without_completions_is_counted_by_its_best_event_kind() {
     let with = |actions: &[Action]| {
-        let mut all = events(&ten());
-        all.retain(|event| actions.contains(&event.action));
-        digest(&all)
+        let mut entries = events(&ten());
+        entries.retain(|event| actions.contains(&event.action));
+        digest(&entries)
     };
     let cases = [
         (&[Action::Issue][..], CountingEvent::Issue),
@@ -359,10 +363,10 @@ fn a_trace_without_completions_is_counted_by_the_best_that_it_has() {
 }
 
 #[test]
-fn a_device_that_takes_bios_has_its_depth_and_times_from_the_queueing() {
-    let mut all = events(&ten());
-    all.retain(|event| event.action != Action::Issue);
-    let TraceDigest { figures, latency, timeline, .. } = digest(&all);
+fn bio_devices_take_depth_and_latency_from_queue_events() {
+    let mut entries = events(&ten());
+    entries.retain(|event| event.action != Action::Issue);
+    let TraceDigest { figures, latency, timeline, .. } = digest(&entries);
     assert_eq!((figures.writes.requests, figures.counted_by), (10, CountingEvent::Complete));
     assert_eq!(figures.writes.queue_to_complete.samples, 10);
     assert_eq!((figures.writes.issue_to_complete.samples, figures.depth_max), (0, 1));
@@ -373,7 +377,7 @@ fn a_device_that_takes_bios_has_its_depth_and_times_from_the_queueing() {
 }
 
 #[test]
-fn writes_of_zeroes_are_writes_that_move_no_data() {
+fn zeroing_writes_move_no_data() {
     let mut requests = ten();
     requests[3].operation = Operation::WriteZeroes;
     requests[4].operation = Operation::Discard;
@@ -387,12 +391,12 @@ fn writes_of_zeroes_are_writes_that_move_no_data() {
 }
 
 #[test]
-fn a_file_has_the_figures_of_the_recording() {
+fn a_stored_trace_gives_the_figures_of_the_recording() {
     let mut entries = vec![TraceEntry::note(TraceEntry::BEGIN_NS, 0)];
     let mut requests = ten();
-    requests.iter_mut().for_each(|one| {
-        (one.queued, one.issued, one.done) =
-            (one.queued + 5000, one.issued + 5000, one.done + 5000);
+    requests.iter_mut().for_each(|request| {
+        (request.queued, request.issued, request.done) =
+            (request.queued + 5000, request.issued + 5000, request.done + 5000);
     });
     entries.extend(events(&requests).into_iter().map(TraceEntry::Event));
     let mut recorded = TraceAnalyzer::new(0);

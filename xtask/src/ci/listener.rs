@@ -8,7 +8,7 @@ use crate::tally::TestTally;
 
 const SKIPPED: &str = "skipped:";
 
-/// Hears line after line.
+/// Parser of test output, line by line.
 #[derive(Default)]
 pub(super) struct OutputListener {
     /// Within the output of passed tests.
@@ -104,7 +104,7 @@ test result: FAILED. 2 passed; 1 failed; 4 ignored; 0 measured; 0 filtered out; 
 ";
 
     #[test]
-    fn results_are_counted_and_skipped_tests_are_not_passed_ones() {
+    fn skipped_tests_are_not_counted_as_passed() {
         let mut listener = OutputListener::default();
         for line in OUTPUT.lines() {
             listener.hear(line);
@@ -115,7 +115,7 @@ test result: FAILED. 2 passed; 1 failed; 4 ignored; 0 measured; 0 filtered out; 
     }
 
     #[test]
-    fn talk_of_passed_tests_is_left_away_and_failures_are_shown() {
+    fn output_of_passed_tests_is_hidden_and_failures_are_shown() {
         let mut listener = OutputListener::default();
         let shown: Vec<&str> = OUTPUT.lines().filter(|line| listener.hear(line)).collect();
         let shown = shown.join("\n");
@@ -132,7 +132,7 @@ test result: FAILED. 2 passed; 1 failed; 4 ignored; 0 measured; 0 filtered out; 
     }
 
     #[test]
-    fn a_custom_program_may_skip_too() {
+    fn custom_test_programs_may_skip() {
         let mut listener = OutputListener::default();
         assert!(listener.hear("skipped: no loop devices"));
         assert_eq!(listener.tally(true).skipped, ["no loop devices"]);

@@ -39,7 +39,7 @@ pub(crate) struct CiProgram {
 }
 
 impl CiProgram {
-    /// Whether its tests hold loop devices: such programs run one after the other.
+    /// True if its tests hold loop devices; such programs run one after the other.
     pub(crate) fn is_on_devices(&self) -> bool {
         ON_DEVICES.iter().any(|(name, _)| *name == self.target)
     }
@@ -49,7 +49,7 @@ impl CiProgram {
         Self { filter, ..self }
     }
 
-    /// How many of its tests run at a time on so many CPUs.
+    /// Number of concurrent tests on a machine with `cpus` CPUs.
     pub(crate) fn threads(&self, cpus: usize) -> usize {
         let listed = ON_DEVICES.iter().find(|(name, _)| *name == self.target);
         cpus * listed.map_or(1, |(_, threads)| *threads)
@@ -81,18 +81,18 @@ pub(crate) fn build(root: &Path) -> Result<Vec<CiProgram>, Box<dyn Error>> {
         .stdout(Stdio::piped())
         .spawn()?;
     let output = child.stdout.take().ok_or("cargo has no output")?;
-    let (mut found, mut guest) = (Vec::new(), None);
+    let (mut programs_found, mut guest) = (Vec::new(), None);
     for message in Message::parse_stream(BufReader::new(output)) {
         let Message::CompilerArtifact(made) = message? else { continue };
         if is_wrapped && made.target.name == "treering" && !made.profile.test {
-            guest = made.executable.as_ref().and_then(|program| static_of(program.as_std_path()));
+            guest = made.executable.as_ref().and_then(|program| static_twin(program.as_std_path()));
         }
         let Some(executable) = made.executable.filter(|_| made.profile.test) else { continue };
         let package = packages.iter().find(|package| package.id == made.package_id);
         if let Some(package) = package
             && !made.target.kind.contains(&TargetKind::Example)
         {
-            found.push(CiProgram {
+            programs_found.push(CiProgram {
                 package: package.name.to_string(),
                 version: package.version.to_string(),
                 target: made.target.name,
@@ -106,13 +106,13 @@ pub(crate) fn build(root: &Path) -> Result<Vec<CiProgram>, Box<dyn Error>> {
     if !child.wait()?.success() {
         return Err("the tests do not compile".into());
     }
-    found.iter_mut().for_each(|program| program.guest.clone_from(&guest));
-    found.sort_by(|a, b| (&a.package, &a.target).cmp(&(&b.package, &b.target)));
-    Ok(found)
+    programs_found.iter_mut().for_each(|program| program.guest.clone_from(&guest));
+    programs_found.sort_by(|a, b| (&a.package, &a.target).cmp(&(&b.package, &b.target)));
+    Ok(programs_found)
 }
 
 /// The static twin of a program, unless it is older: then it is not of the same sources.
-fn static_of(program: &Path) -> Option<PathBuf> {
+fn static_twin(program: &Path) -> Option<PathBuf> {
     let twin = program.parent()?.join("deps/treering-static");
     let made = |path: &Path| path.metadata().and_then(|file| file.modified()).ok();
     (made(&twin)? >= made(program)?).then_some(twin)

@@ -21,18 +21,18 @@ use super::times::{TestTime, TestTimes};
 use crate::checkout;
 use crate::tally::TestTally;
 
-/// So many of the slowest tests are named.
+/// Number of slowest tests that are listed.
 const SLOWEST: usize = 10;
 
-/// What programs came to.
+/// Results of test programs.
 #[derive(Default)]
 struct ProgramOutcome {
     tally: TestTally,
     timed: Vec<TestTime>,
 }
 
-/// Runs them and the tests in documentation; names the slowest. `afterwards` runs when all but the
-/// programs on loop devices have ended.
+/// Runs the programs and the documentation tests; lists the slowest tests. `afterwards` runs when
+/// all but the programs on loop devices have ended.
 pub(crate) fn run_all(
     root: &Path,
     programs: &[CiProgram],
@@ -45,15 +45,15 @@ pub(crate) fn run_all(
     });
     let ProgramOutcome { mut tally, mut timed } = outcome;
     tally.add(documented?);
-    timed.sort_by_key(|one| std::cmp::Reverse(one.duration));
+    timed.sort_by_key(|test| std::cmp::Reverse(test.duration));
     println!("the slowest tests:");
-    for one in timed.iter().take(SLOWEST) {
-        println!("{:>7.1} s  {}", one.duration.as_secs_f64(), one.name);
+    for test in timed.iter().take(SLOWEST) {
+        println!("{:>7.1} s  {}", test.duration.as_secs_f64(), test.name);
     }
     Ok(tally)
 }
 
-/// Runs these only.
+/// Runs only these programs.
 pub(crate) fn run_some(programs: &[CiProgram]) -> TestTally {
     run(programs, || ()).tally
 }
@@ -63,21 +63,21 @@ fn run(programs: &[CiProgram], afterwards: impl FnOnce()) -> ProgramOutcome {
     let (on_devices, others): (Vec<_>, Vec<_>) =
         programs.iter().partition(|program| program.is_on_devices());
     let one_after_another = |group: &Mutex<vec::IntoIter<&CiProgram>>| {
-        while let Some(program) = next_of(group) {
+        while let Some(program) = next_program(group) {
             let began = Instant::now();
-            let (text, tally, timed) = one(program).unwrap_or_else(|error| {
-                let tally = TestTally { failed: 1, ..Tally::default() };
+            let (text, tally, timed) = run_program(program).unwrap_or_else(|error| {
+                let tally = TestTally { failed: 1, ..TestTally::default() };
                 (format!("{error}\n"), tally, Vec::new())
             });
-            let mut all = outcome.lock().expect("no thread panics holding it");
+            let mut total = outcome.lock().expect("no thread panics holding it");
             println!(
                 "\n     Running {} of {} ({:.1} s)\n{text}",
                 program.target,
                 program.package,
                 began.elapsed().as_secs_f64()
             );
-            all.tally.add(tally);
-            all.timed.extend(timed);
+            total.tally.add(tally);
+            total.timed.extend(timed);
         }
     };
     let [on_devices, others] = [on_devices, others].map(|group| Mutex::new(group.into_iter()));
@@ -92,12 +92,12 @@ fn run(programs: &[CiProgram], afterwards: impl FnOnce()) -> ProgramOutcome {
     outcome.into_inner().expect("no thread panicked")
 }
 
-fn next_of<'p>(group: &Mutex<vec::IntoIter<&'p CiProgram>>) -> Option<&'p CiProgram> {
+fn next_program<'p>(group: &Mutex<vec::IntoIter<&'p CiProgram>>) -> Option<&'p CiProgram> {
     group.lock().expect("no thread panics holding it").next()
 }
 
 /// One program to its end: what of its output is shown, its results, and how long its tests took.
-fn one(program: &CiProgram) -> Result<(String, TestTally, Vec<TestTime>), Box<dyn Error>> {
+fn run_program(program: &CiProgram) -> Result<(String, TestTally, Vec<TestTime>), Box<dyn Error>> {
     let threads = program.threads(thread::available_parallelism().map_or(2, usize::from));
     let began = Instant::now();
     let mut child = program
@@ -121,7 +121,7 @@ fn one(program: &CiProgram) -> Result<(String, TestTally, Vec<TestTime>), Box<dy
     if !status.success() {
         writeln!(text, "{} of {}: {status}", program.target, program.package)?;
     }
-    let timed = times.of(&program.target, threads);
+    let timed = times.durations(&program.target, threads);
     Ok((text, listener.tally(status.success()), timed))
 }
 
@@ -143,13 +143,13 @@ fn documentation(root: &Path) -> Result<TestTally, Box<dyn Error>> {
 fn hear(
     output: impl std::io::Read,
     listener: &mut OutputListener,
-    heard: &mut dyn FnMut(&str, bool),
+    on_result: &mut dyn FnMut(&str, bool),
 ) -> Result<(), Box<dyn Error>> {
     for line in BufReader::new(output).split(b'\n') {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
         let is_shown = listener.hear(&line);
-        heard(&line, is_shown);
+        on_result(&line, is_shown);
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! How long each test took, found out from when its result was printed.
+//! Test durations, derived from the times at which results were printed.
 //!
 //! The stable test harness tells no times. It starts tests in the order of their names, the next
 //! one as soon as one has ended, so that the moments of the results give those of the starts.
@@ -29,18 +29,18 @@ impl TestTimes {
     }
 
     /// All tests, when so many ran at a time.
-    pub(super) fn of(self, program: &str, threads: usize) -> Vec<TestTime> {
+    pub(super) fn durations(self, program: &str, threads: usize) -> Vec<TestTime> {
         let mut names: Vec<&str> = self.ended.iter().map(|(name, _)| name.as_str()).collect();
         names.sort_unstable();
         let starts = vec![Duration::ZERO; threads];
         let starts = starts.into_iter().chain(self.ended.iter().map(|(_, at)| *at));
         let started: Vec<(&str, Duration)> = names.into_iter().zip(starts).collect();
-        let one = |(name, ended): &(String, Duration)| {
+        let duration_of = |(name, ended): &(String, Duration)| {
             let at = started.binary_search_by_key(&name.as_str(), |(name, _)| name);
             let start = at.map_or(Duration::ZERO, |at| started[at].1);
             TestTime { duration: ended.saturating_sub(start), name: format!("{program} {name}") }
         };
-        self.ended.iter().map(one).collect()
+        self.ended.iter().map(duration_of).collect()
     }
 }
 
@@ -58,7 +58,7 @@ mod tests {
     use super::TestTimes;
 
     #[test]
-    fn a_test_begins_when_one_before_it_has_ended() {
+    fn test_durations_begin_at_the_end_of_an_earlier_test() {
         let mut times = TestTimes::default();
         for (line, at) in [
             ("running 4 tests", 0),
@@ -70,9 +70,12 @@ mod tests {
         ] {
             times.hear(line, Duration::from_secs(at));
         }
-        let found: Vec<(String, u64)> =
-            times.of("p", 2).into_iter().map(|one| (one.name, one.duration.as_secs())).collect();
+        let durations: Vec<(String, u64)> = times
+            .durations("p", 2)
+            .into_iter()
+            .map(|test| (test.name, test.duration.as_secs()))
+            .collect();
         let expected = [("p b", 2), ("p a", 5), ("p d", 1), ("p c", 7)];
-        assert_eq!(found, expected.map(|(name, seconds)| (name.to_owned(), seconds)));
+        assert_eq!(durations, expected.map(|(name, seconds)| (name.to_owned(), seconds)));
     }
 }

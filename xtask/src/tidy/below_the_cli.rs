@@ -13,7 +13,7 @@ const OWN_PROGRAMS: &[&str] = &["/build.rs", "/benches/", "/examples/"];
 const SPEAK: &str = "the command line speaks: push an event or return an error";
 const HAND_IN: &str = "let the command line hand it in";
 
-/// What is forbidden, and what would be right.
+/// Forbidden pattern, and advice.
 const FORBIDDEN: &[(&str, &str)] = &[
     ("println!", SPEAK),
     ("eprintln!", SPEAK),
@@ -47,10 +47,10 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
         if !below || OWN_PROGRAMS.iter().any(|place| file.path.contains(place)) {
             continue;
         }
-        for (pattern, right) in FORBIDDEN {
+        for (pattern, advice) in FORBIDDEN {
             for token in rust.find(pattern).into_iter().filter(|t| !rust.is_test(t.line)) {
-                let what = format!("`{pattern}` below the command line");
-                problems.push(Problem::new(&file.path, token.line, what, *right));
+                let finding = format!("`{pattern}` below the command line");
+                problems.push(Problem::new(&file.path, token.line, finding, *advice));
             }
         }
     }
@@ -66,17 +66,17 @@ mod tests {
                         let b = std::env::var(\"HOME\");\n    let c = SystemTime::now();\n}\n";
 
     #[test]
-    fn talk_exit_environment_and_clock_are_found() {
-        let found = check(&CheckoutTree::of(&[("crates/engine/x/src/lib.rs", TALK)]));
-        let mut lines: Vec<usize> = found.iter().map(|p| p.line).collect();
+    fn printing_exit_environment_and_clock_are_reported() {
+        let problems = check(&CheckoutTree::from_texts(&[("crates/engine/x/src/lib.rs", TALK)]));
+        let mut lines: Vec<usize> = problems.iter().map(|p| p.line).collect();
         lines.sort_unstable();
         assert_eq!(lines, [2, 3, 4, 5]);
-        assert_eq!(found[0].what, "`println!` below the command line");
+        assert_eq!(problems[0].finding, "`println!` below the command line");
     }
 
     #[test]
     fn the_cli_tools_tests_and_compile_time_values_pass() {
-        let tree = CheckoutTree::of(&[
+        let tree = CheckoutTree::from_texts(&[
             ("crates/cli/src/main.rs", TALK),
             ("xtask/src/main.rs", TALK),
             ("crates/engine/x/tests/a.rs", TALK),

@@ -6,7 +6,7 @@ use super::Problem;
 use super::tree::CheckoutTree;
 
 pub(super) const FOLDER: &str = "docs/";
-/// Where the pages stand in their order.
+/// Table of contents of the book.
 pub(super) const SUMMARY: &str = "docs/SUMMARY.md";
 
 /// Parts of the book whose pages describe use.
@@ -51,9 +51,9 @@ fn long_pages_of_use(tree: &CheckoutTree, summary: &str) -> Vec<Problem> {
         .filter_map(|(_, page)| lines_of(page))
         .filter(|(_, lines)| *lines > MAX_LINES_OF_USE)
         .map(|(path, lines)| {
-            let what = format!("{lines} lines on a page of use");
-            let right = "move measurements to docs/evidence, or a topic to a page of its own";
-            Problem::new(&path, 1, what, right)
+            let finding = format!("{lines} lines on a page of use");
+            let advice = "move measurements to docs/evidence, or a topic to a page of its own";
+            Problem::new(&path, 1, finding, advice)
         })
         .collect()
 }
@@ -64,8 +64,8 @@ fn pages_in_the_wrong_part(summary: &str) -> Vec<Problem> {
         .into_iter()
         .filter(|(part, page)| (*part == part_of_evidence) != page.starts_with(folder))
         .map(|(part, page)| {
-            let what = format!("`{page}` is in the part {part}");
-            Problem::new(SUMMARY, 1, what, "the part Evidence has the pages of docs/evidence")
+            let finding = format!("`{page}` is in the part {part}");
+            Problem::new(SUMMARY, 1, finding, "the part Evidence has the pages of docs/evidence")
         })
         .collect()
 }
@@ -78,8 +78,8 @@ fn pages_not_named_once(tree: &CheckoutTree, summary: &str) -> Vec<Problem> {
     times
         .filter(|(_, times)| *times != 1)
         .map(|(page, times)| {
-            let what = format!("`{page}` stands {times} times in the book");
-            Problem::new(SUMMARY, 1, what, "name each page of docs once")
+            let finding = format!("`{page}` stands {times} times in the book");
+            Problem::new(SUMMARY, 1, finding, "name each page of docs once")
         })
         .collect()
 }
@@ -90,11 +90,14 @@ mod tests {
     use crate::tidy::tree::CheckoutTree;
 
     #[test]
-    fn pages_that_are_missing_or_named_twice_are_found() {
+    fn missing_and_duplicate_book_pages_are_reported() {
         let summary = "# Summary\n- [A](a.md)\n- [B](x/b.md)\n- [A](a.md)\n";
         let files = [("docs/SUMMARY.md", summary), ("docs/a.md", ""), ("docs/x/b.md", "")];
         let whats = |files: &[(&str, &str)]| -> Vec<String> {
-            check(&CheckoutTree::of(files)).into_iter().map(|problem| problem.what).collect()
+            check(&CheckoutTree::from_texts(files))
+                .into_iter()
+                .map(|problem| problem.finding)
+                .collect()
         };
         assert_eq!(whats(&files), ["`a.md` stands 2 times in the book"]);
         let more = [files.as_slice(), &[("docs/c.md", ""), ("README.md", "")]].concat();
@@ -102,17 +105,19 @@ mod tests {
     }
 
     #[test]
-    fn a_long_page_is_reported_in_a_part_of_use_only() {
+    fn long_pages_are_reported_only_in_user_parts() {
         let summary = "# Summary\n# How to\n- [A](a.md)\n# Reference\n- [B](b.md)\n";
         let long = "line\n".repeat(171);
         let files = [("docs/SUMMARY.md", summary), ("docs/a.md", &long), ("docs/b.md", &long)];
-        let places: Vec<String> =
-            check(&CheckoutTree::of(&files)).into_iter().map(|problem| problem.path).collect();
+        let places: Vec<String> = check(&CheckoutTree::from_texts(&files))
+            .into_iter()
+            .map(|problem| problem.path)
+            .collect();
         assert_eq!(places, ["docs/a.md"]);
     }
 
     #[test]
-    fn evidence_outside_of_its_part_and_other_pages_inside_of_it_are_reported() {
+    fn evidence_pages_belong_to_their_part_only() {
         let summary =
             "# How to\n- [A](evidence/a.md)\n# Evidence\n- [B](b.md)\n- [C](evidence/c.md)\n";
         let files = [
@@ -121,8 +126,10 @@ mod tests {
             ("docs/b.md", ""),
             ("docs/evidence/c.md", ""),
         ];
-        let whats: Vec<String> =
-            check(&CheckoutTree::of(&files)).into_iter().map(|problem| problem.what).collect();
+        let whats: Vec<String> = check(&CheckoutTree::from_texts(&files))
+            .into_iter()
+            .map(|problem| problem.finding)
+            .collect();
         let expected = ["`evidence/a.md` is in the part How to", "`b.md` is in the part Evidence"];
         assert_eq!(whats, expected);
     }

@@ -13,9 +13,9 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
             let columns = text.chars().count();
             let literal = || rust.tokens.iter().any(|t| t.line < t.end_line && t.holds(line));
             if columns > COLUMNS_MAX && !text.contains("://") && !literal() {
-                let what = format!("{columns} columns");
-                let right = format!("at most {COLUMNS_MAX}");
-                problems.push(Problem::new(&file.path, line, what, right));
+                let finding = format!("{columns} columns");
+                let advice = format!("at most {COLUMNS_MAX}");
+                problems.push(Problem::new(&file.path, line, finding, advice));
             }
         }
     }
@@ -28,11 +28,11 @@ mod tests {
     use crate::tidy::tree::CheckoutTree;
 
     #[test]
-    fn a_wide_line_is_found() {
+    fn overlong_lines_are_reported() {
         let wide = format!("//! H.\n// {}\n", "é".repeat(98));
-        let found = check(&CheckoutTree::of(&[("a.rs", &wide)]));
-        assert_eq!(found.len(), 1);
-        assert_eq!((found[0].line, found[0].what.as_str()), (2, "101 columns"));
+        let problems = check(&CheckoutTree::from_texts(&[("a.rs", &wide)]));
+        assert_eq!(problems.len(), 1);
+        assert_eq!((problems[0].line, problems[0].finding.as_str()), (2, "101 columns"));
     }
 
     #[test]
@@ -43,6 +43,6 @@ mod tests {
             "a".repeat(100),
             "b".repeat(120)
         );
-        assert_eq!(check(&CheckoutTree::of(&[("a.rs", &text)])), []);
+        assert_eq!(check(&CheckoutTree::from_texts(&[("a.rs", &text)])), []);
     }
 }

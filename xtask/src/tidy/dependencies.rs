@@ -20,28 +20,28 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let table = match text.parse::<toml::Table>() {
         Ok(table) => table,
         Err(error) => {
-            let what = format!("not TOML: {}", error.message());
-            return vec![Problem::new(LIST, 1, what, "write valid TOML")];
+            let finding = format!("not TOML: {}", error.message());
+            return vec![Problem::new(LIST, 1, finding, "write valid TOML")];
         }
     };
     let listed = table.get("direct").and_then(toml::Value::as_table).cloned().unwrap_or_default();
     let mut problems = Vec::new();
     for (name, place) in &used {
         if !listed.contains_key(name) {
-            let what = format!("dependency `{name}` is not in {LIST}");
-            let right = format!("give its reason in {LIST}, or do without it");
-            problems.push(Problem::new(place, line_of(tree.text(place), name), what, right));
+            let finding = format!("dependency `{name}` is not in {LIST}");
+            let advice = format!("give its reason in {LIST}, or do without it");
+            problems.push(Problem::new(place, line_of(tree.text(place), name), finding, advice));
         }
     }
     for (name, reason) in &listed {
         let line = line_of(Some(text), name);
         if reason.as_str().is_none_or(|reason| reason.trim().is_empty() || reason.contains('\n')) {
-            let what = format!("`{name}` has no reason");
-            problems.push(Problem::new(LIST, line, what, "say in one line why we need it"));
+            let finding = format!("`{name}` has no reason");
+            problems.push(Problem::new(LIST, line, finding, "say in one line why we need it"));
         }
         if !used.contains_key(name) {
-            let what = format!("nothing depends on `{name}`");
-            problems.push(Problem::new(LIST, line, what, "remove the line"));
+            let finding = format!("nothing depends on `{name}`");
+            problems.push(Problem::new(LIST, line, finding, "remove the line"));
         }
     }
     problems
@@ -84,7 +84,7 @@ mod tests {
 
     fn tree(list: &str, imports: &[&str]) -> CheckoutTree {
         let manifest = "[workspace.dependencies]\nours = { path = \"x\" }\ntoml = \"1\"\n";
-        let mut tree = CheckoutTree::of(&[(LIST, list), ("Cargo.toml", manifest)]);
+        let mut tree = CheckoutTree::from_texts(&[(LIST, list), ("Cargo.toml", manifest)]);
         let dependency =
             |name: &&str| Dependency { name: (**name).to_owned(), folder: None, dev: true };
         tree.packages.push(Package {
@@ -98,11 +98,11 @@ mod tests {
     #[test]
     fn unlisted_unreasoned_and_unused_dependencies_are_found() {
         let tree = tree("[direct]\ntoml = \"\"\nold = \"was nice\"\n", &["serde"]);
-        let found: Vec<String> = check(&tree).iter().map(ToString::to_string).collect();
-        assert_eq!(found.len(), 3, "{found:?}");
-        assert!(found[0].contains("`serde` is not in xtask/dependencies.toml"));
-        assert!(found[1].starts_with("xtask/dependencies.toml:3: nothing depends on `old`"));
-        assert!(found[2].starts_with("xtask/dependencies.toml:2: `toml` has no reason"));
+        let problems: Vec<String> = check(&tree).iter().map(ToString::to_string).collect();
+        assert_eq!(problems.len(), 3, "{problems:?}");
+        assert!(problems[0].contains("`serde` is not in xtask/dependencies.toml"));
+        assert!(problems[1].starts_with("xtask/dependencies.toml:3: nothing depends on `old`"));
+        assert!(problems[2].starts_with("xtask/dependencies.toml:2: `toml` has no reason"));
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn no_list_at_all_is_one_problem() {
+    fn a_missing_dependency_list_is_one_problem() {
         let mut tree = tree("", &["serde"]);
         tree.files.retain(|file| file.path != LIST);
         assert_eq!(check(&tree).len(), 1);

@@ -19,10 +19,10 @@ const OTHER_NAMES: &[&str] = &["crates/tools/"];
 /// Magic bytes shorter than this are in too many other texts.
 const MAGIC_CHARS_MIN: usize = 4;
 
-/// What makes an entry of the table or a signature from its name.
+/// Constructors of table entries and signatures from names.
 const MAKERS: &[&str] = &["mounted", "known", "on_disk", "at"];
 
-/// What the table says.
+/// Names, magic numbers and magic bytes in the table.
 #[derive(Default)]
 struct NameTable {
     /// In lower case.
@@ -44,9 +44,9 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
             continue;
         }
         for token in rust.tokens.iter().filter(|token| !rust.is_test(token.line)) {
-            if let Some(what) = table.says(token) {
-                let right = format!("let {TABLE} say it and use it from there");
-                problems.push(Problem::new(&file.path, token.line, what, right));
+            if let Some(finding) = table.forbidden_name(token) {
+                let advice = format!("let {TABLE} say it and use it from there");
+                problems.push(Problem::new(&file.path, token.line, finding, advice));
             }
         }
     }
@@ -73,12 +73,12 @@ impl NameTable {
         self.magics.extend(long.map(|token| token.text.clone()));
     }
 
-    /// What a token says that only the table may say.
-    fn says(&self, token: &Token) -> Option<String> {
+    /// Description of a token that only the table may contain, if it is one.
+    fn forbidden_name(&self, token: &Token) -> Option<String> {
         if let Some(text) = text_of(&token.text) {
             let is_prose = text.contains(char::is_whitespace);
             let lower = text.to_lowercase();
-            let mut words = lower.split(|one: char| !one.is_ascii_alphanumeric());
+            let mut words = lower.split(|letter: char| !letter.is_ascii_alphanumeric());
             let name = words.find(|word| self.names.contains(*word)).filter(|_| !is_prose)?;
             return Some(format!("`{text}` has the name of a filesystem, {name}"));
         }
@@ -90,7 +90,7 @@ impl NameTable {
     }
 }
 
-/// What a plain literal says.
+/// Content of a plain string literal.
 fn text_of(literal: &str) -> Option<&str> {
     literal.strip_prefix('"')?.strip_suffix('"')
 }
@@ -118,19 +118,19 @@ mod tests {
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
         let table = ("crates/model/src/filesystems/xfs.rs", XFS);
-        let tree = CheckoutTree::of(&[table, (path, text)]);
+        let tree = CheckoutTree::from_texts(&[table, (path, text)]);
         check(&tree).iter().map(|problem| problem.line).collect()
     }
 
     #[test]
-    fn names_numbers_and_magic_bytes_are_found() {
+    fn filesystem_names_numbers_and_magic_bytes_are_reported() {
         let text = "fn a() {\n    b(\"xfs\");\n    b(\"fs/overlay/x\");\n    b(\"CONFIG_XFS_FS\");\n    \
                     b(0x58465342_u32);\n    b(b\"XFSB\");\n}\n";
         assert_eq!(lines("crates/engine/x/src/a.rs", text), [2, 3, 4, 5, 6]);
     }
 
     #[test]
-    fn texts_for_people_tests_other_words_and_round_numbers_pass() {
+    fn messages_tests_other_words_and_round_numbers_pass() {
         let text = "/// xfs\nfn a() {\n    b(\"xfs has none\", \"xfsprogs\", 0x1000);\n}\n";
         assert!(lines("crates/engine/x/src/a.rs", text).is_empty());
         let text = "#[cfg(test)]\nmod tests {\n    const A: &str = \"xfs\";\n}\n";

@@ -18,8 +18,8 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     }
     let full = folders.into_iter().filter(|(_, files)| *files > FILES_MAX);
     full.map(|(folder, files)| {
-        let what = format!("{files} files in a folder; at most {FILES_MAX}");
-        Problem::new(folder, 1, what, "make folders by subject")
+        let finding = format!("{files} files in a folder; at most {FILES_MAX}");
+        Problem::new(folder, 1, finding, "make folders by subject")
     })
     .collect()
 }
@@ -32,11 +32,11 @@ mod tests {
     fn problems(folder: &str, files: usize) -> usize {
         let paths: Vec<String> = (0..files).map(|n| format!("{folder}/f{n}.rs")).collect();
         let files: Vec<(&str, &str)> = paths.iter().map(|path| (path.as_str(), "")).collect();
-        check(&CheckoutTree::of(&files)).len()
+        check(&CheckoutTree::from_texts(&files)).len()
     }
 
     #[test]
-    fn full_folders_of_code_are_found() {
+    fn overfull_code_folders_are_reported() {
         assert_eq!(problems("crates/sys/src", FILES_MAX), 0);
         assert_eq!(problems("crates/sys/src/y", FILES_MAX + 1), 1);
         assert_eq!(problems("crates/sys/tests", FILES_MAX + 1), 0);

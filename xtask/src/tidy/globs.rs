@@ -15,10 +15,10 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     for (file, rust) in tree.rust() {
         let mut finder = GlobFinder::default();
         finder.visit_file(&rust.ast);
-        for (span, path) in finder.found {
-            let what = format!("glob import `{path}::*`");
+        for (span, path) in finder.globs {
+            let finding = format!("glob import `{path}::*`");
             let line = span.start().line;
-            problems.push(Problem::new(&file.path, line, what, "import by name"));
+            problems.push(Problem::new(&file.path, line, finding, "import by name"));
         }
     }
     problems
@@ -27,7 +27,7 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
 #[derive(Default)]
 struct GlobFinder {
     path: Vec<String>,
-    found: Vec<(Span, String)>,
+    globs: Vec<(Span, String)>,
 }
 
 impl<'ast> Visit<'ast> for GlobFinder {
@@ -39,7 +39,7 @@ impl<'ast> Visit<'ast> for GlobFinder {
                 self.path.pop();
             }
             UseTree::Glob(glob) if self.path.last().is_none_or(|last| last != "prelude") => {
-                self.found.push((glob.span(), self.path.join("::")));
+                self.globs.push((glob.span(), self.path.join("::")));
             }
             _ => visit::visit_use_tree(self, tree),
         }
@@ -55,18 +55,18 @@ mod tests {
     fn globs_are_found_anywhere() {
         let text = "use std::{fs, io::*};\nfn a() {\n    use Op::*;\n}\n\
                     mod tests {\n    use super::*;\n}\n";
-        let found: Vec<(usize, String)> = check(&CheckoutTree::of(&[("a.rs", text)]))
+        let globs: Vec<(usize, String)> = check(&CheckoutTree::from_texts(&[("a.rs", text)]))
             .into_iter()
-            .map(|p| (p.line, p.what))
+            .map(|p| (p.line, p.finding))
             .collect();
-        assert_eq!(found[0], (1, "glob import `std::io::*`".to_owned()));
-        assert_eq!(found[1].0, 3);
-        assert_eq!(found[2], (6, "glob import `super::*`".to_owned()));
+        assert_eq!(globs[0], (1, "glob import `std::io::*`".to_owned()));
+        assert_eq!(globs[1].0, 3);
+        assert_eq!(globs[2], (6, "glob import `super::*`".to_owned()));
     }
 
     #[test]
-    fn names_and_preludes_pass() {
+    fn named_imports_and_preludes_pass() {
         let text = "use std::{fs, io::Read};\nuse proptest::prelude::*;\n";
-        assert_eq!(check(&CheckoutTree::of(&[("a.rs", text)])), []);
+        assert_eq!(check(&CheckoutTree::from_texts(&[("a.rs", text)])), []);
     }
 }

@@ -10,14 +10,14 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     for (file, _) in tree.rust() {
         let header: Vec<&str> =
             file.text.lines().take_while(|line| line.starts_with("//!")).collect();
-        let right = format!("begin with `//!`, 1 to {LINES_MAX} lines: what lives here");
+        let advice = format!("begin with `//!`, 1 to {LINES_MAX} lines: what lives here");
         if header.is_empty() {
-            problems.push(Problem::new(&file.path, 1, "no header", right));
+            problems.push(Problem::new(&file.path, 1, "no header", advice));
         } else if header.iter().all(|line| line.trim_start_matches("//!").trim().is_empty()) {
-            problems.push(Problem::new(&file.path, 1, "the header is empty", right));
+            problems.push(Problem::new(&file.path, 1, "the header is empty", advice));
         } else if header.len() > LINES_MAX {
-            let what = format!("the header has {} lines", header.len());
-            problems.push(Problem::new(&file.path, LINES_MAX + 1, what, right));
+            let finding = format!("the header has {} lines", header.len());
+            problems.push(Problem::new(&file.path, LINES_MAX + 1, finding, advice));
         }
     }
     problems
@@ -29,16 +29,16 @@ mod tests {
     use crate::tidy::tree::CheckoutTree;
 
     #[test]
-    fn a_missing_an_empty_and_a_long_header_are_found() {
+    fn missing_empty_and_long_headers_are_reported() {
         let long = "//! Word.\n".repeat(13);
-        let tree = CheckoutTree::of(&[
+        let tree = CheckoutTree::from_texts(&[
             ("a.rs", "use std::fs;\n"),
             ("b.rs", "//!\n\nfn b() {}\n"),
             ("c.rs", &long),
             ("d.rs", ""),
         ]);
         let places: Vec<String> =
-            check(&tree).iter().map(|p| format!("{}:{} {}", p.path, p.line, p.what)).collect();
+            check(&tree).iter().map(|p| format!("{}:{} {}", p.path, p.line, p.finding)).collect();
         let expected = [
             "a.rs:1 no header",
             "b.rs:1 the header is empty",
@@ -51,8 +51,10 @@ mod tests {
     #[test]
     fn one_to_twelve_lines_pass() {
         let twelve = "//! Word.\n".repeat(12);
-        let tree =
-            CheckoutTree::of(&[("a.rs", "//! What lives here.\n\nfn a() {}\n"), ("b.rs", &twelve)]);
+        let tree = CheckoutTree::from_texts(&[
+            ("a.rs", "//! What lives here.\n\nfn a() {}\n"),
+            ("b.rs", &twelve),
+        ]);
         assert_eq!(check(&tree), []);
     }
 }

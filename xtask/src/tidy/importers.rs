@@ -18,9 +18,9 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
             continue;
         }
         let mut problem = |line: usize, named: &str| {
-            let what = format!("an importer names `{named}`");
-            let right = "take what both need into `import`, `report` or the kit";
-            problems.push(Problem::new(&file.path, line, what, right));
+            let finding = format!("an importer names `{named}`");
+            let advice = "take what both need into `import`, `report` or the kit";
+            problems.push(Problem::new(&file.path, line, finding, advice));
         };
         for token in &rust.tokens {
             if token.is_name && IMPURE.contains(&token.text.as_str()) {
@@ -54,7 +54,7 @@ mod tests {
         let impure = "use treering_script::Io;\nuse crate::session::Session;\n\
                       use treering_kit::cautions;\nuse crate::import::lines;\n\
                       use treering_kit::import::log::Log;\nuse crate::report::Run;\n";
-        let tree = CheckoutTree::of(&[
+        let tree = CheckoutTree::from_texts(&[
             ("crates/tools/fio/src/import/mod.rs", impure),
             ("crates/tools/fio/src/session.rs", impure),
         ]);

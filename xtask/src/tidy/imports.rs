@@ -39,16 +39,16 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut problems = Vec::new();
     for package in &tree.packages {
         if room(&package.folder) == PackageLayer::Nowhere {
-            let what = format!("`{}` stands in no room", package.name);
-            let right = "move it into a room of ARCHITECTURE.md; the command line is crates/cli";
-            problems.push(Problem::new(&manifest(package), 1, what, right));
+            let finding = format!("`{}` stands in no room", package.name);
+            let advice = "move it into a room of ARCHITECTURE.md; the command line is crates/cli";
+            problems.push(Problem::new(&manifest(package), 1, finding, advice));
             continue;
         }
         for dependency in &package.dependencies {
-            if let Some(right) = fault(package, dependency) {
-                let what = format!("`{}` imports `{}`", package.name, dependency.name);
+            if let Some(advice) = fault(package, dependency) {
+                let finding = format!("`{}` imports `{}`", package.name, dependency.name);
                 let line = line_of(tree.text(&manifest(package)), &dependency.name);
-                problems.push(Problem::new(&manifest(package), line, what, right));
+                problems.push(Problem::new(&manifest(package), line, finding, advice));
             }
         }
     }
@@ -106,7 +106,7 @@ fn below(room: PackageLayer) -> &'static [PackageLayer] {
     }
 }
 
-/// Whether a tool is made of another one.
+/// True if a tool is composed of another one.
 fn is_composed(from: &str, to: &str) -> bool {
     let name = |folder: &str| folder.rsplit('/').next().unwrap_or_default().to_owned();
     let (from, to) = (name(from), name(to));
@@ -143,8 +143,8 @@ pub(super) fn manifest(package: &Package) -> String {
 /// The line that begins with this key, or the first.
 pub(super) fn line_of(manifest: Option<&str>, key: &str) -> usize {
     let begins = |line: &str| {
-        let rest = line.trim_start().trim_start_matches('"').strip_prefix(key);
-        rest.is_some_and(|rest| rest.starts_with([' ', '=', '.', '"']))
+        let tail = line.trim_start().trim_start_matches('"').strip_prefix(key);
+        tail.is_some_and(|tail| tail.starts_with([' ', '=', '.', '"']))
     };
     manifest.and_then(|text| text.lines().position(begins)).map_or(1, |index| index + 1)
 }
@@ -169,7 +169,7 @@ mod tests {
     fn faults(folder: &str, imports: &[(&str, bool)]) -> Vec<String> {
         let tree =
             CheckoutTree { packages: vec![package(folder, imports)], ..CheckoutTree::default() };
-        check(&tree).into_iter().map(|problem| problem.right).collect()
+        check(&tree).into_iter().map(|problem| problem.advice).collect()
     }
 
     #[test]
@@ -189,8 +189,8 @@ mod tests {
                 assert_eq!(faults("crates/engine/engine", &[(other, dev)]).len(), 1, "{other}");
             }
         }
-        let found = faults("crates/report/report", &[("crates/store/store", true)]);
-        assert_eq!(found, ["report imports only: model stats trace"]);
+        let faults_reported = faults("crates/report/report", &[("crates/store/store", true)]);
+        assert_eq!(faults_reported, ["report imports only: model stats trace"]);
         assert_eq!(faults("crates/sys", &[("crates/stats", false)]).len(), 1);
         assert_eq!(faults("crates/model", &[("testkit", false)]).len(), 1);
     }
@@ -198,19 +198,19 @@ mod tests {
     #[test]
     fn tools_do_not_import_one_another_unless_they_are_composed() {
         assert!(faults("crates/tools/io500", &[("crates/tools/ior", false)]).is_empty());
-        let found = faults("crates/tools/ior", &[("crates/tools/mdtest", false)]);
-        assert_eq!(found, ["tools meet in `kit`"]);
+        let faults_reported = faults("crates/tools/ior", &[("crates/tools/mdtest", false)]);
+        assert_eq!(faults_reported, ["tools meet in `kit`"]);
     }
 
     #[test]
-    fn the_cli_and_the_tasks_of_the_project_import_all() {
-        let all = [("crates/engine/engine", false), ("crates/store/store", false)];
-        assert!(faults("crates/cli", &all).is_empty());
-        assert!(faults("benches", &all).is_empty());
+    fn the_cli_and_xtask_may_import_everything() {
+        let dependencies = [("crates/engine/engine", false), ("crates/store/store", false)];
+        assert!(faults("crates/cli", &dependencies).is_empty());
+        assert!(faults("benches", &dependencies).is_empty());
     }
 
     #[test]
-    fn a_package_in_no_room_is_found() {
+    fn packages_outside_all_layers_are_reported() {
         assert_eq!(faults("crates/stray", &[]).len(), 1);
         assert_eq!(faults("crates/extra/stray", &[]).len(), 1);
     }

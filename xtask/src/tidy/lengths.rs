@@ -22,7 +22,7 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
         Err(error) => return vec![Problem::new(RATCHET, 1, error, "write a table of numbers")],
     };
     let measured = measure(tree);
-    RULES.iter().zip(&measured).flat_map(|(rule, all)| ratchet.judge(rule, all)).collect()
+    RULES.iter().zip(&measured).flat_map(|(rule, items)| ratchet.judge(rule, items)).collect()
 }
 
 /// The text of the ratchet file after lowering it to today's sizes.
@@ -46,7 +46,8 @@ fn measure(tree: &CheckoutTree) -> [Vec<MeasuredItem>; 2] {
         let count = (1..=file.text.lines().count()).filter(|line| !rust.is_test(*line)).count();
         let key = file.path.clone();
         files.push(MeasuredItem { path: key.clone(), key, line: 1, lines: count });
-        let mut finder = FunctionFinder { file, rust, scope: Vec::new(), found: &mut functions };
+        let mut finder =
+            FunctionFinder { file, rust, scope: Vec::new(), functions_found: &mut functions };
         finder.visit_file(&rust.ast);
     }
     [functions, files]
@@ -57,7 +58,7 @@ struct FunctionFinder<'a> {
     rust: &'a RustFile,
     /// Names of the types, modules and functions around.
     scope: Vec<String>,
-    found: &'a mut Vec<MeasuredItem>,
+    functions_found: &'a mut Vec<MeasuredItem>,
 }
 
 impl FunctionFinder<'_> {
@@ -69,7 +70,12 @@ impl FunctionFinder<'_> {
         self.scope.push(signature.ident.to_string());
         if !self.rust.is_test(line) {
             let key = format!("{}::{}", self.file.path, self.scope.join("::"));
-            self.found.push(MeasuredItem { key, path: self.file.path.clone(), line, lines });
+            self.functions_found.push(MeasuredItem {
+                key,
+                path: self.file.path.clone(),
+                line,
+                lines,
+            });
         }
     }
 }
@@ -135,36 +141,39 @@ mod tests {
 
     #[test]
     fn a_long_function_is_found_at_its_line() {
-        let found = check(&CheckoutTree::of(&[("a.rs", &function(71))]));
-        assert_eq!(found.len(), 1);
-        assert!(found[0].to_string().starts_with("a.rs:2: function of 71 lines; at most 70"));
-        assert_eq!(check(&CheckoutTree::of(&[("a.rs", &function(70))])), []);
+        let functions_found = check(&CheckoutTree::from_texts(&[("a.rs", &function(71))]));
+        assert_eq!(functions_found.len(), 1);
+        assert!(
+            functions_found[0].to_string().starts_with("a.rs:2: function of 71 lines; at most 70")
+        );
+        assert_eq!(check(&CheckoutTree::from_texts(&[("a.rs", &function(70))])), []);
     }
 
     #[test]
-    fn doc_comments_and_attributes_are_not_its_length() {
+    fn doc_comments_and_attributes_do_not_count() {
         let text = format!("/// Word.\n{}#[inline]\nfn a() {{}}\n", "/// Word.\n".repeat(90));
-        assert_eq!(check(&CheckoutTree::of(&[("a.rs", &text)])), []);
+        assert_eq!(check(&CheckoutTree::from_texts(&[("a.rs", &text)])), []);
     }
 
     #[test]
-    fn a_long_file_is_found_and_its_tests_do_not_count() {
+    fn long_files_are_reported_without_their_tests() {
         let code = "const A: u8 = 1;\n".repeat(600);
         let tests = format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "fn a() {}\n".repeat(300));
-        assert_eq!(check(&CheckoutTree::of(&[("a.rs", &format!("{code}{tests}"))])), []);
-        let found = check(&CheckoutTree::of(&[("a.rs", &format!("{code}use a;\n{tests}"))]));
-        assert_eq!(found.len(), 1);
-        assert!(found[0].what.contains("file of 601 lines"), "{}", found[0]);
+        assert_eq!(check(&CheckoutTree::from_texts(&[("a.rs", &format!("{code}{tests}"))])), []);
+        let functions_found =
+            check(&CheckoutTree::from_texts(&[("a.rs", &format!("{code}use a;\n{tests}"))]));
+        assert_eq!(functions_found.len(), 1);
+        assert!(functions_found[0].finding.contains("file of 601 lines"), "{}", functions_found[0]);
     }
 
     #[test]
-    fn the_ratchet_lets_an_old_one_pass_and_is_lowered_by_update() {
+    fn the_ratchet_tolerates_old_lengths_and_is_lowered_by_update() {
         let (text, at) = (function(80), "[functions]\n\"a.rs::S::long\" = 80\n\n[files]\n");
-        let tree = CheckoutTree::of(&[("a.rs", &text), ("xtask/ratchet.toml", at)]);
+        let tree = CheckoutTree::from_texts(&[("a.rs", &text), ("xtask/ratchet.toml", at)]);
         assert_eq!(check(&tree), []);
         let above = "[functions]\n\"a.rs::S::long\" = 90\n";
-        let tree = CheckoutTree::of(&[("a.rs", &text), ("xtask/ratchet.toml", above)]);
-        assert!(check(&tree)[0].right.contains("lower the ratchet"));
+        let tree = CheckoutTree::from_texts(&[("a.rs", &text), ("xtask/ratchet.toml", above)]);
+        assert!(check(&tree)[0].advice.contains("lower the ratchet"));
         assert_eq!(lowered(&tree).unwrap().trim_start(), at);
     }
 }

@@ -14,17 +14,17 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
         for (number, line) in prose(&file.text) {
             for link in links(&without_code(line)) {
                 if !leads_somewhere(tree, &file.path, link) {
-                    let what = format!("dead link `{link}`");
-                    let right = "name a file of the checkout, relative to this document";
-                    problems.push(Problem::new(&file.path, number, what, right));
+                    let finding = format!("dead link `{link}`");
+                    let advice = "name a file of the checkout, relative to this document";
+                    problems.push(Problem::new(&file.path, number, finding, advice));
                 } else if leaves_the_book(&file.path, link) {
-                    let what = format!("`{link}` leads out of the book");
-                    let right = "name the file in backquotes, without a link";
-                    problems.push(Problem::new(&file.path, number, what, right));
+                    let finding = format!("`{link}` leads out of the book");
+                    let advice = "name the file in backquotes, without a link";
+                    problems.push(Problem::new(&file.path, number, finding, advice));
                 } else if !is_heading(tree, &file.path, link) {
-                    let what = format!("no heading for `{link}`");
-                    let right = "name one of the document: lower case, with hyphens for blanks";
-                    problems.push(Problem::new(&file.path, number, what, right));
+                    let finding = format!("no heading for `{link}`");
+                    let advice = "name one of the document: lower case, with hyphens for blanks";
+                    problems.push(Problem::new(&file.path, number, finding, advice));
                 }
             }
         }
@@ -38,20 +38,20 @@ fn without_code(line: &str) -> String {
 }
 
 fn links(line: &str) -> Vec<&str> {
-    let mut found = Vec::new();
+    let mut links = Vec::new();
     for piece in line.split("](").skip(1) {
-        found.extend(piece.split_once(')').map(|(link, _)| link));
+        links.extend(piece.split_once(')').map(|(link, _)| link));
     }
     if line.starts_with('[')
         && let Some((_, link)) = line.split_once("]: ")
     {
-        found.push(link);
+        links.push(link);
     }
     // A title may follow: [text](path "title").
-    found.into_iter().filter_map(|link| link.split_whitespace().next()).collect()
+    links.into_iter().filter_map(|link| link.split_whitespace().next()).collect()
 }
 
-/// Whether a link leads out of the checkout.
+/// True if a link leads out of the checkout.
 fn is_outside(link: &str) -> bool {
     link.contains("://") || link.starts_with("mailto:")
 }
@@ -89,7 +89,7 @@ fn leads_somewhere(tree: &CheckoutTree, document: &str, link: &str) -> bool {
     })
 }
 
-/// Whether a page of the book links to a file beside it.
+/// True if a book page links to a file outside the book.
 fn leaves_the_book(document: &str, link: &str) -> bool {
     let (path, _) = split(link);
     let is_local = !is_outside(link) && !path.is_empty();
@@ -98,18 +98,19 @@ fn leaves_the_book(document: &str, link: &str) -> bool {
         && resolved(document, path).is_some_and(|target| !target.starts_with(BOOK))
 }
 
-/// Whether the place of a link is a heading; a link without one leads to the whole document.
+/// True if the fragment of a link is a heading; a link without one refers to the document.
 fn is_heading(tree: &CheckoutTree, document: &str, link: &str) -> bool {
     let (path, Some(place)) = split(link) else { return true };
     let target = if path.is_empty() { Some(document.to_owned()) } else { resolved(document, path) };
     let text = tree.documents().find(|file| Some(&file.path) == target.as_ref());
     // What is no document has places that are not known here.
-    is_outside(link) || text.is_none_or(|file| headings(&file.text).iter().any(|one| one == place))
+    is_outside(link)
+        || text.is_none_or(|file| headings(&file.text).iter().any(|heading| heading == place))
 }
 
 /// The places of a document as its renderers name them: of equal headings the later have a number.
 fn headings(text: &str) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
+    let mut names: Vec<String> = Vec::new();
     for (_, line) in prose(text) {
         let heading = line.trim_start_matches('#');
         if heading.len() == line.len() || !heading.starts_with(' ') {
@@ -121,16 +122,16 @@ fn headings(text: &str) -> Vec<String> {
             _ => None,
         };
         let name: String = heading.trim().to_lowercase().chars().filter_map(kept).collect();
-        let is_twin = |one: &&String| {
-            let number = one.strip_prefix(&name).map(|rest| rest.trim_start_matches('-'));
-            number.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()))
+        let is_twin = |heading: &&String| {
+            let number = heading.strip_prefix(&name).map(|suffix| suffix.trim_start_matches('-'));
+            number.is_some_and(|suffix| suffix.chars().all(|c| c.is_ascii_digit()))
         };
-        match found.iter().filter(is_twin).count() {
-            0 => found.push(name),
-            twins => found.push(format!("{name}-{twins}")),
+        match names.iter().filter(is_twin).count() {
+            0 => names.push(name),
+            twins => names.push(format!("{name}-{twins}")),
         }
     }
-    found
+    names
 }
 
 #[cfg(test)]
@@ -141,9 +142,9 @@ mod tests {
     #[test]
     fn dead_links_are_found() {
         let text = "# A\n[x](gone.md) and [y](../../out.md)\n[ref]: nowhere/at/all.md\n[z](/abs)\n";
-        let places: Vec<(usize, String)> = check(&CheckoutTree::of(&[("docs/a.md", text)]))
+        let places: Vec<(usize, String)> = check(&CheckoutTree::from_texts(&[("docs/a.md", text)]))
             .into_iter()
-            .map(|p| (p.line, p.what))
+            .map(|p| (p.line, p.finding))
             .collect();
         assert_eq!(places.len(), 4);
         assert_eq!(places[0], (2, "dead link `gone.md`".to_owned()));
@@ -151,34 +152,35 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_the_book_link_to_each_other_only() {
+    fn book_pages_link_only_to_book_pages() {
         let files = [
             ("README.md", "[a](docs/a.md)\n"),
             ("docs/a.md", "[b](x/b.md) [r](../README.md)\n"),
             ("docs/x/b.md", "[a](../a.md)\n"),
         ];
         let whats: Vec<String> =
-            check(&CheckoutTree::of(&files)).into_iter().map(|p| p.what).collect();
+            check(&CheckoutTree::from_texts(&files)).into_iter().map(|p| p.finding).collect();
         assert_eq!(whats, ["`../README.md` leads out of the book"]);
     }
 
     #[test]
-    fn places_that_no_heading_has_are_found() {
+    fn links_to_missing_headings_are_reported() {
         let text = "# A b's, and c\n## A\n## A\n[x](#a-bs-and-c) [y](#a-1) [z](#a-2) [w](a.md#b)\n\
                     ```\n# d\n```\n[v](#d) [u](x.sh#d)\n";
-        let found = check(&CheckoutTree::of(&[("docs/a.md", text), ("docs/x.sh", "")]));
-        let found: Vec<(usize, &str)> = found.iter().map(|p| (p.line, p.what.as_str())).collect();
+        let problems = check(&CheckoutTree::from_texts(&[("docs/a.md", text), ("docs/x.sh", "")]));
+        let problems: Vec<(usize, &str)> =
+            problems.iter().map(|p| (p.line, p.finding.as_str())).collect();
         let at = |line, link| (line, format!("no heading for `{link}`"));
         let expected = [at(4, "#a-2"), at(4, "a.md#b"), at(8, "#d")];
-        assert_eq!(found, expected.each_ref().map(|(line, what)| (*line, what.as_str())));
+        assert_eq!(problems, expected.each_ref().map(|(line, finding)| (*line, finding.as_str())));
     }
 
     #[test]
-    fn files_folders_addresses_places_and_code_pass() {
+    fn valid_links_addresses_and_code_pass() {
         let text = "# A\n[x](b.md#part \"title\") [y](../crates) [z](https://example.org/x)\n\
                     [w](#a) `[v](gone.md)` ![i](./b.md)\n```\n[u](gone.md)\n```\n[r]: ../notes/\n";
         let other = ("notes/b.md", "# B\n## `Part`");
-        let tree = CheckoutTree::of(&[("notes/a.md", text), other, ("crates/a.txt", "")]);
+        let tree = CheckoutTree::from_texts(&[("notes/a.md", text), other, ("crates/a.txt", "")]);
         assert_eq!(check(&tree), []);
     }
 }

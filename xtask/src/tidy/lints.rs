@@ -14,8 +14,8 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
         let table = match text.parse::<toml::Table>() {
             Ok(table) => table,
             Err(error) => {
-                let what = format!("not TOML: {}", error.message());
-                problems.push(Problem::new(&manifest, 1, what, "write valid TOML"));
+                let finding = format!("not TOML: {}", error.message());
+                problems.push(Problem::new(&manifest, 1, finding, "write valid TOML"));
                 continue;
             }
         };
@@ -25,8 +25,8 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
             .and_then(toml::Value::as_bool)
             .unwrap_or(false);
         if !inherits {
-            let right = "add `[lints]` with `workspace = true`";
-            problems.push(Problem::new(&manifest, 1, "lints of its own, or none", right));
+            let advice = "add `[lints]` with `workspace = true`";
+            problems.push(Problem::new(&manifest, 1, "lints of its own, or none", advice));
         }
     }
     problems
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn a_package_without_the_workspace_lints_is_found() {
-        let tree = CheckoutTree::of(&[
+        let tree = CheckoutTree::from_texts(&[
             ("crates/a/Cargo.toml", "[package]\nname = \"a\"\n"),
             ("crates/b/Cargo.toml", "[lints.clippy]\nall = \"allow\"\n"),
             ("crates/c/Cargo.toml", "= 1\n"),
@@ -49,7 +49,7 @@ mod tests {
 
     #[test]
     fn inheriting_packages_the_root_and_fuzz_pass() {
-        let tree = CheckoutTree::of(&[
+        let tree = CheckoutTree::from_texts(&[
             ("Cargo.toml", "[workspace]\n"),
             ("fuzz/Cargo.toml", "[package]\n"),
             ("crates/a/Cargo.toml", "[lints]\nworkspace = true\n"),

@@ -28,9 +28,9 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
         if !is_code || file.path.starts_with(VOCABULARY) {
             continue;
         }
-        let mut problem = |line: usize, what: String| {
-            let right = format!("declare it in {VOCABULARY} and use it from there");
-            problems.push(Problem::new(&file.path, line, what, right));
+        let mut problem = |line: usize, finding: String| {
+            let advice = format!("declare it in {VOCABULARY} and use it from there");
+            problems.push(Problem::new(&file.path, line, finding, advice));
         };
         if !READERS.contains(&file.path.as_str()) {
             for token in rust.find("Metric::new").into_iter().filter(|t| !rust.is_test(t.line)) {
@@ -42,7 +42,7 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
         }
         for token in rust.tokens.iter().filter(|token| !rust.is_test(token.line)) {
             let Some(text) = text_of(&token.text) else { continue };
-            if names.iter().any(|name| says(name, text)) {
+            if names.iter().any(|name| is_metric_name(name, text)) {
                 problem(token.line, format!("`{text}` is the name of a metric"));
             }
         }
@@ -71,13 +71,13 @@ fn declared(tree: &CheckoutTree) -> Vec<String> {
     names
 }
 
-/// What a plain literal says.
+/// Content of a plain string literal.
 fn text_of(literal: &str) -> Option<&str> {
     literal.strip_prefix('"')?.strip_suffix('"')
 }
 
-/// Whether a text is this name, or of this family. Single words are also words of other things.
-fn says(name: &str, text: &str) -> bool {
+/// True if a text is this metric name or of this family. Single words have other meanings.
+fn is_metric_name(name: &str, text: &str) -> bool {
     if !name.contains("{}") {
         return name.contains('_') && name == text;
     }
@@ -87,11 +87,11 @@ fn says(name: &str, text: &str) -> bool {
     }
     let parts: Vec<&str> = name.split("{}").collect();
     let [first, middle @ .., last] = parts.as_slice() else { return false };
-    let inner = text.strip_prefix(first).and_then(|rest| rest.strip_suffix(last));
-    let Some(mut rest) = inner.filter(|inner| !inner.is_empty()) else { return false };
+    let inner = text.strip_prefix(first).and_then(|inner_text| inner_text.strip_suffix(last));
+    let Some(mut unread) = inner.filter(|inner| !inner.is_empty()) else { return false };
     for part in middle {
-        let Some((_, behind)) = rest.split_once(part) else { return false };
-        rest = behind;
+        let Some((_, behind)) = unread.split_once(part) else { return false };
+        unread = behind;
     }
     true
 }
@@ -106,19 +106,20 @@ mod tests {
                          PASSES = \"passes\", Count, Higher;\n}\n";
 
     fn lines(path: &str, text: &str) -> Vec<usize> {
-        let tree = CheckoutTree::of(&[("crates/model/src/metrics/rates.rs", RATES), (path, text)]);
+        let tree =
+            CheckoutTree::from_texts(&[("crates/model/src/metrics/rates.rs", RATES), (path, text)]);
         check(&tree).iter().map(|problem| problem.line).collect()
     }
 
     #[test]
-    fn names_of_the_vocabulary_and_names_of_ones_own_are_found() {
+    fn literal_metric_names_are_reported() {
         let text = "fn a() {\n    let a = \"files_per_second\";\n    let b = \"read_mib_per_second\";\n    \
                     let c = format!(\"{way}_mib_per_second\");\n    Metric::new(\"own\", b);\n}\n";
         assert_eq!(lines("crates/engine/x/src/a.rs", text).len(), 4);
     }
 
     #[test]
-    fn the_vocabulary_readers_tests_and_plain_words_pass() {
+    fn metric_constants_readers_tests_and_plain_words_pass() {
         let text = "fn a() { Metric::new(name, scope); }\n";
         assert!(lines("crates/store/store/src/load.rs", text).is_empty());
         let text = "fn a() { b(\"passes\", \"_mib_per_second\", \"their files_per_second\") }\n";

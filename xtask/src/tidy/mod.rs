@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: the house rules as a test. One file here is one check; each gets the whole
-//! [`CheckoutTree`] and gives back [`Problem`]s. The rules themselves are reported in CONTRIBUTING.md.
+//! [`CheckoutTree`] and gives back [`Problem`]s. The rules themselves are reported in
+//! CONTRIBUTING.md.
 
 mod below_the_cli;
 mod book;
@@ -66,24 +67,24 @@ const CHECKS: &[TidyCheck] = &[
     private_words::check,
 ];
 
-/// One broken rule: where, what is there, and what would be right.
+/// Violation of a rule: location, finding and advice.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Problem {
     path: String,
     line: usize,
-    what: String,
-    right: String,
+    finding: String,
+    advice: String,
 }
 
 impl Problem {
-    fn new(path: &str, line: usize, what: impl Into<String>, right: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), line, what: what.into(), right: right.into() }
+    fn new(path: &str, line: usize, finding: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, finding: finding.into(), advice: advice.into() }
     }
 }
 
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}; {}", self.path, self.line, self.what, self.right)
+        write!(f, "{}:{}: {}; {}", self.path, self.line, self.finding, self.advice)
     }
 }
 
@@ -124,14 +125,14 @@ mod tests {
     use super::{Problem, problems};
 
     #[test]
-    fn a_problem_reads_as_place_what_and_what_would_be_right() {
+    fn problems_print_location_finding_and_advice() {
         let problem = Problem::new("a/b.rs", 7, "a fault", "fix it");
         assert_eq!(problem.to_string(), "a/b.rs:7: a fault; fix it");
     }
 
     #[test]
-    fn all_problems_of_all_checks_are_listed_in_order_of_place() {
-        let tree = CheckoutTree::of(&[
+    fn problems_are_sorted_by_location() {
+        let tree = CheckoutTree::from_texts(&[
             ("crates/engine/x/src/util.rs", "fn a() { println!(\"x\"); }\n"),
             ("README.md", "no title\n"),
         ]);
@@ -142,15 +143,16 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_tree_has_no_problem() {
-        assert_eq!(problems(&CheckoutTree::of(&[])), []);
+    fn an_empty_checkout_has_no_problem() {
+        assert_eq!(problems(&CheckoutTree::from_texts(&[])), []);
     }
 
     #[test]
-    fn a_file_that_does_not_parse_is_a_problem_and_the_rest_is_still_checked() {
-        let tree = CheckoutTree::of(&[("xtask/src/a.rs", "//! Header.\nfn (\n"), ("A.md", "")]);
-        let found = problems(&tree);
-        assert_eq!(found.len(), 2);
-        assert!(found[1].what.contains("does not parse"), "{}", found[1]);
+    fn unparsable_files_are_reported_and_others_still_checked() {
+        let tree =
+            CheckoutTree::from_texts(&[("xtask/src/a.rs", "//! Header.\nfn (\n"), ("A.md", "")]);
+        let reported = problems(&tree);
+        assert_eq!(reported.len(), 2);
+        assert!(reported[1].finding.contains("does not parse"), "{}", reported[1]);
     }
 }

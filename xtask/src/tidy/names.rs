@@ -12,9 +12,9 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     for (file, _) in tree.rust() {
         for part in file.path.split('/').map(|part| part.trim_end_matches(".rs")) {
             if CATCH_ALL.contains(&part) {
-                let what = format!("`{part}` is a catch-all name");
-                let right = "name it after what lives there, a noun of the glossary";
-                problems.push(Problem::new(&file.path, 1, what, right));
+                let finding = format!("`{part}` is a catch-all name");
+                let advice = "name it after what lives there, a noun of the glossary";
+                problems.push(Problem::new(&file.path, 1, finding, advice));
             }
         }
     }
@@ -28,14 +28,18 @@ mod tests {
 
     #[test]
     fn catch_all_files_and_folders_are_found() {
-        let tree = CheckoutTree::of(&[("a/src/util.rs", ""), ("a/tests/common/mod.rs", "")]);
-        let found = check(&tree);
-        assert_eq!(found.len(), 2);
-        assert!(found[1].what.contains("common"));
+        let tree =
+            CheckoutTree::from_texts(&[("a/src/util.rs", ""), ("a/tests/common/mod.rs", "")]);
+        let problems = check(&tree);
+        assert_eq!(problems.len(), 2);
+        assert!(problems[1].finding.contains("common"));
     }
 
     #[test]
-    fn nouns_pass_even_when_they_contain_such_a_word() {
-        assert_eq!(check(&CheckoutTree::of(&[("a/src/utilisation.rs", ""), ("util.md", "")])), []);
+    fn nouns_containing_a_catch_all_word_pass() {
+        assert_eq!(
+            check(&CheckoutTree::from_texts(&[("a/src/utilisation.rs", ""), ("util.md", "")])),
+            []
+        );
     }
 }

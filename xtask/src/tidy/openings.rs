@@ -48,11 +48,11 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     if share <= SHARE_MAX {
         return Vec::new();
     }
-    let right = "begin with a noun or a verb in the third person: say what the thing is";
+    let advice = "begin with a noun or a verb in the third person: say what the thing is";
     let of_all = format!("{share:.1} % of {comments} doc comments; at most {SHARE_MAX} %");
     let problem = |(path, line, text): &(&str, usize, &str)| {
         let begin: String = text.chars().take(40).collect();
-        Problem::new(path, *line, format!("`{begin}` has no subject ({of_all})"), right)
+        Problem::new(path, *line, format!("`{begin}` has no subject ({of_all})"), advice)
     };
     riddles.iter().map(problem).collect()
 }
@@ -70,8 +70,8 @@ fn doc_comments(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 fn opens_with(comment: &str, opening: &str) -> bool {
-    let rest = comment.strip_prefix(opening);
-    rest.is_some_and(|rest| !rest.starts_with(|letter: char| letter.is_alphanumeric()))
+    let tail = comment.strip_prefix(opening);
+    tail.is_some_and(|tail| !tail.starts_with(|letter: char| letter.is_alphanumeric()))
 }
 
 #[cfg(test)]
@@ -84,7 +84,7 @@ mod tests {
         for (number, comment) in comments.iter().enumerate() {
             text += &format!("/// {comment}\nconst A{number}: u8 = 0;\n");
         }
-        check(&CheckoutTree::of(&[("crates/x/src/lib.rs", &text)])).len()
+        check(&CheckoutTree::from_texts(&[("crates/x/src/lib.rs", &text)])).len()
     }
 
     #[test]
@@ -100,6 +100,6 @@ mod tests {
     #[test]
     fn only_the_first_line_of_a_comment_counts() {
         let text = "/// The offset.\n/// What follows is not its beginning.\nconst A: u8 = 0;\n";
-        assert!(check(&CheckoutTree::of(&[("crates/x/src/lib.rs", text)])).is_empty());
+        assert!(check(&CheckoutTree::from_texts(&[("crates/x/src/lib.rs", text)])).is_empty());
     }
 }

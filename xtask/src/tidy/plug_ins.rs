@@ -49,18 +49,18 @@ fn check_point(tree: &CheckoutTree, point: &PlugPoint) -> Vec<Problem> {
     let mut listed = BTreeSet::new();
     let mut list_file = None;
     for (file, rust) in tree.rust() {
-        let inside = file.path.strip_prefix(point.folder).and_then(|rest| rest.strip_prefix('/'));
+        let inside = file.path.strip_prefix(point.folder).and_then(|tail| tail.strip_prefix('/'));
         let beside = file.path.strip_suffix(".rs") == Some(point.folder);
         let is_list = match point.list {
             Some(list) => file.path == list,
             None => beside || inside.is_some_and(|name| LIST_FILES.contains(&name)),
         };
         if is_list {
-            let found = listed_in(rust);
-            if list_file.is_none() || !found.is_empty() {
+            let names = listed_in(rust);
+            if list_file.is_none() || !names.is_empty() {
                 list_file = Some(file.path.as_str());
             }
-            listed.extend(found);
+            listed.extend(names);
         }
     }
     let list_file = list_file.map_or_else(|| format!("{}/mod.rs", point.folder), str::to_owned);
@@ -69,15 +69,15 @@ fn check_point(tree: &CheckoutTree, point: &PlugPoint) -> Vec<Problem> {
         .filter(|name| !listed.contains(name) && !listed.contains(&format!("treering_{name}")));
     missing
         .map(|name| {
-            let what = format!("plug-in `{name}` of {} is in no list", point.folder);
-            let right = format!("name `{name}::…` in the array of the plug point");
-            Problem::new(&list_file, 1, what, right)
+            let finding = format!("plug-in `{name}` of {} is in no list", point.folder);
+            let advice = format!("name `{name}::…` in the array of the plug point");
+            Problem::new(&list_file, 1, finding, advice)
         })
         .collect()
 }
 
 fn plug_ins(tree: &CheckoutTree, point: &PlugPoint) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
+    let mut names = BTreeSet::new();
     for (file, rust) in tree.rust().filter(|(_, rust)| !rust.all_test) {
         let Some(inside) = file.path.strip_prefix(point.folder) else {
             continue;
@@ -87,14 +87,14 @@ fn plug_ins(tree: &CheckoutTree, point: &PlugPoint) -> BTreeSet<String> {
         };
         match inside.split_once('/') {
             Some((folder, _)) if point.others.contains(&folder) => false,
-            Some((folder, _)) => found.insert(folder.to_owned()),
+            Some((folder, _)) => names.insert(folder.to_owned()),
             None if point.files_count && !LIST_FILES.contains(&inside) && !rust.all_test => {
-                found.insert(inside.trim_end_matches(".rs").to_owned())
+                names.insert(inside.trim_end_matches(".rs").to_owned())
             }
             None => false,
         };
     }
-    found
+    names
 }
 
 /// The names before `::` in the arrays of this file's constants and statics.
@@ -147,8 +147,8 @@ mod tests {
     use crate::tidy::tree::CheckoutTree;
 
     #[test]
-    fn a_folder_that_is_not_listed_is_found() {
-        let tree = CheckoutTree::of(&[
+    fn unlisted_plug_in_folders_are_reported() {
+        let tree = CheckoutTree::from_texts(&[
             (
                 "crates/machine/observe/src/lib.rs",
                 "mod fio;\nmod ffsb;\npub static ALL: &[&dyn W] = &[\n    &fio::Fio,\n];\n\
@@ -157,41 +157,41 @@ mod tests {
             ("crates/machine/observe/src/fio/mod.rs", ""),
             ("crates/machine/observe/src/ffsb/mod.rs", ""),
         ]);
-        let found = check(&tree);
-        assert_eq!(found.len(), 1);
-        assert!(found[0].what.contains("`ffsb`"), "{}", found[0]);
-        assert_eq!(found[0].path, "crates/machine/observe/src/lib.rs");
+        let problems = check(&tree);
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].finding.contains("`ffsb`"), "{}", problems[0]);
+        assert_eq!(problems[0].path, "crates/machine/observe/src/lib.rs");
     }
 
     #[test]
     fn tools_are_listed_in_the_registry() {
-        let tree = CheckoutTree::of(&[
+        let tree = CheckoutTree::from_texts(&[
             ("crates/tools/registry/src/lib.rs", "const TOOLS: &[Tool] = &[treering_fio::TOOL];\n"),
             ("crates/tools/fio/src/lib.rs", ""),
             ("crates/tools/kit/src/lib.rs", ""),
             ("crates/tools/ffsb/src/lib.rs", ""),
         ]);
-        let found = check(&tree);
-        assert_eq!(found.len(), 1);
-        assert!(found[0].what.contains("`ffsb`"), "{}", found[0]);
+        let problems = check(&tree);
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].finding.contains("`ffsb`"), "{}", problems[0]);
     }
 
     #[test]
-    fn for_formats_plain_files_count_and_for_the_others_not() {
-        let tree = CheckoutTree::of(&[
+    fn plain_files_count_as_plug_ins_only_for_formats() {
+        let tree = CheckoutTree::from_texts(&[
             ("crates/report/report/src/formats/mod.rs", "const ALL: &[F] = &[json::F];\n"),
             ("crates/report/report/src/formats/json.rs", ""),
             ("crates/report/report/src/formats/csv.rs", ""),
             ("crates/machine/observe/src/error.rs", ""),
         ]);
-        let found = check(&tree);
-        assert_eq!(found.len(), 1);
-        assert!(found[0].what.contains("`csv`"));
+        let problems = check(&tree);
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].finding.contains("`csv`"));
     }
 
     #[test]
-    fn complete_lists_in_list_rs_or_beside_the_folder_pass() {
-        let tree = CheckoutTree::of(&[
+    fn complete_plug_in_lists_pass() {
+        let tree = CheckoutTree::from_texts(&[
             ("crates/machine/observe/src/list.rs", "const ALL: [I; 1] = [crate::fio::I];\n"),
             ("crates/machine/observe/src/lib.rs", ""),
             ("crates/machine/observe/src/fio/mod.rs", ""),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn points_that_do_not_exist_yet_are_skipped() {
-        assert_eq!(check(&CheckoutTree::of(&[("README.md", "")])), []);
+    fn missing_plug_points_are_skipped() {
+        assert_eq!(check(&CheckoutTree::from_texts(&[("README.md", "")])), []);
     }
 }

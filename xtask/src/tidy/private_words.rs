@@ -37,13 +37,13 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     for file in &tree.files {
         for (number, line) in (1..).zip(file.text.lines()) {
             if names_checkout(line, &tree.root) {
-                let what = "absolute path of the checkout";
-                problems.push(Problem::new(&file.path, number, what, "write it relative"));
+                let finding = "absolute path of the checkout";
+                problems.push(Problem::new(&file.path, number, finding, "write it relative"));
             }
             if holds_key(line) || holds_secret(line) {
-                let what = "looks like a key or a password";
-                let right = "take it out, and change it where it was valid";
-                problems.push(Problem::new(&file.path, number, what, right));
+                let finding = "looks like a key or a password";
+                let advice = "take it out, and change it where it was valid";
+                problems.push(Problem::new(&file.path, number, finding, advice));
             }
         }
     }
@@ -65,8 +65,8 @@ fn holds_key(line: &str) -> bool {
         line.match_indices(key).any(|(at, _)| {
             let whole = key.ends_with('-') && key.contains(' ');
             let starts_word = !line[..at].ends_with(|c: char| c.is_alphanumeric());
-            let rest = line[at + key.len()..].chars().take_while(char::is_ascii_alphanumeric);
-            whole || (starts_word && rest.count() >= KEY_CHARS_MIN)
+            let value = line[at + key.len()..].chars().take_while(char::is_ascii_alphanumeric);
+            whole || (starts_word && value.count() >= KEY_CHARS_MIN)
         })
     })
 }
@@ -76,8 +76,8 @@ fn holds_secret(line: &str) -> bool {
     let lower = line.to_ascii_lowercase().replace('-', "_");
     SECRETS.iter().any(|name| {
         lower.match_indices(name).any(|(at, _)| {
-            let rest = lower[at + name.len()..].trim_start_matches(['"', '\'']).trim_start();
-            let Some(value) = rest.strip_prefix(['=', ':']) else {
+            let value = lower[at + name.len()..].trim_start_matches(['"', '\'']).trim_start();
+            let Some(value) = value.strip_prefix(['=', ':']) else {
                 return false;
             };
             let value = value.trim_start();
@@ -95,7 +95,7 @@ mod tests {
     use crate::tidy::tree::CheckoutTree;
 
     fn faults(text: &str) -> Vec<usize> {
-        let mut tree = CheckoutTree::of(&[("a.txt", text)]);
+        let mut tree = CheckoutTree::from_texts(&[("a.txt", text)]);
         tree.root = "/place/of/ours".to_owned();
         check(&tree).iter().map(|problem| problem.line).collect()
     }

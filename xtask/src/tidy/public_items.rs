@@ -1,5 +1,5 @@
-//! What a library offers: its `pub` items outside tests, each with the names its signature needs.
-//! Whether anybody uses them is asked in `unused_pub`.
+//! Public items of a library outside tests, each with the names that its signature needs.
+//! `unused_pub` checks that they are used.
 
 use std::collections::BTreeSet;
 
@@ -22,21 +22,21 @@ pub(super) struct PublicItem {
     pub(super) signature: BTreeSet<String>,
 }
 
-/// The offer of one file.
+/// Public items of one file.
 #[derive(Default)]
 pub(super) struct PublicItems {
     pub(super) items: Vec<PublicItem>,
-    /// Who uses the name also needs these: trait implementations, macros, other names.
+    /// Names needed by users of a name: trait implementations, macros, other names.
     pub(super) ties: Vec<(String, BTreeSet<String>)>,
 }
 
 pub(super) fn public_items(rust: &RustFile) -> PublicItems {
-    let mut finder = NamedItemFinder { rust, found: PublicItems::default() };
+    let mut finder = NamedItemFinder { rust, items: PublicItems::default() };
     finder.visit_file(&rust.ast);
-    finder.found
+    finder.items
 }
 
-/// Collects the names in the pieces of syntax it is led through.
+/// Collector of the names in pieces of syntax.
 #[derive(Default)]
 struct NameCollector(BTreeSet<String>);
 
@@ -47,7 +47,7 @@ impl<'ast> Visit<'ast> for NameCollector {
 }
 
 impl NameCollector {
-    fn of(lead: impl FnOnce(&mut Self)) -> BTreeSet<String> {
+    fn collect(lead: impl FnOnce(&mut Self)) -> BTreeSet<String> {
         let mut names = Self::default();
         lead(&mut names);
         names.0
@@ -69,7 +69,7 @@ fn is_public(visibility: &Visibility) -> bool {
 
 struct NamedItemFinder<'a> {
     rust: &'a RustFile,
-    found: PublicItems,
+    items: PublicItems,
 }
 
 impl NamedItemFinder<'_> {
@@ -82,8 +82,8 @@ impl NamedItemFinder<'_> {
     ) {
         let line = name.span().start().line;
         if is_public(visibility) && !self.rust.is_test(line) {
-            let (name, signature) = (name.to_string(), NameCollector::of(lead));
-            self.found.items.push(PublicItem { name, kind, line, signature });
+            let (name, signature) = (name.to_string(), NameCollector::collect(lead));
+            self.items.items.push(PublicItem { name, kind, line, signature });
         }
     }
 
@@ -93,7 +93,7 @@ impl NamedItemFinder<'_> {
             UseTree::Group(group) => group.items.iter().for_each(|tree| self.tie_renames(tree)),
             UseTree::Rename(rename) => {
                 let original = BTreeSet::from([rename.ident.to_string()]);
-                self.found.ties.push((rename.rename.to_string(), original));
+                self.items.ties.push((rename.rename.to_string(), original));
             }
             _ => {}
         }
@@ -174,9 +174,9 @@ impl<'ast> Visit<'ast> for NamedItemFinder<'_> {
         visit::visit_item_trait(self, item);
     }
 
-    /// Who uses the type meets the parameters and types of the traits it implements, too.
+    /// Users of the type also need the parameters and types of the traits that it implements.
     fn visit_item_impl(&mut self, item: &'ast ItemImpl) {
-        let needed = NameCollector::of(|names| {
+        let needed = NameCollector::collect(|names| {
             names.visit_generics(&item.generics);
             names.visit_type(&item.self_ty);
             if let Some((path, _)) = &item.trait_ {
@@ -188,8 +188,8 @@ impl<'ast> Visit<'ast> for NamedItemFinder<'_> {
                 }
             }
         });
-        for name in NameCollector::of(|names| names.visit_type(&item.self_ty)) {
-            self.found.ties.push((name, needed.clone()));
+        for name in NameCollector::collect(|names| names.visit_type(&item.self_ty)) {
+            self.items.ties.push((name, needed.clone()));
         }
         visit::visit_item_impl(self, item);
     }
@@ -198,7 +198,7 @@ impl<'ast> Visit<'ast> for NamedItemFinder<'_> {
         let exported = item.attrs.iter().any(|attribute| attribute.path().is_ident("macro_export"));
         if let Some(name) = item.ident.as_ref().filter(|_| exported) {
             let needed = names(item.mac.tokens.clone()).collect();
-            self.found.ties.push((name.to_string(), needed));
+            self.items.ties.push((name.to_string(), needed));
         }
     }
 

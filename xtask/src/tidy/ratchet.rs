@@ -1,5 +1,5 @@
 //! The ratchet file: today's exceptions to the length rules with their size. It may only shrink.
-//! What is measured stands in `lengths`; here is the file and its three verdicts.
+//! The lengths are measured in `lengths`; this file has the ratchet file and its three verdicts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use super::Problem;
 
 pub(super) const RATCHET: &str = "xtask/ratchet.toml";
 
-/// A measured thing: its key in the ratchet, where it stands and how many lines it has.
+/// Measured item: key in the ratchet, location and number of lines.
 #[derive(Clone, Debug)]
 pub(super) struct MeasuredItem {
     pub(super) key: String,
@@ -36,7 +36,7 @@ impl Ratchet {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let table = text.parse::<toml::Table>().map_err(|error| error.message().to_owned())?;
         let comment = text.lines().take_while(|line| line.starts_with('#'));
-        let comment = comment.fold(String::new(), |all, line| all + line + "\n");
+        let comment = comment.fold(String::new(), |text, line| text + line + "\n");
         let mut sizes: BTreeMap<String, BTreeMap<String, usize>> = BTreeMap::new();
         for (name, entries) in table {
             let entries = entries.as_table().ok_or_else(|| format!("`{name}` is not a table"))?;
@@ -49,14 +49,14 @@ impl Ratchet {
         Ok(Self { comment, sizes })
     }
 
-    /// Holds what was measured against the limit and the exceptions.
+    /// Checks measured items against the limit and the exceptions.
     pub(super) fn judge(&self, rule: &LengthRule, measured: &[MeasuredItem]) -> Vec<Problem> {
         let longest = longest(measured);
         let LengthRule { table, word, lines_max } = rule;
         let mut problems = Vec::new();
-        for thing in longest.values().filter(|thing| thing.lines > *lines_max) {
-            let lines = thing.lines;
-            let (what, right) = match self.size(table, &thing.key) {
+        for item in longest.values().filter(|item| item.lines > *lines_max) {
+            let lines = item.lines;
+            let (finding, advice) = match self.size(table, &item.key) {
                 None => (
                     format!("{word} of {lines} lines"),
                     format!("at most {lines_max} without tests: take a part out under its name"),
@@ -71,13 +71,13 @@ impl Ratchet {
                 ),
                 Some(_) => continue,
             };
-            problems.push(Problem::new(&thing.path, thing.line, what, right));
+            problems.push(Problem::new(&item.path, item.line, finding, advice));
         }
         for key in self.sizes.get(*table).into_iter().flat_map(BTreeMap::keys) {
-            if longest.get(key.as_str()).is_none_or(|thing| thing.lines <= *lines_max) {
-                let what = format!("`{key}` needs no exception any more");
-                let right = "lower the ratchet: `cargo xtask tidy --update`";
-                problems.push(Problem::new(RATCHET, 1, what, right));
+            if longest.get(key.as_str()).is_none_or(|item| item.lines <= *lines_max) {
+                let finding = format!("`{key}` needs no exception any more");
+                let advice = "lower the ratchet: `cargo xtask tidy --update`";
+                problems.push(Problem::new(RATCHET, 1, finding, advice));
             }
         }
         problems
@@ -88,8 +88,8 @@ impl Ratchet {
         let longest = longest(measured);
         if let Some(entries) = self.sizes.get_mut(rule.table) {
             entries.retain(|key, size| match longest.get(key.as_str()) {
-                Some(thing) if thing.lines > rule.lines_max => {
-                    *size = thing.lines.min(*size);
+                Some(item) if item.lines > rule.lines_max => {
+                    *size = item.lines.min(*size);
                     true
                 }
                 _ => false,
@@ -114,13 +114,13 @@ impl Ratchet {
     }
 }
 
-/// Things that share a key (two impls of one method name) count as their longest.
+/// Items that share a key (two impls of one method name) count as their longest.
 fn longest(measured: &[MeasuredItem]) -> BTreeMap<&str, &MeasuredItem> {
     let mut longest: BTreeMap<&str, &MeasuredItem> = BTreeMap::new();
-    for thing in measured {
-        let entry = longest.entry(&thing.key).or_insert(thing);
-        if thing.lines > entry.lines {
-            *entry = thing;
+    for item in measured {
+        let entry = longest.entry(&item.key).or_insert(item);
+        if item.lines > entry.lines {
+            *entry = item;
         }
     }
     longest
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn bigger_fails_smaller_must_be_lowered_and_equal_passes() {
+    fn growth_fails_shrinking_requires_lowering_and_equality_passes() {
         assert!(verdict("\"a.rs::f\" = 80", 81)[0].contains("may only shrink"));
         assert!(verdict("\"a.rs::f\" = 80", 79)[0].contains("lower the ratchet"));
         assert!(verdict("\"a.rs::f\" = 80", 80).is_empty());
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_without_need_are_problems() {
+    fn unneeded_ratchet_entries_are_reported() {
         assert!(verdict("\"a.rs::f\" = 80", 70)[0].contains("needs no exception"));
         assert!(verdict("\"gone.rs::f\" = 80", 70)[0].contains("needs no exception"));
     }

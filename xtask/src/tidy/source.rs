@@ -64,21 +64,21 @@ impl RustFile {
             "lib.rs" | "main.rs" | "mod.rs" => folder.to_owned(),
             other => format!("{folder}/{}", other.trim_end_matches(".rs")),
         };
-        let mut found = Vec::new();
+        let mut files = Vec::new();
         for item in &self.ast.items {
             if let Item::Mod(module) = item
                 && module.content.is_none()
                 && module.attrs.iter().any(only_in_tests)
             {
                 if let Some(other) = module.attrs.iter().find_map(path_attribute) {
-                    found.push(format!("{folder}/{other}"));
+                    files.push(format!("{folder}/{other}"));
                 } else {
-                    found.push(format!("{inside}/{}.rs", module.ident));
-                    found.push(format!("{inside}/{}/mod.rs", module.ident));
+                    files.push(format!("{inside}/{}.rs", module.ident));
+                    files.push(format!("{inside}/{}/mod.rs", module.ident));
                 }
             }
         }
-        found
+        files
     }
 }
 
@@ -146,7 +146,7 @@ fn flatten(stream: TokenStream, out: &mut Vec<Token>) {
     }
 }
 
-/// Whether this attribute leaves its item to tests alone: `#[test]`, `#[cfg(test)]` and the like.
+/// True for attributes of test-only items: `#[test]`, `#[cfg(test)]` and the like.
 pub(super) fn only_in_tests(attribute: &Attribute) -> bool {
     match &attribute.meta {
         Meta::Path(path) => path.is_ident("test"),

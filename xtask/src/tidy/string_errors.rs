@@ -19,9 +19,14 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     for (file, rust) in tree.rust().filter(|(file, _)| library(&file.path)) {
         let mut finder = StringErrorFinder::default();
         finder.visit_file(&rust.ast);
-        for (line, name) in finder.found.into_iter().filter(|(line, _)| !rust.is_test(*line)) {
-            let what = format!("`{name}` has a String as its error");
-            problems.push(Problem::new(&file.path, line, what, "use an enum with the place in it"));
+        for (line, name) in finder.errors.into_iter().filter(|(line, _)| !rust.is_test(*line)) {
+            let finding = format!("`{name}` has a String as its error");
+            problems.push(Problem::new(
+                &file.path,
+                line,
+                finding,
+                "use an enum with the place in it",
+            ));
         }
     }
     problems
@@ -29,7 +34,7 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
 
 #[derive(Default)]
 struct StringErrorFinder {
-    found: Vec<(usize, String)>,
+    errors: Vec<(usize, String)>,
 }
 
 impl StringErrorFinder {
@@ -37,12 +42,12 @@ impl StringErrorFinder {
         if let ReturnType::Type(_, kind) = &signature.output
             && has_string_error(kind)
         {
-            self.found.push((signature.ident.span().start().line, signature.ident.to_string()));
+            self.errors.push((signature.ident.span().start().line, signature.ident.to_string()));
         }
     }
 }
 
-/// Whether a type is `Result<_, String>`, or has one as an argument.
+/// True if a type is `Result<_, String>` or has one as an argument.
 fn has_string_error(kind: &Type) -> bool {
     let Type::Path(path) = kind else { return false };
     let Some(last) = path.path.segments.last() else { return false };
@@ -83,18 +88,21 @@ mod tests {
     use super::check;
     use crate::tidy::tree::CheckoutTree;
 
-    fn found(path: &str, text: &str) -> Vec<usize> {
-        check(&CheckoutTree::of(&[(path, text)])).into_iter().map(|problem| problem.line).collect()
+    fn error_lines(path: &str, text: &str) -> Vec<usize> {
+        check(&CheckoutTree::from_texts(&[(path, text)]))
+            .into_iter()
+            .map(|problem| problem.line)
+            .collect()
     }
 
     #[test]
-    fn texts_as_errors_of_functions_that_other_files_call_are_found() {
+    fn string_errors_of_shared_functions_are_reported() {
         let text = "pub fn a() -> Result<u8, String> {}\n\
                     impl A {\n    pub fn b() -> Option<Result<u8, String>> {}\n}\n\
                     trait C {\n    fn d() -> std::result::Result<(), String>;\n}\n\
                     pub(crate) fn e() -> Result<(), String> {}\n";
-        assert_eq!(found("crates/engine/x/src/a.rs", text), [1, 3, 6, 8]);
-        assert_eq!(found("crates/cli/src/a.rs", text), [0; 0]);
+        assert_eq!(error_lines("crates/engine/x/src/a.rs", text), [1, 3, 6, 8]);
+        assert_eq!(error_lines("crates/cli/src/a.rs", text), [0; 0]);
     }
 
     #[test]
@@ -102,6 +110,6 @@ mod tests {
         let text = "fn a() -> Result<u8, String> {}\n\
                     pub fn c() -> Result<String, E> {}\n\
                     #[cfg(test)]\nmod tests {\n    pub fn d() -> Result<u8, String> {}\n}\n";
-        assert_eq!(found("crates/engine/x/src/a.rs", text), [0; 0]);
+        assert_eq!(error_lines("crates/engine/x/src/a.rs", text), [0; 0]);
     }
 }

@@ -16,8 +16,13 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
             [_] => {}
             [] => problems.push(Problem::new(&file.path, 1, "no title", "one `# ` line")),
             [_, second, ..] => {
-                let what = format!("{} titles", titles.len());
-                problems.push(Problem::new(&file.path, *second, what, "one `# `, the rest `##`"));
+                let finding = format!("{} titles", titles.len());
+                problems.push(Problem::new(
+                    &file.path,
+                    *second,
+                    finding,
+                    "one `# `, the rest `##`",
+                ));
             }
         }
     }
@@ -46,8 +51,9 @@ mod tests {
     use crate::tidy::tree::CheckoutTree;
 
     #[test]
-    fn none_and_two_titles_are_found() {
-        let tree = CheckoutTree::of(&[("a.md", "## Only a part\n"), ("b.md", "# One\n\n# Two\n")]);
+    fn missing_and_duplicate_titles_are_reported() {
+        let tree =
+            CheckoutTree::from_texts(&[("a.md", "## Only a part\n"), ("b.md", "# One\n\n# Two\n")]);
         let places: Vec<(String, usize)> =
             check(&tree).into_iter().map(|p| (p.path, p.line)).collect();
         assert_eq!(places, [("a.md".to_owned(), 1), ("b.md".to_owned(), 3)]);
@@ -56,7 +62,7 @@ mod tests {
     #[test]
     fn a_comment_in_a_fence_is_no_title() {
         let text = "# One\n\n```sh\n# run it\n```\n\n~~~\n# this too\n```\n~~~\n";
-        let tree = CheckoutTree::of(&[("a.md", text), ("x/fixtures/b.md", "")]);
+        let tree = CheckoutTree::from_texts(&[("a.md", text), ("x/fixtures/b.md", "")]);
         assert_eq!(check(&tree), []);
     }
 }

@@ -15,7 +15,7 @@ use crate::checkout;
 /// Folders whose contents are data for tests, not code or documents of ours.
 const DATA_FOLDERS: &[&str] = &["fixtures", "snapshots", "seeds", "testdata"];
 
-/// What the checks look at.
+/// Checkout as input of the checks.
 #[derive(Default)]
 pub(super) struct CheckoutTree {
     /// Absolute path of the checkout; empty for a tree made of a few texts.
@@ -24,7 +24,7 @@ pub(super) struct CheckoutTree {
     pub(super) paths: BTreeSet<String>,
     pub(super) files: Vec<TextFile>,
     pub(super) packages: Vec<Package>,
-    /// What went wrong while reading; problems like any other.
+    /// Errors while reading, reported like other problems.
     pub(super) faults: Vec<Problem>,
 }
 
@@ -70,9 +70,9 @@ impl CheckoutTree {
         Ok(tree)
     }
 
-    /// A tree of a few texts, for the tests of the checks.
+    /// Builds a checkout from a few texts, for the tests of the checks.
     #[cfg(test)]
-    pub(super) fn of(texts: &[(&str, &str)]) -> Self {
+    pub(super) fn from_texts(texts: &[(&str, &str)]) -> Self {
         let mut tree = Self::default();
         for (path, text) in texts {
             tree.add(path, text);
@@ -103,7 +103,7 @@ impl CheckoutTree {
         self.files.iter().filter(move |file| is_document(&file.path))
     }
 
-    /// Whether this folder holds at least one file.
+    /// True if this folder contains at least one file.
     pub(super) fn has_folder(&self, folder: &str) -> bool {
         let inside = format!("{}/", folder.trim_end_matches('/'));
         let after = self.paths.range(inside.clone()..).next();
@@ -125,8 +125,8 @@ impl CheckoutTree {
                 Ok(parsed) => rust = Some(parsed),
                 Err(error) => {
                     let line = error.span().start().line;
-                    let what = format!("does not parse: {error}");
-                    self.faults.push(Problem::new(path, line, what, "write valid Rust"));
+                    let finding = format!("does not parse: {error}");
+                    self.faults.push(Problem::new(path, line, finding, "write valid Rust"));
                 }
             }
         }
@@ -156,15 +156,15 @@ impl CheckoutTree {
         match MetadataCommand::new().manifest_path(root.join(manifest)).no_deps().exec() {
             Ok(metadata) => self.packages.extend(packages(root, &metadata)),
             Err(error) => {
-                let what = format!("cargo cannot read the workspace: {error}");
-                let what = what.trim().replace('\n', " ");
-                self.faults.push(Problem::new(manifest, 1, what, "fix the manifest it names"));
+                let finding = format!("cargo cannot read the workspace: {error}");
+                let finding = finding.trim().replace('\n', " ");
+                self.faults.push(Problem::new(manifest, 1, finding, "fix the manifest it names"));
             }
         }
     }
 }
 
-/// Whether this file is a sample for tests and not held to the rules.
+/// True for test data, which need not follow the rules.
 fn is_data(path: &str) -> bool {
     path.split('/').any(|part| DATA_FOLDERS.contains(&part))
 }
@@ -195,8 +195,8 @@ mod tests {
     use crate::checkout;
 
     #[test]
-    fn files_declared_under_cfg_test_are_test_code_and_so_is_what_they_declare() {
-        let tree = CheckoutTree::of(&[
+    fn test_modules_and_their_submodules_are_test_code() {
+        let tree = CheckoutTree::from_texts(&[
             ("x/src/lib.rs", "#[cfg(test)]\nmod oracle;\nmod kept;\n"),
             ("x/src/oracle.rs", "mod deep;\n"),
             ("x/src/oracle/deep.rs", ""),
@@ -210,14 +210,14 @@ mod tests {
 
     #[test]
     fn samples_are_not_parsed() {
-        let tree = CheckoutTree::of(&[("x/tests/fixtures/bad.rs", "fn (")]);
+        let tree = CheckoutTree::from_texts(&[("x/tests/fixtures/bad.rs", "fn (")]);
         assert!(tree.faults.is_empty());
         assert!(tree.files[0].rust.is_none());
     }
 
     #[test]
-    fn a_folder_is_there_when_a_file_is_in_it() {
-        let tree = CheckoutTree::of(&[("a/b/c.md", "")]);
+    fn folders_exist_if_they_contain_a_file() {
+        let tree = CheckoutTree::from_texts(&[("a/b/c.md", "")]);
         assert!(tree.has_folder("a/b") && tree.has_folder("a"));
         assert!(!tree.has_folder("a/bb") && !tree.has_folder("b"));
     }

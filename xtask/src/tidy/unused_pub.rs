@@ -9,7 +9,7 @@ use super::Problem;
 use super::public_items::{PublicItems, public_items};
 use super::tree::CheckoutTree;
 
-/// One crate: a package's library, or everything of a package beside its library.
+/// Crate: a package's library, or everything else of the package.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct CrateUnit<'a> {
     folder: &'a str,
@@ -17,10 +17,12 @@ struct CrateUnit<'a> {
 }
 
 /// Items that are there for tests of other crates: a library cannot offer them to tests alone.
-const FOR_TESTS: [&str; 12] = [
+const FOR_TESTS: [&str; 13] = [
     // Directories and ways to confine names that only tests choose.
     "confined_by",
     "with_images_in",
+    // Tests compare the tree on disk with that of the memory filesystem.
+    "from_directory",
     // Reference values of the literature are for these forms of a method.
     "hodges_lehmann_shift",
     "mann_whitney_normal",
@@ -42,7 +44,7 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
     let mut by_tests: BTreeSet<&str> = BTreeSet::new();
     let mut by_unit_tests: BTreeMap<&str, BTreeSet<CrateUnit<'_>>> = BTreeMap::new();
     let mut inside: BTreeMap<(CrateUnit<'_>, &str), usize> = BTreeMap::new();
-    let mut found: BTreeMap<CrateUnit<'_>, Vec<(&str, PublicItems)>> = BTreeMap::new();
+    let mut items_by_crate: BTreeMap<CrateUnit<'_>, Vec<(&str, PublicItems)>> = BTreeMap::new();
     let folders: Vec<&str> = tree.package_folders().collect();
     for (file, rust) in tree.rust() {
         let Some(unit) = unit(&folders, &file.path) else {
@@ -63,7 +65,7 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
         }
         let library = format!("{}/src/lib.rs", unit.folder);
         if unit.is_library && !is_for_tests && !rust.all_test && tree.paths.contains(&library) {
-            found.entry(unit).or_default().push((&file.path, public_items(rust)));
+            items_by_crate.entry(unit).or_default().push((&file.path, public_items(rust)));
         }
     }
     let mentioned_outside = |name: &str, unit: CrateUnit<'_>| {
@@ -78,12 +80,14 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
         by_others || by_tests
     };
     let mut problems = Vec::new();
-    for (unit, files) in &found {
+    for (unit, files) in &items_by_crate {
         let used = used(files, |name| mentioned_outside(name, *unit));
-        for (path, found) in files {
-            for item in found.items.iter().filter(|item| !used.contains(item.name.as_str())) {
-                let what = format!("no other crate uses `pub {} {}`", item.kind, item.name);
-                problems.push(Problem::new(path, item.line, what, "make it pub(crate)"));
+        for (path, items_by_crate) in files {
+            for item in
+                items_by_crate.items.iter().filter(|item| !used.contains(item.name.as_str()))
+            {
+                let finding = format!("no other crate uses `pub {} {}`", item.kind, item.name);
+                problems.push(Problem::new(path, item.line, finding, "make it pub(crate)"));
             }
         }
     }
@@ -97,14 +101,14 @@ fn used<'a>(
 ) -> BTreeSet<&'a str> {
     let mut needs: BTreeMap<&str, Vec<&BTreeSet<String>>> = BTreeMap::new();
     let mut open: Vec<&str> = Vec::new();
-    for (_, found) in files {
-        for item in &found.items {
+    for (_, items) in files {
+        for item in &items.items {
             needs.entry(&item.name).or_default().push(&item.signature);
             if mentioned(&item.name) {
                 open.push(&item.name);
             }
         }
-        for (name, signature) in &found.ties {
+        for (name, signature) in &items.ties {
             needs.entry(name).or_default().push(signature);
             if mentioned(name) {
                 open.push(name);
@@ -125,7 +129,7 @@ fn is_root(path: &str) -> bool {
     path.ends_with("/src/lib.rs")
 }
 
-/// Whether a file is a test, a bench or an example, or part of a package of such.
+/// True for tests, benches, examples, and packages of such.
 fn serves_tests(path: &str) -> bool {
     let packages = ["testkit/", "benches/"];
     let folders = ["/tests/", "/benches/", "/examples/"];
@@ -135,12 +139,12 @@ fn serves_tests(path: &str) -> bool {
 
 /// The crate a file belongs to.
 fn unit<'a>(folders: &[&'a str], path: &str) -> Option<CrateUnit<'a>> {
-    let inside = |folder: &str| path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/'));
+    let inside = |folder: &str| path.strip_prefix(folder).and_then(|tail| tail.strip_prefix('/'));
     let folder =
         folders.iter().filter(|folder| inside(folder).is_some()).max_by_key(|f| f.len())?;
-    let rest = inside(folder)?;
+    let tail = inside(folder)?;
     let is_library =
-        rest.starts_with("src/") && rest != "src/main.rs" && !rest.starts_with("src/bin/");
+        tail.starts_with("src/") && tail != "src/main.rs" && !tail.starts_with("src/bin/");
     Some(CrateUnit { folder, is_library })
 }
 
@@ -152,23 +156,26 @@ mod tests {
     const MANIFESTS: [(&str, &str); 2] = [("a/Cargo.toml", ""), ("b/Cargo.toml", "")];
 
     fn faults(library: &str, files: &[(&str, &str)]) -> Vec<String> {
-        let mut all = MANIFESTS.to_vec();
-        all.push(("a/src/lib.rs", library));
-        all.extend_from_slice(files);
-        check(&CheckoutTree::of(&all)).iter().map(ToString::to_string).collect()
+        let mut manifests = MANIFESTS.to_vec();
+        manifests.push(("a/src/lib.rs", library));
+        manifests.extend_from_slice(files);
+        check(&CheckoutTree::from_texts(&manifests)).iter().map(ToString::to_string).collect()
     }
 
     #[test]
     fn items_that_only_their_own_crate_mentions_are_found() {
         let library = "pub fn lonely() {}\npub struct S;\nimpl S {\n    pub fn quiet(&self) {}\n}\n\
                        mod inner {\n    pub(crate) fn fine() {}\n    pub const C: u8 = 1;\n}\n";
-        let found = faults(library, &[("a/src/other.rs", "fn x() { crate::lonely(); }")]);
-        assert_eq!(found.len(), 4, "{found:?}");
+        let faults_reported = faults(library, &[("a/src/other.rs", "fn x() { crate::lonely(); }")]);
+        assert_eq!(faults_reported.len(), 4, "{faults_reported:?}");
         assert_eq!(
-            found[0],
+            faults_reported[0],
             "a/src/lib.rs:1: no other crate uses `pub fn lonely`; make it pub(crate)"
         );
-        assert!(found[2].contains(":4:") && found[3].contains(":8:"), "{found:?}");
+        assert!(
+            faults_reported[2].contains(":4:") && faults_reported[3].contains(":8:"),
+            "{faults_reported:?}"
+        );
     }
 
     #[test]
@@ -210,17 +217,17 @@ mod tests {
     }
 
     #[test]
-    fn what_a_used_signature_needs_is_used() {
+    fn types_in_used_signatures_count_as_used() {
         let library = "pub fn make() -> Made { todo() }\npub struct Made { pub part: Part }\n\
                        pub struct Part { hidden: Hidden }\npub struct Hidden;\n\
                        impl Iterator for Made { type Item = Yielded; }\npub struct Yielded;\n";
-        let found = faults(library, &[("b/src/lib.rs", "fn x() { a::make(); }")]);
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].contains("Hidden"));
+        let faults_reported = faults(library, &[("b/src/lib.rs", "fn x() { a::make(); }")]);
+        assert_eq!(faults_reported.len(), 1, "{faults_reported:?}");
+        assert!(faults_reported[0].contains("Hidden"));
     }
 
     #[test]
-    fn exported_macros_need_what_they_expand_to_and_other_names_count_as_the_item() {
+    fn macro_expansions_and_aliases_count_as_use() {
         let library = "#[macro_export]\nmacro_rules! m { () => { $crate::inside() } }\n\
                        pub fn inside() {}\npub struct Real;\npub use Real as Alias;\n";
         assert_eq!(faults(library, &[("b/src/lib.rs", "m!(); type X = Alias;")]), [""; 0]);

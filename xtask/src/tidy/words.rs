@@ -46,7 +46,7 @@ const PHRASES: &[(&str, &str)] = &[
 /// Names that contain such words and are the field's.
 const NAMES: &[&str] = &["Universal Scalability Law"];
 
-/// Where the words stand on purpose: the list, and what was.
+/// Files that contain the words on purpose: this list and the changelog.
 const EXEMPT: &[&str] = &["xtask/src/tidy/words.rs", "CHANGELOG.md"];
 
 pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
@@ -59,15 +59,15 @@ pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
         for (number, line) in lines {
             let line = NAMES.iter().fold(line.to_owned(), |line, name| line.replace(name, ""));
             let small = line.to_lowercase();
-            let mut found: Vec<(&str, &str)> = PHRASES.to_vec();
-            found.retain(|(phrase, _)| small.contains(phrase));
+            let mut phrases: Vec<(&str, &str)> = PHRASES.to_vec();
+            phrases.retain(|(phrase, _)| small.contains(phrase));
             let words = parts(&line).filter_map(|part| {
                 WORDS.iter().find(|(word, _)| part.eq_ignore_ascii_case(word)).copied()
             });
-            found.extend(words);
-            problems.extend(found.into_iter().map(|(word, right)| {
-                let what = format!("`{word}` is a word of our own");
-                Problem::new(&file.path, number, what, format!("write `{right}`"))
+            phrases.extend(words);
+            problems.extend(phrases.into_iter().map(|(word, advice)| {
+                let finding = format!("`{word}` is a word of our own");
+                Problem::new(&file.path, number, finding, format!("write `{advice}`"))
             }));
         }
     }
@@ -95,16 +95,17 @@ mod tests {
     #[test]
     fn words_are_found_in_names_comments_and_documents() {
         let code = "//! A wave.\nfn next_wave() -> SetupWave {}\n";
-        let tree = CheckoutTree::of(&[("a.rs", code), ("b.md", "# A\n\nIt takes root.\n")]);
-        let found = check(&tree);
-        let places: Vec<(&str, usize)> = found.iter().map(|p| (p.path.as_str(), p.line)).collect();
+        let tree = CheckoutTree::from_texts(&[("a.rs", code), ("b.md", "# A\n\nIt takes root.\n")]);
+        let problems = check(&tree);
+        let places: Vec<(&str, usize)> =
+            problems.iter().map(|p| (p.path.as_str(), p.line)).collect();
         assert_eq!(places, [("a.rs", 1), ("a.rs", 2), ("a.rs", 2), ("b.md", 3)]);
-        assert!(found[0].to_string().contains("write `parallel group`"), "{}", found[0]);
+        assert!(problems[0].to_string().contains("write `parallel group`"), "{}", problems[0]);
     }
 
     #[test]
     fn other_words_that_contain_one_pass() {
-        let tree = CheckoutTree::of(&[
+        let tree = CheckoutTree::from_texts(&[
             ("a.rs", "//! A waveform, labelled, amended.\n"),
             ("CHANGELOG.md", "wave"),
         ]);
@@ -112,8 +113,8 @@ mod tests {
     }
 
     #[test]
-    fn names_have_parts() {
-        let all: Vec<&str> = parts("let next_wave: SetupWave = HTTPWave;").collect();
-        assert_eq!(all, ["let", "next", "wave", "Setup", "Wave", "HTTPWave"]);
+    fn names_are_split_into_words() {
+        let words_of_line: Vec<&str> = parts("let next_wave: SetupWave = HTTPWave;").collect();
+        assert_eq!(words_of_line, ["let", "next", "wave", "Setup", "Wave", "HTTPWave"]);
     }
 }

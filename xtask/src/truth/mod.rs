@@ -53,7 +53,7 @@ pub(crate) struct TruthOptions {
     keep: Option<PathBuf>,
 }
 
-/// A comparison to be made.
+/// Planned comparison of a filesystem with itself.
 struct SelfComparison<'a> {
     filesystem: &'a str,
     /// By how much the contender is slowed; 0: not at all.
@@ -64,22 +64,22 @@ struct SelfComparison<'a> {
 }
 
 /// Runs them all and prints the tables.
-pub(crate) fn run(root: &Path, asked: &TruthOptions) -> Result<bool, Box<dyn Error>> {
+pub(crate) fn run(root: &Path, options: &TruthOptions) -> Result<bool, Box<dyn Error>> {
     let program = checkout::target_dir(root).join("release/treering");
     if !program.is_file() {
         return Err("build the release first: make build".into());
     }
-    if asked.filesystems.is_empty() {
+    if options.filesystems.is_empty() {
         return Err("--filesystems names none".into());
     }
     let place = std::env::temp_dir().join(format!("treering-truth-{}", std::process::id()));
     fs::create_dir(&place)?;
     let mut reported = TruthTallies::default();
-    let ended = compare_all(&program, &place, asked, &mut reported);
-    let kept = asked.keep.as_ref().map(|file| fs::copy(place.join(STORE), file));
+    let ended = compare_all(&program, &place, options, &mut reported);
+    let kept = options.keep.as_ref().map(|file| fs::copy(place.join(STORE), file));
     fs::remove_dir_all(&place)?;
     // What was counted until something failed is not lost.
-    print!("{}", page::text(asked, &reported.same, &reported.slowed));
+    print!("{}", page::text(options, &reported.same, &reported.slowed));
     ended?;
     kept.transpose()?;
     Ok(true)
@@ -88,7 +88,7 @@ pub(crate) fn run(root: &Path, asked: &TruthOptions) -> Result<bool, Box<dyn Err
 /// The store of all trials, in the place of the run.
 const STORE: &str = "results.treering";
 
-/// What came of each filesystem with itself, and of each slowdown.
+/// Tallies per filesystem compared with itself, and per slowdown.
 #[derive(Default)]
 struct TruthTallies {
     same: BTreeMap<String, VerdictTally>,
@@ -98,12 +98,12 @@ struct TruthTallies {
 fn compare_all(
     program: &Path,
     place: &Path,
-    asked: &TruthOptions,
+    options: &TruthOptions,
     reported: &mut TruthTallies,
 ) -> Result<(), Box<dyn Error>> {
-    let questions = questions(asked);
+    let questions = questions(options);
     for (number, question) in questions.iter().enumerate() {
-        let outcome = compare(program, place, asked, question)?;
+        let outcome = compare(program, place, options, question)?;
         let tally: &mut VerdictTally = match question.slowed_percent {
             0 => reported.same.entry(question.filesystem.to_owned()).or_default(),
             percent => reported.slowed.entry(percent).or_default(),
@@ -122,17 +122,17 @@ fn compare_all(
 }
 
 /// First everything with itself, then the slowdowns in turns.
-fn questions(asked: &TruthOptions) -> Vec<SelfComparison<'_>> {
+fn questions(options: &TruthOptions) -> Vec<SelfComparison<'_>> {
     let question = |number: u32, slowed_percent: u32, rounds: u32| SelfComparison {
-        filesystem: &asked.filesystems[number as usize % asked.filesystems.len()],
+        filesystem: &options.filesystems[number as usize % options.filesystems.len()],
         slowed_percent,
         rounds,
         seed: number + 1,
     };
-    let same = (0..asked.comparisons).map(|number| question(number, 0, asked.rounds));
-    let slowed = (0..asked.slowed_comparisons).flat_map(|number| {
-        let each = asked.slowdowns.iter();
-        each.map(move |percent| question(number, *percent, asked.slowed_rounds))
+    let same = (0..options.comparisons).map(|number| question(number, 0, options.rounds));
+    let slowed = (0..options.slowed_comparisons).flat_map(|number| {
+        let each = options.slowdowns.iter();
+        each.map(move |percent| question(number, *percent, options.slowed_rounds))
     });
     same.chain(slowed).collect()
 }
@@ -151,17 +151,17 @@ fn job(name: &str, seed: u32) -> Result<String, Box<dyn Error>> {
 fn compare(
     program: &Path,
     place: &Path,
-    asked: &TruthOptions,
+    options: &TruthOptions,
     question: &SelfComparison<'_>,
 ) -> Result<Value, Box<dyn Error>> {
     let SelfComparison { filesystem, slowed_percent, rounds, seed } = question;
-    let jobs = asked.jobs.iter().map(|name| job(name, *seed)).collect::<Result<String, _>>()?;
+    let jobs = options.jobs.iter().map(|name| job(name, *seed)).collect::<Result<String, _>>()?;
     let name = format!("{filesystem}-{slowed_percent}-{seed}");
-    let images = match &asked.images {
+    let images = match &options.images {
         Some(images) => format!("images = \"{}\"\n", images.display()),
         None => String::new(),
     };
-    let size = &asked.size;
+    let size = &options.size;
     let text = format!(
         "name = \"{name}\"\nrounds = {rounds}\nseed = {seed}\nwarm-up = false\ncontrol = false\n\n\
          [device]\nloop = \"{size}\"\n{images}\n\

@@ -6,28 +6,28 @@ use std::fmt::Write;
 use super::TruthOptions;
 use super::tally::{VerdictTally, at_most};
 
-/// The page of all that was counted.
+/// Page with all tallies.
 pub(super) fn text(
-    asked: &TruthOptions,
+    options: &TruthOptions,
     same: &BTreeMap<String, VerdictTally>,
     slowed: &BTreeMap<u32, VerdictTally>,
 ) -> String {
     let mut text = String::new();
     if !same.is_empty() {
-        with_itself(asked, same, &mut text);
+        with_itself(options, same, &mut text);
     }
     if !slowed.is_empty() {
-        slowdowns(asked, slowed, &mut text);
+        slowdowns(options, slowed, &mut text);
     }
     text
 }
 
-fn with_itself(asked: &TruthOptions, same: &BTreeMap<String, VerdictTally>, to: &mut String) {
-    let mut all = VerdictTally::default();
-    same.values().for_each(|tally| all.add(tally));
+fn with_itself(options: &TruthOptions, same: &BTreeMap<String, VerdictTally>, to: &mut String) {
+    let mut totals = VerdictTally::default();
+    same.values().for_each(|tally| totals.add(tally));
     let mut rows: Vec<(&str, &VerdictTally)> =
         same.iter().map(|(filesystem, tally)| (filesystem.as_str(), tally)).collect();
-    rows.push(("all", &all));
+    rows.push(("all", &totals));
     let header = header(&[
         "filesystem",
         "comparisons",
@@ -43,7 +43,7 @@ fn with_itself(asked: &TruthOptions, same: &BTreeMap<String, VerdictTally>, to: 
     let _memory_takes_it = write!(
         to,
         "{} comparisons of a filesystem with itself, {} rounds each, image of {}.\n\n{header}",
-        all.comparisons, asked.rounds, asked.size
+        totals.comparisons, options.rounds, options.size
     );
     for (name, tally) in rows {
         let _memory_takes_it = writeln!(
@@ -52,9 +52,9 @@ fn with_itself(asked: &TruthOptions, same: &BTreeMap<String, VerdictTally>, to: 
             tally.comparisons,
             tally.alarmed,
             tally.metrics,
-            tally.of(&["better", "worse", "small"]),
-            tally.of(&["same"]),
-            tally.of(&["unclear"]),
+            tally.count(&["better", "worse", "small"]),
+            tally.count(&["same"]),
+            tally.count(&["unclear"]),
             share(tally.true_intervals, tally.intervals),
             tally.median_half_width_percent(),
             tally.uncorrected
@@ -64,16 +64,16 @@ fn with_itself(asked: &TruthOptions, same: &BTreeMap<String, VerdictTally>, to: 
         to,
         "\nA comparison with a false alarm: {} of {}, so with 95 % certainty in at most {:.1} % of \
          all. A primary metric: {} of {}, at most {:.1} %.",
-        all.alarmed,
-        all.comparisons,
-        at_most(all.alarmed, all.comparisons) * 100.0,
-        all.of(&["better", "worse", "small"]),
-        all.metrics,
-        at_most(all.of(&["better", "worse", "small"]), all.metrics) * 100.0
+        totals.alarmed,
+        totals.comparisons,
+        at_most(totals.alarmed, totals.comparisons) * 100.0,
+        totals.count(&["better", "worse", "small"]),
+        totals.metrics,
+        at_most(totals.count(&["better", "worse", "small"]), totals.metrics) * 100.0
     );
 }
 
-fn slowdowns(asked: &TruthOptions, slowed: &BTreeMap<u32, VerdictTally>, to: &mut String) {
+fn slowdowns(options: &TruthOptions, slowed: &BTreeMap<u32, VerdictTally>, to: &mut String) {
     let header = header(&[
         "slowed by",
         "comparisons",
@@ -92,7 +92,7 @@ fn slowdowns(asked: &TruthOptions, slowed: &BTreeMap<u32, VerdictTally>, to: &mu
         to,
         "\nA filesystem against itself, every task of the contender slowed; {} rounds each, image \
          of {}.\n\n{header}",
-        asked.slowed_rounds, asked.size
+        options.slowed_rounds, options.size
     );
     for (percent, tally) in slowed {
         let _memory_takes_it = writeln!(
@@ -101,11 +101,11 @@ fn slowdowns(asked: &TruthOptions, slowed: &BTreeMap<u32, VerdictTally>, to: &mu
             tally.comparisons,
             tally.alarmed,
             tally.metrics,
-            tally.of(&["worse"]),
-            tally.of(&["small"]),
-            tally.of(&["unclear"]),
-            tally.of(&["same"]),
-            tally.of(&["better"]),
+            tally.count(&["worse"]),
+            tally.count(&["small"]),
+            tally.count(&["unclear"]),
+            tally.count(&["same"]),
+            tally.count(&["better"]),
             tally.median_error_percent(),
             share(tally.true_intervals, tally.intervals),
             tally.median_half_width_percent()
@@ -119,9 +119,9 @@ fn header(columns: &[&str]) -> String {
 }
 
 /// `7 of 10 (70 %)`.
-fn share(part: u32, all: u32) -> String {
-    match all {
+fn share(part: u32, total: u32) -> String {
+    match total {
         0 => "–".to_owned(),
-        all => format!("{part} of {all} ({:.0} %)", 100.0 * f64::from(part) / f64::from(all)),
+        total => format!("{part} of {total} ({:.0} %)", 100.0 * f64::from(part) / f64::from(total)),
     }
 }

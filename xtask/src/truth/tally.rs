@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// What came of the comparisons of one kind.
+/// Verdict counts of the comparisons of one kind.
 #[derive(Default)]
 pub(super) struct VerdictTally {
     pub(super) comparisons: u32,
@@ -26,33 +26,33 @@ pub(super) struct VerdictTally {
 impl VerdictTally {
     /// Counts a comparison whose contender has this share of the baseline's rate.
     pub(super) fn take(&mut self, outcome: &Value, true_rate: f64) {
-        let all = outcome["comparisons"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let comparisons = outcome["comparisons"].as_array().map(Vec::as_slice).unwrap_or_default();
         let mut is_alarmed = false;
-        for one in all.iter().filter(|one| one["primary"] == true) {
-            let verdict = one["verdict"].as_str().unwrap_or_default();
+        for comparison in comparisons.iter().filter(|comparison| comparison["primary"] == true) {
+            let verdict = comparison["verdict"].as_str().unwrap_or_default();
             is_alarmed |= matches!(verdict, "better" | "worse" | "small");
             self.metrics += 1;
-            self.uncorrected += u32::from(one["p"].as_f64().is_some_and(|p| p < 0.05));
+            self.uncorrected += u32::from(comparison["p"].as_f64().is_some_and(|p| p < 0.05));
             *self.verdicts.entry(verdict.to_owned()).or_default() += 1;
-            let truth = if one["better"] == "lower" { 1.0 / true_rate } else { true_rate };
-            self.estimate(one, truth);
+            let truth = if comparison["better"] == "lower" { 1.0 / true_rate } else { true_rate };
+            self.estimate(comparison, truth);
         }
         self.comparisons += 1;
         self.alarmed += u32::from(is_alarmed);
     }
 
-    fn estimate(&mut self, one: &Value, truth: f64) {
-        let number = |key: &str| one[key].as_f64().filter(|ratio| *ratio > 0.0);
-        let found = (number("ratio"), number("ratio_low"), number("ratio_high"));
-        let (Some(ratio), Some(low), Some(high)) = found else { return };
+    fn estimate(&mut self, comparison: &Value, truth: f64) {
+        let number = |key: &str| comparison[key].as_f64().filter(|ratio| *ratio > 0.0);
+        let estimate_and_interval = (number("ratio"), number("ratio_low"), number("ratio_high"));
+        let (Some(ratio), Some(low), Some(high)) = estimate_and_interval else { return };
         self.intervals += 1;
         self.true_intervals += u32::from((low..=high).contains(&truth));
         self.errors.push((ratio / truth).ln());
         self.half_widths.push((high / low).ln() / 2.0);
     }
 
-    /// How often one of these verdicts was given.
-    pub(super) fn of(&self, verdicts: &[&str]) -> u32 {
+    /// Number of occurrences of these verdicts.
+    pub(super) fn count(&self, verdicts: &[&str]) -> u32 {
         verdicts.iter().filter_map(|verdict| self.verdicts.get(*verdict)).sum()
     }
 
@@ -93,24 +93,24 @@ fn median(values: &[f64]) -> f64 {
 
 /// The rate that is exceeded with 5 % chance when `seen` of `all` were seen: the upper end of a
 /// one-sided 95 % interval (Clopper and Pearson).
-pub(super) fn at_most(seen: u32, all: u32) -> f64 {
-    if seen >= all {
+pub(super) fn at_most(seen: u32, total: u32) -> f64 {
+    if seen >= total {
         return 1.0;
     }
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
-        if at_most_chance(seen, all, middle) > 0.05 { low = middle } else { high = middle }
+        if at_most_chance(seen, total, middle) > 0.05 { low = middle } else { high = middle }
     }
     high
 }
 
 /// The chance to see no more than `seen` of `all` at this rate.
-fn at_most_chance(seen: u32, all: u32, rate: f64) -> f64 {
-    let mut term = (1.0 - rate).powf(f64::from(all));
+fn at_most_chance(seen: u32, total: u32, rate: f64) -> f64 {
+    let mut term = (1.0 - rate).powf(f64::from(total));
     let mut sum = term;
     for count in 0..seen {
-        term *= f64::from(all - count) / f64::from(count + 1) * rate / (1.0 - rate);
+        term *= f64::from(total - count) / f64::from(count + 1) * rate / (1.0 - rate);
         sum += term;
     }
     sum
@@ -122,7 +122,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn bounds_of_rates_are_those_of_the_tables() {
+    fn rate_bounds_agree_with_the_tables() {
         // 1 - .05^(1/n), and a textbook's value for 2 of 20.
         assert!((at_most(0, 100) - (1.0 - 0.05_f64.powf(0.01))).abs() < 1e-9);
         assert!((at_most(2, 20) - 0.282_62).abs() < 1e-4, "{}", at_most(2, 20));
@@ -142,12 +142,12 @@ mod tests {
         let mut tally = VerdictTally::default();
         tally.take(&outcome, 1.0 / 1.05);
         assert_eq!((tally.comparisons, tally.metrics, tally.alarmed), (1, 2, 1));
-        assert_eq!((tally.of(&["worse"]), tally.of(&["same", "unclear"])), (1, 1));
+        assert_eq!((tally.count(&["worse"]), tally.count(&["same", "unclear"])), (1, 1));
         // A time takes 1.05 of what it took: just outside.
         assert_eq!((tally.intervals, tally.true_intervals, tally.uncorrected), (2, 1, 2));
         let mut both = VerdictTally::default();
         both.add(&tally);
         both.add(&tally);
-        assert_eq!((both.metrics, both.of(&["worse"]), both.true_intervals), (4, 2, 2));
+        assert_eq!((both.metrics, both.count(&["worse"]), both.true_intervals), (4, 2, 2));
     }
 }

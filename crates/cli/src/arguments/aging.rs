@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{Arg, Args, Command, FromArgMatches, Subcommand, value_parser};
-use treering_age::Age;
+use treering_age::AgeWorkload;
 use treering_script::Workload;
 
 use super::settings::argument;
@@ -98,7 +98,7 @@ one list of operations; its fingerprint is part of the result. docs/aging.md has
 
 /// The command.
 pub(super) fn command() -> Command {
-    let manifest = Age.manifest();
+    let manifest = AgeWorkload.manifest();
     let base = Command::new(AGE).args(manifest.native.iter().map(argument));
     let target = |_dir: Arg| {
         Arg::new("dir")

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use treering_io500::Io500;
+use treering_io500::Io500Workload;
 use treering_script::Workload;
 
 use super::settings::argument;
@@ -53,7 +53,7 @@ Only IO500 itself scores: a rehearsal prints no score. docs/io500.md has the det
 
 /// The command.
 pub(super) fn command() -> Command {
-    let manifest = Io500.manifest();
+    let manifest = Io500Workload.manifest();
     let base =
         Command::new(REHEARSE).next_display_order(None).args(manifest.native.iter().map(argument));
     // Doc comments of the groups would stand in for the words on the commands.

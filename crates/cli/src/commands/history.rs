@@ -10,7 +10,7 @@ use treering_analysis::history::{
 use treering_model::Trial;
 use treering_report::pages::history::json::HistoryData;
 use treering_report::pages::history::{HistoryView, page};
-use treering_store::{Detail, ReadingsQuery, Store};
+use treering_store::{LoadDetail, ReadingsQuery, Store};
 
 use super::output;
 use crate::arguments::{HistoryArgs, SeriesArgs};
@@ -54,7 +54,7 @@ pub(super) fn found(store: &Store, args: &SeriesArgs) -> Result<History, Failure
     if found.series.is_empty() && (args.metric.is_some() || args.anchor.is_some()) {
         return Err(no_series(args, &dated, store));
     }
-    explain(&mut found, |ids| store.load_many(ids, Detail::Headlines))
+    explain(&mut found, |ids| store.load_many(ids, LoadDetail::Headlines))
         .map_err(|error| failure(&error))?;
     Ok(found)
 }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use treering_lab::{AgedTarget, FilesystemProfile, ImageLibrary, ImageRecord, Lab, ReadOnlyView};
 use treering_model::{Trial, Unit};
-use treering_report::pages::layout::{self, View};
+use treering_report::pages::layout::{self, LayoutView};
 use treering_report::{Cell, Column, Report, Table};
 use treering_sys::SignalWatch;
 
@@ -110,7 +110,7 @@ fn show(library: &ImageLibrary, name: &str, args: &OutputArgs) -> Result<(), Fai
         }
     }
     page.heading("Layout");
-    let view = View { path: name, through: "the image, when it was saved" };
+    let view = LayoutView { path: name, through: "the image, when it was saved" };
     page.blocks.extend(layout::page(&record.layout, None, &view).blocks);
     output::write(&page, args)
 }

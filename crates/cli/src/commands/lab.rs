@@ -62,7 +62,7 @@ pub(crate) fn look() -> Lab {
     for left in lab.left_unmounted().unwrap_or_default() {
         note(&format!(
             "caution: a killed run left {}; `treering lab release` mounts it again",
-            left.what
+            left.kind
         ));
     }
     lab

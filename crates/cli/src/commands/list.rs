@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use treering_analysis::KnownTotals;
 use treering_report::pages::trials::{TrialRow, page};
 use treering_report::pages::trials_json::TrialList;
-use treering_store::{Detail, Filter, Store, StoreError, TrialState};
+use treering_store::{Filter, LoadDetail, Store, StoreError, TrialState};
 
 use super::output;
 use crate::arguments::ListArgs;
@@ -32,7 +32,7 @@ fn rows(store: &Store, filter: &Filter) -> Result<Vec<TrialRow>, StoreError> {
     let summaries = store.trials(filter)?;
     let ids: Vec<_> = summaries.iter().map(|summary| summary.trial).collect();
     let short = store.short_ids(&ids)?;
-    let trials = store.load_many(&ids, Detail::Headlines)?;
+    let trials = store.load_many(&ids, LoadDetail::Headlines)?;
     let rows = summaries.into_iter().zip(short).zip(trials).map(|((summary, short_id), trial)| {
         let ending = match summary.state {
             TrialState::Running => None,

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use treering_fio::{installed, native_help};
 use treering_model::{Fact, RunMode, Trial, TrialHeader, TrialId};
-use treering_registry::{Content, Rows, events_of, import};
+use treering_registry::{ImportedTrial, PhaseRows, events_of, import};
 use treering_sys::{SignalWatch, interrupt, leave_with_parent};
 
 use crate::arguments::{FIO, classic_os_words};
@@ -254,7 +254,7 @@ fn read(path: &Path) -> Vec<u8> {
 fn keep(asked: &Asked, report: &[u8], why: &str, began_ms: u64) -> Result<(), Failure> {
     let found = import(report).found;
     let is_fio = found.into_iter().rev().find(|found| found.tool == FIO);
-    let Some(Content::Foreign(foreign)) = is_fio.map(|found| found.content) else {
+    let Some(ImportedTrial::Foreign(foreign)) = is_fio.map(|found| found.content) else {
         return Ok(());
     };
     let here = std::env::current_dir().unwrap_or_default();
@@ -273,7 +273,7 @@ fn keep(asked: &Asked, report: &[u8], why: &str, began_ms: u64) -> Result<(), Fa
     )?;
     if let Some(store) = keeping.store() {
         let mut recorder = store.recorder();
-        for event in events_of(&trial, &Rows::default()) {
+        for event in events_of(&trial, &PhaseRows::default()) {
             recorder.record(&event).map_err(|error| store_failure(&error))?;
         }
     }

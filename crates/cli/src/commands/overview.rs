@@ -7,9 +7,9 @@ use std::process::ExitCode;
 
 use treering_model::{CellRole, PLAN_FACT, TrialId};
 use treering_report::overview::{
-    Campaign, CampaignTrial, MOST_CAMPAIGNS, MOST_TRIALS, Overview, StoredTrial, render,
+    CampaignTrial, ComparedCampaign, MOST_CAMPAIGNS, MOST_TRIALS, Overview, StoredTrial, render,
 };
-use treering_store::{Detail, Filter, Store, TrialState, TrialSummary};
+use treering_store::{Filter, LoadDetail, Store, TrialState, TrialSummary};
 
 use super::output::with_writer;
 use super::trial::command_line;
@@ -98,7 +98,7 @@ impl<'s> Stored<'s> {
         all
     }
 
-    fn campaigns(&self) -> Result<Vec<Campaign>, Failure> {
+    fn campaigns(&self) -> Result<Vec<ComparedCampaign>, Failure> {
         let mut campaigns = Vec::new();
         for (first, trials) in self.by_campaign().into_iter().take(MOST_CAMPAIGNS) {
             campaigns.extend(self.campaign(first, &trials)?);
@@ -110,7 +110,7 @@ impl<'s> Stored<'s> {
         &self,
         first: TrialId,
         trials: &[&TrialSummary],
-    ) -> Result<Option<Campaign>, Failure> {
+    ) -> Result<Option<ComparedCampaign>, Failure> {
         let (name, own) = (self.name(first), trials.iter().map(|one| (*one).clone()).collect());
         let Some(report) = report::page_of_campaign(self.store, &name, own)? else {
             return Ok(None);
@@ -122,7 +122,7 @@ impl<'s> Stored<'s> {
         let read = self.store.load_with_facts(&[oldest.trial], &[PLAN_FACT]);
         let read = read.map_err(|error| failure(&error))?;
         let text = read.iter().find_map(|trial| trial.fact(PLAN_FACT)).unwrap_or_default();
-        Ok(Some(Campaign {
+        Ok(Some(ComparedCampaign {
             name,
             started_unix_ms: oldest.started_unix_ms,
             plan: cell.plan.clone(),
@@ -150,7 +150,7 @@ impl<'s> Stored<'s> {
 
     fn load(&self, names: &[(TrialId, String)]) -> Result<Vec<StoredTrial>, Failure> {
         let ids: Vec<TrialId> = names.iter().map(|(trial, _)| *trial).collect();
-        let trials = self.store.load_many(&ids, Detail::Headlines);
+        let trials = self.store.load_many(&ids, LoadDetail::Headlines);
         let trials = trials.map_err(|error| failure(&error))?;
         let stored = trials.into_iter().zip(names).map(|(trial, (_, name))| StoredTrial {
             name: name.clone(),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use treering_analysis::sweep::sweeps;
 use treering_model::{Cell, TrialId};
 use treering_report::pages::history::sweep::page;
-use treering_store::{Detail, Filter, TrialState};
+use treering_store::{Filter, LoadDetail, TrialState};
 
 use super::output;
 use crate::arguments::SweepArgs;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
         .filter(|one| one.cell.as_ref().is_some_and(is_of))
         .map(|one| one.trial)
         .collect();
-    let trials = store.load_many(&ids, Detail::Headlines).map_err(|error| failure(&error))?;
+    let trials = store.load_many(&ids, LoadDetail::Headlines).map_err(|error| failure(&error))?;
     let found = sweeps(&trials, args.metric.as_deref())
         .map_err(|error| Failure::of(Kind::Usage, &error))?;
     if found.is_empty() {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use treering_model::{CellRole, Ending, Trial};
-use treering_store::{Access, Detail, Filter, Store, TrialState};
+use treering_store::{Access, Filter, LoadDetail, Store, TrialState};
 use treering_testkit::{FourLists, Program, TempDir, require_loop_fs, temp_dir_in, tree_of};
 
 use crate::{only_release, program};
@@ -30,7 +30,7 @@ fn trials(store: &Path) -> Vec<Trial> {
     store.check().unwrap();
     let ids: Vec<_> =
         store.trials(&Filter::default()).unwrap().iter().rev().map(|one| one.trial).collect();
-    store.load_many(&ids, Detail::Tasks).unwrap()
+    store.load_many(&ids, LoadDetail::Tasks).unwrap()
 }
 
 /// Number of trials by round, role and variant.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use treering_model::Trial;
-use treering_store::{Access, Detail, Filter, Store};
+use treering_store::{Access, Filter, LoadDetail, Store};
 use treering_testkit::{
     BlockDevice, LoopFs, Program, require_loop_fs, require_root, temp_dir, temp_dir_in, tree_of,
 };
@@ -55,7 +55,7 @@ fn trials(store: &Path) -> Vec<Trial> {
     let store = Store::open(store, Access::ReadOnly).unwrap();
     let ids: Vec<_> =
         store.trials(&Filter::default()).unwrap().iter().map(|one| one.trial).collect();
-    store.load_many(&ids, Detail::Tasks).unwrap()
+    store.load_many(&ids, LoadDetail::Tasks).unwrap()
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use treering_guest::GuestModule;
 use treering_model::{Accelerator, CautionCode, Ending, Trial};
-use treering_store::{Access, Detail, Filter, Store};
+use treering_store::{Access, Filter, LoadDetail, Store};
 use treering_testkit::{FinishedCommand, LoopFs, Program, is_root, skip, temp_dir};
 
 use crate::{only_release, program};
@@ -72,7 +72,7 @@ pub(crate) fn trials(store: &Path) -> Vec<Trial> {
     let store = Store::open(store, Access::ReadOnly).unwrap();
     let all = store.trials(&Filter::default()).unwrap();
     let ids: Vec<_> = all.iter().rev().map(|one| one.trial).collect();
-    store.load_many(&ids, Detail::PhaseCalls).unwrap()
+    store.load_many(&ids, LoadDetail::PhaseCalls).unwrap()
 }
 
 /// Runs a comparison in guests and returns its stored trials. Retries if an emulated kernel panics

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use treering_datasets::{Dataset, State, library};
+use treering_datasets::{Dataset, TreeState, library};
 use treering_model::{BetterDirection, Ending, Op, Scope, Trial, TrialBuilder, TrialEvent};
 use treering_testkit::{
     FileSizes, FourLists, LoopFs, Program, require_loop_fs, require_root, tree_of,
@@ -22,7 +22,7 @@ fn states(dataset: &Dataset) -> BTreeMap<&'static str, FileSizes> {
         let path = |(name, size)| (dataset.names.display_path(name), size);
         dataset.list(state).iter().map(path).collect()
     };
-    names.into_iter().zip(State::ALL).map(|(name, state)| (name, files(state))).collect()
+    names.into_iter().zip(TreeState::ALL).map(|(name, state)| (name, files(state))).collect()
 }
 
 /// Runs in a new directory of the filesystem and compares the trees afterwards; returns the stored

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use treering_model::Trial;
-use treering_store::{Access, Detail, Filter, Store};
+use treering_store::{Access, Filter, LoadDetail, Store};
 use treering_testkit::{
     BlockDevice, FourLists, Program, TempDir, require_loop_fs, require_root, temp_dir_in,
 };
@@ -31,7 +31,7 @@ fn trials(store: &Path) -> Vec<Trial> {
     let store = Store::open(store, Access::ReadOnly).unwrap();
     let all = store.trials(&Filter::default()).unwrap();
     let ids: Vec<_> = all.iter().rev().map(|one| one.trial).collect();
-    store.load_many(&ids, Detail::Everything).unwrap()
+    store.load_many(&ids, LoadDetail::Everything).unwrap()
 }
 
 fn packed(program: &Program, store: &Path, place: &Path) -> PathBuf {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use treering_model::TrialEvent;
-use treering_pack::{PackReader, Record};
+use treering_pack::{PackReader, PackRecord};
 use treering_testkit::Program;
 
 use crate::program;
@@ -42,7 +42,7 @@ fn unpacked(file: &Path) -> String {
     let mut pack = PackReader::open(File::open(file).unwrap()).unwrap();
     let mut text = serde_json::to_string(pack.plans()).unwrap();
     while let Some(beginning) = pack.next_trial().unwrap() {
-        let began = Record::Event(TrialEvent::Began(beginning));
+        let began = PackRecord::Event(TrialEvent::Began(beginning));
         text += &serde_json::to_string(&began).unwrap();
         while let Some(event) = pack.next_event().unwrap() {
             text += &serde_json::to_string(&event).unwrap();

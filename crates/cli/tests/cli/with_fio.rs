@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use treering_model::{Ending, Op, Scope, Trial};
-use treering_store::{Access, Detail, Filter, Store};
+use treering_store::{Access, Filter, LoadDetail, Store};
 use treering_testkit::{FinishedCommand, Program, require_tool};
 
 use crate::program;
@@ -197,7 +197,7 @@ fn plans_take_it_too() {
     let all = store.trials(&Filter::default()).unwrap();
     let ids: Vec<_> = all.iter().map(|one| one.trial).collect();
     let mut written: BTreeMap<bool, u64> = BTreeMap::new();
-    for trial in store.load_many(&ids, Detail::Tasks).unwrap() {
+    for trial in store.load_many(&ids, LoadDetail::Tasks).unwrap() {
         let is_theirs = trial.facts.iter().any(|fact| fact.name == "fio.version");
         *written.entry(is_theirs).or_default() +=
             trial.phases.last().map_or(0, |phase| phase.bytes);

@@ -121,7 +121,7 @@ impl<'a> Rebooting<'a> {
     /// once, since each trial has a boot of its own.
     pub(crate) fn arrival(&mut self, wanted: &str) -> Arrival {
         let (boot, release) = (self.machine.boot_id(), self.machine.release());
-        let asked = self.record.as_mut().and_then(|record| record.asked.take());
+        let asked = self.record.as_mut().and_then(|record| record.request.take());
         let is_done = |asked: &BootRequest| asked.is_set && asked.from != boot;
         let Some(asked) = asked.filter(|asked| is_done(asked) && asked.release == wanted) else {
             // No boot was requested, or it has not happened: perhaps we were killed before it.
@@ -171,7 +171,7 @@ impl<'a> Rebooting<'a> {
             plan: self.identity.clone(),
             campaign: self.campaign,
             loader: self.loader,
-            asked,
+            request: asked,
         };
         Ok(self.machine.save(&record)?)
     }

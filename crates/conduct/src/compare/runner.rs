@@ -580,7 +580,7 @@ fn occupy(work: &Path) -> Result<OwnedDirectory, LabError> {
     if let Err(error) = std::fs::create_dir(work)
         && error.kind() != ErrorKind::AlreadyExists
     {
-        return Err(LabError::Io { what: "cannot make", path: work.to_owned(), source: error });
+        return Err(LabError::Io { action: "cannot make", path: work.to_owned(), source: error });
     }
     take(work)
 }

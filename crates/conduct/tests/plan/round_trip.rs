@@ -9,7 +9,7 @@ use proptest::{collection, option};
 use treering_conduct::plan::{
     Conditions, Judging, Machine, ObservedIn, Observing, Plan, PlannedJob, Stopping,
 };
-use treering_datasets::State;
+use treering_datasets::TreeState;
 use treering_model::{Accelerator, DeviceSpec, GuestDisk, GuestSpec, Variant};
 use treering_script::{JobRecord, Settings};
 
@@ -172,7 +172,7 @@ fn small_dataset() -> String {
     let folder = FOLDER.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
         let lists = ["a/b 1000\n", "a/b 1001\n", "a/b 1000\na/b.o 9\n", "a/b 1001\na/b.o 9\n"];
-        for (state, list) in State::ALL.into_iter().zip(lists) {
+        for (state, list) in TreeState::ALL.into_iter().zip(lists) {
             fs::write(folder.path().join(state.classic_file()), list).unwrap();
         }
         folder

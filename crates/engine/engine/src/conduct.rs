@@ -86,8 +86,8 @@ fn conduct_here<P: SessionPlace + ?Sized>(
 /// Clock of the trial, taken from rank 0.
 fn common_clock(own: TrialClock, world: Option<&World<'_>>) -> Result<TrialClock, EngineError> {
     let Some(world) = world.filter(|world| world.size() > 1) else { return Ok(own) };
-    let told = world.broadcast(&own.origin_ns().to_le_bytes())?;
-    let origin_ns = told.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+    let origin_bytes = world.broadcast(&own.origin_ns().to_le_bytes())?;
+    let origin_ns = origin_bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
     Ok(TrialClock::since(world.by_own(origin_ns)))
 }
 
@@ -235,8 +235,8 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
             Some(world) => {
                 self.worked_ns = vec![0; world.size()];
                 self.barriers = PhaseBarriers::default();
-                let what = format!("phase {number}, {}", phase.name);
-                world.agree(&what, Duration::ZERO, self.stop, Ok(()))?
+                let step = format!("phase {number}, {}", phase.name);
+                world.agree(&step, Duration::ZERO, self.stop, Ok(()))?
             }
         };
         let began_ns = self.options.clock.at_ns(self.phase_began_ns);
@@ -263,7 +263,7 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
                 Err(error) => ended = Err(error.into()),
             }
             let barriers = std::mem::take(&mut self.barriers);
-            world.add_skew(RankSkew::of(totals.phase, &totals.name, &self.worked_ns, barriers));
+            world.add_skew(RankSkew::new(totals.phase, &totals.name, &self.worked_ns, barriers));
         }
         let reported = self.sink.accept(&TrialEvent::PhaseEnded(totals));
         // Why it ended early says more than a listener that could not hear of it.
@@ -281,14 +281,14 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
             self.interrupted()?;
         }
         let ready = self.prepare(&group);
-        let tasks = self.everyones(group.tasks.len());
+        let tasks = self.total_tasks(group.tasks.len());
         match self.world {
             None => ready?,
             Some(world) => {
                 let (phase, before) = (totals.phase, self.tasks_before);
-                let what = format!("phase {phase}, task {before}, {tasks} at once");
+                let step = format!("phase {phase}, task {before}, {tasks} at once");
                 let head_start = world.head_start();
-                let at_ns = world.agree(&what, head_start, self.stop, ready)?;
+                let at_ns = world.agree(&step, head_start, self.stop, ready)?;
                 world.begin_group();
                 self.begins_ns = Some(at_ns);
             }
@@ -327,15 +327,15 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
 
     /// Number of tasks of a group over all ranks: `tasks` times the number of ranks if each rank
     /// does all of them.
-    fn everyones(&self, tasks: usize) -> usize {
+    fn total_tasks(&self, tasks: usize) -> usize {
         let apart = self.world.filter(|_| self.apart);
         apart.map_or(tasks, |world| tasks * world.size())
     }
 
     /// Share of this rank in the tasks of a group, as a range of indices over all ranks.
     fn own(&self, tasks: usize) -> Range<usize> {
-        let all = self.everyones(tasks);
-        self.world.map_or(0..all, |world| world.share(all))
+        let total_tasks = self.total_tasks(tasks);
+        self.world.map_or(0..total_tasks, |world| world.share(total_tasks))
     }
 
     /// Creates missing workers with these numbers. Everything that they need is allocated here.
@@ -383,14 +383,14 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
         listener: &mut dyn TaskListener,
     ) -> Result<(), EngineError> {
         self.announce(totals.phase, &group.tasks)?;
-        let (tasks, all) = (group.tasks.len(), self.everyones(group.tasks.len()));
+        let (tasks, total_tasks) = (group.tasks.len(), self.total_tasks(group.tasks.len()));
         let mut spans = vec![None; self.worked_ns.len()];
         let answers = self.work(listener, totals.phase, &mut group)?;
         let reported = group.side_by_side.unfinished == UnfinishedTasks::Reported;
         let (mut worst, mut stopped) = (None, false);
         for ((number, worker), answer) in (self.tasks_before..).zip(0u16..).zip(answers) {
             let place = usize::from(worker);
-            let (task, rank) = (&group.tasks[place % tasks], self.rank_of(place, all));
+            let (task, rank) = (&group.tasks[place % tasks], self.rank_of(place, total_tasks));
             let mut run = match self.world {
                 None => answer.run(),
                 Some(world) => {
@@ -449,14 +449,14 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
 
     /// Reports the beginning of the tasks on all ranks.
     fn announce(&mut self, phase: u32, tasks: &[Task]) -> Result<(), EngineError> {
-        let all = self.everyones(tasks.len());
-        for (number, place) in (self.tasks_before..).zip(0..all) {
+        let total_tasks = self.total_tasks(tasks.len());
+        for (number, place) in (self.tasks_before..).zip(0..total_tasks) {
             let task = &tasks[place % tasks.len()];
             self.sink.accept(&TrialEvent::TaskBegan {
                 phase,
                 task: number,
                 kind: task.kind.clone(),
-                subject: self.subject(task, self.rank_of(place, all)),
+                subject: self.subject(task, self.rank_of(place, total_tasks)),
                 expected_bytes: task.expected_bytes,
             })?;
         }
@@ -464,11 +464,11 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
     }
 
     /// Rank that does the task at this index over all ranks.
-    fn rank_of(&self, place: usize, all: usize) -> usize {
-        self.world.map_or(0, |world| world.rank_of(place, all))
+    fn rank_of(&self, place: usize, total_tasks: usize) -> usize {
+        self.world.map_or(0, |world| world.rank_of(place, total_tasks))
     }
 
-    /// True if the rank is not this one and works in a directory of its own.
+    /// True for another rank that works in a directory of its own.
     fn is_others(&self, rank: usize) -> bool {
         self.apart && self.world.is_some_and(|world| world.rank() != rank)
     }
@@ -497,13 +497,13 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
         phase: u32,
         group: &mut ParallelGroup,
     ) -> Result<Vec<TaskAnswer>, EngineError> {
-        let all = self.everyones(group.tasks.len());
+        let total_tasks = self.total_tasks(group.tasks.len());
         let runs = self.work_here(listener, phase, group);
         let Some(world) = self.world else {
-            return runs
-                .map(|runs| runs.into_iter().map(|run| TaskAnswer::Here(Box::new(run))).collect());
+            let own = |run| TaskAnswer::Own(Box::new(run));
+            return runs.map(|runs| runs.into_iter().map(own).collect());
         };
-        let answers = world.exchange(all, runs?, self.stop);
+        let answers = world.exchange(total_tasks, runs?, self.stop);
         self.stop.lift_halt();
         answers
     }
@@ -576,7 +576,7 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
         let (call, caller) = (Call::Sync { scope }, &mut self.workers[0].caller);
         let done = caller.call(&call).map(|_reply| ());
         done.map_err(|error| {
-            let failure = Box::new(CallFailure::of(caller, &call, error));
+            let failure = Box::new(CallFailure::new(caller, &call, error));
             EngineError::Call { task: "sync after a group".to_owned(), failure }
         })
     }

@@ -131,10 +131,10 @@ fn limit(errno: i32) -> Option<String> {
 
 /// Error of a directory that is to be a target.
 #[derive(Debug, thiserror::Error)]
-#[error("{what} {}: {source}", path.display())]
+#[error("{operation} {}: {source}", path.display())]
 pub struct TargetError {
     /// Failed operation, such as `open`.
-    pub what: &'static str,
+    pub operation: &'static str,
     /// The directory.
     pub path: PathBuf,
     /// System error.
@@ -147,7 +147,7 @@ mod tests {
     use super::EngineError;
 
     #[test]
-    fn a_limit_that_was_met_is_named_with_what_raises_it() {
+    fn exceeded_limits_are_named_with_advice() {
         let start = |errno| {
             let source = std::io::Error::from_raw_os_error(errno);
             EngineError::Start { worker: 3, source }.why()

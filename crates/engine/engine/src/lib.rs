@@ -1,9 +1,9 @@
 //! Engine that executes scripts: it turns steps into calls on a filesystem, and counts and times
 //! them.
 //!
-//! [`RunSessions::run`] runs a session at a [`SessionPlace`]: a [`Target`] directory, or a [`MemoryFilesystem`],
-//! the oracle of tests. What workloads want done is data from `script`; what happened leaves as
-//! events. Preparing devices, observing and keeping results are other crates.
+//! [`RunSessions::run`] runs a session at a [`SessionPlace`]: a [`Target`] directory, or a
+//! [`MemoryFilesystem`], the oracle of tests. What workloads want done is data from `script`; what
+//! happened leaves as events. Preparing devices, observing and keeping results are other crates.
 
 mod call;
 mod clock;

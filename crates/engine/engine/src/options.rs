@@ -39,7 +39,7 @@ impl EngineOptions {
 pub struct RunOptions<'r> {
     /// Execution options.
     pub engine: &'r EngineOptions,
-    /// Hears of phases, tasks and cautions.
+    /// Sink of phases, tasks and cautions.
     pub sink: &'r mut dyn TrialSink,
     /// Progress counters, updated as the run goes on.
     pub progress: &'r RunProgress,

@@ -25,7 +25,7 @@ impl TreeSnapshot {
     ///
     /// # Errors
     /// When something cannot be read.
-    pub fn of_directory(top: &Path) -> io::Result<Self> {
+    pub fn from_directory(top: &Path) -> io::Result<Self> {
         let mut entries = Vec::new();
         let mut pending = vec![PathBuf::new()];
         while let Some(dir) = pending.pop() {

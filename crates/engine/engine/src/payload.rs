@@ -71,9 +71,11 @@ impl Payload {
         let compressibility = match kind {
             PayloadKind::Native { compressibility } => compressibility,
             PayloadKind::Classic => {
-                return Self::of(PageBuffer::filled(b'a', LARGEST_CALL_BYTES), 0, 0);
+                return Self::from_parts(PageBuffer::filled(b'a', LARGEST_CALL_BYTES), 0, 0);
             }
-            PayloadKind::Zeros => return Self::of(PageBuffer::filled(0, LARGEST_CALL_BYTES), 0, 0),
+            PayloadKind::Zeros => {
+                return Self::from_parts(PageBuffer::filled(0, LARGEST_CALL_BYTES), 0, 0);
+            }
         };
         let mut bytes = PageBuffer::filled(0, LARGEST_CALL_BYTES);
         Random::for_part(seed, "payload").fill(&mut bytes);
@@ -81,11 +83,11 @@ impl Payload {
         // Room for a whole number also when a write ends within the one before it.
         let random_bytes = (BLOCK_BYTES - zero_bytes).max(2 * STAMP_BYTES);
         bytes.chunks_exact_mut(BLOCK_BYTES).for_each(|block| block[random_bytes..].fill(0));
-        Self::of(bytes, random_bytes, seed)
+        Self::from_parts(bytes, random_bytes, seed)
     }
 
-    fn of(bytes: PageBuffer, random_bytes: usize, stamp: u64) -> Self {
-        let window = CopiedBlocks::of(LARGEST_CALL_BYTES);
+    fn from_parts(bytes: PageBuffer, random_bytes: usize, stamp: u64) -> Self {
+        let window = CopiedBlocks::new(LARGEST_CALL_BYTES);
         Self { shared: Arc::new(bytes), random_bytes, stamp, window }
     }
 
@@ -94,7 +96,7 @@ impl Payload {
         let numbers_before = u64::from(worker) << 48;
         let stamp = self.stamp.wrapping_add(numbers_before.wrapping_mul(STRIDE));
         let is_whole = worker < WHOLE_COPIES_MOST;
-        let window = CopiedBlocks::of(if is_whole { LARGEST_CALL_BYTES } else { WINDOW_BYTES });
+        let window = CopiedBlocks::new(if is_whole { LARGEST_CALL_BYTES } else { WINDOW_BYTES });
         Self { shared: Arc::clone(&self.shared), random_bytes: self.random_bytes, stamp, window }
     }
 
@@ -149,8 +151,8 @@ impl Payload {
 }
 
 impl CopiedBlocks {
-    /// A window that takes no memory before the first write.
-    fn of(wanted_bytes: usize) -> Self {
+    /// Builds a window that takes no memory before the first write.
+    fn new(wanted_bytes: usize) -> Self {
         Self { bytes: PageBuffer::filled(0, 0), copied: Vec::new(), start: 0, wanted_bytes }
     }
 
@@ -207,30 +209,30 @@ mod tests {
         Payload::new(PayloadKind::Native { compressibility }, 42)
     }
 
-    fn shrunk(payload: &mut Payload, bytes: usize) -> f64 {
+    fn compressed_share(payload: &mut Payload, bytes: usize) -> f64 {
         let file = file(payload, bytes, 128 * 1024);
         zstd::bulk::compress(&file, 3).unwrap().len() as f64 / file.len() as f64
     }
 
     #[test]
-    fn native_payload_shrinks_as_reported_and_classic_to_nothing() {
-        assert!(shrunk(&mut native(0), 10_000) > 0.999);
+    fn native_payload_compresses_as_reported_and_classic_to_nothing() {
+        assert!(compressed_share(&mut native(0), 10_000) > 0.999);
         for bytes in [3 * BLOCK_BYTES, 1 << 20, 3 << 20] {
-            assert!(shrunk(&mut native(0), bytes) > 0.999);
-            let half = shrunk(&mut native(50), bytes);
+            assert!(compressed_share(&mut native(0), bytes) > 0.999);
+            let half = compressed_share(&mut native(50), bytes);
             assert!((0.48..0.53).contains(&half), "{half}");
-            let quarter = shrunk(&mut native(75), bytes);
+            let quarter = compressed_share(&mut native(75), bytes);
             assert!((0.23..0.29).contains(&quarter), "{quarter}");
-            assert!(shrunk(&mut native(100), bytes) < 0.02);
-            assert!(shrunk(&mut native(255), bytes) < 0.02);
-            assert!(shrunk(&mut Payload::new(PayloadKind::Classic, 1), bytes) < 0.01);
+            assert!(compressed_share(&mut native(100), bytes) < 0.02);
+            assert!(compressed_share(&mut native(255), bytes) < 0.02);
+            assert!(compressed_share(&mut Payload::new(PayloadKind::Classic, 1), bytes) < 0.01);
         }
         let mut classic = Payload::new(PayloadKind::Classic, 1);
         assert!(file(&mut classic, 100_000, 4096).iter().all(|&byte| byte == b'a'));
     }
 
     #[test]
-    fn no_two_blocks_of_a_run_are_equal() {
+    fn payload_blocks_of_a_run_are_distinct() {
         for compressibility in [0, 50, 100] {
             let first = native(compressibility);
             let mut seen = HashSet::new();
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_has_the_bytes_of_the_whole_buffer() {
+    fn a_payload_window_equals_that_part_of_the_buffer() {
         let first = native(50);
         let (mut whole, mut window) = (first.for_worker(1), first.for_worker(400));
         let length = LARGEST_CALL_BYTES as u64;
@@ -292,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn zeroes_stay_zeroes_however_the_pieces_lie() {
+    fn zero_payload_stays_zero_in_any_window() {
         let mut payload = native(50);
         for piece in [1, 7, 100, 2044, 2047, 3000, 4095] {
             file(&mut payload, 50_000, piece);
@@ -304,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_across_the_end_of_the_buffer_come_as_two() {
+    fn pieces_across_the_buffer_end_are_split() {
         let mut payload = native(0);
         let position = 3 * LARGEST_CALL_BYTES as u64 - 5000;
         let (head, tail) = payload.take(position, 12_000);

@@ -113,8 +113,8 @@ impl CallRecorder {
         Some(known.unwrap_or_else(monotonic_ns))
     }
 
-    /// Ends a step, given the result of [`CallRecorder::before`], the number of calls, the bytes moved
-    /// and whether it failed. Returns start and end if the step was timed.
+    /// Ends a step, given the result of [`CallRecorder::before`], the number of calls, the bytes
+    /// moved and whether it failed. Returns start and end if the step was timed.
     #[inline]
     pub fn after(
         &mut self,
@@ -218,7 +218,7 @@ impl CallRecorder {
                 continue;
             }
             // A sample's distance goes on into the next task, or short tasks would have none.
-            *counts = CallCounts { gap, ..Counts::default() };
+            *counts = CallCounts { gap, ..CallCounts::default() };
             let latency = self.latencies[place(op)].clone();
             if latency.samples() > 0 {
                 self.latencies[place(op)].clear();
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mode_takes_its_samples() {
+    fn each_latency_mode_takes_its_samples() {
         assert_eq!(samples(LatencyMode::All), (32_000, 32_000));
         assert_eq!(samples(LatencyMode::Off), (0, 0));
         let (sampled, syncs) = samples(LatencyMode::Sampled);
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_begins_where_the_step_before_ended() {
+    fn waiting_time_starts_at_the_end_of_the_previous_step() {
         let mut recorder = CallRecorder::new(LatencyMode::All, 1);
         recorder.begin_phase(monotonic_ns());
         let began = recorder.before(Op::Submit);
@@ -288,12 +288,12 @@ mod tests {
         assert_eq!(began, Some(seen.1));
         recorder.after(Op::Reap, began, 1, 10, false);
         let totals = recorder.end_task();
-        let found = totals.iter().map(|one| (one.op, one.calls, one.bytes, one.latency.samples()));
-        assert_eq!(found.collect::<Vec<_>>(), [(Op::Submit, 1, 0, 1), (Op::Reap, 1, 20, 1)]);
+        let counts = totals.iter().map(|op| (op.op, op.calls, op.bytes, op.latency.samples()));
+        assert_eq!(counts.collect::<Vec<_>>(), [(Op::Submit, 1, 0, 1), (Op::Reap, 1, 20, 1)]);
     }
 
     #[test]
-    fn distances_are_not_periodic() {
+    fn sampling_distances_are_not_periodic() {
         let mut recorder = CallRecorder::new(LatencyMode::Sampled, 1);
         let gaps: Vec<u64> = (0..63_000).map(|_| recorder.gap(Op::Read)).collect();
         for gap in 1..=63 {
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn seconds_add_up_to_the_calls_and_each_call_is_in_its_own() {
+    fn interval_counts_add_up_and_calls_are_in_their_second() {
         let mut recorder = CallRecorder::new(LatencyMode::All, 1);
         let began = monotonic_ns();
         // As if the phase had begun 5.9 seconds ago, and a tick is near.
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn without_samples_the_clock_is_still_read_now_and_then() {
+    fn the_clock_is_read_regularly_without_samples() {
         let mut recorder = record(LatencyMode::Off, 10);
         recorder.end_task();
         recorder.phase_began_ns -= 3_000_000_000;

@@ -1,8 +1,8 @@
 //! Runs the code of a session or task without an engine: calls in sequence, in simulated time.
 //!
 //! For tests and for sequences that are only looked at: nothing is counted, and every call takes as
-//! long as is said. [`SteppedTask`] stands still between its calls, so that several tasks can be led
-//! through them in any order, by one thread and the same each time.
+//! long as is said. [`SteppedTask`] stands still between its calls, so that several tasks can be
+//! led through them in any order, by one thread and the same each time.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -111,7 +111,7 @@ impl<C: Caller> Io for Rehearsal<'_, C> {
 #[derive(Debug)]
 pub struct SteppedTask<T> {
     cues: Option<Sender<()>>,
-    said: Receiver<T>,
+    reports: Receiver<T>,
     thread: Option<JoinHandle<Box<dyn Script>>>,
 }
 
@@ -127,10 +127,10 @@ impl<T: Send + 'static> SteppedTask<T> {
         mut describe: impl FnMut(&Call<'_>, Result<CallResult, CallError>) -> T + Send + 'static,
     ) -> Self {
         let (cues, cued) = channel();
-        let (sayer, said) = channel();
+        let (reporter, reports) = channel();
         let act = move || {
             let mut watch = |call: &Call<'_>, done: Result<CallResult, CallError>| {
-                let goes_on = sayer.send(describe(call, done)).is_ok() && cued.recv().is_ok();
+                let goes_on = reporter.send(describe(call, done)).is_ok() && cued.recv().is_ok();
                 if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             };
             if cued.recv().is_ok() {
@@ -140,7 +140,7 @@ impl<T: Send + 'static> SteppedTask<T> {
             script
         };
         let thread = Builder::new().spawn(act).expect("a thread for a task");
-        Self { cues: Some(cues), said, thread: Some(thread) }
+        Self { cues: Some(cues), reports, thread: Some(thread) }
     }
 }
 
@@ -158,7 +158,7 @@ impl<T> Iterator for SteppedTask<T> {
     /// Lets the task make its next call; `None` once it has ended.
     fn next(&mut self) -> Option<T> {
         self.cues.as_ref()?.send(()).ok()?;
-        self.said.recv().ok()
+        self.reports.recv().ok()
     }
 }
 

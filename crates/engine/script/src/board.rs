@@ -105,14 +105,14 @@ impl StatusText {
     /// hardly ever changes, and one of the script's own.
     #[inline]
     pub fn is_asked(&self) -> bool {
-        let asked = self.words[ASKED].load(Ordering::Relaxed);
-        asked != self.words[ANSWERED].load(Ordering::Relaxed)
+        let requests = self.words[ASKED].load(Ordering::Relaxed);
+        requests != self.words[ANSWERED].load(Ordering::Relaxed)
     }
 
     /// Shows a text, which answers all requests so far. An overlong text is dropped. Only the
     /// script may call this.
     pub fn show(&self, text: &str) {
-        let asked = self.words[ASKED].load(Ordering::Relaxed);
+        let requests = self.words[ASKED].load(Ordering::Relaxed);
         if text.len() <= (SHOWN_WORDS - TEXT) * size_of::<u64>() {
             self.words[WRITES].fetch_add(1, Ordering::Relaxed);
             fence(Ordering::Release);
@@ -124,7 +124,7 @@ impl StatusText {
             }
             self.words[WRITES].fetch_add(1, Ordering::Release);
         }
-        self.words[ANSWERED].store(asked, Ordering::Release);
+        self.words[ANSWERED].store(requests, Ordering::Release);
     }
 
     /// The script has ended: nothing more will be shown.
@@ -161,7 +161,7 @@ mod tests {
     use super::{BOARD_CELLS, CounterBoard, Deadline, SHOWN_WORDS, StatusText};
 
     #[test]
-    fn a_snapshot_is_what_was_shown_last() {
+    fn status_text_is_the_last_one_shown() {
         let (script, session) = (StatusText::default(), StatusText::default());
         assert!(session.is_answered() && session.text().is_none());
         drop(session);
@@ -181,13 +181,13 @@ mod tests {
     }
 
     #[test]
-    fn clones_are_the_same_board_and_deadline() {
+    fn clones_share_counters_and_deadline() {
         let (board, deadline) = (CounterBoard::new(), Deadline::default());
-        let (other, heard) = (board.clone(), deadline.clone());
+        let (other, later_deadline) = (board.clone(), deadline.clone());
         other.cell(BOARD_CELLS - 1).store(7, Ordering::Relaxed);
         assert_eq!(board.cell(BOARD_CELLS - 1).load(Ordering::Relaxed), 7);
-        assert!(!heard.is_reached());
+        assert!(!later_deadline.is_reached());
         deadline.reach();
-        assert!(heard.is_reached());
+        assert!(later_deadline.is_reached());
     }
 }

@@ -10,7 +10,7 @@ use treering_sys::PageBuffer;
 /// Buffers by number.
 #[derive(Clone, Debug, Default)]
 pub struct Buffers {
-    all: Arc<Mutex<Vec<PageBuffer>>>,
+    buffers: Arc<Mutex<Vec<PageBuffer>>>,
 }
 
 /// Guard that gives access to the buffers of a task.
@@ -21,7 +21,7 @@ impl Buffers {
     /// Locks the buffers. A script may hold them only between its steps, the engine holds them
     /// during one.
     pub fn open(&self) -> OpenBuffers<'_> {
-        OpenBuffers(self.all.lock().unwrap_or_else(PoisonError::into_inner))
+        OpenBuffers(self.buffers.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -47,7 +47,7 @@ mod tests {
     use super::Buffers;
 
     #[test]
-    fn buffers_grow_and_keep_what_is_in_them() {
+    fn growing_buffers_keep_their_content() {
         let script = Buffers::default();
         let engine = script.clone();
         script.open().get(3, 4).copy_from_slice(b"abcd");

@@ -32,7 +32,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_follow_unless_they_are_said_already() {
+    fn causes_are_appended_unless_already_in_the_message() {
         let error = ReadError { name: "a", source: io::Error::other("it is gone") };
         assert_eq!(with_causes(&error), "cannot read a: it is gone");
         let error = ReadError { name: "a: it is gone", source: io::Error::other("it is gone") };

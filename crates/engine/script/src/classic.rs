@@ -50,7 +50,7 @@ impl ToolOutput {
     }
 
     /// Text for standard output and the log.
-    pub fn everywhere(words: String) -> Self {
+    pub fn to_stdout_and_log(words: String) -> Self {
         Self { log: words.clone(), out: words, ..Self::default() }
     }
 }

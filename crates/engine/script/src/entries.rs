@@ -58,9 +58,9 @@ impl<'a> Iterator for DirEntries<'a> {
     type Item = DirEntry<'a>;
 
     fn next(&mut self) -> Option<DirEntry<'a>> {
-        let (&kind, rest) = self.packed.split_first()?;
-        let name = CStr::from_bytes_until_nul(rest).ok()?;
-        self.packed = &rest[name.to_bytes_with_nul().len()..];
+        let (&kind, tail) = self.packed.split_first()?;
+        let name = CStr::from_bytes_until_nul(tail).ok()?;
+        self.packed = &tail[name.to_bytes_with_nul().len()..];
         let kind = match kind {
             0 => EntryKind::File,
             1 => EntryKind::Directory,
@@ -75,7 +75,7 @@ mod tests {
     use super::{DirEntries, EntryKind};
 
     #[test]
-    fn entries_are_unpacked_as_packed() {
+    fn packed_entries_round_trip() {
         let mut buffer = Vec::new();
         DirEntries::pack(&mut buffer, EntryKind::Directory, c"drivers");
         DirEntries::pack(&mut buffer, EntryKind::File, c"Makefile");

@@ -198,7 +198,7 @@ plain! {
     /// `mkdir`.
     make_dir(at: DirSlot, name: &CStr) MakeDir;
     /// `mkdir` of an open directory by the name `.`, which always exists.
-    make_again(dir: DirSlot) MakeAgain;
+    make_existing_dir(dir: DirSlot) MakeAgain;
     /// `rmdir`.
     remove_dir(at: DirSlot, name: &CStr) RemoveDir;
     /// Creates a file and opens it into a slot.
@@ -265,7 +265,10 @@ macro_rules! moving {
                 #[inline]
                 pub fn $method(&mut self, $($name: $kind),*) -> Result<u64, Stop> {
                     let done = self.call(&Call::$call { $($name),* })?;
-                    Ok(if let CallResult::Bytes(bytes) | CallResult::Size(bytes) = done { bytes } else { 0 })
+                    Ok(match done {
+                        CallResult::Bytes(bytes) | CallResult::Size(bytes) => bytes,
+                        _ => 0,
+                    })
                 }
             )*
         }

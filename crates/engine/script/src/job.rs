@@ -440,7 +440,7 @@ pub trait Session: Send {
 
     /// Files and trees that the imitated tool always removes itself. They are also removed after a
     /// classic run that ended early.
-    fn litter(&self) -> Vec<String> {
+    fn left_paths(&self) -> Vec<String> {
         Vec::new()
     }
 }
@@ -530,7 +530,7 @@ pub trait Job: Send + Sync {
     }
 
     /// True if the job needs the latency of every call.
-    fn times_all(&self) -> bool {
+    fn times_every_call(&self) -> bool {
         false
     }
 
@@ -571,7 +571,7 @@ mod tests {
     use treering_model::FileLayout;
 
     #[test]
-    fn layouts_come_once_and_in_order() {
+    fn layout_requests_are_ordered_and_unique() {
         let feed = LayoutFeed::default();
         let other = feed.clone();
         for files in [1, 2] {

@@ -116,7 +116,7 @@ pub fn path_components(path: &[u8]) -> Result<impl Iterator<Item = &[u8]>, NameE
 pub struct NamesBuilder {
     nodes: Vec<Node>,
     bytes: Vec<u8>,
-    known: HashTable<u32>,
+    index: HashTable<u32>,
     hasher: RandomState,
     /// Directory of the path added last, cached since most files follow a sibling.
     last_directory: (Vec<u8>, NameId),
@@ -128,7 +128,7 @@ impl Default for NamesBuilder {
         Self {
             nodes: vec![root],
             bytes: vec![0],
-            known: HashTable::new(),
+            index: HashTable::new(),
             hasher: RandomState::new(),
             last_directory: (Vec::new(), NameId::ROOT),
         }
@@ -160,15 +160,15 @@ impl NamesBuilder {
     }
 
     fn child(&mut self, parent: NameId, name: &[u8], kind: NodeKind) -> Result<NameId, NameError> {
-        let Self { nodes, bytes, known, hasher, .. } = self;
+        let Self { nodes, bytes, index, hasher, .. } = self;
         let hash = hasher.hash_one((parent.0, name));
         let same = |&id: &u32| {
             let node = nodes[id as usize];
             node.parent == parent.0 && name_bytes(bytes, node) == name
         };
-        if let Some(&id) = known.find(hash, same) {
-            let found = nodes[id as usize].kind;
-            return if found == kind { Ok(NameId(id)) } else { Err(NameError::KindConflict) };
+        if let Some(&id) = index.find(hash, same) {
+            let known_kind = nodes[id as usize].kind;
+            return if known_kind == kind { Ok(NameId(id)) } else { Err(NameError::KindConflict) };
         }
         let id = u32::try_from(nodes.len()).map_err(|_| NameError::TooMany)?;
         let start = u32::try_from(bytes.len()).map_err(|_| NameError::TooMany)?;
@@ -176,7 +176,7 @@ impl NamesBuilder {
         bytes.extend_from_slice(name);
         bytes.push(0);
         nodes.push(Node { parent: parent.0, name: start, length, kind });
-        known.insert_unique(hash, id, |&id| {
+        index.insert_unique(hash, id, |&id| {
             let node = nodes[id as usize];
             hasher.hash_one((node.parent, name_bytes(bytes, node)))
         });
@@ -195,8 +195,8 @@ impl NamesBuilder {
 
     /// The finished tree.
     pub fn build(self) -> NameTree {
-        let Self { mut nodes, mut bytes, known, .. } = self;
-        drop(known);
+        let Self { mut nodes, mut bytes, index, .. } = self;
+        drop(index);
         nodes.shrink_to_fit();
         bytes.shrink_to_fit();
         let count = u32::try_from(nodes.len()).expect("checked when they were added");
@@ -307,7 +307,7 @@ mod tests {
     use super::{NameError, NameId, NamesBuilder, NodeKind};
 
     #[test]
-    fn paths_come_back_and_are_shared() {
+    fn paths_round_trip_and_share_components() {
         let mut builder = NamesBuilder::default();
         let a = builder.add(b"fs/ext4/inode.c", NodeKind::File).unwrap();
         let again = builder.add(b"fs/ext4/inode.c", NodeKind::File).unwrap();
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_could_lead_outside_is_refused() {
+    fn paths_that_could_escape_are_refused() {
         let mut builder = NamesBuilder::default();
         builder.add(b"a/b", NodeKind::File).unwrap();
         let long = vec![b'x'; 256];
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn the_walk_has_files_first_and_parents_before_children() {
+    fn the_name_walk_lists_files_first_and_parents_before_children() {
         let mut builder = NamesBuilder::default();
         for path in ["b/y", "b/a/z", "a", "c/q", "b/x"] {
             builder.add(path.as_bytes(), NodeKind::File).unwrap();

@@ -8,8 +8,8 @@ const END: &str = "<!-- end of native options -->\n";
 
 /// Document with the option table inserted between its marks; unchanged without marks.
 pub fn with_option_table(document: &str, specs: &[OptionSpec]) -> String {
-    let parts = document.split_once(BEGIN).and_then(|(before, rest)| {
-        let (_, after) = rest.split_once(END)?;
+    let parts = document.split_once(BEGIN).and_then(|(before, tail)| {
+        let (_, after) = tail.split_once(END)?;
         Some((before, after))
     });
     let Some((before, after)) = parts else { return document.to_owned() };
@@ -56,7 +56,7 @@ mod tests {
     use crate::{OptionSpec, ValueKind};
 
     #[test]
-    fn a_table_is_put_between_the_marks_and_nowhere_else() {
+    fn the_option_table_replaces_only_the_text_between_its_marks() {
         let specs = [
             OptionSpec {
                 range: (1, 9),

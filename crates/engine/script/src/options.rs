@@ -232,11 +232,11 @@ impl MachineFacts {
         if nodes.is_empty() {
             return RankPlacement { count: 1, ranks_on_first: ranks.into(), in_blocks: true };
         }
-        let mut all = nodes.to_vec();
-        all.sort_unstable();
-        all.dedup();
+        let mut distinct = nodes.to_vec();
+        distinct.sort_unstable();
+        distinct.dedup();
         RankPlacement {
-            count: all.len() as u64,
+            count: distinct.len() as u64,
             ranks_on_first: nodes.iter().filter(|&&node| node == nodes[0]).count() as u64,
             in_blocks: nodes.get(1).is_none_or(|&node| node == nodes[0]),
         }
@@ -246,7 +246,7 @@ impl MachineFacts {
 /// Settings given by the user: option names with values as typed, checked when read.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    given: Vec<(String, String)>,
+    options: Vec<(String, String)>,
     /// Directories in which a user's own files of the workload are looked for, best first.
     pub data_dirs: Vec<std::path::PathBuf>,
     /// Base of relative file paths: the directory of the plan. `None` uses the current directory.
@@ -268,24 +268,28 @@ pub struct Settings {
 
 impl Settings {
     /// Settings from names and values; a flag has the value `true`.
-    pub fn new(given: Vec<(String, String)>) -> Self {
-        Self { given, ..Self::default() }
+    pub fn new(options: Vec<(String, String)>) -> Self {
+        Self { options, ..Self::default() }
     }
 
     /// Settings with other options and the same environment.
     #[must_use]
-    pub fn with_given(&self, given: Vec<(String, String)>) -> Self {
-        Self { given, ..self.clone() }
+    pub fn with_options(&self, options: Vec<(String, String)>) -> Self {
+        Self { options, ..self.clone() }
     }
 
     /// Options in the order given; enough to rebuild the settings.
-    pub fn given(&self) -> &[(String, String)] {
-        &self.given
+    pub fn options(&self) -> &[(String, String)] {
+        &self.options
     }
 
     /// Value of an option as typed; the last one wins.
     pub fn text(&self, name: &str) -> Option<&str> {
-        self.given.iter().rev().find(|(given, _)| given == name).map(|(_, value)| value.as_str())
+        self.options
+            .iter()
+            .rev()
+            .find(|(option, _)| option == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// Path of a file named by the user.
@@ -298,8 +302,11 @@ impl Settings {
     }
 
     /// Values of a repeatable option, as typed.
-    pub fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.given.iter().filter(move |(given, _)| given == name).map(|(_, value)| value.as_str())
+    pub fn values<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        self.options
+            .iter()
+            .filter(move |(option, _)| option == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// The value as typed, else the default in the spec.
@@ -478,21 +485,21 @@ mod tests {
     }
 
     #[test]
-    fn choices_name_their_words() {
+    fn invalid_choices_list_the_valid_words() {
         assert_eq!(Settings::default().choice(SPECS, "sync").unwrap(), Some("each"));
         let error = given("sync", "maybe").choice(SPECS, "sync").unwrap_err();
         assert_eq!(error.message, "--sync: 'maybe' is not one of: each, none");
     }
 
     #[test]
-    fn percentages() {
+    fn percentages_are_parsed_as_fractions() {
         assert_eq!(given("fill", "40%").percent(SPECS, "fill").unwrap(), Some(0.4));
         assert!(given("fill", "140%").percent(SPECS, "fill").is_err());
         assert!(given("fill", "NaN").percent(SPECS, "fill").is_err());
     }
 
     #[test]
-    fn the_last_value_wins() {
+    fn the_last_value_of_an_option_wins() {
         let settings =
             Settings::new(vec![("runs".into(), "1".into()), ("runs".into(), "2".into())]);
         assert_eq!(settings.text("runs"), Some("2"));

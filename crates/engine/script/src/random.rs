@@ -21,7 +21,7 @@ impl Random {
 
     /// A generator for a named part of a run, independent of how much others have drawn.
     pub fn for_part(seed: u64, part: &str) -> Self {
-        Self::new(seed ^ Fingerprint::of(part.as_bytes()).number())
+        Self::new(seed ^ Fingerprint::from_bytes(part.as_bytes()).number())
     }
 
     /// Independent generator: the two sequences overlap only after 2^128 draws.

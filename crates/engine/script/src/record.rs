@@ -35,19 +35,19 @@ impl ClassicRecord {
     pub const VERSION: u32 = 1;
 
     /// Records the settings of the job and all files that were read for it.
-    pub fn of(settings: &Settings, scene: &ClassicScene) -> Self {
+    pub fn new(settings: &Settings, scene: &ClassicScene) -> Self {
         let texts = settings.files.texts();
         let input = String::from_utf8(settings.input.clone()).unwrap_or_default();
         let names = |name: &str| {
             let wanted = format!("${{{name}}}");
-            let mut values = settings.given().iter().map(|(_, value)| value);
+            let mut values = settings.options().iter().map(|(_, value)| value);
             input.contains(&wanted)
                 || texts.values().any(|text| text.contains(&wanted))
                 || values.any(|value| value.contains(&wanted))
         };
         let named = settings.environment.iter().filter(|(name, _)| names(name));
         Self {
-            given: settings.given().to_vec(),
+            given: settings.options().to_vec(),
             base_dir: settings.base_dir.clone(),
             environment: named.cloned().collect(),
             started_unix_ms: settings.started_unix_ms,
@@ -58,7 +58,7 @@ impl ClassicRecord {
         }
     }
 
-    /// The settings again.
+    /// Rebuilds the settings.
     pub fn settings(&self) -> Settings {
         let mut settings = Settings::new(self.given.clone());
         settings.base_dir.clone_from(&self.base_dir);
@@ -66,7 +66,7 @@ impl ClassicRecord {
         settings.started_unix_ms = self.started_unix_ms;
         settings.machine = self.machine.clone();
         settings.input = self.input.clone().into_bytes();
-        settings.files = SettingFiles::of_record(self.files.clone());
+        settings.files = SettingFiles::from_record(self.files.clone());
         settings
     }
 }
@@ -96,19 +96,19 @@ mod tests {
     use crate::{ClassicScene, Settings};
 
     #[test]
-    fn a_file_is_read_as_it_was_and_only_named_variables_are_kept() {
+    fn recorded_files_and_used_variables_are_restored() {
         let path = std::env::temp_dir().join(format!("record-{}", std::process::id()));
         std::fs::write(&path, "size=${SIZE}").unwrap();
         let mut settings = Settings::new(vec![("runs".to_owned(), "${RUNS}".to_owned())]);
         let variable = |name: &str| (name.to_owned(), "1".to_owned());
         settings.environment = vec![variable("SIZE"), variable("SECRET"), variable("RUNS")];
         assert_eq!(settings.files.read(&path, 100).unwrap(), b"size=${SIZE}");
-        let record = ClassicRecord::of(&settings, &ClassicScene::default());
+        let record = ClassicRecord::new(&settings, &ClassicScene::default());
         std::fs::remove_file(&path).unwrap();
         let json = serde_json::to_string(&record).unwrap();
         let again = serde_json::from_str::<ClassicRecord>(&json).unwrap().settings();
         assert_eq!(again.environment, [variable("SIZE"), variable("RUNS")]);
-        assert_eq!(again.given(), settings.given());
+        assert_eq!(again.options(), settings.options());
         assert!(again.files.are_recorded() && !settings.files.are_recorded());
         assert_eq!(again.files.read(&path, 100).unwrap(), b"size=${SIZE}");
         assert!(again.files.read(&path.join("other"), 100).is_err());

@@ -4,22 +4,22 @@ use thiserror::Error;
 
 /// Fatal error of a session.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
-#[error("{}{what}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
+#[error("{}{message}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
 pub struct SessionError {
     /// Test, job, operation, line or directory of the error; `None` for the whole run.
     pub place: Option<String>,
     /// Error message, with advice if there is any.
-    pub what: String,
+    pub message: String,
 }
 
 impl SessionError {
     /// Error of the whole run.
-    pub fn new(what: impl Into<String>) -> Self {
-        Self { place: None, what: what.into() }
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { place: None, message: message.into() }
     }
 
     /// Error at a place.
-    pub fn at(place: impl Into<String>, what: impl Into<String>) -> Self {
-        Self { place: Some(place.into()), what: what.into() }
+    pub fn at(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { place: Some(place.into()), message: message.into() }
     }
 }

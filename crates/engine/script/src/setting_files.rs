@@ -22,7 +22,7 @@ impl SettingFiles {
     }
 
     /// Files of a recorded run.
-    pub(crate) fn of_record(texts: BTreeMap<PathBuf, String>) -> Self {
+    pub(crate) fn from_record(texts: BTreeMap<PathBuf, String>) -> Self {
         Self { recorded: true, texts: Arc::new(Mutex::new(texts)) }
     }
 
@@ -46,7 +46,8 @@ impl SettingFiles {
         Ok(content)
     }
 
-    /// Keeps the content of a file that was read elsewhere, if it is UTF-8 and at most 1 MiB long.
+    /// Records the content of a file that was read elsewhere, if it is UTF-8 and at most 1 MiB
+    /// long.
     pub fn note(&self, path: &Path, content: &[u8]) {
         keep(&mut self.texts.lock().unwrap_or_else(PoisonError::into_inner), path, content);
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 /// Event counter on which threads of the process can wait.
 ///
-/// Who waits takes the count first, then looks at what the signal is about, and waits for another
+/// A waiter takes the count first, then checks its condition, and waits for another
 /// count only then: nothing is missed. Raising it without anybody waiting takes no lock.
 #[derive(Debug, Default)]
 pub struct WakeSignal {
@@ -68,7 +68,7 @@ mod tests {
     use super::WakeSignal;
 
     #[test]
-    fn who_waits_goes_on_when_it_is_raised_and_misses_nothing() {
+    fn a_raised_signal_wakes_waiters_without_lost_wakeups() {
         let (ping, pong) = (WakeSignal::default(), WakeSignal::default());
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_ends_without_a_signal_too() {
+    fn a_wait_ends_at_its_timeout() {
         let signal = WakeSignal::default();
         signal.wait(0, Duration::from_millis(1));
         signal.wait(7, Duration::from_secs(3600));

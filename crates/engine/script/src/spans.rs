@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 use treering_model::Latency;
 
-/// Latencies of operations, by their kind. Every call must be timed ([`crate::Job::times_all`]).
+/// Latencies of operations, by their kind. Every call must be timed
+/// ([`crate::Job::times_every_call`]).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct OperationSpans {
@@ -20,7 +21,7 @@ pub struct SpanRow {
     pub failed: u64,
     /// Total duration in nanoseconds.
     pub total_ns: u64,
-    /// The longest.
+    /// Longest duration in nanoseconds.
     pub longest_ns: u64,
     /// Latency distribution.
     pub latency: Latency,
@@ -53,7 +54,7 @@ impl OperationSpans {
         }
     }
 
-    /// Forgets all that was.
+    /// Clears all rows.
     pub fn reset(&mut self) {
         for row in &mut self.rows {
             (row.count, row.failed, row.total_ns, row.longest_ns) = (0, 0, 0, 0);
@@ -109,7 +110,7 @@ mod tests {
         for took in [10, 1_000, 100_000] {
             spans.record(2, false, Some(0), Some(took));
         }
-        let read: OperationSpans = Counters::of(&spans).read().unwrap();
+        let read: OperationSpans = Counters::from_value(&spans).read().unwrap();
         assert_eq!(read.rows(), spans.rows());
         let mut both = read;
         both.merge(&spans);

@@ -111,7 +111,7 @@ impl OptionValue for Vec<String> {
     const NEEDS_DEFAULT: bool = false;
 
     fn read(settings: &Settings, spec: &OptionSpec) -> Result<Self, ConfigError> {
-        Ok(settings.all(spec.name).map(str::to_owned).collect())
+        Ok(settings.values(spec.name).map(str::to_owned).collect())
     }
 
     fn recorded(&self) -> Option<String> {
@@ -167,27 +167,27 @@ impl OptionSpec {
 
     /// Total length of several lists.
     pub const fn count(lists: &[&[Self]]) -> usize {
-        let (mut all, mut at) = (0, 0);
+        let (mut total, mut at) = (0, 0);
         while at < lists.len() {
-            all += lists[at].len();
+            total += lists[at].len();
             at += 1;
         }
-        all
+        total
     }
 
     /// Concatenation of several lists.
     pub const fn joined<const N: usize>(lists: &[&[Self]]) -> [Self; N] {
-        let mut all = [Self::long("", ValueKind::Flag, None, ""); N];
+        let mut joined = [Self::long("", ValueKind::Flag, None, ""); N];
         let (mut list, mut at, mut next) = (0, 0, 0);
         while next < N {
             if at < lists[list].len() {
-                all[next] = lists[list][at];
+                joined[next] = lists[list][at];
                 (at, next) = (at + 1, next + 1);
             } else {
                 (list, at) = (list + 1, 0);
             }
         }
-        all
+        joined
     }
 }
 
@@ -366,16 +366,16 @@ mod tests {
         }
     }
 
-    fn read(given: &[(&str, &str)]) -> Result<SampleOptions, String> {
-        let own = given.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+    fn read(options: &[(&str, &str)]) -> Result<SampleOptions, String> {
+        let own = options.iter().map(|(name, value)| ((*name).into(), (*value).into()));
         SampleOptions::read(&Settings::new(own.collect())).map_err(|error| error.message)
     }
 
     #[test]
-    fn declarations_are_options_in_their_order() {
+    fn declared_options_keep_their_order() {
         let names: Vec<&str> = SampleOptions::SPECS.iter().map(|spec| spec.name).collect();
-        let all = "count seconds time read-bytes is-quick who log fill rest server";
-        assert_eq!(names.join(" "), all);
+        let expected = "count seconds time read-bytes is-quick who log fill rest server";
+        assert_eq!(names.join(" "), expected);
         let count = &SampleOptions::SPECS[0];
         assert_eq!((count.short, count.default), (Some('n'), Some("3")));
         assert_eq!(count.doc, "How many there are.");
@@ -385,27 +385,31 @@ mod tests {
     }
 
     #[test]
-    fn defaults_and_what_was_given_are_read_and_recorded() {
+    fn defaults_and_typed_values_are_read_and_recorded() {
         let none = read(&[]).unwrap();
         assert_eq!((none.count, none.seconds, none.time), (3, None, Some(60)));
         assert_eq!((none.inner.read_bytes, none.is_quick, none.who), (65_536, false, "none"));
         assert_eq!((none.log.as_str(), none.fill), ("a.log", None));
-        let said = |options: &SampleOptions| {
-            let all = options.parameters();
-            all.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+        let words = |options: &SampleOptions| {
+            let parameters = options.parameters();
+            parameters
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect::<Vec<_>>()
+                .join(" ")
         };
-        assert_eq!(said(&none), "count=3 time=60 read-bytes=65536 is-quick=false who=none");
-        let given = [("count", "1k"), ("fill", "40%"), ("rest", "a"), ("rest", "b")];
-        let given = read(&given).unwrap();
+        assert_eq!(words(&none), "count=3 time=60 read-bytes=65536 is-quick=false who=none");
+        let typed = [("count", "1k"), ("fill", "40%"), ("rest", "a"), ("rest", "b")];
+        let options = read(&typed).unwrap();
         assert_eq!(
-            said(&given),
+            words(&options),
             "count=1000 time=60 read-bytes=65536 is-quick=false who=none fill=40% rest=a,b"
         );
-        assert_eq!(given.rest, ["a", "b"]);
+        assert_eq!(options.rest, ["a", "b"]);
     }
 
     #[test]
-    fn what_is_wrong_is_named_with_what_would_be_right() {
+    fn invalid_values_are_named_with_the_valid_ones() {
         for (name, value, message) in [
             ("count", "0", "--count: '0' is not a whole number from 1 to 65535"),
             ("count", "70000", "--count: '70000' is not a whole number from 1 to 65535"),

@@ -24,8 +24,8 @@ pub(crate) fn u64_at(bytes: &[u8], at: u64) -> Option<u64> {
 
 /// Reads UTF-8 text up to the first NUL, at most `most` bytes.
 pub(crate) fn text_at(bytes: &[u8], at: u64, most: usize) -> Option<&str> {
-    let rest = bytes.get(usize::try_from(at).ok()?..)?;
-    let rest = &rest[..rest.len().min(most)];
-    let end = rest.iter().position(|&byte| byte == 0)?;
-    std::str::from_utf8(&rest[..end]).ok()
+    let tail = bytes.get(usize::try_from(at).ok()?..)?;
+    let tail = &tail[..tail.len().min(most)];
+    let end = tail.iter().position(|&byte| byte == 0)?;
+    std::str::from_utf8(&tail[..end]).ok()
 }

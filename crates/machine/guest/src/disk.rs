@@ -57,9 +57,9 @@ mod tests {
     fn each_disk_has_a_drive_and_a_device() {
         for kind in GuestDisk::ALL {
             let made = arguments(kind, &["/a,b", "/c"]);
-            let count = |word: &str| made.iter().filter(|one| *one == word).count();
+            let count = |word: &str| made.iter().filter(|argument| *argument == word).count();
             assert_eq!(count("-drive"), 2);
-            assert!(made.iter().any(|one| one.contains("file=/a,,b,")), "{made:?}");
+            assert!(made.iter().any(|argument| argument.contains("file=/a,,b,")), "{made:?}");
             assert_ne!(disk_name(kind, 0), disk_name(kind, 1));
         }
     }

@@ -61,12 +61,12 @@ pub(crate) fn section<'b>(bytes: &'b [u8], wanted: &str) -> Option<&'b [u8]> {
         Some((u64_at(bytes, header.checked_add(24)?)?, u64_at(bytes, header.checked_add(32)?)?))
     };
     let (names, _) = place(header(names)?)?;
-    let mut found = (0..u64::from(count.min(HEADERS_MAX))).filter_map(|number| {
+    let mut headers = (0..u64::from(count.min(HEADERS_MAX))).filter_map(|number| {
         let header = header(number)?;
         let name = names.checked_add(u64::from(u32_at(bytes, header)?))?;
         (text_at(bytes, name, NAME_BYTES_MAX)? == wanted).then_some(header)
     });
-    let (offset, length) = place(found.next()?)?;
+    let (offset, length) = place(headers.next()?)?;
     slice(bytes, offset, length)
 }
 

@@ -9,10 +9,10 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum GuestError {
     /// A file operation failed.
-    #[error("{what} {}: {source}", path.display())]
+    #[error("{action} {}: {source}", path.display())]
     Io {
         /// Failed action.
-        what: &'static str,
+        action: &'static str,
         /// Path.
         path: PathBuf,
         /// System error.
@@ -90,10 +90,10 @@ impl GuestError {
     }
 
     pub(crate) fn io(
-        what: &'static str,
+        action: &'static str,
         path: impl Into<PathBuf>,
     ) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
-        move |source| Self::Io { what, path, source }
+        move |source| Self::Io { action, path, source }
     }
 }

@@ -35,7 +35,8 @@ const PULSE: Duration = Duration::from_secs(2);
 
 /// Reports whether this process is the init process of a guest, given its arguments.
 pub fn is_guest(arguments: &[impl AsRef<OsStr>]) -> bool {
-    let is = |at: usize, word: &str| arguments.get(at).is_some_and(|one| one.as_ref() == word);
+    let is =
+        |at: usize, word: &str| arguments.get(at).is_some_and(|argument| argument.as_ref() == word);
     is(0, "/init") && is(1, ARGUMENT) && std::process::id() == 1
 }
 
@@ -96,7 +97,7 @@ impl GuestMachine {
     /// If a disk does not appear in time.
     pub fn wait_for(disks: &[PathBuf]) -> Result<(), InitError> {
         for disk in disks {
-            if !comes(|| disk.exists()) {
+            if !wait_until(|| disk.exists()) {
                 return Err(InitError::NoDisk { disk: disk.clone() });
             }
         }
@@ -130,8 +131,8 @@ impl GuestMachine {
     }
 
     fn tell_event(&self, event: TrialEvent) -> Result<(), SinkError> {
-        let told = self.tell(&GuestMessage::Event(Box::new(event)));
-        told.map_err(|error| SinkError::new("the host cannot be reached", error))
+        let sent = self.tell(&GuestMessage::Event(Box::new(event)));
+        sent.map_err(|error| SinkError::new("the host cannot be reached", error))
     }
 }
 
@@ -147,7 +148,7 @@ impl TrialSink for GuestMachine {
 }
 
 /// Waits until a condition holds; false after a timeout.
-fn comes(is_so: impl Fn() -> bool) -> bool {
+fn wait_until(is_so: impl Fn() -> bool) -> bool {
     let began = Instant::now();
     while !is_so() {
         if began.elapsed() > PATIENCE {
@@ -186,7 +187,7 @@ fn port() -> Result<PathBuf, InitError> {
         let node = Path::new("/dev").join(ports.find(is_ours)?.file_name());
         node.exists().then_some(node)
     };
-    if comes(|| find().is_some()) {
+    if wait_until(|| find().is_some()) {
         find().ok_or(InitError::NoPort)
     } else {
         Err(InitError::NoPort)

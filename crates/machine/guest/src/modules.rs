@@ -38,8 +38,9 @@ pub fn needed(
     let own = [filesystem];
     let of_filesystem = own.iter().filter(|name| !name.is_empty());
     let scheduler = kernel.modules.contains_key(SCHEDULER).then_some(&SCHEDULER);
-    let all = scheduler.into_iter().chain(&EVERY).chain(disk::modules(disk)).chain(of_filesystem);
-    closure(kernel, &all.copied().collect::<Vec<_>>())
+    let needed =
+        scheduler.into_iter().chain(&EVERY).chain(disk::modules(disk)).chain(of_filesystem);
+    closure(kernel, &needed.copied().collect::<Vec<_>>())
 }
 
 /// Transitive dependencies of these modules, dependencies first. Built-in modules are skipped.
@@ -100,7 +101,8 @@ impl ModuleResolver<'_> {
             section(&bytes, ".modinfo").ok_or_else(|| damaged("it has no section .modinfo"))?;
         let information = information(modinfo);
         for soft in &information.softly {
-            if let Some(there) = candidates(soft).find(|one| self.kernel.modules.contains_key(one))
+            if let Some(there) =
+                candidates(soft).find(|module| self.kernel.modules.contains_key(module))
             {
                 self.need(&there, name)?;
             }
@@ -204,7 +206,7 @@ mod tests {
     }
 
     fn names(kernel: &Kernel, wanted: &[&str]) -> Vec<String> {
-        closure(kernel, wanted).unwrap().into_iter().map(|one| one.name).collect()
+        closure(kernel, wanted).unwrap().into_iter().map(|module| module.name).collect()
     }
 
     #[test]
@@ -245,10 +247,10 @@ mod tests {
 
     #[test]
     fn modinfo_dependencies_are_parsed() {
-        let found = information(b"depends=a-b,c\0softdep=pre: x-y post: z\0alias=fs-xfs\0\xff\0");
+        let module = information(b"depends=a-b,c\0softdep=pre: x-y post: z\0alias=fs-xfs\0\xff\0");
         let texts = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
         let expected = ModuleInfo { depends: texts(&["a_b", "c"]), softly: texts(&["x_y"]) };
-        assert_eq!(found, expected);
+        assert_eq!(module, expected);
         assert!(candidates("blake2b_256").any(|name| name == "blake2b_generic"));
         assert!(candidates("xxhash64").any(|name| name == "xxhash_generic"));
     }

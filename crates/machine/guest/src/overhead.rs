@@ -55,9 +55,12 @@ fn busy_ns() -> u64 {
 
 /// Busy ticks of all processors since boot.
 fn busy_of(stat: &str) -> u64 {
-    let all = stat.lines().find_map(|line| line.strip_prefix("cpu "));
-    let ticks: Vec<u64> =
-        all.unwrap_or_default().split_whitespace().filter_map(|one| one.parse().ok()).collect();
+    let totals = stat.lines().find_map(|line| line.strip_prefix("cpu "));
+    let ticks: Vec<u64> = totals
+        .unwrap_or_default()
+        .split_whitespace()
+        .filter_map(|field| field.parse().ok())
+        .collect();
     BUSY.iter().filter_map(|&at| ticks.get(at)).sum()
 }
 

@@ -52,14 +52,14 @@ mod tests {
     #[test]
     fn messages_round_trip() {
         let event = TrialEvent::Ended { ending: Ending::Completed, at_ns: 7 };
-        let all = [
+        let messages = [
             GuestMessage::Ready,
             GuestMessage::Alive,
             GuestMessage::Event(Box::new(event)),
             GuestMessage::Refused("no".to_owned()),
             GuestMessage::Done,
         ];
-        for report in all {
+        for report in messages {
             let line = serde_json::to_string(&report).unwrap();
             assert!(!line.contains('\n'));
             assert_eq!(serde_json::from_str::<GuestMessage>(&line).unwrap(), report);

@@ -51,9 +51,9 @@ impl Qemu {
         let program = places.find(|path| path.is_absolute() && path.is_file());
         let program =
             program.ok_or_else(|| GuestError::Qemu { why: format!("{name} is not installed") })?;
-        let said = Command::new(&program).arg("--version").output();
-        let said = said.map_err(GuestError::io("cannot run", &program))?;
-        let text = String::from_utf8_lossy(&said.stdout).into_owned();
+        let output = Command::new(&program).arg("--version").output();
+        let output = output.map_err(GuestError::io("cannot run", &program))?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let version = text.lines().next().unwrap_or_default();
         let version = version.strip_prefix("QEMU emulator version ").unwrap_or(version);
         Ok(Self { program, version: version.to_owned() })
@@ -209,11 +209,11 @@ impl BootParameters<'_> {
             if let Some(signal) = stop.signal() {
                 return Ok(GuestEnd::Interrupted { signal });
             }
-            let heard = match running.hear() {
-                Ok(heard) => heard,
+            let port_event = match running.hear() {
+                Ok(port_event) => port_event,
                 Err(why) => return Ok(GuestEnd::Broken { why: running.why(&why, self) }),
             };
-            match heard {
+            match port_event {
                 PortEvent::Closed => {
                     let ended = running.ended();
                     return Ok(GuestEnd::Broken { why: running.why(&ended, self) });
@@ -224,7 +224,7 @@ impl BootParameters<'_> {
                     match *report {
                         GuestMessage::Ready => {
                             is_ready = true;
-                            running.give(job).map_err(cannot)?;
+                            running.send_job(job).map_err(cannot)?;
                         }
                         GuestMessage::Alive => {}
                         GuestMessage::Event(event) => take(*event)?,
@@ -282,13 +282,13 @@ fn path_of(file: &File) -> String {
 }
 
 impl RunningGuest {
-    fn give(&mut self, job: &GuestJob) -> io::Result<()> {
+    fn send_job(&mut self, job: &GuestJob) -> io::Result<()> {
         let mut line = serde_json::to_vec(job)?;
         line.push(b'\n');
         match self.port.write_all(&line) {
             // QEMU has ended; the next read reports it.
             Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
-            given => given,
+            written => written,
         }
     }
 
@@ -297,8 +297,8 @@ impl RunningGuest {
         let mut piece = vec![0; 64 << 10];
         loop {
             if let Some(end) = self.unread.iter().position(|&byte| byte == b'\n') {
-                let rest = self.unread.split_off(end + 1);
-                let line = std::mem::replace(&mut self.unread, rest);
+                let remainder = self.unread.split_off(end + 1);
+                let line = std::mem::replace(&mut self.unread, remainder);
                 let report = serde_json::from_slice(&line);
                 return report.map(|report| PortEvent::Message(Box::new(report))).map_err(
                     |error| format!("the guest said what cannot be understood ({error})"),
@@ -394,18 +394,18 @@ fn explained(seen: &str, console: &str, errors: &str, memory_mib: u64) -> String
         Some(line[line.find(words)?..].trim().to_owned())
     };
     let killed = line_with("Out of memory").or_else(|| line_with("out of memory"));
-    let what = match (killed, line_with("Kernel panic")) {
+    let reason = match (killed, line_with("Kernel panic")) {
         (Some(line), _) => format!("the guest ran out of its {memory_mib} MiB of memory: {line}"),
         (None, Some(line)) => {
             format!("the kernel panicked: {}", [faults(console), vec![line]].concat().join(" | "))
         }
         (None, None) => seen.to_owned(),
     };
-    let what = match errors.trim() {
-        "" => what,
-        errors => format!("{what}; QEMU said: {}", errors.replace('\n', " | ")),
+    let reason = match errors.trim() {
+        "" => reason,
+        errors => format!("{reason}; QEMU said: {}", errors.replace('\n', " | ")),
     };
-    with_last_lines(&what, console)
+    with_last_lines(&reason, console)
 }
 
 /// Kernel faults before a panic, with their location. Lines after the panic belong to its trigger,
@@ -420,13 +420,13 @@ fn faults(console: &str) -> Vec<String> {
     known.into_iter().filter_map(first).collect()
 }
 
-fn with_last_lines(what: &str, console: &str) -> String {
+fn with_last_lines(reason: &str, console: &str) -> String {
     let lines: Vec<&str> = console.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let last = &lines[lines.len().saturating_sub(LINES)..];
     if last.is_empty() {
-        return what.to_owned();
+        return reason.to_owned();
     }
-    format!("{what}; the console said last: {}", last.join(" | "))
+    format!("{reason}; the console said last: {}", last.join(" | "))
 }
 
 /// Reports whether KVM can be opened. Whether a kernel boots with it requires a test boot.
@@ -446,13 +446,13 @@ mod tests {
         assert!(why.starts_with("the kernel panicked: Kernel panic - not syncing: VFS"), "{why}");
         assert!(why.ends_with("| [1.1] Call Trace:"), "{why}");
         // What a program's own call looked like is behind the panic that it asked for.
-        let asked = "[1.0] Kernel panic - not syncing: sysrq\n[1.0] RIP: 0033:0x4308f0\n";
-        let why = explained("QEMU ended", asked, "", 512);
+        let triggered = "[1.0] Kernel panic - not syncing: sysrq\n[1.0] RIP: 0033:0x4308f0\n";
+        let why = explained("QEMU ended", triggered, "", 512);
         assert!(
             why.starts_with("the kernel panicked: Kernel panic - not syncing: sysrq;"),
             "{why}"
         );
-        let fault = format!("[0.9] BUG: fault\n[0.9] RIP: 0010:sched_clock_cpu\n{asked}");
+        let fault = format!("[0.9] BUG: fault\n[0.9] RIP: 0010:sched_clock_cpu\n{triggered}");
         let why = explained("QEMU ended", &fault, "", 512);
         let begin = "the kernel panicked: BUG: fault | RIP: 0010:sched_clock_cpu | Kernel panic";
         assert!(why.starts_with(begin), "{why}");

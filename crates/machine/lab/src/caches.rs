@@ -33,13 +33,13 @@ pub struct SettleLimits {
     /// Longest wait for the machine to become quiet.
     pub wait_max: Duration,
     /// Idle pause after the wait.
-    pub rest: Duration,
+    pub pause: Duration,
 }
 
 impl Default for SettleLimits {
     /// 4 MiB, which every machine keeps dirty at times; 30 s of waiting; no pause.
     fn default() -> Self {
-        Self { dirty_bytes_max: 4 << 20, wait_max: Duration::from_secs(30), rest: Duration::ZERO }
+        Self { dirty_bytes_max: 4 << 20, wait_max: Duration::from_secs(30), pause: Duration::ZERO }
     }
 }
 
@@ -82,9 +82,9 @@ pub fn settle(
         waited: began.elapsed(),
         is_quiet: dirty_bytes <= limits.dirty_bytes_max,
     };
-    let rest = Instant::now();
-    while rest.elapsed() < limits.rest && !stop.is_raised() {
-        sleep(STEP.min(limits.rest.saturating_sub(rest.elapsed())));
+    let pause = Instant::now();
+    while pause.elapsed() < limits.pause && !stop.is_raised() {
+        sleep(STEP.min(limits.pause.saturating_sub(pause.elapsed())));
     }
     Ok(settled)
 }
@@ -233,20 +233,20 @@ mod tests {
         let stop = StopFlag::new();
         let limits = SettleLimits {
             dirty_bytes_max: u64::MAX,
-            rest: Duration::from_millis(150),
+            pause: Duration::from_millis(150),
             ..SettleLimits::default()
         };
         let began = std::time::Instant::now();
         assert!(settle(place.path(), &limits, &stop).unwrap().is_quiet);
-        assert!(began.elapsed() >= limits.rest);
+        assert!(began.elapsed() >= limits.pause);
         stop.halt();
-        let endless = SettleLimits { rest: Duration::from_secs(3600), ..limits };
+        let endless = SettleLimits { pause: Duration::from_secs(3600), ..limits };
         settle(place.path(), &endless, &stop).unwrap();
         assert!(settle(Path::new("/no/such/place"), &limits, &stop).is_err());
     }
 
     #[test]
-    fn dropping_is_verified_or_refused_and_never_claimed_for_memory() {
+    fn cache_drops_are_verified_or_refused_and_never_reported_for_memory() {
         let place = tempfile::tempdir().unwrap();
         let root = rustix::process::geteuid().is_root();
         match drop_and_verify(place.path()).unwrap() {

@@ -1,7 +1,7 @@
 //! Acquired devices to make filesystems on: locked, inspected by the guard, released.
 //!
-//! State chain: `LabDevice` → `Volume` (formatted) → `MountedVolume`, and back. A release returns its
-//! errors; a drop releases as well as it can, and failures stay in the register.
+//! State chain: `LabDevice` → `Volume` (formatted) → `MountedVolume`, and back. A release returns
+//! its errors; a drop releases as well as it can, and failures stay in the register.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ use crate::{DeviceError, LabError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberDevice {
     /// Path as written in the plan; the image path for a loop device.
-    pub asked: PathBuf,
+    pub asked_path: PathBuf,
     /// Path of the device node.
     pub node: PathBuf,
     /// Major and minor number.
@@ -42,7 +42,7 @@ pub struct MemberDevice {
 #[derive(Debug)]
 pub struct LabDevice {
     pub(crate) lab: Lab,
-    pub(crate) held: AcquiredStorage,
+    pub(crate) storage: AcquiredStorage,
     cautions: Vec<DeviceCaution>,
 }
 
@@ -102,8 +102,8 @@ impl LabDevice {
             }
             (DeviceSpec::Loop { bytes, .. }, Some(filesystem)) if filesystem.mkfs().is_none() => {
                 large_enough(filesystem, *bytes)?;
-                let held = AcquiredStorage::Memory(*bytes);
-                Ok(Self { lab: lab.clone(), held, cautions: Vec::new() })
+                let storage = AcquiredStorage::Memory(*bytes);
+                Ok(Self { lab: lab.clone(), storage, cautions: Vec::new() })
             }
             (DeviceSpec::Loop { .. }, Some(filesystem)) => {
                 Self::images(&variant.device, filesystem, lab)
@@ -130,7 +130,7 @@ impl LabDevice {
             is_sparse: true,
             direct_io: true,
             sector_bytes: 512,
-            model: Some(fitting(model, bytes)?),
+            model: Some(fitted_to_size(model, bytes)?),
         };
         if !rustix::process::geteuid().is_root() {
             return Err(DeviceError::NotRoot { what: "making a loop device" }.into());
@@ -140,7 +140,11 @@ impl LabDevice {
         let image = LoopImage::make(lab, &directory, spec)?;
         cautions.extend(image.cautions());
         image.play(true)?;
-        Ok(Self { lab: lab.clone(), held: AcquiredStorage::Images(vec![image], bytes), cautions })
+        Ok(Self {
+            lab: lab.clone(),
+            storage: AcquiredStorage::Images(vec![image], bytes),
+            cautions,
+        })
     }
 
     /// Checks a variant without a look at its device: the filesystem's tool, the kernel's support
@@ -165,7 +169,7 @@ impl LabDevice {
         }
         Ok(Self {
             lab: lab.clone(),
-            held: AcquiredStorage::Directory(resolved),
+            storage: AcquiredStorage::Directory(resolved),
             cautions: Vec::new(),
         })
     }
@@ -202,7 +206,7 @@ impl LabDevice {
             images.push(LoopImage::make(lab, &directory, spec.clone())?);
         }
         cautions.extend(images.iter().flat_map(LoopImage::cautions));
-        Ok(Self { lab: lab.clone(), held: AcquiredStorage::Images(images, *bytes), cautions })
+        Ok(Self { lab: lab.clone(), storage: AcquiredStorage::Images(images, *bytes), cautions })
     }
 
     fn blocks(
@@ -220,7 +224,7 @@ impl LabDevice {
         for path in paths {
             let inspection = inspect_on(&lab.machine, path)?;
             if let Some((twin, _)) = taken.iter().find(|(i, _)| i.number == inspection.number) {
-                let (first, second) = (twin.asked.display(), path.display());
+                let (first, second) = (twin.asked_path.display(), path.display());
                 return Err(unfit(format!("{first} and {second} are the same device")));
             }
             let may_erase = erasing.names(&inspection.resolved);
@@ -244,14 +248,18 @@ impl LabDevice {
                 content = DeviceContent::Erased;
             }
             let member = MemberDevice {
-                asked: inspection.asked,
+                asked_path: inspection.asked_path,
                 node: inspection.resolved,
                 number: inspection.number,
                 bytes: inspection.bytes,
             };
             blocks.push(BlockDevice { member, device, _lock: lock, content });
         }
-        Ok(Self { lab: lab.clone(), held: AcquiredStorage::Blocks(blocks), cautions: Vec::new() })
+        Ok(Self {
+            lab: lab.clone(),
+            storage: AcquiredStorage::Blocks(blocks),
+            cautions: Vec::new(),
+        })
     }
 
     /// Cautions about measurements on this device.
@@ -264,7 +272,7 @@ impl LabDevice {
     /// # Errors
     /// When one does not answer at all.
     pub fn play(&self, plays: bool) -> Result<(), LabError> {
-        match &self.held {
+        match &self.storage {
             AcquiredStorage::Images(images, _) => {
                 images.iter().try_for_each(|image| image.play(plays))
             }
@@ -279,7 +287,7 @@ impl LabDevice {
     /// # Errors
     /// When one does not answer.
     pub fn played(&self) -> Result<Option<PlayedCounts>, LabError> {
-        let AcquiredStorage::Images(images, _) = &self.held else { return Ok(None) };
+        let AcquiredStorage::Images(images, _) = &self.storage else { return Ok(None) };
         let mut total: Option<PlayedCounts> = None;
         for counts in images.iter().filter_map(LoopImage::played) {
             let counts = counts?;
@@ -290,7 +298,7 @@ impl LabDevice {
 
     /// Model of the played disk, if any.
     pub fn model(&self) -> Option<&PlayedModel> {
-        match &self.held {
+        match &self.storage {
             AcquiredStorage::Images(images, _) => images.first()?.model(),
             AcquiredStorage::Blocks(_)
             | AcquiredStorage::Directory(_)
@@ -300,11 +308,11 @@ impl LabDevice {
 
     /// Block devices that make up this device; empty for a directory and for memory.
     pub fn members(&self) -> Vec<MemberDevice> {
-        match &self.held {
+        match &self.storage {
             AcquiredStorage::Images(images, bytes) => images
                 .iter()
                 .map(|image| MemberDevice {
-                    asked: image.path().to_owned(),
+                    asked_path: image.path().to_owned(),
                     node: image.node().to_owned(),
                     number: image.number(),
                     bytes: *bytes,
@@ -322,7 +330,7 @@ impl LabDevice {
     /// # Errors
     /// When something is still in use or cannot be removed; the rest is given back all the same.
     pub fn release(self) -> Result<(), LabError> {
-        match self.held {
+        match self.storage {
             AcquiredStorage::Images(images, _) => {
                 let freed: Vec<_> = images.into_iter().map(LoopImage::release).collect();
                 freed.into_iter().collect()
@@ -336,7 +344,7 @@ impl LabDevice {
     /// Checks that each device is still the acquired one and has no users, and empties it of what
     /// this run made on it before.
     pub(crate) fn prepare(&mut self) -> Result<(), LabError> {
-        match &mut self.held {
+        match &mut self.storage {
             AcquiredStorage::Images(images, _) => {
                 images.iter_mut().try_for_each(LoopImage::prepare)
             }
@@ -350,7 +358,7 @@ impl LabDevice {
 
     /// Preallocates images again after mkfs, which discards their blocks.
     pub(crate) fn refill(&self) -> Result<(), LabError> {
-        match &self.held {
+        match &self.storage {
             AcquiredStorage::Images(images, _) => images.iter().try_for_each(LoopImage::refill),
             AcquiredStorage::Blocks(_)
             | AcquiredStorage::Directory(_)
@@ -363,7 +371,7 @@ impl LabDevice {
     /// # Errors
     /// When a device cannot be flushed.
     pub fn forget(&self) -> Result<(), LabError> {
-        match &self.held {
+        match &self.storage {
             AcquiredStorage::Images(images, _) => images.iter().try_for_each(LoopImage::forget),
             AcquiredStorage::Blocks(blocks) => blocks.iter().try_for_each(|block| {
                 let failed = LabError::io("cannot flush", &block.member.node);
@@ -375,14 +383,14 @@ impl LabDevice {
 
     /// Copies of the images; empty for other kinds of device.
     pub(crate) fn copied(&self) -> Result<Vec<MasterImage>, LabError> {
-        let AcquiredStorage::Images(images, _) = &self.held else { return Ok(Vec::new()) };
+        let AcquiredStorage::Images(images, _) = &self.storage else { return Ok(Vec::new()) };
         let copies = images.iter().map(|image| image.copied().map(Option::into_iter));
         Ok(copies.collect::<Result<Vec<_>, LabError>>()?.into_iter().flatten().collect())
     }
 
     /// Writes master copies into the emptied images; false if that is impossible.
     pub(crate) fn fill(&self, masters: &[MasterImage]) -> Result<bool, LabError> {
-        let AcquiredStorage::Images(images, _) = &self.held else { return Ok(false) };
+        let AcquiredStorage::Images(images, _) = &self.storage else { return Ok(false) };
         if images.len() != masters.len() {
             return Ok(false);
         }
@@ -400,10 +408,11 @@ impl LabDevice {
             let failed = || LabError::io("cannot read", &member.node);
             let device = open_device(&member.node, DeviceOpenMode::Look)
                 .map_err(|errno| failed()(errno.into()))?;
-            let found = find_signatures(&device, member.bytes).map_err(failed())?;
-            let is_it =
-                |found: &DeviceSignature| !found.is_copy && signatures.contains(&found.name);
-            if !found.iter().any(is_it) {
+            let signatures_found = find_signatures(&device, member.bytes).map_err(failed())?;
+            let is_it = |signatures_found: &DeviceSignature| {
+                !signatures_found.is_copy && signatures.contains(&signatures_found.name)
+            };
+            if !signatures_found.iter().any(is_it) {
                 return Ok(false);
             }
         }
@@ -435,7 +444,7 @@ impl LabDevice {
 
 impl BlockDevice {
     fn prepare(&mut self, lab: &Lab) -> Result<(), LabError> {
-        let MemberDevice { asked, node, number, bytes } = &self.member;
+        let MemberDevice { asked_path, node, number, bytes } = &self.member;
         let same = block_number(node) == Some(*number) && device_bytes(&self.device) == Ok(*bytes);
         if !same {
             let why = "it is not the device that was opened".to_owned();
@@ -459,10 +468,10 @@ impl BlockDevice {
             obstacles.extend(content.map_err(LabError::io("cannot read", node))?.obstacles);
         }
         if !obstacles.is_empty() {
-            let (asked, resolved) = (asked.clone(), node.clone());
+            let (asked_path, resolved) = (asked_path.clone(), node.clone());
             let (number, bytes) = (*number, *bytes);
             return Err(DeviceError::Refused(Inspection {
-                asked,
+                asked_path,
                 resolved,
                 number,
                 bytes,
@@ -515,8 +524,8 @@ pub(crate) fn count_fits(filesystem: &Filesystem, count: usize) -> Result<(), La
     let name = filesystem.name;
     match (count, filesystem.devices_max()) {
         (0, _) => Err(unfit(format!("{name} needs a device"))),
-        (given, 1) if given > 1 => {
-            Err(unfit(format!("{name} takes one device, but {given} are given")))
+        (devices, 1) if devices > 1 => {
+            Err(unfit(format!("{name} takes one device, but {devices} are given")))
         }
         _ => Ok(()),
     }
@@ -533,10 +542,10 @@ pub(crate) fn large_enough(filesystem: &Filesystem, bytes: u64) -> Result<(), La
 
 /// Disk model with this name; a model with less capacity is refused.
 fn played(name: &str, bytes: u64) -> Result<Arc<PlayedModel>, LabError> {
-    fitting(PlayedModel::find(name)?, bytes)
+    fitted_to_size(PlayedModel::find(name)?, bytes)
 }
 
-fn fitting(model: PlayedModel, bytes: u64) -> Result<Arc<PlayedModel>, LabError> {
+fn fitted_to_size(model: PlayedModel, bytes: u64) -> Result<Arc<PlayedModel>, LabError> {
     let name = &model.name;
     let capacity = model.disk.capacity_bytes();
     if capacity < bytes {

@@ -13,7 +13,7 @@ pub enum DeviceCaution {
         /// Path of the image file.
         image: PathBuf,
         /// True if direct I/O was requested and refused.
-        asked: bool,
+        direct_io: bool,
     },
     /// The image file is on a filesystem in memory.
     ImageInMemory {
@@ -41,12 +41,12 @@ pub enum DeviceCaution {
 impl fmt::Display for DeviceCaution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::HostCacheAnswers { image, asked: true } => write!(
+            Self::HostCacheAnswers { image, direct_io: true } => write!(
                 f,
                 "the host filesystem of {} does not support direct I/O for the loop device",
                 image.display()
             ),
-            Self::HostCacheAnswers { image, asked: false } => {
+            Self::HostCacheAnswers { image, direct_io: false } => {
                 write!(f, "the loop device on {} goes through the page cache", image.display())
             }
             Self::ImageInMemory { directory } => {

@@ -212,11 +212,11 @@ impl DeviceError {
 
 /// Device path as the user wrote it, with the resolved path if that differs.
 fn reported(inspection: &Inspection) -> String {
-    let (asked, resolved) = (&inspection.asked, &inspection.resolved);
-    if asked == resolved {
-        asked.display().to_string()
+    let (asked_path, resolved) = (&inspection.asked_path, &inspection.resolved);
+    if asked_path == resolved {
+        asked_path.display().to_string()
     } else {
-        format!("{} (that is {})", asked.display(), resolved.display())
+        format!("{} (that is {})", asked_path.display(), resolved.display())
     }
 }
 
@@ -242,7 +242,7 @@ mod tests {
 
     fn refused(obstacles: Vec<FormatObstacle>) -> DeviceError {
         DeviceError::Refused(Inspection {
-            asked: PathBuf::from("/dev/disk/by-id/x"),
+            asked_path: PathBuf::from("/dev/disk/by-id/x"),
             resolved: PathBuf::from("/dev/sdb"),
             number: DeviceNumber { major: 8, minor: 16 },
             bytes: 1,

@@ -14,10 +14,10 @@ use crate::reboot::RebootError;
 #[derive(Debug, Error)]
 pub enum LabError {
     /// A system call on a path failed.
-    #[error("{what} {}: {source}", path.display())]
+    #[error("{action} {}: {source}", path.display())]
     Io {
         /// The failed action, such as `cannot open`.
-        what: &'static str,
+        action: &'static str,
         /// Path that the action was applied to.
         path: PathBuf,
         /// Error of the system call.
@@ -122,11 +122,11 @@ impl LabError {
     }
 
     pub(crate) fn io(
-        what: &'static str,
+        action: &'static str,
         path: impl Into<PathBuf>,
     ) -> impl FnOnce(io::Error) -> Self {
         let path = path.into();
-        move |source| Self::Io { what, path, source }
+        move |source| Self::Io { action, path, source }
     }
 }
 

@@ -54,7 +54,7 @@ pub(crate) struct LoopImage {
     /// True until the image is written to after it was made or emptied.
     is_fresh: bool,
     /// Open descriptors and record; `None` only during the release.
-    held: Option<OpenImage>,
+    open: Option<OpenImage>,
 }
 
 /// Open descriptors of an image. An open device keeps its number from being reused.
@@ -93,7 +93,7 @@ impl LoopImage {
                     number,
                     direct_io: status.is_some_and(|status| status.direct_io),
                     is_fresh: true,
-                    held: Some(OpenImage { image, device, player, record }),
+                    open: Some(OpenImage { image, device, player, record }),
                 })
             }
             Err(error) => {
@@ -130,7 +130,7 @@ impl LoopImage {
 
     /// Loop device, opened for inspection only.
     pub(crate) fn device(&self) -> Option<&File> {
-        self.held.as_ref().map(|held| &held.device)
+        self.open.as_ref().map(|open| &open.device)
     }
 
     /// Path of the image file.
@@ -143,8 +143,10 @@ impl LoopImage {
         let mut cautions = Vec::new();
         let path = self.path.clone();
         if !self.direct_io {
-            cautions
-                .push(DeviceCaution::HostCacheAnswers { image: path, asked: self.spec.direct_io });
+            cautions.push(DeviceCaution::HostCacheAnswers {
+                image: path,
+                direct_io: self.spec.direct_io,
+            });
         }
         let sectors = self.device().map(sector_sizes);
         if let Some(Ok(sectors)) = sectors
@@ -158,16 +160,16 @@ impl LoopImage {
 
     /// Checks that the loop device is still attached to the image and has no users, and empties it.
     pub(crate) fn prepare(&mut self) -> Result<(), LabError> {
-        let Some(held) = &self.held else {
+        let Some(open) = &self.open else {
             return Ok(());
         };
         // The work until the mount belongs to no measurement.
         self.play(false)?;
         let failed = |errno: Errno| LabError::io("cannot empty", &self.node)(errno.into());
-        let status = loop_status(&held.device).map_err(failed)?;
+        let status = loop_status(&open.device).map_err(failed)?;
         let is_ours = status.is_some_and(|status| {
             let file = FileNumber { device: status.file_device, inode: status.file_inode };
-            status.mark == held.record.id().mark() && file == self.seen
+            status.mark == open.record.id().mark() && file == self.seen
         });
         if !is_ours {
             let why = "somebody detached it from its image".to_owned();
@@ -176,8 +178,8 @@ impl LoopImage {
         let users = obstacles_to_use(&self.lab.machine, &self.node, self.number)?;
         if !users.is_empty() {
             let by = users.iter().map(FormatObstacle::to_string).collect();
-            let what = self.node.display().to_string();
-            return Err(DeviceError::StillUsed { what, by }.into());
+            let device = self.node.display().to_string();
+            return Err(DeviceError::StillUsed { what: device, by }.into());
         }
         if !self.is_fresh {
             let device = open_device(&self.node, DeviceOpenMode::WriteAlone).map_err(failed)?;
@@ -200,9 +202,9 @@ impl LoopImage {
 
     /// Allocates all blocks again after mkfs, which discards the whole device.
     pub(crate) fn refill(&self) -> Result<(), LabError> {
-        match &self.held {
-            Some(held) if !self.spec.is_sparse => {
-                preallocate(&held.image, self.spec.bytes, &self.path)
+        match &self.open {
+            Some(open) if !self.spec.is_sparse => {
+                preallocate(&open.image, self.spec.bytes, &self.path)
             }
             _ => Ok(()),
         }
@@ -211,9 +213,9 @@ impl LoopImage {
     /// Copy of the current content.
     pub(crate) fn copied(&self) -> Result<Option<MasterImage>, LabError> {
         self.forget()?;
-        let Some(held) = &self.held else { return Ok(None) };
+        let Some(open) = &self.open else { return Ok(None) };
         let directory = self.path.parent().unwrap_or(Path::new("/"));
-        let master = MasterImage::copy_of(&held.image, directory);
+        let master = MasterImage::copy_of(&open.image, directory);
         master.map(Some).map_err(LabError::io("cannot copy", &self.path))
     }
 
@@ -221,12 +223,12 @@ impl LoopImage {
     /// filesystem that makes no holes keeps the old blocks.
     pub(crate) fn fill(&self, master: &MasterImage) -> Result<bool, LabError> {
         let failed = || LabError::io("cannot fill", &self.path);
-        let Some(held) = &self.held else { return Ok(false) };
-        held.image.sync_all().map_err(failed())?;
-        if !is_empty(&held.image).map_err(failed())? {
+        let Some(open) = &self.open else { return Ok(false) };
+        open.image.sync_all().map_err(failed())?;
+        if !is_empty(&open.image).map_err(failed())? {
             return Ok(false);
         }
-        master.write_to(&held.image).map_err(failed())?;
+        master.write_to(&open.image).map_err(failed())?;
         self.refill()?;
         self.forget()?;
         Ok(true)
@@ -234,18 +236,18 @@ impl LoopImage {
 
     /// Writes back and drops the kernel's caches of the image, on both sides of the loop device.
     pub(crate) fn forget(&self) -> Result<(), LabError> {
-        let Some(held) = &self.held else {
+        let Some(open) = &self.open else {
             return Ok(());
         };
-        flush_buffers(&held.device)
+        flush_buffers(&open.device)
             .map_err(|errno| LabError::io("cannot flush", &self.node)(errno.into()))?;
-        if held.player.is_some() {
+        if open.player.is_some() {
             // The host's page cache behind a played disk is the disk: its timing is the model's.
             return Ok(());
         }
         let failed = || LabError::io("cannot write back", &self.path);
-        held.image.sync_all().map_err(failed())?;
-        fadvise(&held.image, 0, None, Advice::DontNeed).map_err(|errno| failed()(errno.into()))
+        open.image.sync_all().map_err(failed())?;
+        fadvise(&open.image, 0, None, Advice::DontNeed).map_err(|errno| failed()(errno.into()))
     }
 
     /// Detaches the loop device and removes the image.
@@ -255,13 +257,13 @@ impl LoopImage {
 
     /// Switches the played disk between answering at modelled times (`true`) and at once (`false`).
     pub(crate) fn play(&self, plays: bool) -> Result<(), LabError> {
-        let player = self.held.as_ref().and_then(|held| held.player.as_ref());
+        let player = self.open.as_ref().and_then(|open| open.player.as_ref());
         player.map_or(Ok(()), |player| player.play(plays))
     }
 
     /// Counters of the played disk; `None` without a played disk.
     pub(crate) fn played(&self) -> Option<Result<PlayedCounts, LabError>> {
-        self.held.as_ref()?.player.as_ref().map(DiskPlayer::counts)
+        self.open.as_ref()?.player.as_ref().map(DiskPlayer::counts)
     }
 
     /// Model of the played disk, if any.
@@ -270,7 +272,7 @@ impl LoopImage {
     }
 
     fn free(&mut self) -> Result<(), LabError> {
-        let Some(OpenImage { image, device, player, record }) = self.held.take() else {
+        let Some(OpenImage { image, device, player, record }) = self.open.take() else {
             return Ok(());
         };
         // The descriptors are closed first: the kernel detaches only a device that is not open.

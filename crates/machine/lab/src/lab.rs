@@ -122,9 +122,9 @@ impl Lab {
     }
 
     /// Directory of images: the one from the plan, or the default one, which is made if missing.
-    pub(crate) fn images(&self, asked: Option<&Path>) -> Result<PathBuf, LabError> {
-        match asked {
-            Some(asked) => asked.canonicalize().map_err(LabError::io("cannot find", asked)),
+    pub(crate) fn images(&self, planned: Option<&Path>) -> Result<PathBuf, LabError> {
+        match planned {
+            Some(planned) => planned.canonicalize().map_err(LabError::io("cannot find", planned)),
             None => private_directory(&self.images),
         }
     }
@@ -140,7 +140,7 @@ impl Lab {
             leftovers.extend(self.orphans(folder, &known));
         }
         leftovers.extend(self.unfinished_images());
-        leftovers.sort_by_key(|leftover| leftover.what.order());
+        leftovers.sort_by_key(|leftover| leftover.kind.order());
         Ok(leftovers)
     }
 
@@ -151,7 +151,7 @@ impl Lab {
     pub fn left_unmounted(&self) -> Result<Vec<LabLeftover>, LabError> {
         let mut leftovers = self.recorded()?;
         leftovers
-            .retain(|left| !left.is_alive && matches!(left.what, LeftoverKind::Unmounted { .. }));
+            .retain(|left| !left.is_alive && matches!(left.kind, LeftoverKind::Unmounted { .. }));
         Ok(leftovers)
     }
 
@@ -165,7 +165,7 @@ impl Lab {
         let boot = self.machine.boot_id();
         let mut leftovers = Vec::new();
         for register in self.registers() {
-            let records = register.all()?.into_iter();
+            let records = register.list()?.into_iter();
             leftovers.extend(records.map(|records| leftover(register, records, &table, &boot)));
         }
         Ok(leftovers)
@@ -187,11 +187,11 @@ impl Lab {
             if let Some(file) = is_file.then(|| File::open(&path).ok()).flatten()
                 && lock_exclusive(&file) != Err(LockError::Held)
             {
-                let what = LeftoverKind::Image { path, device: None };
+                let kind = LeftoverKind::Image { path, device: None };
                 orphans.push(LabLeftover {
                     register: self.register.folder().to_owned(),
                     id: Some(id),
-                    what,
+                    kind,
                     pid: None,
                     start: None,
                     plan: None,
@@ -209,7 +209,7 @@ impl Lab {
         let left = unfinished.map(|UnfinishedImage { folder, pid, is_alive }| LabLeftover {
             register: self.register.folder().to_owned(),
             id: None,
-            what: LeftoverKind::UnfinishedImage { folder },
+            kind: LeftoverKind::UnfinishedImage { folder },
             pid: Some(pid),
             start: None,
             plan: None,
@@ -224,9 +224,12 @@ impl Lab {
     /// reported.
     pub fn release(&self, leftovers: Vec<LabLeftover>) -> Vec<(LabLeftover, Result<(), LabError>)> {
         // Played disks come first: a filesystem on one waits for it when it is unmounted.
-        leftovers.iter().filter(|leftover| !leftover.is_alive).for_each(|one| self.rescue(one));
+        leftovers
+            .iter()
+            .filter(|leftover| !leftover.is_alive)
+            .for_each(|leftover| self.rescue(leftover));
         let mut ordered = leftovers;
-        ordered.sort_by_key(|leftover| leftover.what.order());
+        ordered.sort_by_key(|leftover| leftover.kind.order());
         let free = |leftover: LabLeftover| {
             let freed = self.free(&leftover);
             (leftover, freed)
@@ -235,7 +238,7 @@ impl Lab {
     }
 
     fn rescue(&self, leftover: &LabLeftover) {
-        if !matches!(leftover.what, LeftoverKind::PlayedDisk { .. }) {
+        if !matches!(leftover.kind, LeftoverKind::PlayedDisk { .. }) {
             return;
         }
         let (Some(id), register) = (&leftover.id, self.register_of(leftover)) else { return };
@@ -270,19 +273,19 @@ impl Lab {
 
     /// Register that holds the record of a leftover.
     fn register_of(&self, leftover: &LabLeftover) -> &LabRegister {
-        let found = self.registers().find(|register| register.folder() == leftover.register);
-        found.unwrap_or(&self.register)
+        let holder = self.registers().find(|register| register.folder() == leftover.register);
+        holder.unwrap_or(&self.register)
     }
 
     fn free(&self, leftover: &LabLeftover) -> Result<(), LabError> {
         let Some(id) = &leftover.id else {
-            return match &leftover.what {
+            return match &leftover.kind {
                 LeftoverKind::UnfinishedImage { folder } => UnfinishedImage::remove(folder),
                 _ => Ok(()),
             };
         };
         if leftover.pid.is_none()
-            && let LeftoverKind::Image { path, .. } = &leftover.what
+            && let LeftoverKind::Image { path, .. } = &leftover.kind
         {
             return self.free_orphan(id, path);
         }
@@ -332,16 +335,16 @@ impl Lab {
 /// Converts a record to a leftover.
 fn leftover(
     register: &LabRegister,
-    found: ListedRecord,
+    listed: ListedRecord,
     table: &MountTable,
     boot: &str,
 ) -> LabLeftover {
-    let facts = found.facts.as_ref().ok();
+    let facts = listed.facts.as_ref().ok();
     let pid = facts.map(|facts| facts.pid);
     let start = facts.map(|facts| facts.start);
     let is_of_this_boot = facts.is_none_or(|facts| facts.boot == boot);
     let plan = facts.and_then(|facts| facts.plan.clone());
-    let what = match found.facts {
+    let kind = match listed.facts {
         Ok(facts) => match facts.kind {
             ResourceKind::Loop { image, number, .. } => LeftoverKind::Image {
                 path: image,
@@ -355,16 +358,16 @@ fn leftover(
                 LeftoverKind::Unmounted { point, device: source, fs_type }
             }
             ResourceKind::Mount { fs_type, .. } => {
-                let point = register.mount_point(&found.id);
+                let point = register.mount_point(&listed.id);
                 let is_mounted = table.mounts.iter().any(|mount| mount.point == point);
                 LeftoverKind::Mount { point, fs_type, is_mounted }
             }
         },
-        Err(why) => LeftoverKind::Damaged { path: found.path, why },
+        Err(why) => LeftoverKind::Damaged { path: listed.path, why },
     };
-    let is_alive = found.is_held;
-    let (id, register) = (Some(found.id), register.folder().to_owned());
-    LabLeftover { register, id, what, pid, start, plan, is_alive, is_of_this_boot }
+    let is_alive = listed.is_held;
+    let (id, register) = (Some(listed.id), register.folder().to_owned());
+    LabLeftover { register, id, kind, pid, start, plan, is_alive, is_of_this_boot }
 }
 
 /// A resource of the lab that exists now.
@@ -375,7 +378,7 @@ pub struct LabLeftover {
     /// Record of the resource, or the identifier in the name of an image.
     id: Option<RecordId>,
     /// Kind of the resource.
-    pub what: LeftoverKind,
+    pub kind: LeftoverKind,
     /// Process that made it, if known.
     pub pid: Option<u32>,
     /// Start time of that process, in clock ticks since the boot.
@@ -505,7 +508,7 @@ mod tests {
         assert!(lab.release(alive)[0].1.is_err() && path.exists());
         drop(record);
         let left = lab.list().unwrap();
-        assert_eq!(left[0].what, LeftoverKind::Image { path: path.clone(), device: None });
+        assert_eq!(left[0].kind, LeftoverKind::Image { path: path.clone(), device: None });
         if rustix::process::geteuid().is_root() {
             assert!(lab.release(left)[0].1.is_ok());
             assert!(!path.exists() && lab.list().unwrap().is_empty());
@@ -530,18 +533,18 @@ mod tests {
             std::fs::write(images.join(record.id().image_name()), "").unwrap();
         }
         let left = lab.list().unwrap();
-        assert!(left.iter().all(|one| !one.is_alive) && left.len() == 20);
+        assert!(left.iter().all(|leftover| !leftover.is_alive) && left.len() == 20);
         let release = || lab.release(left.clone());
         let ends = std::thread::scope(|scope| {
-            let all: Vec<_> = (0..4).map(|_| scope.spawn(release)).collect();
-            all.into_iter().flat_map(|one| one.join().unwrap()).collect::<Vec<_>>()
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(release)).collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
         });
         assert!(ends.iter().all(|(_, freed)| freed.is_ok()), "{ends:?}");
         assert!(lab.list().unwrap().is_empty());
     }
 
     #[test]
-    fn a_file_in_the_place_of_an_image_is_left_alone() {
+    fn a_foreign_file_at_an_image_path_is_left_alone() {
         let top = tempfile::tempdir().unwrap();
         let lab = Lab::open(&top.path().join("register")).unwrap();
         let images = top.path().canonicalize().unwrap();
@@ -561,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn records_in_older_places_are_listed_and_released_if_they_are_ours() {
+    fn records_in_older_registers_are_listed_and_released_if_owned() {
         let top = tempfile::tempdir().unwrap();
         let places = ["older", "open"].map(|name| top.path().join(name));
         let images = top.path().canonicalize().unwrap();
@@ -606,7 +609,7 @@ mod tests {
         let left = lab.list().unwrap();
         let paths: Vec<PathBuf> = left
             .iter()
-            .map(|leftover| match &leftover.what {
+            .map(|leftover| match &leftover.kind {
                 LeftoverKind::Image { path, .. } => path.clone(),
                 other => panic!("{other}"),
             })

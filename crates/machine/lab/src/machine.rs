@@ -98,7 +98,7 @@ impl KernelMounts {
         let read = |name: &str| fs::read_to_string(self.proc.join(pid).join(name)).ok();
         let (Some(stat), Some(status)) = (read("stat"), read("status")) else { return true };
         let flags =
-            stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(6)?.parse().ok());
+            stat.rsplit_once(") ").and_then(|(_, tail)| tail.split(' ').nth(6)?.parse().ok());
         let pending = |line: &str| {
             let mask = line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:"))?;
             u64::from_str_radix(mask.trim(), 16).ok()
@@ -140,7 +140,7 @@ mod tests {
     use super::{DeviceNumber, KernelMounts};
 
     #[test]
-    fn numbers_are_read_as_they_are_written() {
+    fn device_numbers_round_trip() {
         let number = DeviceNumber { major: 259, minor: 70_000 };
         assert_eq!("259:70000\n".parse(), Ok(number));
         assert_eq!(number.to_string().parse(), Ok(number));
@@ -148,9 +148,9 @@ mod tests {
     }
 
     #[test]
-    fn a_process_with_an_odd_name_has_a_start() {
+    fn process_start_is_parsed_behind_any_command_name() {
         let place = tempfile::tempdir().unwrap();
-        let machine = KernelMounts { proc: place.path().to_owned(), ..Machine::default() };
+        let machine = KernelMounts { proc: place.path().to_owned(), ..KernelMounts::default() };
         std::fs::create_dir(place.path().join("7")).unwrap();
         let before = (0..18).map(|n| n.to_string()).collect::<Vec<_>>().join(" ");
         let stat = format!("7 (a) S (b) S {before} 4242 99\n");

@@ -110,7 +110,7 @@ mod tests {
     use super::{MasterImage, is_empty};
 
     #[test]
-    fn a_copy_has_the_same_bytes_at_the_same_places_and_no_name() {
+    fn a_master_copy_keeps_bytes_and_holes_and_has_no_name() {
         let top = tempfile::tempdir().unwrap();
         let image = |name: &str| -> File {
             let mut options = OpenOptions::new();
@@ -130,10 +130,10 @@ mod tests {
         let master = MasterImage::copy_of(&first, top.path()).unwrap();
         first.write_all_at(b"what a trial writes", 4096).unwrap();
         master.write_to(&second).unwrap();
-        let found = fs::read(top.path().join("second")).unwrap();
+        let restored = fs::read(top.path().join("second")).unwrap();
         let mut expected = fs::read(top.path().join("first")).unwrap();
         expected[4096..4096 + 19].fill(0);
-        assert!(found == expected);
+        assert!(restored == expected);
         let print = |file: &File| {
             let mut print = Fingerprint::new();
             MasterImage::copy_of(file, top.path()).unwrap().print(&mut print).unwrap();

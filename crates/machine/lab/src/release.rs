@@ -50,7 +50,8 @@ pub(crate) fn free_image(
 ) -> Result<(), LabError> {
     // Without a recorded identity, the file at this path is the one to look for.
     let existing = fs::symlink_metadata(image).ok();
-    let existing = existing.map(|found| FileNumber { device: found.dev(), inode: found.ino() });
+    let existing =
+        existing.map(|metadata| FileNumber { device: metadata.dev(), inode: metadata.ino() });
     for attached in attached(machine)? {
         let has_mark = attached.status.mark == id.mark();
         let here =
@@ -64,8 +65,8 @@ pub(crate) fn free_image(
             }
             (false, true) => {
                 let by = format!("{}, which treering did not make", attached.name);
-                let what = image.display().to_string();
-                return Err(DeviceError::StillUsed { what, by: vec![by] }.into());
+                let path = image.display().to_string();
+                return Err(DeviceError::StillUsed { what: path, by: vec![by] }.into());
             }
         }
     }
@@ -269,8 +270,8 @@ fn unmount_patiently(machine: &KernelMounts, point: &Path) -> Result<(), LabErro
         if waited >= patience || (works && waited > STEP * 4) {
             let name = |pid: &String| format!("{} (process {pid})", machine.program(pid));
             let by = users.iter().map(name).collect();
-            let what = point.display().to_string();
-            return Err(DeviceError::StillUsed { what, by }.into());
+            let path = point.display().to_string();
+            return Err(DeviceError::StillUsed { what: path, by }.into());
         }
         sleep(STEP);
         waited += STEP;

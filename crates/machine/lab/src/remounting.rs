@@ -51,7 +51,7 @@ impl RemountableFilesystem {
     ///
     /// # Errors
     /// When it is in use, or cannot be mounted again.
-    pub fn again(&self) -> Result<PathBuf, LabError> {
+    pub fn remount(&self) -> Result<PathBuf, LabError> {
         let lab = (&*self.lab.register, &self.lab.machine);
         TemporaryUnmount::begin(&self.mount, lab, ": leave it in every shell")?.end()?;
         Ok(self.directory.clone())
@@ -67,7 +67,7 @@ pub(crate) fn refuse_parts(mount: &Mount, number: DeviceNumber) -> Result<(), La
     }
     let families = mounted_families(&KernelMounts::default());
     let is_of_several =
-        families.iter().any(|one| one.numbers.contains(&number) && one.devices.len() > 1);
+        families.iter().any(|family| family.numbers.contains(&number) && family.devices.len() > 1);
     if is_of_several {
         return Err(unfit(format!("the filesystem at {point} is on several devices")));
     }

@@ -145,14 +145,14 @@ mod tests {
         let tools = ToolPath::new(OsStr::new(&path));
         let file = top.path().join("sh");
         std::fs::write(&file, "").unwrap();
-        assert!(tools.find("sh").is_some_and(|found| found != file));
+        assert!(tools.find("sh").is_some_and(|tool| tool != file));
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(tools.find("sh"), Some(file));
         assert_eq!(tools.find("no-such-program-at-all"), None);
     }
 
     #[test]
-    fn a_program_gets_its_arguments_as_they_are_and_its_words_are_kept() {
+    fn a_program_gets_its_arguments_unchanged_and_its_output_is_kept() {
         let shell = ToolPath::new(OsStr::new("")).find("sh").unwrap();
         let script = "printf '%s|' \"$@\"; pwd >&2; exit 3";
         let arguments = ["-c", script, "sh", "a b;", "$(c)"].map(OsString::from);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn progress_is_kept_as_it_stays_on_a_terminal() {
+    fn overwritten_progress_lines_are_dropped_from_output() {
         let written = "Allocating: 0/8\u{8}\u{8}\u{8}   \u{8}\u{8}\u{8}done    \n\u{8}1%\r99%\nend";
         assert_eq!(as_seen(written), "Allocating: done\n99%\nend");
         assert_eq!(as_seen("\u{8}\u{8}a\u{8}\r\n\n"), "a\n\n");

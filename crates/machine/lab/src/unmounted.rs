@@ -209,7 +209,8 @@ fn is_same_device(
     let number = block_number(&foreign.source);
     let number = number.ok_or_else(|| format!("{node} is not a block device any more"))?;
     let present = identity(machine, number, device, &foreign.fs_type);
-    let differs = |what: &str| Err(format!("{node} is another device than before ({what})"));
+    let differs =
+        |attribute: &str| Err(format!("{node} is another device than before ({attribute})"));
     if present.number != recorded.number {
         return differs(&format!("{}, not {}", present.number, recorded.number));
     }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use treering_model::filesystems::{UntouchedMount, by_signature};
 use treering_sys::{
     DeviceOpenMode, Errno, LoopDevice, Mount, MountOptions, MountTable, attach_loop_to_read,
-    device_bytes, dir_again, mount_detached, open_device, open_top,
+    device_bytes, mount_detached, open_device, open_top, reopen_dir,
 };
 
 use crate::error::unfit;
@@ -190,8 +190,8 @@ fn needs_root() -> Result<(), LabError> {
     if rustix::process::geteuid().is_root() {
         return Ok(());
     }
-    let what = "looking into a device or image that is not mounted";
-    Err(DeviceError::NotRoot { what }.into())
+    let action = "looking into a device or image that is not mounted";
+    Err(DeviceError::NotRoot { what: action }.into())
 }
 
 /// Type and options for a mount that writes nothing, by the signature of the filesystem.
@@ -207,12 +207,12 @@ fn type_of(path: &Path, file: &File, bytes: u64) -> Result<(&'static str, &'stat
         return Ok((mount.fs_type, mount.options));
     }
     let carried: Vec<&str> = signatures.iter().map(|signature| signature.name).collect();
-    let what = if carried.is_empty() {
+    let content = if carried.is_empty() {
         "not a filesystem known to treering".to_owned()
     } else {
         format!("{}, which is not a filesystem that treering can read", carried.join(", "))
     };
-    Err(unfit(format!("{} carries {what}", path.display())))
+    Err(unfit(format!("{} carries {content}", path.display())))
 }
 
 fn private(
@@ -227,7 +227,7 @@ fn private(
     match mount_detached(node.as_os_str(), fs_type, &parsed) {
         Ok(mount) => {
             // The descriptor of the mount can only be used as a start for paths.
-            let root = dir_again(&mount)
+            let root = reopen_dir(&mount)
                 .map_err(|errno| LabError::io("cannot open the top of", path)(errno.into()))?;
             let kind = ViewKind::Private { fs_type, options };
             Ok(ReadOnlyView { root, kind, _mount: Some(mount), _below: below })

@@ -106,7 +106,7 @@ impl LabDevice {
     }
 
     fn leave_as_it_is(self, options: &[String]) -> Result<Volume, LabError> {
-        if !matches!(self.held, AcquiredStorage::Directory(_)) {
+        if !matches!(self.storage, AcquiredStorage::Directory(_)) {
             return Err(unfit("a device needs a filesystem".to_owned()));
         }
         if !options.is_empty() {
@@ -117,7 +117,7 @@ impl LabDevice {
     }
 
     fn in_memory(self, filesystem: &'static Filesystem) -> Result<Volume, LabError> {
-        match &self.held {
+        match &self.storage {
             AcquiredStorage::Memory(_) | AcquiredStorage::Images(..) => {
                 let record = FormatRecord::default();
                 Ok(Volume { device: self, filesystem: Some(filesystem), record, is_copy: false })
@@ -201,7 +201,7 @@ impl LabDevice {
         pattern: &FilesystemTemplate,
     ) -> Result<Volume, LabError> {
         self.prepare()?;
-        if let AcquiredStorage::Blocks(_) = self.held {
+        if let AcquiredStorage::Blocks(_) = self.storage {
             self.members().iter().try_for_each(|member| image.put_on(&member.node))?;
         } else if !self.fill(&pattern.masters)? {
             return Err(unfit("a saved image needs a file that can be emptied".to_owned()));
@@ -261,7 +261,7 @@ impl Volume {
         let lab = self.device.lab.clone();
         self.device.refuse_strangers(options, Path::new("/"))?;
         let members = self.device.members();
-        let bytes = match self.device.held {
+        let bytes = match self.device.storage {
             AcquiredStorage::Memory(bytes) | AcquiredStorage::Images(_, bytes) => bytes,
             AcquiredStorage::Blocks(_) | AcquiredStorage::Directory(_) => 0,
         };
@@ -318,7 +318,7 @@ impl Volume {
     }
 
     fn enter(self, options: &[String]) -> Result<MountedVolume, LabError> {
-        let AcquiredStorage::Directory(root) = &self.device.held else {
+        let AcquiredStorage::Directory(root) = &self.device.storage else {
             return Err(unfit("nothing to mount".to_owned()));
         };
         if !options.is_empty() {
@@ -405,14 +405,14 @@ impl MountedVolume {
     /// # Errors
     /// When it is in use; it stays mounted then, and in the register.
     pub fn release(mut self) -> Result<LabDevice, LabError> {
-        self.hurry();
+        self.answer_at_once();
         self.unmount()?;
         let volume = self.volume.take().ok_or_else(|| unfit("it is released".to_owned()))?;
         Ok(volume.device)
     }
 
     /// Lets played disks answer at once: the remaining write-back belongs to no measurement.
-    fn hurry(&self) {
+    fn answer_at_once(&self) {
         if let Some(volume) = &self.volume {
             // A played disk that does not answer is reported by its release.
             let _unmounted_slowly = volume.device.play(false);
@@ -470,7 +470,7 @@ impl MountedVolume {
 
 impl Drop for MountedVolume {
     fn drop(&mut self) {
-        self.hurry();
+        self.answer_at_once();
         // A mount that cannot be unmounted stays in the register.
         let _in_the_register = self.unmount();
     }

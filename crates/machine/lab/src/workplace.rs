@@ -18,8 +18,8 @@ pub struct OwnedDirectory {
     /// Roots among which workers take turns, the first target included; empty if there is only one.
     roots: Vec<Target>,
     /// Further targets, kept open for their locks.
-    held: Vec<Target>,
-    made: bool,
+    further_targets: Vec<Target>,
+    is_created: bool,
     cautions: Vec<Caution>,
     mark: Option<RunMark>,
     /// Kept trees of earlier trials, to be listed in the next mark.
@@ -44,11 +44,11 @@ impl OwnedDirectory {
     /// # Errors
     /// When it cannot be made or opened, or another run holds it.
     pub fn take_with_parents(path: &Path) -> Result<Self, LabError> {
-        let made = !path.exists();
-        if made {
+        let is_created = !path.exists();
+        if is_created {
             std::fs::create_dir_all(path).map_err(LabError::io("cannot make", path))?;
         }
-        Self::take_existing(path, made)
+        Self::take_existing(path, is_created)
     }
 
     /// Acquires several directories as one workplace. A missing directory is made, but not its
@@ -60,8 +60,8 @@ impl OwnedDirectory {
         let mut taken: Vec<Self> = Vec::new();
         let mut roots = Vec::new();
         for path in paths {
-            let made = !path.exists();
-            if made {
+            let is_created = !path.exists();
+            if is_created {
                 std::fs::create_dir(path).map_err(LabError::io("cannot make", path))?;
             }
             if !path.is_dir() {
@@ -69,7 +69,7 @@ impl OwnedDirectory {
             }
             let root = Target::open(path)?;
             if !taken.iter().any(|place| place.target.path() == root.path()) {
-                taken.push(Self::take_existing(path, made)?);
+                taken.push(Self::take_existing(path, is_created)?);
             }
             roots.push(root);
         }
@@ -79,13 +79,13 @@ impl OwnedDirectory {
         for other in taken {
             first.cautions.extend(other.cautions);
             // The target is kept only for its lock.
-            first.held.push(other.target);
+            first.further_targets.push(other.target);
         }
         first.roots = roots;
         Ok(first)
     }
 
-    fn take_existing(path: &Path, made: bool) -> Result<Self, LabError> {
+    fn take_existing(path: &Path, is_created: bool) -> Result<Self, LabError> {
         if !path.is_dir() {
             return Err(LabError::NotADirectory { path: path.to_owned() });
         }
@@ -98,8 +98,16 @@ impl OwnedDirectory {
                 message: format!("{} cannot be locked: {errno}", path.display()),
             }],
         };
-        let (roots, held) = (Vec::new(), Vec::new());
-        Ok(Self { target, roots, held, made, cautions, mark: None, adopted: Vec::new() })
+        let (roots, further_targets) = (Vec::new(), Vec::new());
+        Ok(Self {
+            target,
+            roots,
+            further_targets,
+            is_created,
+            cautions,
+            mark: None,
+            adopted: Vec::new(),
+        })
     }
 
     /// First directory, opened.
@@ -114,7 +122,7 @@ impl OwnedDirectory {
 
     /// True if the directory was missing and had to be made.
     pub fn was_made(&self) -> bool {
-        self.made
+        self.is_created
     }
 
     /// Cautions about the place.
@@ -211,7 +219,7 @@ mod tests {
     use crate::{LabError, find_leftovers};
 
     #[test]
-    fn two_runs_cannot_have_one_directory() {
+    fn two_runs_cannot_own_one_directory() {
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("a/b");
         let first = OwnedDirectory::take(&path).unwrap();
@@ -222,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn several_roots_are_each_locked_and_one_named_twice_is_one() {
+    fn every_root_is_locked_and_duplicates_are_merged() {
         let top = tempfile::tempdir().unwrap();
         let path = |name: &str| top.path().join(name);
         std::os::unix::fs::symlink("a", path("link")).unwrap();
@@ -251,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_no_directory() {
+    fn a_regular_file_is_rejected_as_a_directory() {
         let file = tempfile::NamedTempFile::new().unwrap();
         assert!(matches!(OwnedDirectory::take(file.path()), Err(LabError::NotADirectory { .. })));
         let below = file.path().join("x");
@@ -259,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_that_lists_a_tree_refuses_the_next_run_and_is_gone_after_an_end() {
+    fn a_mark_with_a_tree_refuses_the_next_run_until_removed() {
         let top = tempfile::tempdir().unwrap();
         let mut place = OwnedDirectory::take(top.path()).unwrap();
         place.mark("0199", None).unwrap();
@@ -278,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_that_list_nothing_are_replaced_by_the_next_run() {
+    fn empty_marks_are_replaced_by_the_next_run() {
         let top = tempfile::tempdir().unwrap();
         let mark = top.path().join(".treering-run");
         std::fs::write(&mark, "").unwrap();
@@ -290,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_removes_what_it_made_and_nothing_that_took_its_name() {
+    fn a_run_removes_its_trees_but_no_replacement_of_the_same_name() {
         let top = tempfile::tempdir().unwrap();
         let path = |name: &str| top.path().join(name);
         std::fs::create_dir(path("kernel-9")).unwrap();
@@ -303,19 +311,19 @@ mod tests {
         std::fs::rename(path("kernel-1"), path("mine")).unwrap();
         std::fs::create_dir(path("kernel-1")).unwrap();
         std::fs::write(path("kernel-1/thesis.txt"), "mine").unwrap();
-        let made = place.made_trees().unwrap();
-        let names: Vec<_> = made.iter().map(|tree| tree.name.as_str()).collect();
+        let is_created = place.made_trees().unwrap();
+        let names: Vec<_> = is_created.iter().map(|tree| tree.name.as_str()).collect();
         assert_eq!(names, ["kernel-0", "kernel-2"]);
         std::fs::remove_dir(path("kernel-2")).unwrap();
         std::fs::create_dir(path("kernel-2")).unwrap();
-        place.remove_made(&made[0]).unwrap();
+        place.remove_made(&is_created[0]).unwrap();
         place.unmark().unwrap();
         let left = place.target().facts().unwrap().existing;
         assert_eq!(left, ["kernel-1", "kernel-2", "kernel-9", "mine"]);
     }
 
     #[test]
-    fn the_mark_of_a_trial_lists_the_trees_that_it_adopts() {
+    fn a_mark_lists_adopted_trees() {
         let top = tempfile::tempdir().unwrap();
         let mut place = OwnedDirectory::take(top.path()).unwrap();
         place.mark("0199", None).unwrap();

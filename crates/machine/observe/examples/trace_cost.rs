@@ -114,7 +114,7 @@ fn recording_cpu_ns() -> u64 {
 fn entries() -> Vec<TraceEntry> {
     let number = DeviceNumber::new(7, 0);
     let device = TraceDevice { number, name: "loop0".to_owned(), sectors: SECTORS };
-    let mut all = vec![TraceEntry::Device(device)];
+    let mut entries = vec![TraceEntry::Device(device)];
     let event = |time_ns: u64, request: u64, action| {
         // An odd factor takes requests all over the device.
         let sector = request.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (SECTORS / 8) * 8;
@@ -138,14 +138,14 @@ fn entries() -> Vec<TraceEntry> {
     for request in 0..REQUESTS + DEPTH {
         let now_ns = request * 4000;
         if request < REQUESTS {
-            all.push(event(now_ns, request, Action::Queue));
-            all.push(event(now_ns + 500, request, Action::Issue));
+            entries.push(event(now_ns, request, Action::Queue));
+            entries.push(event(now_ns + 500, request, Action::Issue));
         }
         if let Some(done) = request.checked_sub(DEPTH) {
-            all.push(event(now_ns + 900, done, Action::Complete));
+            entries.push(event(now_ns + 900, done, Action::Complete));
         }
     }
-    all
+    entries
 }
 
 /// Cost of the steps of reading a trace.
@@ -156,9 +156,9 @@ fn prepared() {
         let cpu = thread_cpu();
         cpu.user_ns + cpu.system_ns
     };
-    let reported = |what: &str, before_ns: u64| {
+    let reported = |label: &str, before_ns: u64| {
         let each = (cpu_ns() - before_ns) as f64 / events;
-        println!("{what}: {each:.1} ns of CPU an event");
+        println!("{label}: {each:.1} ns of CPU an event");
     };
     for _ in 0..3 {
         let before = cpu_ns();

@@ -90,8 +90,8 @@ impl TreeVisitor for CensusVisitor {
         Ok(())
     }
 
-    fn passed(&mut self, what: SkipReason, count: u64) {
-        if what == SkipReason::Unreadable {
+    fn passed(&mut self, reason: SkipReason, count: u64) {
+        if reason == SkipReason::Unreadable {
             self.census.failed += count;
         }
     }
@@ -117,12 +117,12 @@ mod tests {
         }
         std::os::unix::fs::symlink("two", path("link")).unwrap();
         let top = open_top(place.path()).unwrap();
-        let found = census(top.as_fd()).unwrap();
-        assert_eq!((found.files, found.bytes, found.failed), (4, 9004, 0));
-        assert_eq!((found.directories, found.parents), (4, 2));
+        let counts = census(top.as_fd()).unwrap();
+        assert_eq!((counts.files, counts.bytes, counts.failed), (4, 9004, 0));
+        assert_eq!((counts.directories, counts.parents), (4, 2));
         let mut sizes = vec![1, 1, 1];
         sizes.resize(14, 0);
         sizes.push(1);
-        assert_eq!(found.sizes, sizes);
+        assert_eq!(counts.sizes, sizes);
     }
 }

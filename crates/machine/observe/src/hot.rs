@@ -32,7 +32,7 @@ pub struct HotRequests {
     device: DeviceNumber,
     /// Disk, and first sector of the filesystem's partition on it.
     disk: (DeviceNumber, u64),
-    kept: Arc<Mutex<RequestLog>>,
+    requests_kept: Arc<Mutex<RequestLog>>,
 }
 
 /// Heat of a filesystem's device.
@@ -55,15 +55,17 @@ impl HotRequests {
         let number = std::os::unix::fs::MetadataExt::dev(&about);
         let own = DeviceNumber::new(rustix::fs::major(number), rustix::fs::minor(number));
         match devices.as_slice() {
-            [one] if one.device.number == own => {
-                Ok(Self { device: own, disk: (one.disk, one.first_sector), kept: Arc::default() })
-            }
+            [device] if device.device.number == own => Ok(Self {
+                device: own,
+                disk: (device.disk, device.first_sector),
+                requests_kept: Arc::default(),
+            }),
             _ => Err(HotError::OtherAddresses { target: target.to_owned() }),
         }
     }
 
     /// Sets the device that stands for the filesystem's device in traces from another machine.
-    pub fn also(&mut self, device: DeviceNumber) {
+    pub fn add_device(&mut self, device: DeviceNumber) {
         self.disk = (device, 0);
     }
 
@@ -85,12 +87,15 @@ impl HotRequests {
             disk if disk == self.disk.0 => self.disk.1,
             _ => return,
         };
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).event(event, first_sector);
+        self.requests_kept
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .event(event, first_sector);
     }
 
     /// Drops the requests collected so far.
     pub fn forget(&self) {
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = RequestLog::default();
+        *self.requests_kept.lock().unwrap_or_else(PoisonError::into_inner) = RequestLog::default();
     }
 
     /// Attributes the requests since the last call to the files beneath a directory; `None` without
@@ -99,7 +104,7 @@ impl HotRequests {
     /// If the filesystem does not report extents.
     pub fn take(&self, target: &Path, half_life: Duration) -> Result<Option<DeviceHeat>, HotError> {
         let mut requests =
-            std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
+            std::mem::take(&mut *self.requests_kept.lock().unwrap_or_else(PoisonError::into_inner));
         requests.sort();
         let log = HeatLog::new(half_life, Vec::new());
         let top = open_top(target).map_err(|errno| HotError::Unreadable(errno.into()))?;
@@ -164,23 +169,23 @@ fn put(path: &str, extents: &[FileRange], requests: &mut RequestLog, log: &HeatL
 
 /// Totals of the attribution.
 fn on_device(requests: &RequestLog, free_is_known: bool) -> HeatOnDevice {
-    let mut all = HeatOnDevice {
-        requests: requests.all().len() as u64,
+    let mut totals = HeatOnDevice {
+        requests: requests.list().len() as u64,
         left_out: requests.left_out,
         ..HeatOnDevice::default()
     };
     let mut free = 0;
-    for request in requests.all() {
+    for request in requests.list() {
         // Shared blocks count once per file.
         let placed = request.placed.min(request.bytes);
-        let gone = request.free.min(request.bytes - placed);
-        all.bytes += u64::from(request.bytes);
-        all.placed_bytes += u64::from(placed);
-        free += u64::from(gone);
-        all.other_bytes += u64::from(request.bytes - placed - gone);
+        let unused = request.free.min(request.bytes - placed);
+        totals.bytes += u64::from(request.bytes);
+        totals.placed_bytes += u64::from(placed);
+        free += u64::from(unused);
+        totals.other_bytes += u64::from(request.bytes - placed - unused);
     }
-    all.free_bytes = free_is_known.then_some(free);
-    all
+    totals.free_bytes = free_is_known.then_some(free);
+    totals
 }
 
 fn map(cells: HeatCells, of: &str) -> LayoutHeat {
@@ -232,7 +237,7 @@ fn each_file(
         each,
     };
     traverse(files.confinement, top, &mut files)
-        .map_err(|WalkError(what, errno)| HotError::Walk { what, errno })
+        .map_err(|WalkError(action, errno)| HotError::Walk { action, errno })
 }
 
 struct FileVisitor<'e> {

@@ -24,7 +24,7 @@ pub enum HotError {
     /// The walk beneath the directory failed.
     Walk {
         /// Failed action.
-        what: &'static str,
+        action: &'static str,
         /// Errno of the call.
         errno: Errno,
     },
@@ -41,7 +41,7 @@ impl fmt::Display for HotError {
                  single device (btrfs, several devices, or a mapping)",
                 target.display()
             ),
-            Self::Walk { what, errno } => write!(f, "cannot {what}: {errno}"),
+            Self::Walk { action, errno } => write!(f, "cannot {action}: {errno}"),
         }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) struct DeviceRequest {
 /// Requests of a trace, sorted by address before attribution.
 #[derive(Debug, Default)]
 pub(crate) struct RequestLog {
-    all: Vec<DeviceRequest>,
+    requests: Vec<DeviceRequest>,
     pub(crate) left_out: u64,
     /// Quality of the event kind that the requests are taken from: issue over completion over
     /// queue.
@@ -58,27 +58,27 @@ impl RequestLog {
         }
         if rank > self.rank {
             self.rank = rank;
-            self.all.clear();
+            self.requests.clear();
             self.left_out = 0;
         }
         self.last_ns = self.last_ns.max(event.time_ns);
-        if self.all.len() >= REQUESTS_MAX {
+        if self.requests.len() >= REQUESTS_MAX {
             self.left_out += 1;
             return;
         }
         let (at_ns, offset) = (event.time_ns, sector.saturating_mul(512));
         let bytes = event.bytes;
         self.longest = self.longest.max(u64::from(bytes));
-        self.all.push(DeviceRequest { at_ns, offset, bytes, placed: 0, free: 0, writes });
+        self.requests.push(DeviceRequest { at_ns, offset, bytes, placed: 0, free: 0, writes });
     }
 
     /// Sorts the requests by address.
     pub(crate) fn sort(&mut self) {
-        self.all.sort_unstable_by_key(|request| (request.offset, request.at_ns));
+        self.requests.sort_unstable_by_key(|request| (request.offset, request.at_ns));
     }
 
-    pub(crate) fn all(&self) -> &[DeviceRequest] {
-        &self.all
+    pub(crate) fn list(&self) -> &[DeviceRequest] {
+        &self.requests
     }
 
     /// Calls `each` with every request that overlaps a range: index, request, and bounds of the
@@ -91,8 +91,8 @@ impl RequestLog {
     ) {
         let end = physical.saturating_add(length);
         let longest = self.longest;
-        let first = self.all.partition_point(|r| r.offset.saturating_add(longest) <= physical);
-        for (number, request) in self.all.iter_mut().enumerate().skip(first) {
+        let first = self.requests.partition_point(|r| r.offset.saturating_add(longest) <= physical);
+        for (number, request) in self.requests.iter_mut().enumerate().skip(first) {
             if request.offset >= end {
                 break;
             }
@@ -107,7 +107,7 @@ impl RequestLog {
     /// Heat of the device's cells at the time of the last request.
     pub(crate) fn cells(&self, half_life_ns: u64) -> HeatCells {
         let mut cells = HeatCells::default();
-        for request in &self.all {
+        for request in &self.requests {
             let age = self.last_ns.saturating_sub(request.at_ns) as f64 / half_life_ns as f64;
             cells.add(request.offset, u64::from(request.bytes), (-age).exp2());
         }
@@ -142,8 +142,8 @@ mod tests {
             requests.event(&event(1, 100, 4096, action), 100);
         }
         requests.event(&event(2, 99, 512, Action::Issue), 100);
-        assert_eq!(requests.all().len(), 1);
-        assert_eq!((requests.all()[0].offset, requests.all()[0].bytes), (0, 4096));
+        assert_eq!(requests.list().len(), 1);
+        assert_eq!((requests.list()[0].offset, requests.list()[0].bytes), (0, 4096));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub struct ObserverContext<'a> {
     /// Directory under test.
     pub target: &'a Path,
     /// Optional observations.
-    pub wanted: ObserverOptions,
+    pub options: ObserverOptions,
 }
 
 /// Optional observations, which take time between phases or load the machine during them.
@@ -177,7 +177,7 @@ mod tests {
     fn facts_have_one_value_each() {
         let seen = look(&ObserverContext {
             target: Path::new("/proc"),
-            wanted: ObserverOptions::default(),
+            options: ObserverOptions::default(),
         })
         .facts;
         let names: HashSet<&str> = seen.iter().map(|fact| fact.name.as_str()).collect();
@@ -190,7 +190,7 @@ mod tests {
     fn a_missing_target_still_has_machine_facts() {
         let seen = look(&ObserverContext {
             target: Path::new("/nowhere/at/all"),
-            wanted: ObserverOptions::default(),
+            options: ObserverOptions::default(),
         })
         .facts;
         assert!(seen.iter().any(|fact| fact.name == "memory.bytes"));
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn activity_during_a_watch_is_reported() {
         let watching =
-            watch(&ObserverContext { target: Path::new("/"), wanted: ObserverOptions::default() });
+            watch(&ObserverContext { target: Path::new("/"), options: ObserverOptions::default() });
         std::thread::sleep(std::time::Duration::from_millis(30));
         let seen = watching.end();
         assert!(seen.facts.iter().any(|fact| fact.name == "conditions.load_average"), "{seen:?}");

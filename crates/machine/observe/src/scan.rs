@@ -45,8 +45,8 @@ pub enum ScanError {
 }
 
 impl From<WalkError> for ScanError {
-    fn from(WalkError(what, errno): WalkError) -> Self {
-        Self::Failed(what, errno)
+    fn from(WalkError(action, errno): WalkError) -> Self {
+        Self::Failed(action, errno)
     }
 }
 
@@ -67,7 +67,7 @@ impl std::error::Error for ScanError {}
 /// If the callback stops the read, or directories cannot be opened at all.
 pub fn scan(
     top: BorrowedFd<'_>,
-    news: &mut dyn FnMut(&ScanResult) -> ControlFlow<()>,
+    progress: &mut dyn FnMut(&ScanResult) -> ControlFlow<()>,
 ) -> Result<ScanResult, ScanError> {
     let began = monotonic_ns();
     let mut reader = ScanVisitor {
@@ -75,7 +75,7 @@ pub fn scan(
         buffer: vec![0; READ_BYTES],
         scan: ScanResult::default(),
         order: DefaultHasher::new(),
-        news,
+        progress,
     };
     traverse(reader.confinement, top, &mut reader)?;
     let seconds = monotonic_ns().saturating_sub(began) as f64 / 1e9;
@@ -87,7 +87,7 @@ struct ScanVisitor<'n> {
     buffer: Vec<u8>,
     scan: ScanResult,
     order: DefaultHasher,
-    news: &'n mut dyn FnMut(&ScanResult) -> ControlFlow<()>,
+    progress: &'n mut dyn FnMut(&ScanResult) -> ControlFlow<()>,
 }
 
 impl ScanVisitor<'_> {
@@ -140,7 +140,7 @@ impl TreeVisitor for ScanVisitor<'_> {
             Ok(()) => self.scan.files += 1,
             Err(_) => self.scan.failed += 1,
         }
-        if self.scan.files.is_multiple_of(NEWS_EVERY) && (self.news)(&self.scan).is_break() {
+        if self.scan.files.is_multiple_of(NEWS_EVERY) && (self.progress)(&self.scan).is_break() {
             return Err(ScanError::Stopped);
         }
         Ok(())
@@ -151,8 +151,8 @@ impl TreeVisitor for ScanVisitor<'_> {
         Ok(())
     }
 
-    fn passed(&mut self, what: SkipReason, count: u64) {
-        if what != SkipReason::Mount {
+    fn passed(&mut self, reason: SkipReason, count: u64) {
+        if reason != SkipReason::Mount {
             self.scan.failed += count;
         }
     }

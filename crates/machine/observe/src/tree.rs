@@ -10,8 +10,8 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, statat};
 use treering_model::filesystems::by_magic;
 use treering_sys::{
-    Confinement, EntryBuffer, Errno, FileAttributes, FileType, attributes, dir_again,
-    filesystem_facts, open_above, open_subdir, read_numbered_entries, rewind_dir,
+    Confinement, EntryBuffer, Errno, FileAttributes, FileType, attributes, filesystem_facts,
+    open_above, open_subdir, read_numbered_entries, reopen_dir, rewind_dir,
 };
 
 pub use crate::scan::{ScanError, ScanResult, scan};
@@ -80,7 +80,7 @@ pub trait TreeVisitor {
     }
 
     /// Counts skipped entries.
-    fn passed(&mut self, what: SkipReason, count: u64);
+    fn passed(&mut self, reason: SkipReason, count: u64);
 }
 
 /// Traverses everything beneath a directory.
@@ -93,7 +93,7 @@ pub fn traverse<V: TreeVisitor>(
     visitor: &mut V,
 ) -> Result<(), V::Halt> {
     let mut buffer = EntryBuffer::new(256 << 10);
-    let opened = dir_again(top).map_err(|errno| WalkError("open", errno))?;
+    let opened = reopen_dir(top).map_err(|errno| WalkError("open", errno))?;
     let facts = filesystem_facts(&opened).ok();
     let filesystem = facts.and_then(|facts| by_magic(facts.type_magic));
     let numbers_hold = filesystem.is_some_and(|filesystem| filesystem.lists_inodes);
@@ -113,7 +113,7 @@ pub fn traverse<V: TreeVisitor>(
             Ok(below) => {
                 let below = enter(below, Some(&name), visitor, &mut buffer, numbers_hold)?;
                 levels.push(below);
-                close_one_above(&mut levels);
+                close_ancestor(&mut levels);
             }
             Err(Errno::XDEV) => visitor.passed(SkipReason::Mount, 1),
             Err(Errno::NOENT) => visitor.passed(SkipReason::Vanished, 1),
@@ -181,9 +181,9 @@ fn enter<V: TreeVisitor>(
     let mut level = OpenDirectory { dir: None, id, pending: Vec::new(), has_more: false };
     let mut halt = None;
     loop {
-        let mut found = false;
+        let mut is_filled = false;
         let listed = read_numbered_entries(dir.as_fd(), buffer, |name, kind, inode| {
-            found = true;
+            is_filled = true;
             if kind == FileType::Directory {
                 level.note(name);
             } else if halt.is_none() {
@@ -198,7 +198,7 @@ fn enter<V: TreeVisitor>(
             return Err(halt);
         }
         match listed {
-            Ok(_) if found => {}
+            Ok(_) if is_filled => {}
             Ok(_) => break,
             Err(_) => {
                 visitor.passed(SkipReason::Unreadable, 1);
@@ -241,20 +241,20 @@ fn next_name(level: &mut OpenDirectory, buffer: &mut EntryBuffer) -> Option<CStr
             return Some(name);
         }
         let dir = level.dir.as_ref().filter(|_| level.has_more)?;
-        let (mut found, pending) = (false, &mut level.pending);
+        let (mut is_filled, pending) = (false, &mut level.pending);
         let listed = read_numbered_entries(dir.as_fd(), buffer, |name, kind, _inode| {
-            found = true;
+            is_filled = true;
             if kind == FileType::Directory {
                 pending.push(name.to_owned());
             }
         });
-        level.has_more = found && listed.is_ok();
+        level.has_more = is_filled && listed.is_ok();
         level.pending.reverse();
     }
 }
 
 /// Closes the directory that is now too far above, unless it is still being read.
-fn close_one_above(levels: &mut [OpenDirectory]) {
+fn close_ancestor(levels: &mut [OpenDirectory]) {
     let Some(far) = levels.len().checked_sub(OPEN_LEVELS + 1) else { return };
     if let Some(level) = levels.get_mut(far)
         && !level.has_more

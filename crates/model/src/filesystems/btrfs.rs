@@ -17,9 +17,9 @@ pub const BTRFS: Filesystem = Filesystem {
     signatures: &[
         MagicSignature::new("btrfs", MagicPosition::Begin(0x1_0040), MAGIC),
         // Superblock mirrors, with the magic at byte 64; the last one is written by old versions.
-        MagicSignature::of_copy("btrfs", MagicPosition::Begin((64 << 20) + 0x40), MAGIC),
-        MagicSignature::of_copy("btrfs", MagicPosition::Begin((256 << 30) + 0x40), MAGIC),
-        MagicSignature::of_copy("btrfs", MagicPosition::Begin((1 << 50) + 0x40), MAGIC),
+        MagicSignature::backup_copy("btrfs", MagicPosition::Begin((64 << 20) + 0x40), MAGIC),
+        MagicSignature::backup_copy("btrfs", MagicPosition::Begin((256 << 30) + 0x40), MAGIC),
+        MagicSignature::backup_copy("btrfs", MagicPosition::Begin((1 << 50) + 0x40), MAGIC),
     ],
     leaves: &["btrfs"],
     making: CreationMethod::Formatted(&Mkfs {

@@ -15,7 +15,7 @@ pub const F2FS: Filesystem = Filesystem {
     magic: 0xf2f5_2010,
     signatures: &[
         MagicSignature::new("F2FS", MagicPosition::Begin(0x400), MAGIC),
-        MagicSignature::of_copy("F2FS", MagicPosition::Begin(0x1400), MAGIC),
+        MagicSignature::backup_copy("F2FS", MagicPosition::Begin(0x1400), MAGIC),
     ],
     leaves: &["F2FS"],
     making: CreationMethod::Formatted(&Mkfs {

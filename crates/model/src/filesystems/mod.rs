@@ -144,7 +144,7 @@ impl MagicSignature {
     }
 
     /// Signature of a backup copy.
-    const fn of_copy(name: &'static str, place: MagicPosition, magic: &'static [u8]) -> Self {
+    const fn backup_copy(name: &'static str, place: MagicPosition, magic: &'static [u8]) -> Self {
         Self { name, place, magic, is_copy: true }
     }
 }
@@ -256,7 +256,7 @@ impl Filesystem {
         let MetadataCopies::Chosen { options, one_device, several } = self.metadata else {
             return (self.metadata == MetadataCopies::Once).then(|| SINGLE.to_owned());
         };
-        let asked = mkfs.iter().enumerate().find_map(|(place, word)| {
+        let requested = mkfs.iter().enumerate().find_map(|(place, word)| {
             if options.contains(&word.as_str()) {
                 return mkfs.get(place + 1).cloned();
             }
@@ -267,7 +267,7 @@ impl Filesystem {
             })
         });
         let usual = if devices > 1 { several } else { one_device };
-        Some(asked.unwrap_or_else(|| usual.to_owned()))
+        Some(requested.unwrap_or_else(|| usual.to_owned()))
     }
 }
 

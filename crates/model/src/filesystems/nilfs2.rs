@@ -14,7 +14,7 @@ const NILFS2: Filesystem = Filesystem {
     magic: 0x3434,
     signatures: &[
         MagicSignature::new("NILFS2", MagicPosition::Begin(0x406), MAGIC),
-        MagicSignature::of_copy("NILFS2", MagicPosition::LastBlock(6), MAGIC),
+        MagicSignature::backup_copy("NILFS2", MagicPosition::LastBlock(6), MAGIC),
     ],
     leaves: &["NILFS2"],
     making: CreationMethod::Formatted(&Mkfs {

@@ -200,7 +200,7 @@ const fn at(name: &'static str, offset: u64, magic: &'static [u8]) -> MagicSigna
 }
 
 const fn copy(name: &'static str, place: MagicPosition, magic: &'static [u8]) -> MagicSignature {
-    MagicSignature::of_copy(name, place, magic)
+    MagicSignature::backup_copy(name, place, magic)
 }
 
 /// Filesystem type of a mounted played disk.

@@ -21,8 +21,8 @@ pub(super) fn encode(histogram: &Histogram<u64>) -> Vec<u8> {
 /// Reads a histogram with the bounds of [`Latency`].
 pub(super) fn decode(bytes: &[u8]) -> Result<Histogram<u64>, LatencyError> {
     check(bytes).map_err(LatencyError)?;
-    let mut rest = bytes;
-    Deserializer::new().deserialize(&mut rest).map_err(|error| LatencyError(format!("{error:?}")))
+    let mut unread = bytes;
+    Deserializer::new().deserialize(&mut unread).map_err(|error| LatencyError(format!("{error:?}")))
 }
 
 /// Header of every histogram that treering writes, except for the length at 4..8.
@@ -52,8 +52,8 @@ fn check(bytes: &[u8]) -> Result<(), String> {
 /// Sums the counts: ZigZag LEB128 of at most 9 bytes each; negative numbers are runs of zeros.
 fn count(mut body: &[u8]) -> Result<u64, String> {
     let mut sum: u64 = 0;
-    while let Some((number, rest)) = split_number(body) {
-        body = rest;
+    while let Some((number, tail)) = split_number(body) {
+        body = tail;
         // `i64::MIN` has no opposite and cannot be a run of zeros.
         let count = number.checked_neg().map(|_| number).ok_or("a run of zeros without end")?;
         sum = sum

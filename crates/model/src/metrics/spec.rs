@@ -55,8 +55,8 @@ impl MetricSpec {
         let Some((middle, end)) = behind.split_once(PLACE) else {
             return inner.strip_suffix(behind).filter(|word| !word.is_empty());
         };
-        let (word, rest) = inner.strip_suffix(end)?.split_once(middle)?;
-        (!word.is_empty() && !rest.is_empty()).then_some(word)
+        let (word, second_word) = inner.strip_suffix(end)?.split_once(middle)?;
+        (!word.is_empty() && !second_word.is_empty()).then_some(word)
     }
 }
 

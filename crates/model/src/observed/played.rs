@@ -140,11 +140,11 @@ impl PlayedCounts {
     /// Quantile of the lateness in nanoseconds, with an error of at most 1/12; `None` without
     /// answers.
     pub fn late_ns_at(&self, share: f64) -> Option<u64> {
-        let all: u64 = self.late.values().sum();
+        let total: u64 = self.late.values().sum();
         let mut seen = 0;
         let reached = self.late.iter().find(|(_, count)| {
             seen += **count;
-            seen as f64 >= share * all as f64
+            seen as f64 >= share * total as f64
         });
         reached.map(|(step, _)| upper_ns(*step))
     }

@@ -64,27 +64,27 @@ mod tests {
     use super::{curve, most_nines, nines_of, share_of};
     use treering_model::Latency;
 
-    fn of(samples: u64) -> Latency {
+    fn latency_of(samples: u64) -> Latency {
         let mut latency = Latency::new();
         (1..=samples).for_each(|sample| latency.record(sample * 1000));
         latency
     }
 
     #[test]
-    fn a_curve_ends_where_its_samples_say_nothing() {
+    fn curve_ends_at_the_last_supported_percentile() {
         assert_eq!(most_nines(10), 1.0);
         assert_eq!(most_nines(100), 2.0);
         assert_eq!(most_nines(999_999), 2.0);
         assert_eq!(most_nines(1_000_000), 3.0);
         assert_eq!(most_nines(10_000_000), 4.0);
-        assert!(curve(&of(9)).is_empty());
-        let short = curve(&of(50));
+        assert!(curve(&latency_of(9)).is_empty());
+        let short = curve(&latency_of(50));
         assert!((share_of(short.last().unwrap().nines) - 0.98).abs() < 1e-9);
     }
 
     #[test]
     fn a_curve_climbs_through_the_percentiles() {
-        let latency = of(1000);
+        let latency = latency_of(1000);
         let points = curve(&latency);
         assert!(points.is_sorted_by(|a, b| a.nines < b.nines && a.ns <= b.ns), "{points:?}");
         assert_eq!((points[0].nines, points[0].ns), (0.0, latency.quantile_ns(0.0)));
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn nines_and_shares_are_the_same_thing() {
+    fn nines_convert_to_shares() {
         for (share, nines) in [(0.0, 0.0), (0.9, 1.0), (0.99, 2.0), (0.999, 3.0)] {
             assert!((nines_of(share) - nines).abs() < 1e-9);
             assert!((share_of(nines) - share).abs() < 1e-9);

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_those_of_the_turns() {
+    fn ratios_are_computed_per_turn() {
         let reads = vec![
             read(0, false, 2.0, Some(90)),
             read(0, true, 1.0, Some(30)),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_traced_or_is_nothing_has_no_ratio() {
+    fn untraced_or_zero_figures_have_no_ratio() {
         let reads = vec![read(0, false, 2.0, None), read(0, true, 1.0, None)];
         let measures = copy_measures(&FreshCopy { reads, ..FreshCopy::default() });
         assert_eq!(measures.len(), 1);

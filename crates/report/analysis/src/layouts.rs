@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_layout_is_left_out() {
+    fn metrics_other_than_layouts_are_left_out() {
         let artifact = |name: &str, version, body: &str| Artifact {
             kind: "layout".to_owned(),
             version,

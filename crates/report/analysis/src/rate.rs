@@ -21,7 +21,7 @@ pub enum RateQuantity {
 }
 
 impl RateQuantity {
-    fn of(self, interval: &IntervalTotals) -> u64 {
+    fn amount(self, interval: &IntervalTotals) -> u64 {
         match self {
             Self::Bytes => interval.bytes,
             Self::Calls => interval.calls,
@@ -67,7 +67,7 @@ pub fn timeline(phase: &PhaseTotals, amount: RateQuantity, slice: u64) -> Vec<Ra
         let second = u64::from(interval.second);
         let place = usize::try_from(second / slice).unwrap_or(usize::MAX);
         if let Some(sum) = sums.get_mut(place) {
-            sum.add(amount.of(interval) as f64, second < whole);
+            sum.add(amount.amount(interval) as f64, second < whole);
         }
     }
     let mut slices = Vec::with_capacity(sums.len());
@@ -148,8 +148,8 @@ mod tests {
 
     #[test]
     fn slices_of_several_seconds_keep_their_extremes() {
-        let one = phase(6_000, &[(0, 10), (1, 30), (2, 4), (3, 4), (4, 8)]);
-        let slices = timeline(&one, RateQuantity::Bytes, 2);
+        let single = phase(6_000, &[(0, 10), (1, 30), (2, 4), (3, 4), (4, 8)]);
+        let slices = timeline(&single, RateQuantity::Bytes, 2);
         assert_eq!(slices[0], RateSlice { mean: 20.0, low: 10.0, high: 30.0 });
         assert_eq!(slices[1], RateSlice { mean: 4.0, low: 4.0, high: 4.0 });
         assert_eq!(slices[2], RateSlice { mean: 4.0, low: 0.0, high: 8.0 });

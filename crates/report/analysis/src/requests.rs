@@ -83,9 +83,9 @@ impl RequestFigures {
     }
 
     /// Stores a metric in its field; a latency of the whole request replaces a completion latency.
-    fn take(&mut self, metric: &Metric, what: FigureKind) {
+    fn take(&mut self, metric: &Metric, kind: FigureKind) {
         let value = Some(metric.value);
-        match what {
+        match kind {
             FigureKind::Operations => self.operations_per_second = value,
             FigureKind::Mib => self.mib_per_second = value,
             FigureKind::Timed => self.timed = self.timed.or(whole(metric.value)),
@@ -146,7 +146,7 @@ pub fn requests(trial: &Trial) -> Vec<RequestFigures> {
             Scope::Phase(_) => continue,
         };
         let (direction, name) = directed(&metric.name);
-        let Some(what) = what(name) else { continue };
+        let Some(kind) = figure_kind(name) else { continue };
         // Imports join the name of a job and its direction.
         let (of, direction) = match direction {
             Some(direction) => (of, Some(direction)),
@@ -157,7 +157,7 @@ pub fn requests(trial: &Trial) -> Vec<RequestFigures> {
             rows.push(RequestFigures { of: of.to_owned(), direction, ..RequestFigures::default() });
             rows.len() - 1
         });
-        rows[place].take(metric, what);
+        rows[place].take(metric, kind);
     }
     rows.iter_mut().for_each(RequestFigures::bound);
     rows.retain(|row| {
@@ -168,7 +168,7 @@ pub fn requests(trial: &Trial) -> Vec<RequestFigures> {
 
 /// Reports whether a metric is one of the headline figures.
 pub fn is_request_figure(metric: &Metric) -> bool {
-    !matches!(metric.scope, Scope::Phase(_)) && what(directed(&metric.name).1).is_some()
+    !matches!(metric.scope, Scope::Phase(_)) && figure_kind(directed(&metric.name).1).is_some()
 }
 
 /// Splits a direction off the front of a metric name: `read` of `read_mib_per_second`.
@@ -176,7 +176,7 @@ fn directed(name: &str) -> (Option<&'static str>, &str) {
     let direction = DIRECTIONS
         .into_iter()
         .find_map(|direction| Some((direction, name.strip_prefix(direction)?.strip_prefix('_')?)));
-    direction.map_or((None, name), |(direction, rest)| (Some(direction), rest))
+    direction.map_or((None, name), |(direction, tail)| (Some(direction), tail))
 }
 
 /// Splits a direction off the end of a job name: `read` of `randrw read`.
@@ -189,7 +189,7 @@ fn ends_in_direction(of: &str) -> (&str, Option<&'static str>) {
 
 /// Classifies a metric by its name without the direction; also accepts the names that imports of
 /// earlier versions used (`ops_per_second`, `lat_ns_p99`, `clat_ns_p99`).
-fn what(name: &str) -> Option<FigureKind> {
+fn figure_kind(name: &str) -> Option<FigureKind> {
     let is_one = |specs: &[MetricSpec]| specs.iter().any(|spec| spec.name == name);
     if is_one(&[rates::OPERATIONS_PER_SECOND, OPS_PER_SECOND]) {
         return Some(FigureKind::Operations);

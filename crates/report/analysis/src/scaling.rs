@@ -50,23 +50,25 @@ impl Scaling {
     /// prediction; `None` without a model.
     pub fn farthest(&self) -> Option<(f64, f64)> {
         let model = self.model.as_ref()?;
-        let off =
-            self.sizes.iter().map(|one| (one.size, one.mean / model.throughput(one.size) - 1.0));
-        off.max_by(|(_, one), (_, other)| one.abs().total_cmp(&other.abs()))
+        let off = self
+            .sizes
+            .iter()
+            .map(|size| (size.size, size.mean / model.throughput(size.size) - 1.0));
+        off.max_by(|(_, size), (_, other)| size.abs().total_cmp(&other.abs()))
     }
 
     /// Reports whether throughput grows faster than linearly at some size, which the model cannot
     /// represent.
     pub fn is_superlinear(&self) -> bool {
-        self.sizes.iter().any(|one| match one.efficiency_interval {
-            Some((low, _)) => low > 1.0 && one.efficiency > 1.05,
-            None => one.efficiency > 1.05,
+        self.sizes.iter().any(|size| match size.efficiency_interval {
+            Some((low, _)) => low > 1.0 && size.efficiency > 1.05,
+            None => size.efficiency > 1.05,
         })
     }
 
     /// Largest level of concurrency.
     pub fn largest(&self) -> f64 {
-        self.sizes.last().map_or(0.0, |one| one.size)
+        self.sizes.last().map_or(0.0, |size| size.size)
     }
 }
 
@@ -103,7 +105,7 @@ pub(crate) fn scaling(
         let is_base = size == smallest;
         let ends = |logs: &[f64]| -> Result<Option<(f64, f64)>, StatsError> {
             let interval = if logs.is_empty() { None } else { mean_interval(logs, CONFIDENCE)? };
-            Ok(interval.map(|it| (it.low.exp(), it.high.exp())))
+            Ok(interval.map(|log_interval| (log_interval.low.exp(), log_interval.high.exp())))
         };
         sizes.push(ScalingSize {
             size: *size,
@@ -127,7 +129,7 @@ mod tests {
     use super::{Scaling, scaling};
 
     /// Scaling of a curve with this throughput, in rounds that differ by a constant factor.
-    fn of(sizes: &[f64], throughput: impl Fn(f64) -> f64) -> Scaling {
+    fn scaling_of(sizes: &[f64], throughput: impl Fn(f64) -> f64) -> Scaling {
         let curve: Vec<(f64, BTreeMap<u32, f64>)> = sizes
             .iter()
             .map(|size| {
@@ -142,8 +144,8 @@ mod tests {
 
     #[test]
     fn efficiency_is_paired_by_round_and_the_ideal_is_straight() {
-        let scaling = of(&[2.0, 4.0, 8.0], |size| 100.0 * size.min(4.0));
-        let shares: Vec<f64> = scaling.sizes.iter().map(|one| one.efficiency).collect();
+        let scaling = scaling_of(&[2.0, 4.0, 8.0], |size| 100.0 * size.min(4.0));
+        let shares: Vec<f64> = scaling.sizes.iter().map(|size| size.efficiency).collect();
         let is = |value: f64, wanted: f64| (value / wanted - 1.0).abs() < 1e-9;
         assert!(is(shares[0], 1.0) && is(shares[1], 1.0) && is(shares[2], 0.5), "{shares:?}");
         let last = scaling.sizes[2];
@@ -158,15 +160,15 @@ mod tests {
     }
 
     #[test]
-    fn five_sizes_have_the_model_and_how_far_it_is_off() {
+    fn scaling_over_five_sizes_has_a_model_and_its_deviation() {
         let sizes = [1.0, 2.0, 4.0, 8.0, 16.0];
         let planted = |n: f64| 500.0 * n / (1.0 + 0.1 * (n - 1.0) + 0.004 * n * (n - 1.0));
-        let scaling = of(&sizes, planted);
+        let scaling = scaling_of(&sizes, planted);
         let model = scaling.model.unwrap();
         assert!((model.contention - 0.1).abs() < 0.02, "{model:?}");
         assert!((model.coherency - 0.004).abs() < 0.002, "{model:?}");
         assert!(scaling.farthest().unwrap().1.abs() < 0.02, "{scaling:?}");
-        assert!(of(&sizes, |n| n.powf(1.3)).is_superlinear());
-        assert!(of(&sizes[..4], planted).model.is_none());
+        assert!(scaling_of(&sizes, |n| n.powf(1.3)).is_superlinear());
+        assert!(scaling_of(&sizes[..4], planted).model.is_none());
     }
 }

@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_is_left_out() {
+    fn non_finite_values_are_left_out() {
         let spread = MedianRange::from_values([f64::NAN, 2.0, f64::INFINITY, 8.0]).unwrap();
         assert_eq!(spread, MedianRange { n: 2, median: 5.0, min: 2.0, max: 8.0 });
         assert_eq!(MedianRange::from_values([f64::NAN]), None);

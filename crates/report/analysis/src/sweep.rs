@@ -83,7 +83,7 @@ fn taken_apart(name: &str) -> (String, Vec<(String, String)>) {
 
 /// Parses a number as plans write it: `16`, `4K`, `1.5`, `1GiB`.
 fn number(text: &str) -> Option<f64> {
-    let digits = text.trim_end_matches(|one: char| one.is_ascii_alphabetic());
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match text[digits.len()..].to_ascii_lowercase().as_str() {
         "" => 1.0,
         "k" | "kib" => 1024.0,
@@ -121,37 +121,37 @@ pub fn sweeps(trials: &[Trial], metric: Option<&str>) -> Result<Vec<Sweep>, Stat
         if values.is_empty() {
             continue;
         }
-        for one in &trial.metrics {
-            let name = one.scope.metric_name(&one.name);
-            let is_wanted = metric.map_or(one.primary, |metric| metric == name);
-            if !is_wanted || one.value <= 0.0 {
+        for metric_value in &trial.metrics {
+            let name = metric_value.scope.metric_name(&metric_value.name);
+            let is_wanted = metric.map_or(metric_value.primary, |metric| metric == name);
+            if !is_wanted || metric_value.value <= 0.0 {
                 continue;
             }
             let sweep = Sweep {
                 job: job.clone(),
                 variant: variant.clone(),
                 metric: name,
-                unit: one.unit,
-                better: one.better,
+                unit: metric_value.unit,
+                better: metric_value.better,
                 keys: values.iter().map(|(key, _)| key.clone()).collect(),
                 points: Vec::new(),
                 knees: Vec::new(),
                 scalings: Vec::new(),
             };
             let values = values.iter().map(|(_, value)| value.clone()).collect();
-            add(&mut gathered, sweep, values, cell.round, one.value);
+            add(&mut gathered, sweep, values, cell.round, metric_value.value);
         }
     }
-    let is_one = |one: &GatheredSweep| one.points.len() > 1;
+    let is_one = |metric_value: &GatheredSweep| metric_value.points.len() > 1;
     gathered.into_iter().filter(is_one).map(judged).collect()
 }
 
-fn add(all: &mut Vec<GatheredSweep>, sweep: Sweep, values: Vec<String>, round: u32, value: f64) {
-    let at = all.iter().position(|one| one.sweep == sweep).unwrap_or_else(|| {
-        all.push(GatheredSweep { sweep, points: Vec::new() });
-        all.len() - 1
+fn add(sweeps: &mut Vec<GatheredSweep>, sweep: Sweep, values: Vec<String>, round: u32, value: f64) {
+    let at = sweeps.iter().position(|gathered| gathered.sweep == sweep).unwrap_or_else(|| {
+        sweeps.push(GatheredSweep { sweep, points: Vec::new() });
+        sweeps.len() - 1
     });
-    let points = &mut all[at].points;
+    let points = &mut sweeps[at].points;
     match points.iter_mut().find(|(known, _)| *known == values) {
         Some((_, rounds)) => {
             rounds.insert(round, value.ln());
@@ -162,7 +162,7 @@ fn add(all: &mut Vec<GatheredSweep>, sweep: Sweep, values: Vec<String>, round: u
 
 fn judged(gathered: GatheredSweep) -> Result<Sweep, StatsError> {
     let GatheredSweep { mut sweep, mut points } = gathered;
-    points.sort_by(|(one, _), (other, _)| in_order(one, other));
+    points.sort_by(|(left, _), (right, _)| in_order(left, right));
     for (values, rounds) in &points {
         let logs: Vec<f64> = rounds.values().copied().collect();
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
@@ -170,7 +170,8 @@ fn judged(gathered: GatheredSweep) -> Result<Sweep, StatsError> {
         sweep.points.push(SweepPoint {
             values: values.clone(),
             mean: mean.exp(),
-            interval: interval.map(|it| (it.low.exp(), it.high.exp())),
+            interval: interval
+                .map(|log_interval| (log_interval.low.exp(), log_interval.high.exp())),
             rounds: logs.len(),
         });
     }
@@ -182,10 +183,10 @@ fn judged(gathered: GatheredSweep) -> Result<Sweep, StatsError> {
 }
 
 /// Orders numbers by value, other words as text.
-fn in_order(one: &[String], other: &[String]) -> std::cmp::Ordering {
-    let pairs = one.iter().zip(other).map(|(one, other)| match (number(one), number(other)) {
-        (Some(one), Some(other)) => one.total_cmp(&other),
-        _ => one.cmp(other),
+fn in_order(left: &[String], right: &[String]) -> std::cmp::Ordering {
+    let pairs = left.iter().zip(right).map(|(left, right)| match (number(left), number(right)) {
+        (Some(left), Some(right)) => left.total_cmp(&right),
+        _ => left.cmp(right),
     });
     pairs.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then)
 }
@@ -240,7 +241,7 @@ fn curves<'p>(
         }
     }
     for (_, curve) in &mut curves {
-        curve.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        curve.sort_by(|(left, _), (right, _)| left.total_cmp(right));
     }
     curves
 }
@@ -257,7 +258,9 @@ fn scalings(
 ) -> Result<Vec<Scaling>, StatsError> {
     let counts = |key: &usize| {
         COUNTS.contains(&keys[*key].as_str())
-            && points.iter().all(|(values, _)| values[*key].parse::<u32>().is_ok_and(|it| it > 0))
+            && points
+                .iter()
+                .all(|(values, _)| values[*key].parse::<u32>().is_ok_and(|count| count > 0))
     };
     let Some(key) = (0..keys.len()).find(counts) else { return Ok(Vec::new()) };
     let curves_over_key =
@@ -275,7 +278,7 @@ mod tests {
     use treering_model::{BetterDirection, Unit};
 
     #[test]
-    fn names_and_values_are_taken_apart() {
+    fn numeric_values_are_split_from_their_suffix() {
         let (base, values) = taken_apart("read, hot, iodepth=4, bs=4K");
         assert_eq!(base, "read, hot");
         let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
@@ -315,7 +318,7 @@ mod tests {
             f64::from(depth.min(8))
                 * (1.0 + f64::from((round * 7 + depth.unsigned_abs()) % 5) / 200.0)
         };
-        let all: Vec<Trial> = depths
+        let trials: Vec<Trial> = depths
             .iter()
             .rev()
             .flat_map(|depth| {
@@ -324,14 +327,16 @@ mod tests {
                 })
             })
             .collect();
-        let found = sweeps(&all, None).unwrap();
-        assert_eq!(found.len(), 1);
+        let gathered = sweeps(&trials, None).unwrap();
+        assert_eq!(gathered.len(), 1);
         let values: Vec<&str> =
-            found[0].points.iter().map(|point| point.values[0].as_str()).collect();
+            gathered[0].points.iter().map(|point| point.values[0].as_str()).collect();
         assert_eq!(values, ["1", "2", "4", "8", "16", "32", "64"]);
-        assert!(found[0].points.iter().all(|point| point.rounds == 5 && point.interval.is_some()));
-        let knee = found[0].knees[0].knee.unwrap();
+        assert!(
+            gathered[0].points.iter().all(|point| point.rounds == 5 && point.interval.is_some())
+        );
+        let knee = gathered[0].knees[0].knee.unwrap();
         assert!((knee.at / 8.0).ln().abs() < 0.15, "{knee:?}");
-        assert!(sweeps(&all, Some("other")).unwrap().is_empty());
+        assert!(sweeps(&trials, Some("other")).unwrap().is_empty());
     }
 }

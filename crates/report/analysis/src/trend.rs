@@ -118,12 +118,12 @@ mod tests {
     #[test]
     fn growth_is_reported_in_percent_per_ten_tasks() {
         let slower = tasks(|n| TaskTotals { wall_ns: growing(n, 2.0), ..TaskTotals::default() });
-        let found = trend(&slower).unwrap();
-        assert_eq!((found.tasks, found.basis), (12, TrendBasis::Task));
-        assert!((found.percent_per_10_tasks - 21.899).abs() < 0.01, "{found:?}");
-        assert!(found.p < 0.001);
-        let (low, high) = found.interval.unwrap();
-        assert!(low <= found.percent_per_10_tasks && found.percent_per_10_tasks <= high);
+        let growth = trend(&slower).unwrap();
+        assert_eq!((growth.tasks, growth.basis), (12, TrendBasis::Task));
+        assert!((growth.percent_per_10_tasks - 21.899).abs() < 0.01, "{growth:?}");
+        assert!(growth.p < 0.001);
+        let (low, high) = growth.interval.unwrap();
+        assert!(low <= growth.percent_per_10_tasks && growth.percent_per_10_tasks <= high);
     }
 
     #[test]
@@ -133,9 +133,9 @@ mod tests {
             files: 10 * u64::from(n + 1),
             ..TaskTotals::default()
         };
-        let found = trend(&tasks(larger)).unwrap();
-        assert_eq!(found.basis, TrendBasis::File);
-        assert!(found.percent_per_10_tasks.abs() < 1e-9, "{found:?}");
+        let growth = trend(&tasks(larger)).unwrap();
+        assert_eq!(growth.basis, TrendBasis::File);
+        assert!(growth.percent_per_10_tasks.abs() < 1e-9, "{growth:?}");
         let with_bytes = |n: u32| TaskTotals { bytes: 1 << n, ..larger(n) };
         assert_eq!(trend(&tasks(with_bytes)).unwrap().basis, TrendBasis::Byte);
     }

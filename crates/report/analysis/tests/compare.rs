@@ -73,15 +73,15 @@ fn compared(base: &[f64], other: &[f64]) -> Outcome {
 }
 
 fn score(outcome: &Outcome) -> &MetricComparison {
-    outcome.comparisons.iter().find(|one| one.primary).unwrap()
+    outcome.comparisons.iter().find(|comparison| comparison.primary).unwrap()
 }
 
 fn codes(outcome: &Outcome) -> Vec<Code> {
     outcome.cautions.iter().map(|caution| caution.code).collect()
 }
 
-fn near(found: f64, expected: f64) {
-    assert!((found - expected).abs() < 1e-9 * expected.abs(), "{found} against {expected}");
+fn near(actual: f64, expected: f64) {
+    assert!((actual - expected).abs() < 1e-9 * expected.abs(), "{actual} against {expected}");
 }
 
 #[test]
@@ -97,16 +97,16 @@ fn each_contender_is_compared_with_the_variant_that_it_names() {
     let outcome =
         compare(&variant_of("a", 0, &P10A), &others, &ComparisonTerms::default()).unwrap();
     let pairs: Vec<(&str, &str)> =
-        outcome.contenders().map(|(base, one)| (base, one.name.as_str())).collect();
+        outcome.contenders().map(|(base, contender)| (base, contender.name.as_str())).collect();
     assert_eq!(pairs, [("a", "b"), ("c", "d")]);
     assert!(!outcome.has_one_baseline());
     let primary: Vec<&MetricComparison> =
-        outcome.comparisons.iter().filter(|one| one.primary).collect();
+        outcome.comparisons.iter().filter(|comparison| comparison.primary).collect();
     assert_eq!(primary.len(), 2, "c is a baseline only");
-    for one in &primary {
-        near(one.ratio.unwrap().value, 0.978_379_845_786_214_5);
+    for contender in &primary {
+        near(contender.ratio.unwrap().value, 0.978_379_845_786_214_5);
         // Two questions are corrected together, not three.
-        near(one.p_adjusted.unwrap(), 2.0 * 0.019_531_25);
+        near(contender.p_adjusted.unwrap(), 2.0 * 0.019_531_25);
     }
     near(primary[1].baseline_median, 2.0 * 50.9);
     let lost = [named("b", 1, &P10B, "gone")];
@@ -119,17 +119,17 @@ fn each_contender_is_compared_with_the_variant_that_it_names() {
 #[test]
 fn paired_rounds_agree_with_the_vectors() {
     let outcome = compared(&P10A, &P10B);
-    let one = score(&outcome);
-    assert_eq!((one.pairs(), one.paired), (10, true));
-    near(one.ratio.unwrap().value, 0.978_379_845_786_214_5);
-    let (low, high) = one.ratio.unwrap().interval.unwrap();
+    let comparison = score(&outcome);
+    assert_eq!((comparison.pairs(), comparison.paired), (10, true));
+    near(comparison.ratio.unwrap().value, 0.978_379_845_786_214_5);
+    let (low, high) = comparison.ratio.unwrap().interval.unwrap();
     near(low, 0.965_100_232_179_414_8);
     near(high, 0.991_702_181_934_534);
-    near(one.p.unwrap(), 0.019_531_25);
-    near(one.p_adjusted.unwrap(), 0.019_531_25);
-    near(one.baseline_median, 50.9);
+    near(comparison.p.unwrap(), 0.019_531_25);
+    near(comparison.p_adjusted.unwrap(), 0.019_531_25);
+    near(comparison.baseline_median, 50.9);
     // Significant, but below the threshold of 3 %.
-    assert_eq!((one.verdict, one.rounds_needed), (Verdict::Small, None));
+    assert_eq!((comparison.verdict, comparison.rounds_needed), (Verdict::Small, None));
     assert_eq!(codes(&outcome), []);
     assert_eq!(Gate::decide(&outcome), Gate::Pass);
     let strict = compare(
@@ -143,39 +143,39 @@ fn paired_rounds_agree_with_the_vectors() {
 }
 
 #[test]
-fn unrelated_sets_agree_with_the_vectors_and_say_that_they_are() {
+fn unpaired_trials_agree_with_the_vectors_and_are_cautioned() {
     let mut other = variant_of("b", 1, &B7);
     for trial in &mut other.trials {
         trial.beginning.parameters[1].1 = "another seed".to_owned();
     }
     let outcome = compare(&variant_of("a", 0, &A8), &[other], &ComparisonTerms::default()).unwrap();
-    let one = score(&outcome);
-    assert_eq!((one.pairs(), one.paired), (0, false));
-    near(one.ratio.unwrap().value, 0.970_441_732_902_870_7);
-    let (low, high) = one.ratio.unwrap().interval.unwrap();
+    let comparison = score(&outcome);
+    assert_eq!((comparison.pairs(), comparison.paired), (0, false));
+    near(comparison.ratio.unwrap().value, 0.970_441_732_902_870_7);
+    let (low, high) = comparison.ratio.unwrap().interval.unwrap();
     near(low, 0.941_757_156_959_526_7);
     near(high, 0.998_999_999_999_999_8);
     assert_eq!(codes(&outcome), [Code::Unpaired]);
 }
 
 #[test]
-fn six_equal_ratios_are_shown_by_hand() {
+fn six_equal_ratios_have_the_expected_p_value() {
     let base = [100.0, 110.0, 90.0, 105.0, 95.0, 101.0];
     let outcome = compared(&base, &base.map(|rate| rate * 1.05));
-    let one = score(&outcome);
-    near(one.ratio.unwrap().value, 1.05);
-    near(one.p.unwrap(), 2.0 / 64.0);
-    assert_eq!(one.verdict, Verdict::Better);
+    let comparison = score(&outcome);
+    near(comparison.ratio.unwrap().value, 1.05);
+    near(comparison.p.unwrap(), 2.0 / 64.0);
+    assert_eq!(comparison.verdict, Verdict::Better);
     assert_eq!(Gate::decide(&outcome), Gate::Pass);
 }
 
 #[test]
 fn single_runs_get_no_inference() {
     let outcome = compared(&[100.0], &[50.0]);
-    let one = score(&outcome);
-    near(one.ratio.unwrap().value, 0.5);
-    assert_eq!((one.p, one.ratio.unwrap().interval), (None, None));
-    assert_eq!((one.verdict, one.rounds_needed), (Verdict::SingleRun, Some(6)));
+    let comparison = score(&outcome);
+    near(comparison.ratio.unwrap().value, 0.5);
+    assert_eq!((comparison.p, comparison.ratio.unwrap().interval), (None, None));
+    assert_eq!((comparison.verdict, comparison.rounds_needed), (Verdict::SingleRun, Some(6)));
     assert_eq!(Gate::decide(&outcome), Gate::Unclear);
     assert_eq!(codes(&outcome), [Code::TooFewRounds]);
 }
@@ -184,9 +184,9 @@ fn single_runs_get_no_inference() {
 fn five_rounds_are_too_few_for_any_data() {
     let base = [100.0, 110.0, 90.0, 105.0, 95.0];
     let outcome = compared(&base, &base.map(|rate| rate / 2.0));
-    let one = score(&outcome);
-    assert_eq!((one.verdict, one.rounds_needed), (Verdict::Unclear, Some(6)));
-    assert!(one.few_rounds && one.ratio.unwrap().interval.is_some());
+    let comparison = score(&outcome);
+    assert_eq!((comparison.verdict, comparison.rounds_needed), (Verdict::Unclear, Some(6)));
+    assert!(comparison.few_rounds && comparison.ratio.unwrap().interval.is_some());
     assert_eq!(codes(&outcome), [Code::TooFewRounds]);
     assert_eq!(Gate::decide(&outcome), Gate::Unclear);
 }
@@ -410,7 +410,8 @@ fn elapsed_and_cpu_time_are_added_and_zeros_use_differences() {
         trial.phases[0].cpu.user_ns = 0;
     }
     let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
-    let named = |name: &str| outcome.comparisons.iter().find(|one| one.name == name).unwrap();
+    let named =
+        |name: &str| outcome.comparisons.iter().find(|comparison| comparison.name == name).unwrap();
     near(named("elapsed_seconds").baseline_median, 40.0);
     near(named("system_cpu_seconds").contender_median, 4.0);
     let user = named("user_cpu_seconds");
@@ -432,9 +433,12 @@ fn a_control_that_differs_from_itself_is_unstable() {
     let noisy = [104.0, 108.0, 92.0, 101.0, 99.0, 100.0];
     let again = variant_of("a (again)", 1, &noisy);
     outcome.check_control(&a, &again, &ComparisonTerms::default()).unwrap();
-    let found: Vec<f64> =
-        outcome.control.iter().filter_map(|one| outcome.smallest_detectable(one)).collect();
-    assert!(found.len() == 1 && (0.03..0.08).contains(&found[0]), "{found:?}");
+    let ratios: Vec<f64> = outcome
+        .control
+        .iter()
+        .filter_map(|comparison| outcome.smallest_detectable(comparison))
+        .collect();
+    assert!(ratios.len() == 1 && (0.03..0.08).contains(&ratios[0]), "{ratios:?}");
     assert_eq!(codes(&outcome), []);
     let apart = base.map(|rate| rate * 1.1);
     outcome
@@ -451,22 +455,22 @@ proptest! {
         values in proptest::collection::vec((50.0..200.0f64, 50.0..200.0f64), 1..14),
     ) {
         let (left, right): (Vec<f64>, Vec<f64>) = values.into_iter().unzip();
-        let (there, back) = (compared(&left, &right), compared(&right, &left));
-        let (there, back) = (score(&there), score(&back));
-        near(there.ratio.unwrap().value * back.ratio.unwrap().value, 1.0);
-        if let (Some(one), Some(other)) =
-            (there.ratio.unwrap().interval, back.ratio.unwrap().interval)
+        let (in_order, swapped) = (compared(&left, &right), compared(&right, &left));
+        let (in_order, swapped) = (score(&in_order), score(&swapped));
+        near(in_order.ratio.unwrap().value * swapped.ratio.unwrap().value, 1.0);
+        if let (Some(forward), Some(backward)) =
+            (in_order.ratio.unwrap().interval, swapped.ratio.unwrap().interval)
         {
-            near(one.0 * other.1, 1.0);
-            near(one.1 * other.0, 1.0);
+            near(forward.0 * backward.1, 1.0);
+            near(forward.1 * backward.0, 1.0);
         }
-        let mirrored = match there.verdict {
+        let mirrored = match in_order.verdict {
             Verdict::Better => Verdict::Worse,
             Verdict::Worse => Verdict::Better,
             same => same,
         };
-        assert_eq!(back.verdict, mirrored);
-        assert_eq!(back.p, there.p);
+        assert_eq!(swapped.verdict, mirrored);
+        assert_eq!(swapped.p, in_order.p);
     }
 
     #[test]
@@ -474,8 +478,8 @@ proptest! {
         rates in proptest::collection::vec(50.0..200.0f64, 1..14),
     ) {
         let outcome = compared(&rates, &rates);
-        for one in &outcome.comparisons {
-            assert!(!matches!(one.verdict, Verdict::Better | Verdict::Worse), "{one:?}");
+        for comparison in &outcome.comparisons {
+            assert!(!matches!(comparison.verdict, Verdict::Better | Verdict::Worse), "{comparison:?}");
         }
         assert_ne!(Gate::decide(&outcome), Gate::Worse);
     }
@@ -513,7 +517,7 @@ fn rounds_of_a_plan_are_paired_by_their_number() {
     assert_eq!((rate.baseline_values[2], rate.contender_values[2]), (P10A[3], P10B[3]));
     // Round 3 of another campaign does not replace round 3 of this one.
     let mut elsewhere = in_campaign(other, TrialId::new(), 1);
-    elsewhere.trials.iter_mut().for_each(|one| one.beginning.started_unix_ms += 86_400_000);
+    elsewhere.trials.iter_mut().for_each(|trial| trial.beginning.started_unix_ms += 86_400_000);
     let outcome = compare(&base, &[elsewhere], &ComparisonTerms::default()).unwrap();
     assert!(!outcome.comparisons[0].paired);
     assert!(outcome.comparisons[0].rounds.is_empty());
@@ -527,8 +531,12 @@ fn a_round_has_the_number_of_its_trial_of_the_baseline() {
     let mut fewer = variant_of("c", 1, &P10B);
     fewer.trials.pop();
     let outcome = compare(&base, &[other, fewer], &ComparisonTerms::default()).unwrap();
-    let numbers: Vec<&Vec<u32>> =
-        outcome.comparisons.iter().filter(|one| one.primary).map(|one| &one.rounds).collect();
+    let numbers: Vec<&Vec<u32>> = outcome
+        .comparisons
+        .iter()
+        .filter(|comparison| comparison.primary)
+        .map(|comparison| &comparison.rounds)
+        .collect();
     assert_eq!(numbers, [&[1, 3, 4, 5, 6, 7, 8, 9, 10]; 2]);
 }
 
@@ -541,13 +549,14 @@ fn the_user_selects_the_primary_metrics() {
     let deciding: Vec<String> =
         outcome.comparisons.iter().filter(|c| c.primary).map(MetricComparison::metric).collect();
     assert_eq!(deciding, ["system_cpu_seconds"]);
-    let missing = outcome.cautions.iter().find(|one| one.code == Code::MetricMissing).unwrap();
+    let missing =
+        outcome.cautions.iter().find(|caution| caution.code == Code::MetricMissing).unwrap();
     assert!(missing.message.contains("no/such"), "{}", missing.message);
     assert_eq!(Gate::decide(&outcome), Gate::Unclear);
 }
 
 #[test]
-fn looks_of_a_sequential_plan_are_made_at_their_level() {
+fn sequential_looks_use_their_significance_level() {
     // All ten rounds differ in one direction: p is 2/1024, or .0137 with eight rounds.
     let rates: Vec<f64> = (0..10).map(|k| 50.0 + f64::from(k) * 0.3).collect();
     let slower: Vec<f64> =
@@ -693,20 +702,23 @@ fn observed_rounds_contribute_seeks_but_no_times() {
     let outcome = compare_observed(&base, contenders, &seeks, &ComparisonTerms::default()).unwrap();
     // Measured rounds are unchanged to the last digit.
     assert_eq!(outcome.comparisons[..plain.comparisons.len()], plain.comparisons[..]);
-    let [one] = &outcome.comparisons[plain.comparisons.len()..] else { panic!("{outcome:?}") };
-    assert!(one.observed && !one.primary);
+    let [observed] = &outcome.comparisons[plain.comparisons.len()..] else { panic!("{outcome:?}") };
+    assert!(observed.observed && !observed.primary);
     assert_eq!(
-        (&*one.metric(), &*one.baseline, &*one.contender),
+        (&*observed.metric(), &*observed.baseline, &*observed.contender),
         ("phase run/trace_seeks", "a", "b")
     );
-    assert_eq!((one.pairs(), one.verdict), (6, Verdict::Better));
+    assert_eq!((observed.pairs(), observed.verdict), (6, Verdict::Better));
     assert_eq!((outcome.variants[0].observed, outcome.variants[1].observed), (6, 6));
     assert_eq!((outcome.variants[0].completed, outcome.variants[0].failed), (10, 0));
     let codes = |outcome: &Outcome| outcome.cautions.iter().map(|c| c.code).collect::<Vec<_>>();
     assert_eq!(codes(&outcome), codes(&plain));
     // Even when selected explicitly, observed trials contribute no times.
     let alone = compare(&seeks[0], &seeks[1..], &ComparisonTerms::default()).unwrap();
-    assert!(alone.comparisons.iter().all(|one| one.name == "trace_seeks"), "{alone:?}");
+    assert!(
+        alone.comparisons.iter().all(|comparison| comparison.name == "trace_seeks"),
+        "{alone:?}"
+    );
 }
 
 #[test]
@@ -744,15 +756,15 @@ fn is_cautioned(seconds: u64, seeks: f64) -> bool {
     let seen = [watched("a", 10, campaign, &[1000.0]), watched("b", 11, campaign, &[seeks])];
     let contenders = std::slice::from_ref(&other);
     let outcome = compare_observed(&base, contenders, &seen, &ComparisonTerms::default()).unwrap();
-    let mut found = outcome.cautions.iter().filter(|c| c.code == Code::TimeAgainstSeeks);
-    let is_there = found.next().is_some_and(|caution| {
+    let mut cautions = outcome.cautions.iter().filter(|c| c.code == Code::TimeAgainstSeeks);
+    let is_there = cautions.next().is_some_and(|caution| {
         caution.message
             == format!(
                 "compilebench, 'b' against 'a': phase run took 40.00 s and {seconds}.00 s, with \
                  1000 and {seeks:.0} seeks"
             )
     });
-    assert!(found.next().is_none());
+    assert!(cautions.next().is_none());
     is_there
 }
 
@@ -779,11 +791,15 @@ fn a_better_layout_that_took_longer_is_cautioned() {
     let cautioned = |score: f64, seconds: u64| {
         let (base, other) = (scored("a", 0, 50.0, 40), scored("b", 1, score, seconds));
         let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
-        let said = outcome.cautions.into_iter().find(|one| one.code == Code::TimeAgainstSeeks);
-        said.map(|one| one.message)
+        let caution =
+            outcome.cautions.into_iter().find(|caution| caution.code == Code::TimeAgainstSeeks);
+        caution.map(|caution| caution.message)
     };
-    let said = cautioned(80.0, 60).unwrap();
-    assert!(said.contains("40.00 s and 60.00 s, with traversal score 50.0 % and 80.0 %"), "{said}");
+    let caution = cautioned(80.0, 60).unwrap();
+    assert!(
+        caution.contains("40.00 s and 60.00 s, with traversal score 50.0 % and 80.0 %"),
+        "{caution}"
+    );
     assert!(cautioned(30.0, 30).is_some());
     assert!(cautioned(55.0, 60).is_none() && cautioned(80.0, 30).is_none());
 }

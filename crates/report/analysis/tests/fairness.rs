@@ -56,8 +56,8 @@ fn cautions(base: Vec<Trial>, other: Vec<Trial>, factor: Factor) -> Vec<Comparis
 type Facts<'f> = &'f [(&'f str, &'f str)];
 
 fn codes_by(factor: Factor, base: Facts<'_>, other: Facts<'_>) -> Vec<Code> {
-    let found = cautions(vec![trial(base, 9.0)], vec![trial(other, 9.0)], factor);
-    found.iter().map(|caution| caution.code).collect()
+    let reported = cautions(vec![trial(base, 9.0)], vec![trial(other, 9.0)], factor);
+    reported.iter().map(|caution| caution.code).collect()
 }
 
 fn codes(base: Facts<'_>, other: Facts<'_>) -> Vec<Code> {
@@ -71,11 +71,11 @@ fn kernels_that_are_started_built_or_set_otherwise_are_cautioned() {
     let newer = [(line, "BOOT_IMAGE=/vmlinuz-6.2 root=/dev/sda1 quiet")];
     assert_eq!(codes(&base, &newer), [], "where the kernel lies is no setting");
     let off = [(line, "BOOT_IMAGE=/vmlinuz-6.1 root=/dev/sda1 mitigations=off")];
-    let found = cautions(vec![trial(&base, 9.0)], vec![trial(&off, 9.0)], Factor::Kernel);
-    assert_eq!(found[0].code, Code::KernelSettingsDiffer);
-    let said = &found[0].message;
-    assert!(said.contains("is quiet for 'a' and mitigations=off for 'b'"), "{said}");
-    for (name, one, other) in [
+    let reported = cautions(vec![trial(&base, 9.0)], vec![trial(&off, 9.0)], Factor::Kernel);
+    assert_eq!(reported[0].code, Code::KernelSettingsDiffer);
+    let message = &reported[0].message;
+    assert!(message.contains("is quiet for 'a' and mitigations=off for 'b'"), "{message}");
+    for (name, base_value, other_value) in [
         ("kernel.debug_options", "none", "CONFIG_KASAN"),
         ("cpu.unmitigated", "none", "meltdown"),
         ("cpu.governor", "performance", "powersave"),
@@ -89,9 +89,13 @@ fn kernels_that_are_started_built_or_set_otherwise_are_cautioned() {
         ("kernel.preemption", "none", "full"),
         ("kernel.preemption_built", "dynamic", "real-time"),
     ] {
-        assert_eq!(codes(&[(name, one)], &[(name, other)]), [Code::KernelSettingsDiffer], "{name}");
-        assert_eq!(codes(&[(name, one)], &[(name, one)]), [], "{name}");
-        assert_eq!(codes(&[(name, one)], &[]), [Code::KnownOfOneSide], "{name}");
+        assert_eq!(
+            codes(&[(name, base_value)], &[(name, other_value)]),
+            [Code::KernelSettingsDiffer],
+            "{name}"
+        );
+        assert_eq!(codes(&[(name, base_value)], &[(name, base_value)]), [], "{name}");
+        assert_eq!(codes(&[(name, base_value)], &[]), [Code::KnownOfOneSide], "{name}");
     }
 }
 
@@ -107,7 +111,7 @@ fn memory_reserved_by_the_kernel_is_no_machine_difference() {
 }
 
 /// The same facts for a filesystem that a plan made with this command.
-fn made<'f>(facts: &[(&'f str, &'f str)], command: &'f str) -> Vec<(&'f str, &'f str)> {
+fn mkfs_facts<'f>(facts: &[(&'f str, &'f str)], command: &'f str) -> Vec<(&'f str, &'f str)> {
     [facts, &[("mkfs.command", command)]].concat()
 }
 
@@ -123,45 +127,54 @@ fn features_are_compared_within_a_filesystem_type() {
     let base = with("ext4", "extent 64bit", "4096");
     assert_eq!(codes(&base, &with("ext4", "extent 64bit", "4096")), []);
     assert_eq!(codes(&base, &with("ext4", "extent", "4096")), [Code::FeaturesDiffer]);
-    let by_fs = |other: Facts<'_>| codes_by(Factor::Filesystem, &base, other);
+    let by_fs = |other_features: Facts<'_>| codes_by(Factor::Filesystem, &base, other_features);
     assert_eq!(by_fs(&with("xfs", "reflink", "4096")), [], "of other types they have to differ");
     assert_eq!(by_fs(&with("xfs", "reflink", "1024")), [Code::FeaturesDiffer]);
     assert_eq!(by_fs(&with("nfs4", "", "1048576")), [], "that is no block");
     // A plan declares how its filesystems are made; block sizes only if it names them.
-    let planned = |one: &'static str, other: &'static str, block: &'static str| {
-        let bare = with("ext4", "extent", block);
-        codes_by(Factor::Variant, &made(&base, one), &made(&bare, other))
-    };
+    let planned =
+        |base_features: &'static str, other_features: &'static str, block: &'static str| {
+            let bare = with("ext4", "extent", block);
+            codes_by(
+                Factor::Variant,
+                &mkfs_facts(&base, base_features),
+                &mkfs_facts(&bare, other_features),
+            )
+        };
     assert_eq!(planned("mkfs.ext4 x", "mkfs.ext4 -O ^64bit x", "4096"), []);
     assert_eq!(planned("mkfs.ext4 x", "mkfs.ext4 -O ^64bit x", "1024"), [Code::FeaturesDiffer]);
     assert_eq!(planned("mkfs.ext4 x", "mkfs.ext4 -b 1024 x", "1024"), []);
     // Directories in a plan are not made by it.
-    let other = with("ext4", "extent", "4096");
-    assert_eq!(codes_by(Factor::Variant, &base, &other), [Code::FeaturesDiffer]);
+    let other_features = with("ext4", "extent", "4096");
+    assert_eq!(codes_by(Factor::Variant, &base, &other_features), [Code::FeaturesDiffer]);
 }
 
 #[test]
 fn duplicated_metadata_is_cautioned_for_every_factor() {
     let profile = "filesystem.metadata_profile";
-    let said = |factor, command: &'static str| {
+    let caution = |factor, command: &'static str| {
         let base =
             [("filesystem.type", "ext4"), (profile, "single"), ("mkfs.command", "mkfs.ext4 x")];
         let other = [("filesystem.type", "btrfs"), (profile, "dup"), ("mkfs.command", command)];
-        let found = cautions(vec![trial(&base, 9.0)], vec![trial(&other, 9.0)], factor);
-        assert_eq!(found.len(), 1, "{found:?}");
-        assert_eq!(found[0].code, Code::MetadataProfilesDiffer);
-        found[0].message.clone()
+        let reported = cautions(vec![trial(&base, 9.0)], vec![trial(&other, 9.0)], factor);
+        assert_eq!(reported.len(), 1, "{reported:?}");
+        assert_eq!(reported[0].code, Code::MetadataProfilesDiffer);
+        reported[0].message.clone()
     };
     for factor in [Factor::Filesystem, Factor::Variant, Factor::Target] {
-        let message = said(factor, "mkfs.btrfs -f x");
+        let message = caution(factor, "mkfs.btrfs -f x");
         assert_eq!(message, "metadata is kept single by 'a' and dup by 'b'");
     }
-    assert!(said(Factor::Variant, "mkfs.btrfs -m dup x").ends_with(", as mkfs was asked to"));
+    assert!(caution(Factor::Variant, "mkfs.btrfs -m dup x").ends_with(", as mkfs was asked to"));
     // The -m of mkfs.ext4 is a different option.
     let base = [(profile, "single"), ("mkfs.command", "mkfs.ext4 -m 0 x")];
-    let found =
+    let reported =
         cautions(vec![trial(&base, 9.0)], vec![trial(&[(profile, "dup")], 9.0)], Factor::Id);
-    assert!(found.iter().any(|one| one.message == "metadata is kept single by 'a' and dup by 'b'"));
+    assert!(
+        reported
+            .iter()
+            .any(|caution| caution.message == "metadata is kept single by 'a' and dup by 'b'")
+    );
     assert_eq!(codes(&[(profile, "dup")], &[(profile, "dup")]), []);
 }
 
@@ -194,7 +207,7 @@ fn free_space_is_compared_unless_filesystems_are_fresh() {
     };
     assert_eq!(codes(&filled("950"), &filled("860")), []);
     assert_eq!(codes(&filled("950"), &filled("840")), [Code::FreeSpaceDiffers]);
-    let fresh = |free| made(&filled(free), "mkfs.f2fs x");
+    let fresh = |free| mkfs_facts(&filled(free), "mkfs.f2fs x");
     assert_eq!(codes_by(Factor::Variant, &fresh("950"), &fresh("700")), []);
 }
 
@@ -216,12 +229,12 @@ fn caches_that_one_variant_could_not_drop_are_cautioned() {
 
 #[test]
 fn metrics_that_are_measured_for_less_than_a_second_are_named() {
-    let found = |one: f64, other: f64| {
-        cautions(vec![trial(&[], one)], vec![trial(&[], other)], Factor::Label)
+    let short_metrics = |base_seconds: f64, other_seconds: f64| {
+        cautions(vec![trial(&[], base_seconds)], vec![trial(&[], other_seconds)], Factor::Label)
     };
     // Four creates in each trial.
-    assert_eq!(found(0.25, 9.0), []);
-    let short = found(9.0, 0.2);
+    assert_eq!(short_metrics(0.25, 9.0), []);
+    let short = short_metrics(9.0, 0.2);
     assert_eq!(short[0].code, Code::TooShort);
     assert!(short[0].message.ends_with("create/mib_per_second 0.80 s"), "{short:?}");
     // Trials without a measured time get no caution.
@@ -235,7 +248,7 @@ fn queue_settings_of_like_devices_are_compared_for_every_factor() {
     let on = |device: &'static str, name: &'static str, value: &'static str| {
         [("device.name", device), ("device.rotational", "0"), (name, value)]
     };
-    for (name, one, other) in [
+    for (name, base_value, other_value) in [
         ("device.nr_requests", "128", "4"),
         ("device.nomerges", "0", "2"),
         ("device.writeback_latency_us", "75000", "0"),
@@ -245,17 +258,27 @@ fn queue_settings_of_like_devices_are_compared_for_every_factor() {
         ("device.direct_io", "1", "0"),
     ] {
         for factor in [Factor::Label, Factor::Target, Factor::Variant] {
-            let found = codes_by(factor, &on("loop1", name, one), &on("loop2", name, other));
-            assert_eq!(found, [Code::DevicesDiffer], "{name} {factor:?}");
+            let codes =
+                codes_by(factor, &on("loop1", name, base_value), &on("loop2", name, other_value));
+            assert_eq!(codes, [Code::DevicesDiffer], "{name} {factor:?}");
         }
         // Devices of different kinds have different queues.
-        let found = codes_by(Factor::Target, &on("sda1", name, one), &on("loop2", name, other));
-        assert_eq!(found, [], "{name}");
+        let codes = codes_by(
+            Factor::Target,
+            &on("sda1", name, base_value),
+            &on("loop2", name, other_value),
+        );
+        assert_eq!(codes, [], "{name}");
     }
     // A plan declares the images it creates, but not their queue settings.
-    let planned = |name: &'static str, one: &'static str, other: &'static str| {
-        let (one, other) = (on("loop1", name, one), on("loop1", name, other));
-        codes_by(Factor::Variant, &made(&one, "mkfs x"), &made(&other, "mkfs x"))
+    let planned = |name: &'static str, base_value: &'static str, other_value: &'static str| {
+        let (base_value, other_value) =
+            (on("loop1", name, base_value), on("loop1", name, other_value));
+        codes_by(
+            Factor::Variant,
+            &mkfs_facts(&base_value, "mkfs x"),
+            &mkfs_facts(&other_value, "mkfs x"),
+        )
     };
     assert_eq!(planned("device.image_allocation", "allocated", "sparse"), []);
     assert_eq!(planned("device.nr_requests", "128", "4"), [Code::DevicesDiffer]);
@@ -263,12 +286,12 @@ fn queue_settings_of_like_devices_are_compared_for_every_factor() {
 
 #[test]
 fn mounting_without_barriers_is_reported_also_between_filesystems() {
-    let mounted = |kind: &'static str, options: &'static str, asked: &'static str| {
+    let mounted = |kind: &'static str, options: &'static str, requested: &'static str| {
         [
             ("filesystem.type", kind),
             ("filesystem.mount_options", "rw,relatime"),
             ("filesystem.super_options", options),
-            ("mount.asked", asked),
+            ("mount.asked", requested),
         ]
     };
     let (ext4, xfs) = (mounted("ext4", "rw,nobarrier", ""), mounted("xfs", "rw,attr2", ""));
@@ -277,8 +300,8 @@ fn mounting_without_barriers_is_reported_also_between_filesystems() {
         let usual = mounted("ext4", "rw,barrier=1", "");
         assert_eq!(codes_by(factor, &usual, &xfs), [], "{factor:?}");
     }
-    let asked = mounted("ext4", "rw,nobarrier", "noatime,nobarrier");
-    assert_eq!(codes_by(Factor::Variant, &asked, &xfs), [], "the plan asked for it");
+    let requested = mounted("ext4", "rw,nobarrier", "noatime,nobarrier");
+    assert_eq!(codes_by(Factor::Variant, &requested, &xfs), [], "the plan asked for it");
     let same = mounted("ext4", "rw", "");
     assert_eq!(codes_by(Factor::Label, &ext4, &same), [Code::MountOptionsDiffer]);
 }
@@ -291,22 +314,22 @@ fn cautions_on_all_trials_of_one_variant_are_reported() {
         trial
     };
     let plain = || trial(&[], 9.0);
-    let found = |base: Vec<Trial>, other: Vec<Trial>| -> Vec<String> {
-        let all = cautions(base, other, Factor::Variant);
-        let own = all.into_iter().filter(|one| one.code == Code::OneSided);
-        own.map(|one| one.message).collect()
+    let messages = |base: Vec<Trial>, other: Vec<Trial>| -> Vec<String> {
+        let reported = cautions(base, other, Factor::Variant);
+        let own = reported.into_iter().filter(|caution| caution.code == Code::OneSided);
+        own.map(|caution| caution.message).collect()
     };
     let image = || cautioned(CautionCode::ImageInMemory);
     assert_eq!(
-        found(vec![plain(), plain()], vec![image(), image()]),
+        messages(vec![plain(), plain()], vec![image(), image()]),
         ["all 2 trials of 'b' and none of 'a': image_in_memory (in /dev/shm)"]
     );
     assert_eq!(
-        found(vec![cautioned(CautionCode::Handicapped)], vec![plain()]),
+        messages(vec![cautioned(CautionCode::Handicapped)], vec![plain()]),
         ["the trial of 'a' and none of 'b': handicapped (in /dev/shm)"]
     );
-    assert!(found(vec![image(), image()], vec![image(), plain()]).is_empty(), "of both");
-    assert!(found(vec![plain(), plain()], vec![image(), plain()]).is_empty(), "of some");
+    assert!(messages(vec![image(), image()], vec![image(), plain()]).is_empty(), "of both");
+    assert!(messages(vec![plain(), plain()], vec![image(), plain()]).is_empty(), "of some");
 }
 
 /// A guest that is booted again has some pages more or less.
@@ -314,8 +337,9 @@ fn cautions_on_all_trials_of_one_variant_are_reported() {
 fn trials_whose_memory_differs_by_pages_are_not_mixed() {
     let mixed = |bytes: [&'static str; 2]| {
         let own = bytes.map(|bytes| trial(&[("memory.bytes", bytes)], 9.0)).to_vec();
-        let all = cautions(own, vec![trial(&[("memory.bytes", "1013817344")], 9.0)], Factor::Label);
-        all.iter().any(|one| one.code == Code::MixedSide)
+        let reported =
+            cautions(own, vec![trial(&[("memory.bytes", "1013817344")], 9.0)], Factor::Label);
+        reported.iter().any(|caution| caution.code == Code::MixedSide)
     };
     assert!(!mixed(["1013817344", "1013821440"]));
     assert!(mixed(["1013817344", "2013821440"]));
@@ -323,18 +347,18 @@ fn trials_whose_memory_differs_by_pages_are_not_mixed() {
 
 #[test]
 fn facts_known_of_one_variant_only_are_reported() {
-    let found = |base: Facts<'_>, other: Facts<'_>| -> Vec<String> {
-        let all = cautions(vec![trial(base, 9.0)], vec![trial(other, 9.0)], Factor::Label);
-        let own = all.into_iter().filter(|one| one.code == Code::KnownOfOneSide);
-        own.map(|one| one.message).collect()
+    let messages = |base: Facts<'_>, other: Facts<'_>| -> Vec<String> {
+        let reported = cautions(vec![trial(base, 9.0)], vec![trial(other, 9.0)], Factor::Label);
+        let own = reported.into_iter().filter(|caution| caution.code == Code::KnownOfOneSide);
+        own.map(|caution| caution.message).collect()
     };
     let (kernel, model) = (("kernel.release", "6.1"), ("cpu.model", "A CPU"));
-    assert_eq!(found(&[kernel, model], &[kernel]), ["known for 'a' but not for 'b': cpu.model"]);
+    assert_eq!(messages(&[kernel, model], &[kernel]), ["known for 'a' but not for 'b': cpu.model"]);
     assert_eq!(
-        found(&[], &[kernel, model]),
+        messages(&[], &[kernel, model]),
         ["the environment of 'b' is known, that of 'a' is not"]
     );
-    assert!(found(&[kernel], &[kernel]).is_empty());
+    assert!(messages(&[kernel], &[kernel]).is_empty());
 }
 
 /// A trial of a workload whose primary metric does not say how long it was measured.
@@ -346,9 +370,9 @@ fn silent(scope: Scope, name: &str, value: f64) -> Trial {
 }
 
 fn shortness(trial: &Trial) -> Option<String> {
-    let all = cautions(vec![trial.clone()], vec![trial.clone()], Factor::Label);
-    let short = all.into_iter().find(|one| one.code == Code::TooShort);
-    short.and_then(|one| one.message.rsplit(' ').nth(1).map(str::to_owned))
+    let reported = cautions(vec![trial.clone()], vec![trial.clone()], Factor::Label);
+    let short = reported.into_iter().find(|caution| caution.code == Code::TooShort);
+    short.and_then(|caution| caution.message.rsplit(' ').nth(1).map(str::to_owned))
 }
 
 #[test]
@@ -424,13 +448,13 @@ fn paired(base: &[i64], other: &[i64]) -> (usize, BTreeSet<Code>) {
     let variants = at(base, other);
     let outcome = compare(&variants[0], &variants[1..], &ComparisonTerms::default()).unwrap();
     let codes = outcome.cautions.iter().map(|caution| caution.code).collect();
-    (outcome.comparisons.iter().find(|one| one.primary).unwrap().pairs(), codes)
+    (outcome.comparisons.iter().find(|comparison| comparison.primary).unwrap().pairs(), codes)
 }
 
 /// Start moments of both variants' trials, one a minute in this order.
 fn in_order(order: &str) -> (Vec<i64>, Vec<i64>) {
     let at = |name: char| {
-        let places = (0_i64..).zip(order.chars()).filter(|(_, one)| *one == name);
+        let places = (0_i64..).zip(order.chars()).filter(|(_, letter)| *letter == name);
         places.map(|(place, _)| place * 60_000).collect()
     };
     (at('a'), at('b'))
@@ -520,9 +544,9 @@ impl SplitMix64 {
         (0..12).map(|_| (self.next() >> 11) as f64 / (1_u64 << 53) as f64).sum::<f64>() - 6.0
     }
 
-    fn shuffle<T>(&mut self, all: &mut [T]) {
-        for last in (1..all.len()).rev() {
-            all.swap(last, usize::try_from(self.next() % (last as u64 + 1)).unwrap());
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, usize::try_from(self.next() % (last as u64 + 1)).unwrap());
         }
     }
 }
@@ -530,7 +554,7 @@ impl SplitMix64 {
 /// False alarms of `not_interleaved`: never for rounds in random order, and at most one in ten for
 /// fully shuffled trials.
 #[test]
-fn schedules_in_random_order_are_turns() {
+fn random_schedules_count_as_interleaved() {
     let mut numbers = SplitMix64(16);
     let alarm = |order: &[char]| {
         let order: String = order.iter().collect();
@@ -579,14 +603,14 @@ fn twelve_metrics_do_not_drift_by_chance() {
     };
     let alarms = (0..200).filter(|_| is_drifting(0.0)).count();
     assert!(alarms <= 20, "{alarms} of 200");
-    let found = (0..50).filter(|_| is_drifting(0.03)).count();
-    assert!(found >= 45, "{found} of 50");
+    let drifting = (0..50).filter(|_| is_drifting(0.03)).count();
+    assert!(drifting >= 45, "{drifting} of 50");
 }
 
 /// Tests that the list of compared facts has no duplicates; a fact that is looked up but not listed
 /// panics in debug builds.
 #[test]
-fn no_fact_is_read_twice() {
+fn each_fact_is_compared_by_one_rule() {
     let names: BTreeSet<&str> = COMPARED_FACTS.into_iter().collect();
     assert_eq!(names.len(), COMPARED_FACTS.len());
     assert!(!names.contains(""));
@@ -632,10 +656,10 @@ fn kernels_booted_by_a_plan_belong_to_the_factor() {
 #[test]
 fn guests_with_different_accelerators_are_not_compared() {
     let by = |accelerator: &'static str| [("guest.accelerator", accelerator)];
-    let found = codes_by(Factor::Variant, &by("tcg"), &by("kvm"));
-    assert!(found.contains(&Code::AcceleratorsDiffer), "{found:?}");
-    let found = codes_by(Factor::Label, &by("tcg"), &[]);
-    assert!(found.contains(&Code::AcceleratorsDiffer), "{found:?}");
-    let found = codes_by(Factor::Label, &by("tcg"), &by("tcg"));
-    assert!(!found.contains(&Code::AcceleratorsDiffer), "{found:?}");
+    let codes = codes_by(Factor::Variant, &by("tcg"), &by("kvm"));
+    assert!(codes.contains(&Code::AcceleratorsDiffer), "{codes:?}");
+    let codes = codes_by(Factor::Label, &by("tcg"), &[]);
+    assert!(codes.contains(&Code::AcceleratorsDiffer), "{codes:?}");
+    let codes = codes_by(Factor::Label, &by("tcg"), &by("tcg"));
+    assert!(!codes.contains(&Code::AcceleratorsDiffer), "{codes:?}");
 }

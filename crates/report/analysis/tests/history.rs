@@ -38,31 +38,32 @@ fn trial(day: u32, number: u32, slower: u32) -> Trial {
 
 /// History of twenty days with `each` trials a day, explained.
 fn days(each: u32, slower: u32, key: impl Fn(&Trial, u32) -> String) -> History {
-    let all = (0..20).flat_map(|day| (0..each).map(move |number| (day, number)));
-    let dated = all.map(|(day, number)| {
+    let dates = (0..20).flat_map(|day| (0..each).map(move |number| (day, number)));
+    let dated = dates.map(|(day, number)| {
         let trial = trial(day, number, slower);
         DatedTrial { key: key(&trial, day), trial }
     });
     let dated: Vec<DatedTrial> = dated.collect();
-    let mut found = history(&dated, &HistoryTerms::default()).unwrap();
+    let mut explained = history(&dated, &HistoryTerms::default()).unwrap();
     let load = |ids: &[TrialId]| -> Result<Vec<Trial>, Infallible> {
         assert!(ids.len() <= TRIALS_BESIDE.max(20));
-        let wanted = dated.iter().filter(|one| ids.contains(&one.trial.beginning.trial));
-        Ok(wanted.map(|one| one.trial.clone()).collect())
+        let wanted =
+            dated.iter().filter(|dated_trial| ids.contains(&dated_trial.trial.beginning.trial));
+        Ok(wanted.map(|pattern| pattern.trial.clone()).collect())
     };
-    let Ok(()) = explain(&mut found, load);
-    found
+    let Ok(()) = explain(&mut explained, load);
+    explained
 }
 
 #[test]
 fn the_environment_changes_at_its_point_and_at_the_change_of_level() {
-    let found = days(30, 10, |_, day| format!("day {day}"));
-    let series = &found.series[0];
-    assert_eq!((found.series.len(), series.points.len()), (1, 20));
+    let history = days(30, 10, |_, day| format!("day {day}"));
+    let series = &history.series[0];
+    assert_eq!((history.series.len(), series.points.len()), (1, 20));
     let fact = |facts: &[treering_analysis::history::ChangedFact]| {
-        let one = &facts[0];
+        let changed = &facts[0];
         assert_eq!(facts.len(), 1, "{facts:?}");
-        (one.name.clone(), one.before.clone(), one.after.clone())
+        (changed.name.clone(), changed.before.clone(), changed.after.clone())
     };
     let kernel = ("kernel.release".to_owned(), "6.1".to_owned(), "6.2".to_owned());
     assert_eq!(series.environment.len(), 1);
@@ -76,8 +77,8 @@ fn the_environment_changes_at_its_point_and_at_the_change_of_level() {
 
 #[test]
 fn environment_change_away_from_a_level_change_is_no_suspect() {
-    let found = days(2, 5, |_, day| format!("day {day}"));
-    let series = &found.series[0];
+    let history = days(2, 5, |_, day| format!("day {day}"));
+    let series = &history.series[0];
     assert_eq!((series.shifts.len(), series.shifts[0].index), (1, 5));
     assert!(series.shifts[0].facts.is_empty(), "{:?}", series.shifts);
     assert_eq!(series.environment[0].index, 10);
@@ -85,8 +86,8 @@ fn environment_change_away_from_a_level_change_is_no_suspect() {
 
 #[test]
 fn fact_that_names_the_points_is_no_environment_change() {
-    let found = days(2, 30, |trial, _| trial.fact("kernel.release").unwrap().to_owned());
-    let series = &found.series[0];
+    let history = days(2, 30, |trial, _| trial.fact("kernel.release").unwrap().to_owned());
+    let series = &history.series[0];
     assert_eq!(series.points.len(), 2);
     assert_eq!(series.points[1].trials.len(), 20);
     assert!(series.environment.is_empty(), "{:?}", series.environment);

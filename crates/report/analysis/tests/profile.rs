@@ -56,15 +56,15 @@ fn id(variant: &ComparedVariant, round: usize) -> TrialId {
 
 #[test]
 fn a_round_that_failed_on_one_variant_counts_on_neither() {
-    let (base, mut one, other) = (variant("a", 0, 4), variant("b", 1, 4), variant("c", 2, 4));
-    one.trials[1].ending = Ending::Interrupted;
-    let alone = profiles(&base, std::slice::from_ref(&one));
+    let (base, mut failed, other) = (variant("a", 0, 4), variant("b", 1, 4), variant("c", 2, 4));
+    failed.trials[1].ending = Ending::Interrupted;
+    let alone = profiles(&base, std::slice::from_ref(&failed));
     assert_eq!(alone.len(), 1);
     let rounds = [0, 2, 3];
     assert_eq!(alone[0].variants[0].trials, rounds.map(|round| id(&base, round)));
-    assert_eq!(alone[0].variants[1].trials, rounds.map(|round| id(&one, round)));
+    assert_eq!(alone[0].variants[1].trials, rounds.map(|round| id(&failed, round)));
     // The baseline's second trial counts only against the third variant.
-    let both = profiles(&base, &[one, other]);
+    let both = profiles(&base, &[failed, other]);
     assert_eq!(both[0].variants[0].trials.len(), 4);
     assert_eq!((both[0].variants[1].trials.len(), both[0].variants[2].trials.len()), (3, 4));
 }
@@ -76,10 +76,10 @@ fn jobs_are_distinguished_by_their_parameters() {
         variant.trials.extend((2..4).map(|round| trial(10 * round + late, "9")));
         variant
     };
-    let found = profiles(&mixed("a", 0), &[mixed("b", 1)]);
-    let names: Vec<&str> = found.iter().map(|job| job.job.as_str()).collect();
+    let jobs = profiles(&mixed("a", 0), &[mixed("b", 1)]);
+    let names: Vec<&str> = jobs.iter().map(|job| job.job.as_str()).collect();
     assert_eq!(names, ["files=1", "files=9"]);
-    assert!(found.iter().all(|job| job.variants.iter().all(|variant| variant.trials.len() == 2)));
+    assert!(jobs.iter().all(|job| job.variants.iter().all(|variant| variant.trials.len() == 2)));
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn standing(facts: &[EnvironmentFact], name: &str) -> FactStatus {
 
 #[test]
 fn fact_status_is_differs_varies_or_compared() {
-    let one: [&[(&str, &str)]; 2] = [
+    let own_facts: [&[(&str, &str)]; 2] = [
         &[("kernel.release", "6.1"), ("filesystem.type", "ext4"), ("cpu.count", "2")],
         &[("kernel.release", "6.1"), ("filesystem.type", "ext4"), ("cpu.count", "4")],
     ];
@@ -130,7 +130,9 @@ fn fact_status_is_differs_varies_or_compared() {
         ("cpu.count", "4"),
         ("device.model", "disk"),
     ]];
-    let of = |factor| environment(&with_facts("a", factor, &one), &[with_facts("b", factor, &two)]);
+    let of = |factor| {
+        environment(&with_facts("a", factor, &own_facts), &[with_facts("b", factor, &two)])
+    };
     let facts = of(Factor::Filesystem);
     let names: Vec<&str> = facts.iter().map(|fact| fact.name.as_str()).collect();
     assert_eq!(names, ["kernel.release", "filesystem.type", "cpu.count", "device.model"]);
@@ -138,8 +140,10 @@ fn fact_status_is_differs_varies_or_compared() {
     assert_eq!(standing(&facts, "filesystem.type"), FactStatus::Compared);
     assert_eq!(standing(&facts, "cpu.count"), FactStatus::Varies);
     assert_eq!(standing(&facts, "device.model"), FactStatus::Differs);
-    let counts: Vec<(&str, usize)> =
-        facts[2].variants[0].iter().map(|one| (one.value.as_str(), one.trials)).collect();
+    let counts: Vec<(&str, usize)> = facts[2].variants[0]
+        .iter()
+        .map(|variant| (variant.value.as_str(), variant.trials))
+        .collect();
     assert_eq!(counts, [("2", 1), ("4", 1)]);
     assert!(facts[3].variants[0].is_empty());
     assert_eq!(standing(&of(Factor::Label), "filesystem.type"), FactStatus::Differs);

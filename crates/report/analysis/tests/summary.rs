@@ -46,16 +46,16 @@ fn labels(kinds: &[KindSummary]) -> Vec<String> {
 
 #[test]
 fn compiled_subjects_are_a_row_of_their_own() {
-    let found = kinds(vec![
+    let rows = kinds(vec![
         task("read", "unpatched", 1),
         task("read", "patched-compiled", 5),
         task("read", "patched", 3),
         task("create", "", 2),
     ]);
-    assert_eq!(labels(&found), ["read", "read compiled", "create"]);
-    assert_eq!((found[0].tasks, found[0].seconds.median), (2, 2.0));
-    assert_eq!((found[0].seconds.min, found[0].seconds.max), (1.0, 3.0));
-    assert_eq!((found[1].tasks, found[1].seconds.median), (1, 5.0));
+    assert_eq!(labels(&rows), ["read", "read compiled", "create"]);
+    assert_eq!((rows[0].tasks, rows[0].seconds.median), (2, 2.0));
+    assert_eq!((rows[0].seconds.min, rows[0].seconds.max), (1.0, 3.0));
+    assert_eq!((rows[1].tasks, rows[1].seconds.median), (1, 5.0));
 }
 
 #[test]
@@ -79,9 +79,9 @@ fn phases_of_different_names_are_not_mixed() {
     ];
     // Two phases of one name are repetitions.
     let phases = vec![phase(0, "initial"), phase(1, "aging"), phase(2, "aging")];
-    let found = summary(&trial(phases, tasks)).kinds;
-    assert_eq!(labels(&found), ["create (initial)", "create (aging)", "stat"]);
-    assert_eq!(found[1].seconds.median, 10.0);
+    let rows = summary(&trial(phases, tasks)).kinds;
+    assert_eq!(labels(&rows), ["create (initial)", "create (aging)", "stat"]);
+    assert_eq!(rows[1].seconds.median, 10.0);
 }
 
 #[test]
@@ -93,16 +93,16 @@ fn rates_are_computed_per_task_and_in_total() {
         ..task("patch", "", seconds)
     };
     // 10 MiB/s by listed bytes, 1 MiB/s by transferred bytes, and a task with neither.
-    let found = kinds(vec![
+    let rows = kinds(vec![
         moved(200 * MIB, 100 * MIB, 50, 10),
         moved(2 * MIB, 0, 20, 2),
         moved(0, 0, 0, 8),
     ]);
-    let rates = found[0].mib_per_second.unwrap();
+    let rates = rows[0].mib_per_second.unwrap();
     assert_eq!((rates.n, rates.min, rates.median, rates.max), (2, 1.0, 5.5, 10.0));
-    assert_eq!(found[0].total_mib_per_second.unwrap(), 102.0 / 20.0);
-    assert_eq!(found[0].files_per_second.unwrap().median, 7.5);
-    assert_eq!(found[0].total_files_per_second.unwrap(), 70.0 / 20.0);
+    assert_eq!(rows[0].total_mib_per_second.unwrap(), 102.0 / 20.0);
+    assert_eq!(rows[0].files_per_second.unwrap().median, 7.5);
+    assert_eq!(rows[0].total_files_per_second.unwrap(), 70.0 / 20.0);
 }
 
 #[test]
@@ -113,17 +113,17 @@ fn shares_of_processor_and_sync() {
         sync_cpu: CpuTime { user_ns: 0, system_ns: SECOND },
         ..task("create", "", 10)
     };
-    let found = kinds(vec![costly.clone(), costly]);
-    assert_eq!((found[0].user_seconds, found[0].system_seconds), (Some(1.0), Some(4.0)));
-    assert_eq!(found[0].cpu_percent, Some(50.0));
-    assert_eq!(found[0].sync_percent, Some(30.0));
-    assert_eq!(found[0].sync_cpu_percent, Some(20.0));
+    let rows = kinds(vec![costly.clone(), costly]);
+    assert_eq!((rows[0].user_seconds, rows[0].system_seconds), (Some(1.0), Some(4.0)));
+    assert_eq!(rows[0].cpu_percent, Some(50.0));
+    assert_eq!(rows[0].sync_percent, Some(30.0));
+    assert_eq!(rows[0].sync_cpu_percent, Some(20.0));
 }
 
 #[test]
 fn without_time_there_are_no_rates_and_no_shares() {
-    let found = kinds(vec![TaskTotals { files: 3, bytes: 5, ..task("stat", "", 0) }]);
-    let kind = &found[0];
+    let rows = kinds(vec![TaskTotals { files: 3, bytes: 5, ..task("stat", "", 0) }]);
+    let kind = &rows[0];
     assert_eq!((kind.tasks, kind.seconds.max), (1, 0.0));
     assert_eq!((kind.mib_per_second, kind.total_mib_per_second), (None, None));
     assert_eq!((kind.files_per_second, kind.total_files_per_second), (None, None));
@@ -144,13 +144,13 @@ fn a_phase_without_an_end_is_the_sum_of_its_tasks() {
     let unfinished =
         |began, task| TaskTotals { phase: 1, began_ns: began * SECOND, files: 2, ..task };
     let tasks = vec![unfinished(11, task("read", "", 2)), unfinished(13, task("read", "", 4))];
-    let found = summary(&trial(vec![whole], tasks)).phases;
-    assert_eq!(found[0].label(), "initial");
-    assert_eq!((found[0].mib_per_second, found[0].cpu_percent), (Some(2.0), Some(20.0)));
-    assert_eq!((found[0].files_per_second, found[0].user_seconds), (Some(0.4), Some(1.0)));
-    assert_eq!(found[1].label(), "phase 1 (unfinished)");
-    assert!(!found[1].finished);
-    assert_eq!((found[1].tasks, found[1].files, found[1].seconds), (Some(2), Some(4), Some(6.0)));
+    let rows = summary(&trial(vec![whole], tasks)).phases;
+    assert_eq!(rows[0].label(), "initial");
+    assert_eq!((rows[0].mib_per_second, rows[0].cpu_percent), (Some(2.0), Some(20.0)));
+    assert_eq!((rows[0].files_per_second, rows[0].user_seconds), (Some(0.4), Some(1.0)));
+    assert_eq!(rows[1].label(), "phase 1 (unfinished)");
+    assert!(!rows[1].finished);
+    assert_eq!((rows[1].tasks, rows[1].files, rows[1].seconds), (Some(2), Some(4), Some(6.0)));
 }
 
 #[test]
@@ -217,17 +217,17 @@ fn calls_are_counted_once() {
         // The phase never ended.
         in_phase(2, vec![op(Op::Read, &[5; 4])]),
     ];
-    let found = summary(&trial(vec![with_calls, phase(1, "aging")], tasks)).ops;
+    let rows = summary(&trial(vec![with_calls, phase(1, "aging")], tasks)).ops;
     assert_eq!(
-        found.iter().map(|op| (op.op, op.calls)).collect::<Vec<_>>(),
+        rows.iter().map(|op| (op.op, op.calls)).collect::<Vec<_>>(),
         [(Op::Read, 10), (Op::Write, 10),]
     );
 }
 
 #[test]
 fn empty_trial_has_an_empty_summary() {
-    let found = summary(&trial(Vec::new(), Vec::new()));
-    assert!(found.phases.is_empty() && found.kinds.is_empty() && found.ops.is_empty());
+    let empty = summary(&trial(Vec::new(), Vec::new()));
+    assert!(empty.phases.is_empty() && empty.kinds.is_empty() && empty.ops.is_empty());
 }
 
 fn number() -> impl Strategy<Value = u64> {
@@ -271,10 +271,10 @@ proptest! {
     #[test]
     fn every_task_counts_once(tasks in vec(any_task(), 0..40), finished in 0u32..3) {
         let phases = (0..finished).map(|number| phase(number, "same")).collect();
-        let found = summary(&trial(phases, tasks.clone()));
-        let counted: usize = found.kinds.iter().map(|kind| kind.tasks).sum();
+        let summarised = summary(&trial(phases, tasks.clone()));
+        let counted: usize = summarised.kinds.iter().map(|kind| kind.tasks).sum();
         assert_eq!(counted, tasks.len());
-        for kind in &found.kinds {
+        for kind in &summarised.kinds {
             assert!(kind.seconds.min <= kind.seconds.median);
             assert!(kind.seconds.median <= kind.seconds.max);
             let rates = [kind.total_mib_per_second, kind.total_files_per_second, kind.cpu_percent];
@@ -283,6 +283,6 @@ proptest! {
                 assert!((0.0..=1.0).contains(&trend.p) && !trend.percent_per_10_tasks.is_nan());
             }
         }
-        assert!(found.phases.iter().all(|phase| phase.seconds.is_none_or(f64::is_finite)));
+        assert!(summarised.phases.iter().all(|phase| phase.seconds.is_none_or(f64::is_finite)));
     }
 }

@@ -21,7 +21,7 @@ pub trait Data: Serialize {
 }
 
 #[derive(Serialize)]
-struct Envelope<'d, D> {
+struct DataEnvelope<'d, D> {
     format: &'static str,
     version: u32,
     #[serde(flatten)]
@@ -33,7 +33,7 @@ struct Envelope<'d, D> {
 /// # Errors
 /// If the writer fails.
 pub fn write_data<D: Data>(data: &D, out: &mut dyn io::Write) -> io::Result<()> {
-    json::write(&Envelope { format: D::FORMAT, version: D::VERSION, data }, out)?;
+    json::write(&DataEnvelope { format: D::FORMAT, version: D::VERSION, data }, out)?;
     writeln!(out)
 }
 
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn data_begin_with_their_form_and_leave_out_what_is_not_known() {
+    fn json_data_starts_with_its_version_and_omits_unknown_fields() {
         let mut bytes = Vec::new();
         write_data(&Sample { count: 7, unknown: None }, &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap();

@@ -32,7 +32,7 @@ pub fn drawings(report: &Report) -> Vec<Drawing> {
                 let words = [part.as_str(), &subject(chart)];
                 let words = words.into_iter().filter(|word| !word.is_empty());
                 let stem = words.collect::<Vec<_>>().join("-");
-                let taken = |name: &String| drawings.iter().any(|one| one.name == *name);
+                let taken = |name: &String| drawings.iter().any(|drawing| drawing.name == *name);
                 let numbered = (2..).map(|number| format!("{stem}-{number}.svg"));
                 let mut names = std::iter::once(format!("{stem}.svg")).chain(numbered);
                 let name = names.find(|name| !taken(name)).unwrap_or_default();
@@ -98,7 +98,7 @@ mod tests {
     use super::slug;
 
     #[test]
-    fn names_of_files_are_tame() {
+    fn drawing_file_names_are_sanitised() {
         assert_eq!(slug("compilebench (native): files=1000"), "compilebench-native-files-1000");
         assert_eq!(slug("create MiB/s"), "create-mib-s");
         assert_eq!(slug("../../etc/passwd\0\n"), "etc-passwd");

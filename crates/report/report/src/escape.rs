@@ -82,7 +82,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_unsafe_is_left(text in any::<String>()) {
+        fn escaped_text_has_no_unsafe_characters(text in any::<String>()) {
             assert!(!visible(&text).chars().any(is_unsafe));
             let plain = ascii(&text);
             assert!(plain.bytes().all(|b| (b' '..=b'~').contains(&b)), "{plain:?}");

@@ -11,13 +11,13 @@ use treering_model::is_unsafe;
 
 /// Writes a value as JSON in one line, without a newline.
 pub(crate) fn write<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut serializer = Serializer::with_formatter(out, Safe);
+    let mut serializer = Serializer::with_formatter(out, EscapingFormatter);
     value.serialize(&mut serializer).map_err(io::Error::from)
 }
 
-struct Safe;
+struct EscapingFormatter;
 
-impl Formatter for Safe {
+impl Formatter for EscapingFormatter {
     fn write_string_fragment<W>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()>
     where
         W: ?Sized + io::Write,
@@ -49,7 +49,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn strings_come_back(text in any::<String>()) {
+        fn json_strings_round_trip(text in any::<String>()) {
             let mut bytes = Vec::new();
             write(text.as_str(), &mut bytes).unwrap();
             assert_eq!(serde_json::from_slice::<String>(&bytes).unwrap(), text);

@@ -29,5 +29,5 @@ pub use data::{Data, write_data};
 pub use document::{Block, KeyValue, RawList, Report, Warning};
 pub use drawings::{BEGINNING_BYTES, Drawing, drawings, is_drawing};
 pub use formats::Format;
-pub use number::{Number, Style};
+pub use number::{Number, NumberStyle};
 pub use table::{Align, Cell, Column, ColumnKind, Table, Tone};

@@ -9,7 +9,7 @@ use treering_model::Unit;
 /// Notation of a number for people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Style {
+pub enum NumberStyle {
     /// A count: exact below ten million, then scaled (`12.35 M`).
     Whole,
     /// Four significant digits.
@@ -30,7 +30,7 @@ pub enum Style {
     Span,
 }
 
-impl Style {
+impl NumberStyle {
     /// Reports whether the formatted text includes a unit of its own.
     pub(crate) const fn scales(self) -> bool {
         matches!(self, Self::Latency | Self::Size | Self::Span)
@@ -46,58 +46,60 @@ pub struct Number {
     /// Unit of the value; empty for plain counts.
     pub unit: String,
     /// Notation for people.
-    pub style: Style,
+    pub style: NumberStyle,
 }
 
 impl Number {
     /// Creates a count.
     pub fn whole(value: u64) -> Self {
-        Self { value: value as f64, unit: String::new(), style: Style::Whole }
+        Self { value: value as f64, unit: String::new(), style: NumberStyle::Whole }
     }
 
     /// Creates a measured value in a unit, with that unit's usual notation.
     pub fn measured(value: f64, unit: Unit) -> Self {
         let style = match unit {
-            Unit::Percent => Style::Percent,
-            Unit::Bytes => Style::Size,
-            Unit::Nanoseconds => Style::Latency,
-            Unit::Count if value.fract() == 0.0 => Style::Whole,
+            Unit::Percent => NumberStyle::Percent,
+            Unit::Bytes => NumberStyle::Size,
+            Unit::Nanoseconds => NumberStyle::Latency,
+            Unit::Count if value.fract() == 0.0 => NumberStyle::Whole,
             Unit::Count
             | Unit::Seconds
             | Unit::MibPerSecond
             | Unit::FilesPerSecond
-            | Unit::OpsPerSecond => Style::Measured,
+            | Unit::OpsPerSecond => NumberStyle::Measured,
         };
         Self { value, unit: unit.symbol().to_owned(), style }
     }
 
     /// Creates a duration from seconds, written in hours, minutes and seconds.
     pub fn span(seconds: f64) -> Self {
-        Self { value: seconds, unit: Unit::Seconds.symbol().to_owned(), style: Style::Span }
+        Self { value: seconds, unit: Unit::Seconds.symbol().to_owned(), style: NumberStyle::Span }
     }
 
     /// Returns the number with another notation.
     #[must_use]
-    pub(crate) fn styled(self, style: Style) -> Self {
+    pub(crate) fn styled(self, style: NumberStyle) -> Self {
         Self { style, ..self }
     }
 
     /// Formatted number for people, without its unit unless the notation includes one.
     pub fn text(&self) -> String {
         match self.style {
-            Style::Whole => whole(self.value),
-            Style::Measured => significant(self.value, 4),
-            Style::Change if self.value >= 0.05 => format!("+{}", percent(self.value)),
-            Style::Percent | Style::Change => percent(self.value),
-            Style::Probability if (0.0..0.001).contains(&self.value) => "<0.001".to_owned(),
+            NumberStyle::Whole => whole(self.value),
+            NumberStyle::Measured => significant(self.value, 4),
+            NumberStyle::Change if self.value >= 0.05 => format!("+{}", percent(self.value)),
+            NumberStyle::Percent | NumberStyle::Change => percent(self.value),
+            NumberStyle::Probability if (0.0..0.001).contains(&self.value) => "<0.001".to_owned(),
             // Three decimals of a ratio far from one would be all zeros, or hundreds of digits.
-            Style::Ratio if !(1e-3..1e4).contains(&self.value.abs()) => significant(self.value, 4),
-            Style::Probability | Style::Ratio => format!("{:.3}", self.value),
-            Style::Latency => scaled(self.value, 1000.0, &["ns", "µs", "ms", "s"], 3),
-            Style::Size => {
+            NumberStyle::Ratio if !(1e-3..1e4).contains(&self.value.abs()) => {
+                significant(self.value, 4)
+            }
+            NumberStyle::Probability | NumberStyle::Ratio => format!("{:.3}", self.value),
+            NumberStyle::Latency => scaled(self.value, 1000.0, &["ns", "µs", "ms", "s"], 3),
+            NumberStyle::Size => {
                 scaled(self.value, 1024.0, &["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"], 4)
             }
-            Style::Span => span(self.value),
+            NumberStyle::Span => span(self.value),
         }
     }
 
@@ -155,8 +157,8 @@ fn span(seconds: f64) -> String {
     if rounded < 60.0 {
         return scaled(seconds * 1e9, 1000.0, &["ns", "µs", "ms", "s"], 4);
     }
-    let (hours, rest) = ((rounded / 3600.0).floor(), rounded % 3600.0);
-    let (minutes, seconds) = ((rest / 60.0).floor(), rest % 60.0);
+    let (hours, remainder) = ((rounded / 3600.0).floor(), rounded % 3600.0);
+    let (minutes, seconds) = ((remainder / 60.0).floor(), remainder % 60.0);
     if hours < 1.0 {
         return format!("{minutes:.0} min {seconds:.0} s");
     }
@@ -205,7 +207,7 @@ fn significant(value: f64, digits: usize) -> String {
 
 /// Inserts thousands separators: `1234567` becomes `1,234,567`.
 pub(crate) fn grouped(number: &str) -> String {
-    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
+    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |tail| ("-", tail));
     if digits.len() <= 4 || digits.contains('.') {
         return number.to_owned();
     }
@@ -221,10 +223,10 @@ pub(crate) fn grouped(number: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Number, Style};
+    use super::{Number, NumberStyle};
     use treering_model::Unit;
 
-    fn text(value: f64, style: Style) -> String {
+    fn text(value: f64, style: NumberStyle) -> String {
         Number { value, unit: String::new(), style }.text()
     }
 
@@ -244,17 +246,17 @@ mod tests {
             (-3.271_59, "-3.272"),
         ];
         for (value, wanted) in cases {
-            assert_eq!(text(value, Style::Measured), wanted, "{value}");
+            assert_eq!(text(value, NumberStyle::Measured), wanted, "{value}");
         }
     }
 
     #[test]
     fn counts_are_exact_until_they_are_huge() {
-        assert_eq!(text(999.0, Style::Whole), "999");
-        assert_eq!(text(1234.0, Style::Whole), "1234");
-        assert_eq!(text(783_997.0, Style::Whole), "783,997");
-        assert_eq!(text(12_345_678.0, Style::Whole), "12.35 M");
-        assert_eq!(text(1.844_674_407e19, Style::Whole), "18.45 E");
+        assert_eq!(text(999.0, NumberStyle::Whole), "999");
+        assert_eq!(text(1234.0, NumberStyle::Whole), "1234");
+        assert_eq!(text(783_997.0, NumberStyle::Whole), "783,997");
+        assert_eq!(text(12_345_678.0, NumberStyle::Whole), "12.35 M");
+        assert_eq!(text(1.844_674_407e19, NumberStyle::Whole), "18.45 E");
     }
 
     #[test]
@@ -269,39 +271,39 @@ mod tests {
             (3.6e12, "3600 s"),
         ];
         for (value, wanted) in cases {
-            assert_eq!(text(value, Style::Latency), wanted, "{value}");
+            assert_eq!(text(value, NumberStyle::Latency), wanted, "{value}");
         }
     }
 
     #[test]
     fn sizes_and_spans_scale() {
-        assert_eq!(text(512.0, Style::Size), "512 B");
-        assert_eq!(text(1023.999, Style::Size), "1.000 KiB");
-        assert_eq!(text(233_176_153.0, Style::Size), "222.4 MiB");
-        assert_eq!(text(12_065_610_519.0, Style::Size), "11.24 GiB");
-        assert_eq!(text(u64::MAX as f64, Style::Size), "16.00 EiB");
-        assert_eq!(text(0.0, Style::Span), "0 ns");
-        assert_eq!(text(0.0123, Style::Span), "12.30 ms");
-        assert_eq!(text(59.6, Style::Span), "1 min 0 s");
-        assert_eq!(text(754.2, Style::Span), "12 min 34 s");
-        assert_eq!(text(12_345.0, Style::Span), "3 h 25 min");
-        assert_eq!(text(u64::MAX as f64 / 1e9, Style::Span), "5,124,095 h 34 min");
+        assert_eq!(text(512.0, NumberStyle::Size), "512 B");
+        assert_eq!(text(1023.999, NumberStyle::Size), "1.000 KiB");
+        assert_eq!(text(233_176_153.0, NumberStyle::Size), "222.4 MiB");
+        assert_eq!(text(12_065_610_519.0, NumberStyle::Size), "11.24 GiB");
+        assert_eq!(text(u64::MAX as f64, NumberStyle::Size), "16.00 EiB");
+        assert_eq!(text(0.0, NumberStyle::Span), "0 ns");
+        assert_eq!(text(0.0123, NumberStyle::Span), "12.30 ms");
+        assert_eq!(text(59.6, NumberStyle::Span), "1 min 0 s");
+        assert_eq!(text(754.2, NumberStyle::Span), "12 min 34 s");
+        assert_eq!(text(12_345.0, NumberStyle::Span), "3 h 25 min");
+        assert_eq!(text(u64::MAX as f64 / 1e9, NumberStyle::Span), "5,124,095 h 34 min");
     }
 
     #[test]
     fn percent_and_probability_never_pretend_to_be_zero() {
-        assert_eq!(text(0.0, Style::Percent), "0.0");
-        assert_eq!(text(0.004, Style::Percent), "<0.1");
-        assert_eq!(text(-0.004, Style::Percent), ">-0.1");
-        assert_eq!(text(99.94, Style::Percent), "99.9");
-        assert_eq!(text(3.16, Style::Change), "+3.2");
-        assert_eq!(text(-3.16, Style::Change), "-3.2");
-        assert_eq!(text(0.0, Style::Change), "0.0");
-        assert_eq!(text(0.000_02, Style::Probability), "<0.001");
-        assert_eq!(text(0.0123, Style::Probability), "0.012");
-        assert_eq!(text(0.923_4, Style::Ratio), "0.923");
-        assert_eq!(text(0.000_012_34, Style::Ratio), "1.234e-5");
-        assert_eq!(text(1.0e300, Style::Ratio), "1.000e300");
+        assert_eq!(text(0.0, NumberStyle::Percent), "0.0");
+        assert_eq!(text(0.004, NumberStyle::Percent), "<0.1");
+        assert_eq!(text(-0.004, NumberStyle::Percent), ">-0.1");
+        assert_eq!(text(99.94, NumberStyle::Percent), "99.9");
+        assert_eq!(text(3.16, NumberStyle::Change), "+3.2");
+        assert_eq!(text(-3.16, NumberStyle::Change), "-3.2");
+        assert_eq!(text(0.0, NumberStyle::Change), "0.0");
+        assert_eq!(text(0.000_02, NumberStyle::Probability), "<0.001");
+        assert_eq!(text(0.0123, NumberStyle::Probability), "0.012");
+        assert_eq!(text(0.923_4, NumberStyle::Ratio), "0.923");
+        assert_eq!(text(0.000_012_34, NumberStyle::Ratio), "1.234e-5");
+        assert_eq!(text(1.0e300, NumberStyle::Ratio), "1.000e300");
     }
 
     #[test]
@@ -313,8 +315,9 @@ mod tests {
     }
 
     #[test]
-    fn machines_get_the_value() {
-        let exact = |value| Number { value, unit: String::new(), style: Style::Measured }.exact();
+    fn raw_values_are_exact_for_machines() {
+        let exact =
+            |value| Number { value, unit: String::new(), style: NumberStyle::Measured }.exact();
         assert_eq!(exact(233_176_153.0), "233176153");
         assert_eq!(exact(2.433_734_939_759_036), "2.43373494");
         assert_eq!(exact(1.5e-9), "1.5e-9");

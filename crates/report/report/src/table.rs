@@ -283,7 +283,7 @@ impl Table {
         };
         match (say(BetterDirection::Lower), say(BetterDirection::Higher)) {
             (Some(lower), Some(higher)) => Some(format!("{lower} {higher}")),
-            (one, other) => one.or(other),
+            (direction, other) => direction.or(other),
         }
     }
 }
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_missing() {
+    fn non_finite_numbers_are_missing_cells() {
         assert_eq!(Cell::measured(f64::NAN, Unit::Seconds), Cell::Missing);
         assert_eq!(Cell::measured(f64::INFINITY, Unit::Seconds), Cell::Missing);
         assert_eq!(Cell::measured(None, Unit::Seconds), Cell::Missing);
@@ -313,15 +313,15 @@ mod tests {
     }
 
     #[test]
-    fn directions_are_said_by_unit() {
+    fn table_states_the_better_direction_of_each_unit() {
         let seconds = || Column::number("median", Unit::Seconds).better(BetterDirection::Lower);
         let mut table = Table::new("t", "", vec![Column::text("kind"), seconds(), seconds()]);
         assert_eq!(table.directions().unwrap(), "s: lower is better.");
         table
             .columns
             .push(Column::number("rate", Unit::MibPerSecond).better(BetterDirection::Higher));
-        let said = table.directions().unwrap();
-        assert_eq!(said, "s: lower is better. MiB/s: higher is better.");
+        let directions = table.directions().unwrap();
+        assert_eq!(directions, "s: lower is better. MiB/s: higher is better.");
         assert_eq!(Table::new("t", "", vec![Column::count("n")]).directions(), None);
     }
 

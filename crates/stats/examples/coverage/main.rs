@@ -70,15 +70,15 @@ fn interval_coverage(repetitions: usize) {
             for repetition in 0..repetitions {
                 let series = noise.series(rounds, &mut source);
                 let student = stats::mean_interval(&series, 0.95).ok().flatten();
-                let found =
-                    stats::hodges_lehmann(&series, 0.95).ok().and_then(|found| found.interval);
-                let (Some(student), Some(found)) = (student, found) else { continue };
+                let shift =
+                    stats::hodges_lehmann(&series, 0.95).ok().and_then(|shift| shift.interval);
+                let (Some(student), Some(shift)) = (student, shift) else { continue };
                 t += usize::from(student.contains(mean));
                 // Below six rounds treering's interval is Student's t, about the mean.
                 let target = if rounds < stats::FEWEST_ROUNDS { mean } else { pseudomedian };
-                ours += usize::from(found.contains(target));
+                ours += usize::from(shift.contains(target));
                 width_t += student.half_width();
-                width_ours += found.half_width();
+                width_ours += shift.half_width();
                 if repetition % 5 == 0
                     && let Some(interval) = bca_of_the_mean(&series, &mut source)
                 {
@@ -347,13 +347,13 @@ fn inside_a_run(repetitions: usize) {
         let mut alarms = [0; 3];
         for _ in 0..repetitions {
             let series = [0; 2].map(|_| source.autoregressive(30, phi));
-            let [one, other] = &series;
+            let [first, second] = &series;
             let batches = series.each_ref().map(|series| {
                 series.chunks_exact(5).map(|batch| batch.iter().sum::<f64>()).collect::<Vec<f64>>()
             });
             let p_values = [
-                welch_p(one, other),
-                stats::mann_whitney(one, other).expect("valid series").p_value,
+                welch_p(first, second),
+                stats::mann_whitney(first, second).expect("valid series").p_value,
                 welch_p(&batches[0], &batches[1]),
             ];
             for (count, p) in alarms.iter_mut().zip(p_values) {
@@ -393,7 +393,7 @@ fn campaign(
         let half_width = match rule {
             StoppingRule::Precision { .. } => stats::hodges_lehmann(seen, 0.95)
                 .ok()
-                .and_then(|found| found.interval)
+                .and_then(|shift| shift.interval)
                 .map(|interval| interval.half_width()),
             _ => None,
         };
@@ -411,10 +411,10 @@ fn stopping(repetitions: usize) {
     println!("| rule | signed-rank | Student's t |");
     println!("|---|---|---|");
     let every = StoppingRule::Sequential {
-        looks: (6..=30).map(|rounds| stats::Look { rounds, alpha: ALPHA }).collect(),
+        looks: (6..=30).map(|rounds| stats::PlannedLook { rounds, alpha: ALPHA }).collect(),
     };
     let looks = |alpha: f64| StoppingRule::Sequential {
-        looks: stats::RECOMMENDED_LOOKS.map(|rounds| stats::Look { rounds, alpha }).to_vec(),
+        looks: stats::RECOMMENDED_LOOKS.map(|rounds| stats::PlannedLook { rounds, alpha }).to_vec(),
     };
     let theory =
         stats::group_sequential(&stats::RECOMMENDED_LOOKS, ALPHA, stats::BoundaryShape::Pocock)
@@ -431,7 +431,9 @@ fn stopping(repetitions: usize) {
         ("the same looks, p < .01 (Bonferroni)".to_owned(), looks(0.01)),
         (
             "30 rounds, one test".to_owned(),
-            StoppingRule::Sequential { looks: vec![stats::Look { rounds: 30, alpha: ALPHA }] },
+            StoppingRule::Sequential {
+                looks: vec![stats::PlannedLook { rounds: 30, alpha: ALPHA }],
+            },
         ),
     ];
     for (name, rule) in rules {
@@ -460,8 +462,8 @@ fn stopping(repetitions: usize) {
                 Noise::Normal.series(40, &mut source).iter().map(|value| value * spread).collect();
             let rounds = campaign(&rule, StoppingTest::SignedRank, &differences).1;
             ended.push(rounds as f64);
-            let found = stats::hodges_lehmann(&differences[..rounds], 0.95).expect("valid");
-            covered += usize::from(found.interval.is_some_and(|interval| interval.contains(0.0)));
+            let shift = stats::hodges_lehmann(&differences[..rounds], 0.95).expect("valid");
+            covered += usize::from(shift.interval.is_some_and(|interval| interval.contains(0.0)));
         }
         let median = stats::median(&ended).unwrap_or(f64::NAN);
         println!("| {:.1} % | {median:.0} | {} |", spread * 100.0, fraction(covered, repetitions));

@@ -120,18 +120,18 @@ impl RandomSource {
         match noise {
             Noise::SerialInterleaved => {
                 let time = self.autoregressive(2 * n, 0.5);
-                let (mut one, mut other) = (Vec::new(), Vec::new());
+                let (mut first_side, mut second_side) = (Vec::new(), Vec::new());
                 for round in time.chunks_exact(2) {
                     let first = usize::from(self.unit() < 0.5);
-                    one.push(round[first]);
-                    other.push(round[1 - first]);
+                    first_side.push(round[first]);
+                    second_side.push(round[1 - first]);
                 }
-                vec![one, other]
+                vec![first_side, second_side]
             }
             Noise::SerialBlocks => {
-                let mut one = self.autoregressive(2 * n, 0.5);
-                let other = one.split_off(n);
-                vec![one, other]
+                let mut first_side = self.autoregressive(2 * n, 0.5);
+                let second_side = first_side.split_off(n);
+                vec![first_side, second_side]
             }
             _ => (0..2).map(|_| noise.series(n, self)).collect(),
         }

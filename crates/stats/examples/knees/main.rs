@@ -43,7 +43,7 @@ fn main() {
     println!("|---|---|---|---|---|---|---|");
     for (corner, power) in POWERS {
         for (rounds, cov) in [6, 10].into_iter().flat_map(|r| [0.02, 0.05, 0.10].map(|c| (r, c))) {
-            let (mut lines, mut chords, mut found, mut covered) = (Vec::new(), Vec::new(), 0, 0);
+            let (mut lines, mut chords, mut detected, mut covered) = (Vec::new(), Vec::new(), 0, 0);
             for number in 0..CURVES {
                 // Anywhere from 6 to 40.
                 let turn = 6.0 * (40.0_f64 / 6.0).powf(number as f64 / CURVES as f64);
@@ -53,15 +53,17 @@ fn main() {
                         .map(|d| throughput(*d, turn, power).ln() + cov * normal(source))
                         .collect()
                 };
-                let all: Vec<Vec<f64>> = (0..rounds).map(|_| round(&mut source)).collect();
-                let mean =
-                    |at: usize| all.iter().map(|one| one[at]).sum::<f64>() / f64::from(rounds);
+                let curves: Vec<Vec<f64>> = (0..rounds).map(|_| round(&mut source)).collect();
+                let mean = |at: usize| {
+                    curves.iter().map(|curve| curve[at]).sum::<f64>() / f64::from(rounds)
+                };
                 let means: Vec<f64> = (0..DEPTHS.len()).map(mean).collect();
                 chords.push((kneedle(&means) / turn).ln().abs());
-                let Ok(Some(one)) = knee(&DEPTHS, &all) else { continue };
-                found += 1;
-                lines.push((one.at / turn).ln().abs());
-                let interval = one.interval.filter(|it| it.low <= turn && turn <= it.high);
+                let Ok(Some(detected_knee)) = knee(&DEPTHS, &curves) else { continue };
+                detected += 1;
+                lines.push((detected_knee.at / turn).ln().abs());
+                let interval =
+                    detected_knee.interval.filter(|it| it.low <= turn && turn <= it.high);
                 covered += usize::from(interval.is_some());
             }
             let typical = |errors: &mut Vec<f64>| {
@@ -73,8 +75,8 @@ fn main() {
                 cov * 100.0,
                 typical(&mut lines),
                 typical(&mut chords),
-                100.0 * f64::from(found) / CURVES as f64,
-                100.0 * covered as f64 / f64::from(found).max(1.0)
+                100.0 * f64::from(detected) / CURVES as f64,
+                100.0 * covered as f64 / f64::from(detected).max(1.0)
             );
         }
     }

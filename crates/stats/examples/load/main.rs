@@ -48,16 +48,16 @@ fn latencies(
     source: &mut Xoshiro256PlusPlus,
 ) -> Vec<(f64, f64)> {
     let mut free = vec![0.0_f64; servers];
-    let (mut at, mut all) = (0.0, Vec::new());
+    let (mut at, mut requests) = (0.0, Vec::new());
     loop {
         at -= unit(source).ln() / rate;
-        if !goes_on(all.len(), at) {
-            return all;
+        if !goes_on(requests.len(), at) {
+            return requests;
         }
         let first = (0..servers).min_by(|a, b| free[*a].total_cmp(&free[*b])).unwrap_or(0);
         let end = free[first].max(at) + service.seconds(source);
         free[first] = end;
-        all.push((at, end - at));
+        requests.push((at, end - at));
     }
 }
 
@@ -96,10 +96,10 @@ fn probe(
 ) -> LoadProbe {
     // As the command: at low rates longer.
     let seconds = PROBE.max(500.0 / rate);
-    let mut all = latencies(server, rate, |_, at| at < WARM_UP + seconds, source);
-    all.retain(|(at, _)| *at >= WARM_UP);
-    let late = all.iter().filter(|(_, latency)| *latency > bound).count();
-    LoadProbe { rate, due: all.len() as f64, late: late as f64 }
+    let mut requests = latencies(server, rate, |_, at| at < WARM_UP + seconds, source);
+    requests.retain(|(at, _)| *at >= WARM_UP);
+    let late = requests.iter().filter(|(_, latency)| *latency > bound).count();
+    LoadProbe { rate, due: requests.len() as f64, late: late as f64 }
 }
 
 fn main() {

@@ -19,7 +19,7 @@ mod series;
 #[path = "../coverage/welch.rs"]
 mod welch;
 
-use noise::{Noise, Source};
+use noise::{Noise, RandomSource};
 use treering_stats::{ChangePointPlan, HistoryPoint, SHIFT_PLAN, level_shifts};
 
 /// Series of each kind.
@@ -53,8 +53,8 @@ impl Method {
                     .map(|&value| HistoryPoint { value, standard_error: 0.0 })
                     .collect();
                 let plan = ChangePointPlan { seed, ..SHIFT_PLAN };
-                let found = level_shifts(&points, &plan).unwrap_or_default();
-                found.iter().map(|shift| shift.index).collect()
+                let shifts = level_shifts(&points, &plan).unwrap_or_default();
+                shifts.iter().map(|shift| shift.index).collect()
             }
             Self::EDivisive => others::e_divisive(values, seed),
             Self::StudentSplits => others::student_splits(values),
@@ -66,7 +66,7 @@ impl Method {
 /// any other shift.
 #[derive(Default)]
 struct ShiftScore {
-    found: usize,
+    detected: usize,
     located: usize,
     false_ones: usize,
 }
@@ -75,7 +75,7 @@ impl ShiftScore {
     fn add(&mut self, shifts: &[usize], truth: Option<usize>) {
         let near =
             |reach: usize| shifts.iter().any(|at| truth.is_some_and(|t| at.abs_diff(t) <= reach));
-        self.found += usize::from(near(5));
+        self.detected += usize::from(near(5));
         self.located += usize::from(near(1));
         let allowed = usize::from(near(5));
         self.false_ones += usize::from(shifts.len() > allowed);
@@ -92,12 +92,12 @@ fn percent(count: usize) -> String {
     clippy::cast_sign_loss,
     reason = "from 0 to the length of a short series"
 )]
-fn place(source: &mut Source, places: usize) -> usize {
+fn place(source: &mut RandomSource, places: usize) -> usize {
     (source.unit() * places as f64) as usize
 }
 
 /// A history without a change: logarithms of values that scatter by `cov`.
-fn level(noise: Noise, points: usize, cov: f64, source: &mut Source) -> Vec<f64> {
+fn level(noise: Noise, points: usize, cov: f64, source: &mut RandomSource) -> Vec<f64> {
     noise.series(points, source).iter().map(|z| z * cov).collect()
 }
 
@@ -111,7 +111,7 @@ fn planted(table: &str, noise: Noise) {
     for points in [30, 60, 120, 200] {
         for percents in [2_u32, 5, 10] {
             let cov = f64::from(percents) / 100.0;
-            let mut source = Source::seeded(points as u64 * 1000 + u64::from(percents));
+            let mut source = RandomSource::seeded(points as u64 * 1000 + u64::from(percents));
             let mut scores = [ShiftScore::default(), ShiftScore::default(), ShiftScore::default()];
             let mut known = 0;
             for seed in 0..SERIES as u64 {
@@ -127,7 +127,7 @@ fn planted(table: &str, noise: Noise) {
                 println!(
                     "| {points} | {percents} | {} | {} | {} | {} | {} |",
                     method.name(),
-                    percent(score.found),
+                    percent(score.detected),
                     percent(score.located),
                     percent(score.false_ones),
                     percent(known)
@@ -141,7 +141,7 @@ fn without_change() {
     println!("\nSeries without a change: those with a shift, %\n");
     println!("| noise | points | treering | E-divisive, permutations | splits by Student's t |");
     println!("|---|---|---|---|---|");
-    let spiked = |values: &mut Vec<f64>, source: &mut Source| {
+    let spiked = |values: &mut Vec<f64>, source: &mut RandomSource| {
         let at = place(source, values.len());
         values[at] += 0.5;
     };
@@ -153,7 +153,7 @@ fn without_change() {
         (Noise::Serial, false),
     ] {
         for points in [10, 30, 200] {
-            let mut source = Source::seeded(7 + points as u64);
+            let mut source = RandomSource::seeded(7 + points as u64);
             let mut counts = [0; 3];
             for seed in 0..SERIES as u64 {
                 let mut values = level(noise, points, 0.05, &mut source);

@@ -8,14 +8,14 @@ use crate::welch::welch_p;
 /// E-divisive with permutations (Matteson & James 2014).
 pub(crate) fn e_divisive(values: &[f64], seed: u64) -> Vec<usize> {
     let plan = ChangePointPlan { fewest: 3, seed, ..ChangePointPlan::default() };
-    let found = change_points(values, &plan).unwrap_or_default();
-    found.iter().map(|change| change.index).collect()
+    let changes = change_points(values, &plan).unwrap_or_default();
+    changes.iter().map(|change| change.index).collect()
 }
 
 /// Binary splits by the smallest p of Welch's t, kept while it is at most .001, as Hunter and
 /// Apache Otava do.
 pub(crate) fn student_splits(values: &[f64]) -> Vec<usize> {
-    let mut found = Vec::new();
+    let mut splits_found = Vec::new();
     let mut open = Vec::from([(0, values.len())]);
     while let Some((start, end)) = open.pop() {
         let splits = (start + 2)..end.saturating_sub(1);
@@ -24,12 +24,12 @@ pub(crate) fn student_splits(values: &[f64]) -> Vec<usize> {
         if let Some((at, p)) = best
             && p <= 0.001
         {
-            found.push(at);
+            splits_found.push(at);
             open.extend([(start, at), (at, end)]);
         }
     }
-    found.sort_unstable();
-    found
+    splits_found.sort_unstable();
+    splits_found
 }
 
 /// The most likely place of a shift of this size from level 0.

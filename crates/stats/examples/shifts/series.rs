@@ -13,7 +13,8 @@ pub(crate) fn shifts_of(file: &str, column: Option<&str>) -> Result<(), Box<dyn 
         None => 0,
         Some(name) => {
             let mut head = lines.next().unwrap_or_default().split(',');
-            head.position(|one| one == name).ok_or(format!("{file} has no column {name}"))?
+            head.position(|heading| heading == name)
+                .ok_or(format!("{file} has no column {name}"))?
         }
     };
     let number = |line: &str| {
@@ -24,9 +25,9 @@ pub(crate) fn shifts_of(file: &str, column: Option<&str>) -> Result<(), Box<dyn 
     let values: Vec<f64> = lines.map(number).collect::<Result<_, String>>()?;
     println!("{} points", values.len());
     for method in Method::ALL {
-        let mut found = method.shifts(&values, 1);
-        found.sort_unstable();
-        println!("{}: {found:?}", method.name());
+        let mut shifts = method.shifts(&values, 1);
+        shifts.sort_unstable();
+        println!("{}: {shifts:?}", method.name());
     }
     Ok(())
 }

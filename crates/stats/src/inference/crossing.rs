@@ -51,7 +51,7 @@ pub(crate) fn crossing(
     confidence: f64,
 ) -> Option<[f64; 3]> {
     let wanted = logit(allowed);
-    let (mut at, mut found) = (near, None);
+    let (mut at, mut ends_found) = (near, None);
     for _ in 0..ROUNDS {
         let line = fit(counts, at)?;
         if line.slope <= 0.0 {
@@ -62,12 +62,12 @@ pub(crate) fn crossing(
         let error = variance.max(0.0).sqrt() / line.slope;
         let half = error * t_quantile(f64::midpoint(1.0, confidence), line.freedom);
         at += away;
-        found = Some([at - half, at, at + half]);
+        ends_found = Some([at - half, at, at + half]);
         if away.abs() < 1e-4 {
             break;
         }
     }
-    found.filter(|ends| ends.iter().all(|end| end.is_finite()))
+    ends_found.filter(|ends| ends.iter().all(|end| end.is_finite()))
 }
 
 fn logit(share: f64) -> f64 {
@@ -84,36 +84,37 @@ fn weight(distance: f64) -> f64 {
 fn fit(counts: &[CountsAtValue], at: f64) -> Option<LogitLine> {
     let near: Vec<(CountsAtValue, f64)> = counts
         .iter()
-        .map(|one| (CountsAtValue { x: one.x - at, ..*one }, weight(one.x - at)))
-        .filter(|(one, weight)| *weight > 0.0 && one.all > 0.0)
+        .map(|point| (CountsAtValue { x: point.x - at, ..*point }, weight(point.x - at)))
+        .filter(|(point, weight)| *weight > 0.0 && point.all > 0.0)
         .collect();
     if near.len() < FEWEST {
         return None;
     }
-    let sum =
-        |of: &dyn Fn(&CountsAtValue) -> f64| near.iter().map(|(one, w)| w * of(one)).sum::<f64>();
-    let share =
-        ((sum(&|one| one.late) + 0.5) / (sum(&|one| one.all) + 1.0)).clamp(EDGE, 1.0 - EDGE);
+    let sum = |of: &dyn Fn(&CountsAtValue) -> f64| {
+        near.iter().map(|(point, w)| w * of(point)).sum::<f64>()
+    };
+    let share = ((sum(&|point| point.late) + 0.5) / (sum(&|point| point.all) + 1.0))
+        .clamp(EDGE, 1.0 - EDGE);
     let (mut level, mut slope) = (logit(share), 1.0);
     let mut inverse = [0.0; 3];
     for _ in 0..STEPS {
         let mut normal = [0.0; 3];
         let mut right = [0.0; 2];
-        for (one, weight) in &near {
-            let p = chance(level + slope * one.x);
-            let w = weight * one.all * p * (1.0 - p);
-            let rest = weight * (one.late - one.all * p);
+        for (point, weight) in &near {
+            let p = chance(level + slope * point.x);
+            let w = weight * point.all * p * (1.0 - p);
+            let residual = weight * (point.late - point.all * p);
             normal[0] += w;
-            normal[1] += w * one.x;
-            normal[2] += w * one.x * one.x;
-            right[0] += rest;
-            right[1] += rest * one.x;
+            normal[1] += w * point.x;
+            normal[2] += w * point.x * point.x;
+            right[0] += residual;
+            right[1] += residual * point.x;
         }
         let determinant = normal[0] * normal[2] - normal[1] * normal[1];
         if determinant <= 1e-12 * normal[0] * normal[2] {
             return None;
         }
-        inverse = [normal[2], -normal[1], normal[0]].map(|one| one / determinant);
+        inverse = [normal[2], -normal[1], normal[0]].map(|cell| cell / determinant);
         let steps = [
             inverse[0] * right[0] + inverse[1] * right[1],
             inverse[1] * right[0] + inverse[2] * right[1],
@@ -128,9 +129,9 @@ fn fit(counts: &[CountsAtValue], at: f64) -> Option<LogitLine> {
     }
     let total: f64 = near.iter().map(|(_, weight)| weight).sum();
     let freedom = (total - 2.0).max(1.0);
-    let pearson = |(one, weight): &(CountsAtValue, f64)| {
-        let p = chance(level + slope * one.x);
-        weight * (one.late - one.all * p).powi(2) / (one.all * p * (1.0 - p)).max(EDGE)
+    let pearson = |(point, weight): &(CountsAtValue, f64)| {
+        let p = chance(level + slope * point.x);
+        weight * (point.late - point.all * p).powi(2) / (point.all * p * (1.0 - p)).max(EDGE)
     };
     let spread = (near.iter().map(pearson).sum::<f64>() / freedom).max(1.0);
     Some(LogitLine {
@@ -153,7 +154,7 @@ mod tests {
     use super::{CountsAtValue, crossing};
 
     #[test]
-    fn exact_shares_cross_where_they_do() {
+    fn the_crossing_of_exact_shares_is_found() {
         // The logit grows by 4 for each unit, and is that of 1 % at 2.
         let count = |step: i32| {
             let x = 2.0 + 0.05 * f64::from(step);
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn too_few_counts_and_falling_shares_say_nothing() {
+    fn few_counts_and_falling_shares_have_no_crossing() {
         let count = |x: f64, late: f64| CountsAtValue { x, all: 1000.0, late };
         assert_eq!(crossing(&[count(1.0, 10.0); 5], 1.0, 0.01, 0.95), None);
         let falling: Vec<CountsAtValue> =

@@ -41,8 +41,8 @@ pub struct HodgesLehmann {
 /// cent: below six values) Student's t, flagged; for one value none. O(n log^2 n) above a hundred
 /// values.
 pub fn hodges_lehmann(values: &[f64], confidence: f64) -> Result<HodgesLehmann, StatsError> {
-    let [found] = hodges_lehmann_at(values, [confidence])?;
-    Ok(found)
+    let [estimate] = hodges_lehmann_at(values, [confidence])?;
+    Ok(estimate)
 }
 
 /// Computes the estimate at several confidences, for the cost of one.
@@ -76,8 +76,8 @@ pub fn hodges_lehmann_shift(
     b: &[f64],
     confidence: f64,
 ) -> Result<HodgesLehmann, StatsError> {
-    let [found] = hodges_lehmann_shift_at(a, b, [confidence])?;
-    Ok(found)
+    let [estimate] = hodges_lehmann_shift_at(a, b, [confidence])?;
+    Ok(estimate)
 }
 
 /// Computes the shift at several confidences, for the cost of one.
@@ -147,17 +147,17 @@ mod tests {
 
     /// Averages of {1, 2, 6}: 1, 1.5, 2, 3.5, 4, 6; the median is 2.75.
     #[test]
-    fn pseudomedian_by_hand() {
-        let found = hodges_lehmann(&[6.0, 1.0, 2.0], 0.95).unwrap();
-        assert_eq!(found.estimate, 2.75);
-        assert!(found.few_rounds);
-        assert_eq!(found.interval.unwrap().method, IntervalMethod::StudentT);
+    fn the_pseudomedian_matches_the_hand_calculation() {
+        let estimate = hodges_lehmann(&[6.0, 1.0, 2.0], 0.95).unwrap();
+        assert_eq!(estimate.estimate, 2.75);
+        assert!(estimate.few_rounds);
+        assert_eq!(estimate.interval.unwrap().method, IntervalMethod::StudentT);
     }
 
     #[test]
-    fn one_value_is_an_estimate_without_inference() {
-        let one = hodges_lehmann(&[7.0], 0.95).unwrap();
-        assert_eq!((one.estimate, one.interval, one.few_rounds), (7.0, None, true));
+    fn a_single_value_has_no_inference() {
+        let single = hodges_lehmann(&[7.0], 0.95).unwrap();
+        assert_eq!((single.estimate, single.interval, single.few_rounds), (7.0, None, true));
         let shift = hodges_lehmann_shift(&[7.0], &[9.0], 0.95).unwrap();
         assert_eq!((shift.estimate, shift.interval), (2.0, None));
         assert!(hodges_lehmann(&[], 0.95).is_err());
@@ -166,17 +166,17 @@ mod tests {
     /// At six rounds k = 1: the interval spans all averages, that is all values.
     #[test]
     fn six_rounds_span_the_values() {
-        let found = hodges_lehmann(&[1.0, 2.0, 3.0, 4.0, 5.0, 60.0], 0.95).unwrap();
-        let interval = found.interval.unwrap();
+        let estimate = hodges_lehmann(&[1.0, 2.0, 3.0, 4.0, 5.0, 60.0], 0.95).unwrap();
+        let interval = estimate.interval.unwrap();
         assert_eq!((interval.low, interval.high), (1.0, 60.0));
-        assert_eq!((interval.achieved, found.few_rounds), (Some(0.968_75), false));
+        assert_eq!((interval.achieved, estimate.few_rounds), (Some(0.968_75), false));
     }
 
     #[test]
     fn three_runs_a_side_fall_back_to_welch() {
-        let found = hodges_lehmann_shift(&[1.0, 2.0, 3.0], &[2.0, 4.0, 5.0], 0.95).unwrap();
-        assert!(found.few_rounds);
-        assert_eq!(found.interval.unwrap().method, IntervalMethod::StudentT);
+        let estimate = hodges_lehmann_shift(&[1.0, 2.0, 3.0], &[2.0, 4.0, 5.0], 0.95).unwrap();
+        assert!(estimate.few_rounds);
+        assert_eq!(estimate.interval.unwrap().method, IntervalMethod::StudentT);
         let flat = hodges_lehmann_shift(&[1.0; 3], &[4.0; 3], 0.95).unwrap();
         assert_eq!((flat.interval.unwrap().low, flat.interval.unwrap().high), (3.0, 3.0));
     }
@@ -184,9 +184,9 @@ mod tests {
     #[test]
     fn thousands_of_values_are_selected_not_listed() {
         let values: Vec<f64> = (0..5_000).map(|i| f64::from((i * 7919) % 5_003)).collect();
-        let found = hodges_lehmann(&values, 0.95).unwrap();
-        let interval = found.interval.unwrap();
-        assert!((found.estimate - 2_500.0).abs() < 5.0, "{found:?}");
+        let estimate = hodges_lehmann(&values, 0.95).unwrap();
+        let interval = estimate.interval.unwrap();
+        assert!((estimate.estimate - 2_500.0).abs() < 5.0, "{estimate:?}");
         assert!(interval.half_width() < 60.0 && interval.achieved.is_none());
     }
 }

@@ -124,19 +124,19 @@ mod tests {
 
     /// {1, 2} against {3, 4}: six arrangements, two as extreme.
     #[test]
-    fn two_against_two_by_hand() {
-        let found = mann_whitney(&[1.0, 2.0], &[3.0, 4.0]).unwrap();
-        assert_eq!((found.u_a, found.u_b), (0.0, 4.0));
-        assert!((found.p_value - 1.0 / 3.0).abs() < 1e-15);
+    fn two_against_two_matches_the_hand_calculation() {
+        let result = mann_whitney(&[1.0, 2.0], &[3.0, 4.0]).unwrap();
+        assert_eq!((result.u_a, result.u_b), (0.0, 4.0));
+        assert!((result.p_value - 1.0 / 3.0).abs() < 1e-15);
     }
 
     /// {1, 1} against {1, 2, 2}: midranks 2, 2, 2, 4.5, 4.5. R_a = 4, E = 6. Of the ten pairs: 3
     /// sum to 4, 6 to 6.5, 1 to 9. As far as 2 from 6: the 3 and the 1.
     #[test]
-    fn ties_by_hand() {
-        let found = mann_whitney(&[1.0, 1.0], &[1.0, 2.0, 2.0]).unwrap();
-        assert!(found.ties);
-        assert!((found.p_value - 0.4).abs() < 1e-15);
+    fn ties_match_the_hand_calculation() {
+        let result = mann_whitney(&[1.0, 1.0], &[1.0, 2.0, 2.0]).unwrap();
+        assert!(result.ties);
+        assert!((result.p_value - 0.4).abs() < 1e-15);
     }
 
     #[test]
@@ -149,26 +149,26 @@ mod tests {
     }
 
     #[test]
-    fn equal_values_say_nothing() {
+    fn equal_values_have_p_value_1() {
         assert_eq!(mann_whitney(&[2.0; 4], &[2.0; 5]).unwrap().p_value, 1.0);
         assert_eq!(mann_whitney(&[2.0; 400], &[2.0; 500]).unwrap().p_value, 1.0);
         assert_eq!(mann_whitney(&[2.0], &[3.0]).unwrap().p_value, 1.0);
     }
 
     #[test]
-    fn the_smallest_p_is_reached_and_named() {
+    fn the_smallest_possible_p_is_reached_and_reported() {
         for n in 2..=10_u32 {
             let low: Vec<f64> = (0..n).map(f64::from).collect();
             let high: Vec<f64> = (0..n).map(|value| f64::from(value) + 100.0).collect();
-            let found = mann_whitney(&low, &high).unwrap().p_value;
-            assert!((found - mann_whitney_smallest_p(n, n)).abs() < 1e-15);
+            let p_value = mann_whitney(&low, &high).unwrap().p_value;
+            assert!((p_value - mann_whitney_smallest_p(n, n)).abs() < 1e-15);
         }
         assert_eq!(mann_whitney_smallest_p(u32::MAX, u32::MAX), 0.0);
         assert_eq!(mann_whitney_smallest_p(0, 9), 1.0);
     }
 
     #[test]
-    fn exact_and_normal_meet_at_the_limit() {
+    fn exact_and_normal_p_values_meet_at_the_limit() {
         let a: Vec<f64> = (0..50).map(|i| f64::from(i * 2)).collect();
         let b: Vec<f64> = (0..50).map(|i| f64::from(i * 2) + 17.0).collect();
         let exact = mann_whitney(&a, &b).unwrap();

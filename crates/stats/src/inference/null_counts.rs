@@ -181,7 +181,7 @@ mod tests {
 
     /// n = 3: sums 0 to 6 of {1, 2, 3} occur 1, 1, 1, 2, 1, 1, 1 times.
     #[test]
-    fn signed_rank_of_three_by_hand() {
+    fn signed_rank_counts_of_three_match_the_hand_calculation() {
         let expected = [1.0, 1.0, 1.0, 2.0, 1.0, 1.0, 1.0].map(|count| count / 8.0);
         assert_eq!(signed_rank_probabilities(3), Some(expected.to_vec()));
         assert_eq!(signed_rank_probabilities(0), Some(vec![1.0]));
@@ -192,11 +192,11 @@ mod tests {
 
     /// Doubled midranks 3, 3, 6 (two tied, then one): sums 0, 3, 3, 6, 6, 9, 9, 12.
     #[test]
-    fn tied_ranks_by_hand() {
-        let found = sign_sum_probabilities(&[3, 3, 6]);
-        let at = |sum: usize| found[sum] * 8.0;
+    fn tied_rank_counts_match_the_hand_calculation() {
+        let probabilities = sign_sum_probabilities(&[3, 3, 6]);
+        let at = |sum: usize| probabilities[sum] * 8.0;
         assert_eq!([at(0), at(3), at(6), at(9), at(12)], [1.0, 2.0, 2.0, 2.0, 1.0]);
-        assert_eq!(found.iter().sum::<f64>(), 1.0);
+        assert_eq!(probabilities.iter().sum::<f64>(), 1.0);
     }
 
     #[test]
@@ -236,13 +236,13 @@ mod tests {
     /// Five against five (mean 12.5, variance 25 * 11 / 12) and eight against seven (28, 56 * 16 /
     /// 12).
     #[test]
-    fn the_normal_rank_by_hand() {
+    fn normal_cut_ranks_match_the_hand_calculation() {
         assert_eq!(cut_rank_normal(12.5, (275.0_f64 / 12.0).sqrt(), 0.025).k, 3);
         assert_eq!(cut_rank_normal(28.0, (896.0_f64 / 12.0).sqrt(), 0.025).k, 11);
     }
 
     #[test]
-    fn the_normal_rank_joins_the_exact_one() {
+    fn normal_and_exact_cut_ranks_meet() {
         for n in [60, 80, 100] {
             for tail in [0.005, 0.025, 0.05] {
                 let exact = signed_rank_cuts(n, [tail])[0].unwrap().k;

@@ -79,10 +79,13 @@ pub fn scalability(
         t_quantile(f64::midpoint(1.0, confidence), scatter.freedom) * spread
     };
     // First-order covariance of two ratios; that of a ratio with itself is its variance.
-    let between = |(one, share): (usize, f64), (other, its): (usize, f64)| {
+    let between = |(first_at, first_share): (usize, f64),
+                   (second_at, second_share): (usize, f64)| {
         let [first, ..] = covariance;
-        let shared = covariance[one][other] - its * first[one] - share * first[other];
-        (shared + share * its * first[0]) / part[0].powi(2)
+        let shared = covariance[first_at][second_at]
+            - second_share * first[first_at]
+            - first_share * first[second_at];
+        (shared + first_share * second_share * first[0]) / part[0].powi(2)
     };
     let interval = |low: f64, high: f64| Interval {
         low,
@@ -102,9 +105,9 @@ pub fn scalability(
     let peak_interval = peak_clients.filter(|_| coherency_interval.low > 0.0).map(|peak| {
         // Derivative of the log peak with respect to each share.
         let slopes = [(1, contention, -0.5 / (1.0 - contention)), (2, coherency, -0.5 / coherency)];
-        let parts = slopes.iter().flat_map(|(one, share, slope)| {
-            slopes.map(|(other, its, other_slope)| {
-                slope * other_slope * between((*one, *share), (other, its))
+        let parts = slopes.iter().flat_map(|(at, share, slope)| {
+            slopes.map(|(other_at, other_share, other_slope)| {
+                slope * other_slope * between((*at, *share), (other_at, other_share))
             })
         });
         let reach = reach_of(parts.sum());
@@ -159,7 +162,7 @@ fn scatter(clients: &[f64], errors: &[f64], sizes: usize) -> TrialScatter {
 }
 
 fn dot(row: &[f64; 3], part: &[f64; 3]) -> f64 {
-    row.iter().zip(part).map(|(one, other)| one * other).sum()
+    row.iter().zip(part).map(|(left, right)| left * right).sum()
 }
 
 /// Least-squares fit of the logarithms.
@@ -183,8 +186,8 @@ fn fitted(clients: &[f64], throughputs: &[f64]) -> LeastSquaresFit {
     let (mut part, mut is_free) = non_negative(&rows, &vec![1.0; rows.len()]);
     let linear = |part: &[f64; 3]| -> (Vec<[f64; 3]>, Vec<f64>) {
         let of = |(n, x): (&f64, &f64)| {
-            let said = dot(&terms(n), part);
-            (terms(n).map(|term| term / said), (n / x / said).ln())
+            let fitted = dot(&terms(n), part);
+            (terms(n).map(|term| term / fitted), (n / x / fitted).ln())
         };
         pairs().map(of).unzip()
     };
@@ -195,7 +198,7 @@ fn fitted(clients: &[f64], throughputs: &[f64]) -> LeastSquaresFit {
         if !next.iter().all(|value| value.is_finite()) {
             break;
         }
-        let is_same = next.iter().zip(&part).all(|(one, other)| (one - other).abs() <= 1e-12 * one);
+        let is_same = next.iter().zip(&part).all(|(new, old)| (new - old).abs() <= 1e-12 * new);
         (part, is_free) = (next, free);
         if is_same {
             break;
@@ -215,7 +218,7 @@ fn non_negative(rows: &[[f64; 3]], targets: &[f64]) -> ([f64; 3], [bool; 3]) {
         let error: f64 = errors.map(|error| error.powi(2)).sum();
         is_allowed.then_some((error, part, is_free))
     });
-    let best = fits.min_by(|one, other| one.0.total_cmp(&other.0));
+    let best = fits.min_by(|left, right| left.0.total_cmp(&right.0));
     best.map_or(([1.0, 0.0, 0.0], [true, false, false]), |(_, part, is_free)| (part, is_free))
 }
 
@@ -238,8 +241,8 @@ fn least_squares(rows: &[[f64; 3]], targets: &[f64], is_free: [bool; 3]) -> Opti
 
 /// Normal matrix of the rows.
 fn normal(rows: &[[f64; 3]]) -> [[f64; 3]; 3] {
-    std::array::from_fn(|one| {
-        std::array::from_fn(|other| rows.iter().map(|row| row[one] * row[other]).sum())
+    std::array::from_fn(|at| {
+        std::array::from_fn(|other| rows.iter().map(|row| row[at] * row[other]).sum())
     })
 }
 
@@ -275,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_curves_come_back() {
+    fn exact_scalability_curves_are_recovered() {
         for (contention, coherency) in [(0.05, 0.001), (0.0, 0.0), (0.2, 0.0), (0.0, 0.01)] {
             let fitted = fit(model(contention, coherency));
             assert!((fitted.contention - contention).abs() < 1e-6, "{fitted:?}");
@@ -291,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peak_has_an_interval_where_coherency_is_not_none() {
+    fn a_peak_has_an_interval_if_coherency_is_nonzero() {
         // Alternately above and below the curve.
         let sizes: Vec<f64> = SIZES.iter().flat_map(|size| [*size; 4]).collect();
         let measured = |contention, coherency, noise: f64| -> Vec<f64> {
@@ -313,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_of_another_shape_is_told_and_widens_the_intervals() {
+    fn lack_of_fit_is_reported_and_widens_the_intervals() {
         // Two CPUs: twice as much from two clients on, and no more.
         let sizes: Vec<f64> = SIZES.iter().flat_map(|size| [*size; 4]).collect();
         let of = |(place, size): (usize, &f64)| {
@@ -329,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn much_noise_does_not_lift_the_curve_above_the_means() {
+    fn noise_does_not_bias_the_curve_upwards() {
         let sizes: Vec<f64> = SIZES.iter().flat_map(|size| [*size; 4]).collect();
         let of = |(place, size): (usize, &f64)| {
             let noise = if place % 2 == 0 { 2.0 } else { 0.5 };
@@ -345,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_linear_growth_is_no_negative_share() {
+    fn superlinear_growth_gives_no_negative_share() {
         let fitted = fit(|n| 1000.0 * n * (1.0 + 0.01 * n));
         assert_eq!((fitted.contention, fitted.coherency, fitted.peak_clients), (0.0, 0.0, None));
     }
@@ -361,7 +364,7 @@ mod tests {
     /// Coverage of the nominal 95 % intervals over 400 simulated scalings with 3 % noise and three
     /// trials per size.
     #[test]
-    fn intervals_hold_what_is_true_as_often_as_they_say() {
+    fn intervals_have_their_nominal_coverage() {
         let (contention, coherency) = (0.08_f64, 0.002);
         let mut generator = Generator::seeded(7);
         // The sum of twelve numbers between -1/2 and 1/2: nearly normal, of variance 1.

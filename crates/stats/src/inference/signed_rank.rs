@@ -124,17 +124,17 @@ mod tests {
 
     /// Ranks 1, 2, 3 with signs + + -: W+ = 3, and P(W <= 3) = 5/8, so the p-value is 1.
     #[test]
-    fn three_by_hand() {
-        let found = signed_rank(&[1.0, 2.0, -3.0]).unwrap();
-        assert_eq!((found.n, found.w_plus, found.p_value), (3, 3.0, 1.0));
+    fn signed_rank_of_three_matches_the_hand_calculation() {
+        let result = signed_rank(&[1.0, 2.0, -3.0]).unwrap();
+        assert_eq!((result.n, result.w_plus, result.p_value), (3, 3.0, 1.0));
         // All positive: 2/8.
         assert_eq!(signed_rank(&[1.0, 2.0, 3.0]).unwrap().p_value, 0.25);
     }
 
     #[test]
     fn zeros_are_dropped_and_counted() {
-        let found = signed_rank(&[0.0, 1.0, 0.0, 2.0]).unwrap();
-        assert_eq!((found.n, found.zeros, found.p_value), (2, 2, 0.5));
+        let result = signed_rank(&[0.0, 1.0, 0.0, 2.0]).unwrap();
+        assert_eq!((result.n, result.zeros, result.p_value), (2, 2, 0.5));
         let nothing = signed_rank(&[0.0, 0.0]).unwrap();
         assert_eq!((nothing.n, nothing.p_value), (0, 1.0));
     }
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_p_is_reached_and_named() {
+    fn the_smallest_possible_p_is_reached_and_reported() {
         for n in 1..=12_u32 {
             let same_sign: Vec<f64> = (1..=n).map(f64::from).collect();
             assert_eq!(signed_rank(&same_sign).unwrap().p_value, signed_rank_smallest_p(n));
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn exact_and_normal_meet_at_the_limit() {
+    fn exact_and_normal_p_values_meet_at_the_limit() {
         let group = |n: u32| -> Vec<f64> {
             (1..=n).map(|i| f64::from(i) * if i % 3 == 0 { -1.0 } else { 1.0 }).collect()
         };

@@ -84,13 +84,13 @@ mod tests {
 
     /// Mean 2, sd 1, n = 3: t = 2 sqrt(3).
     #[test]
-    fn t_by_hand() {
-        let found = student_test(&[1.0, 2.0, 3.0], 0.95).unwrap();
-        assert!((found.t - 2.0 * 3.0_f64.sqrt()).abs() < 1e-12);
-        assert_eq!(found.freedom, 2.0);
+    fn student_t_matches_the_hand_calculation() {
+        let result = student_test(&[1.0, 2.0, 3.0], 0.95).unwrap();
+        assert!((result.t - 2.0 * 3.0_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(result.freedom, 2.0);
         // For two degrees of freedom P(|T| > t) = 1 - t / sqrt(t^2 + 2).
-        let expected = 1.0 - found.t / (found.t * found.t + 2.0).sqrt();
-        assert!((found.p_value - expected).abs() < 1e-12);
+        let expected = 1.0 - result.t / (result.t * result.t + 2.0).sqrt();
+        assert!((result.p_value - expected).abs() < 1e-12);
     }
 
     #[test]

@@ -80,7 +80,7 @@ mod tests {
     use super::ThresholdPosterior;
 
     #[test]
-    fn answers_narrow_it_from_both_sides() {
+    fn answers_narrow_the_posterior_from_both_sides() {
         let mut threshold = ThresholdPosterior::between(100.0, 200.0);
         assert!((threshold.quantile(0.5) / 20_000.0_f64.sqrt() - 1.0).abs() < 0.02);
         for _ in 0..6 {
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn one_wrong_answer_is_outweighed() {
+    fn one_wrong_answer_does_not_move_the_threshold() {
         let mut threshold = ThresholdPosterior::between(100.0, 200.0);
         threshold.answered(400.0, true);
         for value in [140.0, 141.0, 150.0, 151.0, 170.0, 180.0, 250.0] {

@@ -261,26 +261,29 @@ mod tests {
     #[test]
     fn a_constant_factor_is_found_exactly() {
         let variant = BASE.map(|value| value * 0.9);
-        let found = compare_paired(&BASE, &variant, Scale::Ratio, ALPHA).unwrap();
-        assert!((found.estimate - 0.9).abs() < 1e-12);
-        let interval = found.interval.unwrap();
+        let comparison = compare_paired(&BASE, &variant, Scale::Ratio, ALPHA).unwrap();
+        assert!((comparison.estimate - 0.9).abs() < 1e-12);
+        let interval = comparison.interval.unwrap();
         assert!((interval.low - 0.9).abs() < 1e-12 && (interval.high - 0.9).abs() < 1e-12);
-        assert_eq!(found.p_value, Some(2.0 / 256.0));
-        assert!(found.ties && !found.few_rounds);
-        assert!(found.spread.unwrap() < 1e-12);
-        assert!((found.effect() - 0.9_f64.ln()).abs() < 1e-12);
-        assert!(found.half_width().unwrap() < 1e-12);
+        assert_eq!(comparison.p_value, Some(2.0 / 256.0));
+        assert!(comparison.ties && !comparison.few_rounds);
+        assert!(comparison.spread.unwrap() < 1e-12);
+        assert!((comparison.effect() - 0.9_f64.ln()).abs() < 1e-12);
+        assert!(comparison.half_width().unwrap() < 1e-12);
     }
 
     #[test]
-    fn one_run_has_a_ratio_and_nothing_else() {
-        for found in [
+    fn a_single_run_has_a_ratio_without_inference() {
+        for comparison in [
             compare_paired(&[10.0], &[20.0], Scale::Ratio, ALPHA).unwrap(),
             compare_unpaired(&[10.0], &[20.0], Scale::Ratio, ALPHA).unwrap(),
         ] {
-            assert!((found.estimate - 2.0).abs() < 1e-12);
-            assert!(found.is_single_run());
-            assert_eq!((found.interval, found.p_value, found.spread), (None, None, None));
+            assert!((comparison.estimate - 2.0).abs() < 1e-12);
+            assert!(comparison.is_single_run());
+            assert_eq!(
+                (comparison.interval, comparison.p_value, comparison.spread),
+                (None, None, None)
+            );
         }
     }
 
@@ -292,8 +295,8 @@ mod tests {
             compare_paired(&zeros, &some, Scale::Ratio, ALPHA),
             Err(StatsError::NotPositive { .. })
         ));
-        let found = compare_paired(&zeros, &some, Scale::Difference, ALPHA).unwrap();
-        assert_eq!((found.estimate, found.zeros), (1.0, 2));
+        let comparison = compare_paired(&zeros, &some, Scale::Difference, ALPHA).unwrap();
+        assert_eq!((comparison.estimate, comparison.zeros), (1.0, 2));
         let same = compare_paired(&zeros, &zeros, Scale::Difference, ALPHA).unwrap();
         assert_eq!((same.estimate, same.p_value), (0.0, Some(1.0)));
     }
@@ -324,9 +327,10 @@ mod tests {
     }
 
     #[test]
-    fn two_wild_runs_stay_finite() {
-        let found = compare_paired(&[1e-50, 1e50], &[1e50, 1e-50], Scale::Ratio, ALPHA).unwrap();
-        let interval = found.interval.unwrap();
+    fn extreme_ratios_stay_finite() {
+        let comparison =
+            compare_paired(&[1e-50, 1e50], &[1e50, 1e-50], Scale::Ratio, ALPHA).unwrap();
+        let interval = comparison.interval.unwrap();
         assert!(interval.low > 0.0 && interval.high.is_finite());
     }
 }

@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_twice_is_stable_and_a_shift_is_not() {
+    fn equal_controls_are_stable_and_shifted_ones_are_not() {
         let stable = control(&[101.0, 99.0, 100.5, 99.5, 100.2, 99.8, 101.5, 98.5]);
         assert!(!stable.unstable);
         let detectable = stable.smallest_detectable.unwrap();

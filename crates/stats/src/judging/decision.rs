@@ -34,13 +34,13 @@ pub fn decision_levels(
         CorrectionRole::Primary => holm(p_values)?,
         CorrectionRole::Exploratory => benjamini_hochberg(p_values)?,
     };
-    let all = p_values.len() as f64;
-    let found = adjusted.iter().filter(|p| **p < alpha).count() as f64;
+    let hypotheses = p_values.len() as f64;
+    let rejected = adjusted.iter().filter(|p| **p < alpha).count() as f64;
     let level = |(p, adjusted): (&f64, &f64)| match role {
-        CorrectionRole::Exploratory => alpha * found.max(1.0) / all,
+        CorrectionRole::Exploratory => alpha * rejected.max(1.0) / hypotheses,
         // Rejected members had their own step: p over adjusted p is one over its factor.
         CorrectionRole::Primary if *adjusted < alpha && *p > 0.0 => alpha * p / adjusted,
-        CorrectionRole::Primary => alpha / (all - found).max(1.0),
+        CorrectionRole::Primary => alpha / (hypotheses - rejected).max(1.0),
     };
     Ok(p_values.iter().zip(&adjusted).map(level).collect())
 }
@@ -68,7 +68,7 @@ pub fn decision_interval(
             RELATIVE_RESOLUTION * largest_magnitude(base).max(largest_magnitude(variant))
         }
     };
-    let asked = IntervalRequirements { level, decided, resolution };
+    let requirements = IntervalRequirements { level, decided, resolution };
     let interval = match design {
         RunPairing::Paired => {
             let working = match scale {
@@ -77,7 +77,7 @@ pub fn decision_interval(
             };
             let ascending = sorted(&working);
             let [cut] = signed_rank_cuts(working.len(), [level / 2.0]);
-            asked.cut(&walsh_averages(&ascending), cut, IntervalMethod::SignedRank)
+            requirements.cut(&walsh_averages(&ascending), cut, IntervalMethod::SignedRank)
         }
         RunPairing::Unpaired => {
             let (a, b) = match scale {
@@ -85,7 +85,7 @@ pub fn decision_interval(
                 Scale::Difference => (sorted(base), sorted(variant)),
             };
             let [cut] = rank_sum_cuts(a.len(), b.len(), [level / 2.0]);
-            asked.cut(&pairwise_differences(&a, &b), cut, IntervalMethod::RankSum)
+            requirements.cut(&pairwise_differences(&a, &b), cut, IntervalMethod::RankSum)
         }
     };
     Ok(interval.map(|interval| interval.mapped(|end| scale.to_reported(end))))
@@ -162,7 +162,7 @@ mod tests {
 
     /// Holm by hand: 3 × .01, 2 × .02 are below .05, .2 is not.
     #[test]
-    fn levels_are_those_of_the_steps() {
+    fn interval_levels_follow_the_holm_steps() {
         let levels = decision_levels(CorrectionRole::Primary, &[0.2, 0.01, 0.02], ALPHA).unwrap();
         let near = |left: f64, right: f64| (left - right).abs() < 1e-12;
         assert!(near(levels[0], 0.05) && near(levels[1], 0.05 / 3.0) && near(levels[2], 0.025));
@@ -233,11 +233,12 @@ mod tests {
                 .collect();
             let design = if paired { RunPairing::Paired } else { RunPairing::Unpaired };
             let compare = |base: &[f64], variant: &[f64]| match design {
-                RunPairing::Paired => compare_paired(base, variant, Scale::Ratio, ALPHA).unwrap(),
-                RunPairing::Unpaired => compare_unpaired(base, variant, Scale::Ratio, ALPHA).unwrap(),
+                RunPairing::Paired => compare_paired(base, variant, Scale::Ratio, ALPHA),
+                RunPairing::Unpaired => compare_unpaired(base, variant, Scale::Ratio, ALPHA),
             };
-            let all: Vec<crate::Comparison> = sides.iter().map(|(b, v)| compare(b, v)).collect();
-            let p: Vec<f64> = all.iter().map(|one| one.p_value.unwrap()).collect();
+            let comparisons: Vec<crate::Comparison> =
+                sides.iter().map(|(b, v)| compare(b, v).unwrap()).collect();
+            let p: Vec<f64> = comparisons.iter().map(|row| row.p_value.unwrap()).collect();
             let adjusted = if primary { holm(&p) } else { benjamini_hochberg(&p) }.unwrap();
             let levels = decision_levels(role, &p, ALPHA).unwrap();
             for (place, (base, variant)) in sides.iter().enumerate() {
@@ -249,11 +250,11 @@ mod tests {
                 let sides = (base.as_slice(), variant.as_slice());
                 let shown =
                     decision_interval(sides, Scale::Ratio, design, levels[place], decided).unwrap();
-                if decided && all[place].effect().abs() < 1e-9 {
+                if decided && comparisons[place].effect().abs() < 1e-9 {
                     continue; // the estimate itself is no difference
                 }
                 let leaves_out = shown.is_some_and(|shown| !shown.contains(1.0));
-                assert_eq!(leaves_out, decided, "{shown:?} {:?}", all[place]);
+                assert_eq!(leaves_out, decided, "{shown:?} {:?}", comparisons[place]);
             }
         }
     }

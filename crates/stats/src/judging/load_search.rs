@@ -3,8 +3,8 @@
 //!
 //! From the lowest rate on, rates double until one fails twice. Then rates on both sides of the
 //! estimate are probed in pairs, in random order, so that neither one lucky probe nor a slow drift
-//! of the machine decides. The probes are evaluated by [`ThresholdPosterior`] and [`crossing`]. Running a
-//! probe is up to the caller.
+//! of the machine decides. The probes are evaluated by [`ThresholdPosterior`] and [`crossing`].
+//! Running a probe is up to the caller.
 
 use crate::generator::Generator;
 use crate::inference::crossing::{CountsAtValue, crossing};
@@ -193,7 +193,7 @@ impl LoadSearch {
 
     fn narrow(&mut self, low: f64, high: f64) {
         let mut threshold = Box::new(ThresholdPosterior::between(low, high));
-        self.probes.iter().for_each(|one| threshold.answered(one.rate, self.passed(one)));
+        self.probes.iter().for_each(|probe| threshold.answered(probe.rate, self.passed(probe)));
         self.stage = LoadStage::Narrowing(threshold);
     }
 
@@ -217,8 +217,8 @@ impl LoadSearch {
 
     /// Rates of the probes that passed, or failed.
     fn rates(&self, passed: bool) -> impl Iterator<Item = f64> {
-        let of = self.probes.iter().filter(move |one| self.passed(one) == passed);
-        of.map(|one| one.rate)
+        let of = self.probes.iter().filter(move |probe| self.passed(probe) == passed);
+        of.map(|probe| probe.rate)
     }
 
     /// Highest rate that passed, and lowest that failed.
@@ -240,8 +240,11 @@ impl LoadSearch {
         if self.extremes().is_none_or(|[passed, failed]| passed < failed) {
             return None;
         }
-        let counted =
-            |one: &LoadProbe| CountsAtValue { x: one.rate.ln(), all: one.due, late: one.late };
+        let counted = |probe: &LoadProbe| CountsAtValue {
+            x: probe.rate.ln(),
+            all: probe.due,
+            late: probe.late,
+        };
         let counts: Vec<CountsAtValue> = self.probes.iter().map(counted).collect();
         crossing(&counts, threshold.quantile(0.5).ln(), self.terms.allowed, CONFIDENCE)
     }
@@ -279,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_of_the_range_are_said() {
+    fn thresholds_outside_the_range_are_reported() {
         assert_eq!(searched(TERMS, |_| false).answer(), LoadAnswer::BelowLowest);
         assert_eq!(searched(TERMS, |_| false).probes(), 2);
         assert_eq!(searched(TERMS, |_| true).answer(), LoadAnswer::AboveHighest);

@@ -71,14 +71,14 @@ mod tests {
     use crate::judging::multiplicity::{benjamini_hochberg, holm};
 
     #[test]
-    fn two_by_hand() {
+    fn two_p_values_match_the_hand_calculation() {
         assert_eq!(holm(&[0.04, 0.02]), Ok(vec![0.04, 0.04]));
         assert_eq!(benjamini_hochberg(&[0.04, 0.03]), Ok(vec![0.04, 0.04]));
         assert_eq!(holm(&[]), Ok(vec![]));
     }
 
     #[test]
-    fn what_is_no_probability_is_refused() {
+    fn values_outside_0_and_1_are_refused() {
         assert!(holm(&[0.5, f64::NAN]).is_err());
         assert!(benjamini_hochberg(&[-0.1]).is_err());
     }

@@ -166,17 +166,21 @@ mod tests {
         for (seed, steps) in [(1, 1_000_000), (2, 40), (3, 1)] {
             let values = random(200, steps, seed);
             let rows = walsh_averages(&values);
-            let mut all = Vec::new();
+            let mut averages = Vec::new();
             for i in 0..values.len() {
                 for j in i..values.len() {
-                    all.push(f64::midpoint(values[i], values[j]));
+                    averages.push(f64::midpoint(values[i], values[j]));
                 }
             }
-            let all = sorted(&all);
+            let averages = sorted(&averages);
             assert!(rows.listed.is_none(), "large enough to be selected, not listed");
-            assert_eq!(rows.total(), all.len());
+            assert_eq!(rows.total(), averages.len());
             for index in [0, 1, 77, 5_000, 10_049, 10_050, 20_098, 20_099, 1_000_000] {
-                assert_eq!(rows.nth(index), all[index.min(all.len() - 1)], "index {index}");
+                assert_eq!(
+                    rows.nth(index),
+                    averages[index.min(averages.len() - 1)],
+                    "index {index}"
+                );
             }
         }
     }
@@ -185,16 +189,17 @@ mod tests {
     fn selection_agrees_with_sorting_all_differences() {
         let (a, b) = (random(90, 500, 4), random(130, 500, 5));
         let rows = pairwise_differences(&a, &b);
-        let all = sorted(&a.iter().flat_map(|a| b.iter().map(move |b| b - a)).collect::<Vec<_>>());
+        let differences =
+            sorted(&a.iter().flat_map(|a| b.iter().map(move |b| b - a)).collect::<Vec<_>>());
         assert!(rows.listed.is_none());
         for index in [0, 3, 1_000, 5_849, 5_850, 11_699] {
-            assert_eq!(rows.nth(index), all[index]);
+            assert_eq!(rows.nth(index), differences[index]);
         }
-        assert_eq!(rows.median(), f64::midpoint(all[5_849], all[5_850]));
+        assert_eq!(rows.median(), f64::midpoint(differences[5_849], differences[5_850]));
     }
 
     #[test]
-    fn nothing_has_no_median() {
+    fn empty_input_has_no_median() {
         assert!(walsh_averages(&[]).median().is_nan());
         assert!(pairwise_differences(&[], &[1.0]).nth(0).is_nan());
     }

@@ -229,7 +229,7 @@ mod tests {
     };
 
     #[test]
-    fn detectable_and_needed_are_inverse() {
+    fn detectable_effect_and_needed_rounds_are_inverse() {
         let plan = PowerPlan::default();
         let size = smallest_detectable(12, 0.03, &plan).unwrap().unwrap();
         assert_eq!(rounds_needed(0.03, size * 1.0001, &plan), Ok(Some(12)));
@@ -240,7 +240,7 @@ mod tests {
 
     /// The table of floors for .05, both designs.
     #[test]
-    fn floors() {
+    fn needed_rounds_have_floors() {
         let comparisons = [1, 5, 10, 25, 50, 100];
         let rounds = comparisons.map(|count| smallest_rounds(count, 0.05).unwrap());
         assert_eq!(rounds, [6, 8, 9, 10, 11, 12]);
@@ -278,24 +278,24 @@ mod tests {
             (19, 0.05, 0.05, 0.8117),
             (103, 0.05, 0.02, 0.8038),
         ] {
-            let found = paired_power(rounds, delta.ln_1p(), spread(variation), 0.05).unwrap();
-            assert!((found - expected).abs() < 2e-4, "{rounds}: {found} against {expected}");
+            let power = paired_power(rounds, delta.ln_1p(), spread(variation), 0.05).unwrap();
+            assert!((power - expected).abs() < 2e-4, "{rounds}: {power} against {expected}");
         }
     }
 
     #[test]
     fn power_without_effect_is_alpha() {
         for rounds in [2, 3, 6, 10, 30, 500, 5000] {
-            let found = paired_power(rounds, 0.0, 1.0, 0.05).unwrap();
-            assert!((found - 0.05).abs() < 1e-4, "{rounds}: {found}");
+            let power = paired_power(rounds, 0.0, 1.0, 0.05).unwrap();
+            assert!((power - 0.05).abs() < 1e-4, "{rounds}: {power}");
         }
     }
 
     #[test]
     fn more_comparisons_need_more_rounds() {
         let plan = |comparisons| PowerPlan { comparisons, ..PowerPlan::default() };
-        let one = rounds_needed(0.02, 0.02, &plan(1)).unwrap().unwrap();
+        let single = rounds_needed(0.02, 0.02, &plan(1)).unwrap().unwrap();
         let many = rounds_needed(0.02, 0.02, &plan(20)).unwrap().unwrap();
-        assert!(many > one + 5, "{one} {many}");
+        assert!(many > single + 5, "{single} {many}");
     }
 }

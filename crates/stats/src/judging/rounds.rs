@@ -83,7 +83,7 @@ mod tests {
     use crate::judging::rounds::{differences, log_ratios, pair_rounds};
 
     #[test]
-    fn a_failed_run_drops_its_round_and_is_counted() {
+    fn a_failed_run_drops_its_round() {
         let base = [Some(1.0), None, Some(3.0), Some(4.0)];
         let variant = [Some(2.0), Some(2.0), None];
         let paired = pair_rounds(&base, &variant);
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_zero_is_caught_before_the_logarithm() {
+    fn zeros_are_refused_before_the_logarithm() {
         assert!(matches!(
             log_ratios(&[1.0, 0.0], &[1.0, 1.0]),
             Err(StatsError::NotPositive { index: 1, .. })
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn twice_and_half_are_mirror_images() {
+    fn log_ratios_of_double_and_half_are_symmetric() {
         let up = log_ratios(&[1.0], &[2.0]).unwrap()[0];
         let down = log_ratios(&[2.0], &[1.0]).unwrap()[0];
         assert!((up + down).abs() < 1e-15);

@@ -136,7 +136,8 @@ impl StoppingRule {
             Self::Fixed { rounds: planned } if rounds >= *planned => StoppingDecision::Done,
             Self::Fixed { rounds: planned } => StoppingDecision::Continue { next_look: *planned },
             Self::Precision { half_width, fewest, cap } => {
-                let narrow = progress.half_width.is_some_and(|found| found <= *half_width);
+                let narrow =
+                    progress.half_width.is_some_and(|half_width_now| half_width_now <= *half_width);
                 if narrow && rounds >= *fewest {
                     StoppingDecision::Precise
                 } else if rounds >= *cap {
@@ -333,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn looks_must_rise() {
+    fn planned_looks_must_increase() {
         assert!(group_sequential(&[5, 5], 0.05, BoundaryShape::Pocock).is_err());
         assert!(group_sequential(&[0, 5], 0.05, BoundaryShape::Pocock).is_err());
         assert!(group_sequential(&[], 0.05, BoundaryShape::Pocock).is_err());
@@ -344,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn fixed_and_precision() {
+    fn fixed_and_precision_rules_stop_at_their_bounds() {
         let at = |rounds, half_width| CampaignProgress { rounds, half_width, p_value: Some(0.001) };
         let fixed = StoppingRule::Fixed { rounds: 10 };
         assert_eq!(fixed.decide(&at(9, None)), StoppingDecision::Continue { next_look: 10 });

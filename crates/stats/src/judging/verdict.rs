@@ -280,22 +280,22 @@ mod tests {
         compare_paired(&base, &variant, Scale::Ratio, ALPHA).unwrap()
     }
 
-    fn found(comparison: Comparison) -> Finding {
+    fn judged(comparison: Comparison) -> Finding {
         let criteria = throughput(CorrectionRole::Primary);
         judge(&ComparisonQuestion { comparison, criteria }, ALPHA).unwrap().finding
     }
 
     #[test]
-    fn the_six_words() {
-        assert_eq!(found(compared(1.05, 1.0, 10)), Finding::Better);
-        assert_eq!(found(compared(0.95, 1.0, 10)), Finding::Worse);
-        assert_eq!(found(compared(1.01, 1.0, 10)), Finding::Small);
-        assert_eq!(found(compared(1.0, 1.0, 10)), Finding::Same);
+    fn all_six_verdicts_are_reached() {
+        assert_eq!(judged(compared(1.05, 1.0, 10)), Finding::Better);
+        assert_eq!(judged(compared(0.95, 1.0, 10)), Finding::Worse);
+        assert_eq!(judged(compared(1.01, 1.0, 10)), Finding::Small);
+        assert_eq!(judged(compared(1.0, 1.0, 10)), Finding::Same);
         assert!(matches!(
-            found(compared(1.0, 20.0, 10)),
+            judged(compared(1.0, 20.0, 10)),
             Finding::Unclear { rounds_needed: Some(needed) } if needed > 10
         ));
-        assert_eq!(found(compared(2.0, 1.0, 1)), Finding::SingleRun);
+        assert_eq!(judged(compared(2.0, 1.0, 1)), Finding::SingleRun);
     }
 
     #[test]
@@ -309,18 +309,18 @@ mod tests {
     /// Six rounds of 26 with an error each, the rest without: a difference is shown, and the
     /// estimate over all rounds is nothing.
     #[test]
-    fn an_estimate_of_nothing_is_neither_better_nor_worse() {
+    fn a_zero_effect_is_neither_better_nor_worse() {
         let errors: Vec<f64> = (0..26).map(|round| if round < 6 { 1.0 } else { 0.0 }).collect();
         let comparison = compare_paired(&[0.0; 26], &errors, Scale::Difference, ALPHA).unwrap();
         assert_eq!(comparison.effect(), 0.0);
         let direction = Direction::LowerIsBetter;
         let criteria = Criteria { direction, role: CorrectionRole::Primary, effect_threshold: 0.0 };
-        let found = judge(&ComparisonQuestion { comparison, criteria }, ALPHA).unwrap().finding;
-        assert_eq!(found, Finding::Small);
+        let finding = judge(&ComparisonQuestion { comparison, criteria }, ALPHA).unwrap().finding;
+        assert_eq!(finding, Finding::Small);
     }
 
     #[test]
-    fn exactly_the_threshold_counts() {
+    fn an_effect_of_exactly_the_threshold_counts() {
         let base = [100.0; 8];
         let question = |factor: f64| ComparisonQuestion {
             comparison: compare_paired(&base, &base.map(|v| v * factor), Scale::Ratio, ALPHA)
@@ -343,7 +343,7 @@ mod tests {
         assert!(verdict.too_few_to_ever_show);
         assert_eq!(verdict.smallest_rounds, 6);
         // Nor are they enough to be called the same.
-        assert!(matches!(found(compared(1.0, 0.1, 5)), Finding::Unclear { .. }));
+        assert!(matches!(judged(compared(1.0, 0.1, 5)), Finding::Unclear { .. }));
     }
 
     /// Six rounds show one difference, but not one among five: 5 x 2/64 is above .05.
@@ -369,8 +369,8 @@ mod tests {
     /// Six rounds of thirty questions cannot reach a corrected p below .05, but their intervals
     /// exclude small differences: nobody has to look for those.
     #[test]
-    fn rounds_are_asked_for_what_the_interval_leaves() {
-        let asked = |factor: f64| {
+    fn proposed_rounds_follow_the_interval_width() {
+        let question = |factor: f64| {
             let question = ComparisonQuestion {
                 comparison: compared(factor, 20.0, 6),
                 criteria: throughput(CorrectionRole::Primary),
@@ -381,16 +381,16 @@ mod tests {
             }
         };
         // Around 1 it takes what finds 2 %; at half the rate no more than the floor of thirty.
-        assert!(asked(1.0) > 50, "{}", asked(1.0));
-        assert!(asked(0.5) < 15, "{}", asked(0.5));
+        assert!(question(1.0) > 50, "{}", question(1.0));
+        assert!(question(0.5) < 15, "{}", question(0.5));
     }
 
     #[test]
     fn single_runs_do_not_enlarge_the_family() {
         let criteria = throughput(CorrectionRole::Primary);
         let ten = ComparisonQuestion { comparison: compared(1.05, 1.0, 10), criteria };
-        let one = ComparisonQuestion { comparison: compared(1.05, 1.0, 1), criteria };
-        let verdicts = judge_family(&[one, ten, one], ALPHA).unwrap();
+        let question = ComparisonQuestion { comparison: compared(1.05, 1.0, 1), criteria };
+        let verdicts = judge_family(&[question, ten, question], ALPHA).unwrap();
         assert_eq!(verdicts[1].family, 1);
         assert_eq!((verdicts[0].finding, verdicts[0].p_adjusted), (Finding::SingleRun, None));
         assert!(judge_family(&[], ALPHA).unwrap().is_empty());

@@ -36,7 +36,7 @@ mod tests {
     use rand_core::Rng;
 
     #[test]
-    fn a_share_of_all_is_taken_and_the_same_each_time() {
+    fn sampling_takes_the_share_deterministically() {
         let taken = |seed, share| {
             let mut draws = SampleDraws::new(seed, share);
             (0..10_000).map(|_| draws.takes()).collect::<Vec<bool>>()

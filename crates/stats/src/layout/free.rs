@@ -138,7 +138,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_lost(sizes in prop::collection::vec(any::<u64>(), 0..100)) {
+        fn all_free_bytes_are_counted(sizes in prop::collection::vec(any::<u64>(), 0..100)) {
             let free = of(&sizes);
             let total = sizes.iter().fold(0u64, |sum, &bytes| sum.saturating_add(bytes));
             let there = sizes.iter().filter(|&&bytes| bytes > 0).count() as u64;

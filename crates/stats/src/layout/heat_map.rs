@@ -56,7 +56,7 @@ mod tests {
     use proptest::prelude::{prop, prop_assert, proptest};
 
     #[test]
-    fn a_stretch_is_shared_by_its_cells() {
+    fn heat_of_a_range_is_split_over_its_cells() {
         let mut heat = HeatCells::default();
         heat.add(2048, 8192, 4.0);
         assert_eq!(heat.cells, [1.0, 2.0, 1.0]);

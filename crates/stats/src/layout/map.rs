@@ -104,7 +104,7 @@ impl MapMeasures {
         self.add(physical, length, RangeUse::Free);
     }
 
-    fn add(&mut self, physical: u64, length: u64, what: RangeUse) {
+    fn add(&mut self, physical: u64, length: u64, range_use: RangeUse) {
         // The limit is beyond any device and ends the doubling.
         let end = physical.saturating_add(length).min(1 << 62);
         let mut at = physical.min(end);
@@ -118,7 +118,7 @@ impl MapMeasures {
             }
             let next = (at / self.cell_bytes + 1).saturating_mul(self.cell_bytes).min(end);
             if let Some(cell) = self.cells.get_mut(place) {
-                cell.add(what, next - at);
+                cell.add(range_use, next - at);
             }
             at = next;
         }
@@ -149,8 +149,8 @@ impl MapMeasures {
 }
 
 impl MapCell {
-    fn add(&mut self, what: RangeUse, bytes: u64) {
-        let sum = match what {
+    fn add(&mut self, range_use: RangeUse, bytes: u64) {
+        let sum = match range_use {
             RangeUse::Space => &mut self.space,
             RangeUse::Free => &mut self.free,
             RangeUse::Group(group) => {
@@ -178,7 +178,7 @@ mod tests {
     use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
 
     #[test]
-    fn cells_tell_whose_they_are() {
+    fn map_cells_name_their_owners() {
         let mut map = MapMeasures::default();
         map.extent(&Extent::placed(0, 0, 4096));
         map.begin_group("a");
@@ -212,13 +212,13 @@ mod tests {
         ) {
             let mut map = MapMeasures::default();
             let mut sums = [0u64; 3];
-            for (at, length, what) in stretches {
-                match what {
+            for (at, length, range_use) in stretches {
+                match range_use {
                     0 => map.space(at, length),
                     1 => map.free(at, length),
                     _ => map.extent(&Extent::placed(0, at, length)),
                 }
-                sums[usize::from(what)] += length;
+                sums[usize::from(range_use)] += length;
             }
             let map = map.map();
             prop_assert!(map.cells.len() <= CELLS);

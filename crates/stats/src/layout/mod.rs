@@ -18,7 +18,8 @@ pub use free::{FreeBin, FreeSpaceLayout, FreeSpaceMeasures};
 pub use heat_map::HeatCells;
 pub use map::{DeviceMap, MapCell, MapGroup, MapMeasures};
 pub use ratio::{CountRatio, ShareInterval};
-pub use spread::{Quantiles, ValueHistogram};
+pub use spread::Quantiles;
+pub(crate) use spread::ValueHistogram;
 pub use tree::{ExtentTotals, TreeLayout, TreeMeasures};
 
 /// Placement of an extent.

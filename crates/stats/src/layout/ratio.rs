@@ -106,11 +106,11 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_nothing_is_none() {
+    fn the_ratio_of_empty_counts_is_none() {
         assert!(of(&[], 1.0).share(1.0).is_none());
         assert!(of(&[(0, 0)], 0.5).share(0.5).is_none());
-        let all = of(&[(3, 4), (0, 4)], 1.0).share(1.0).unwrap();
-        assert_eq!((all.part, all.of, all.value(), all.interval), (3, 8, 0.375, None));
+        let pooled = of(&[(3, 4), (0, 4)], 1.0).share(1.0).unwrap();
+        assert_eq!((pooled.part, pooled.of, pooled.value(), pooled.interval), (3, 8, 0.375, None));
     }
 
     #[test]
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn clusters_that_are_alike_leave_no_caution() {
+    fn homogeneous_clusters_have_narrow_intervals() {
         let share = of(&[(3, 4); 20], 0.1).share(0.1).unwrap();
         let interval = share.interval.unwrap();
         assert!((interval.low - 0.75).abs() < 1e-9 && (interval.high - 0.75).abs() < 1e-9);

@@ -24,7 +24,7 @@ pub struct Quantiles {
 
 /// Histogram of a stream of values.
 #[derive(Clone, Debug)]
-pub struct ValueHistogram {
+pub(crate) struct ValueHistogram {
     /// `None` if it could not be allocated, which its fixed bounds rule out.
     histogram: Option<Histogram<u64>>,
 }
@@ -38,14 +38,14 @@ impl Default for ValueHistogram {
 
 impl ValueHistogram {
     /// Adds a value.
-    pub fn add(&mut self, value: u64) {
+    pub(crate) fn add(&mut self, value: u64) {
         if let Some(histogram) = &mut self.histogram {
             histogram.saturating_record(value.min(LARGEST));
         }
     }
 
     /// Summary of the values; `None` without any.
-    pub fn quantiles(&self) -> Option<Quantiles> {
+    pub(crate) fn quantiles(&self) -> Option<Quantiles> {
         let histogram = self.histogram.as_ref().filter(|histogram| !histogram.is_empty())?;
         // Upper end of the bucket; the last bucket is limited by the maximum.
         let at = |quantile| histogram.value_at_quantile(quantile).min(histogram.max());
@@ -65,12 +65,12 @@ mod tests {
     use proptest::prelude::{any, prop, proptest};
 
     #[test]
-    fn nothing_has_no_quantiles() {
+    fn an_empty_histogram_has_no_quantiles() {
         assert_eq!(ValueHistogram::default().quantiles(), None);
     }
 
     #[test]
-    fn zeroes_and_giants_are_values() {
+    fn zero_and_huge_values_are_counted() {
         let mut spread = ValueHistogram::default();
         [0, 0, u64::MAX].into_iter().for_each(|value| spread.add(value));
         let reported = spread.quantiles().unwrap();

@@ -347,16 +347,16 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_by_hand() {
+    fn tree_scores_match_the_hand_calculation() {
         // Blocks 10-13 and 20-21, then 22, then 5; in another directory 6-7.
-        let one = vec![
+        let single = vec![
             vec![blocks(0, 10, 4), blocks(4, 20, 2)],
             vec![blocks(0, 22, 1)],
             vec![],
             vec![blocks(0, 5, 1)],
         ];
         let other = vec![vec![blocks(0, 6, 2)]];
-        let reported = measure(&[one, other]);
+        let reported = measure(&[single, other]);
         assert_eq!((reported.files, reported.directories, reported.empty_files), (5, 2, 1));
         assert_eq!(
             (reported.placed_files, reported.fragmented_files, reported.most_extents),
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_and_unwritten_blocks_are_as_filefrag_has_them() {
+    fn holes_and_unwritten_blocks_match_filefrag() {
         let mut unwritten = blocks(2, 12, 2);
         unwritten.unwritten = true;
         // Written and unwritten side by side: one piece; a hole that lies on the disk too: the
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_place_is_only_counted() {
+    fn unplaced_extents_are_only_counted() {
         let inline = Extent { placement: ExtentPlacement::Inline, ..Extent::placed(0, 0, 100) };
         let delayed = Extent { placement: ExtentPlacement::Delayed, ..Extent::placed(0, 0, BLOCK) };
         let reported = measure(&[vec![
@@ -427,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_is_broken_off_between_its_runs() {
+    fn samples_break_adjacency_between_runs() {
         let mut tree = TreeMeasures::new(BLOCK);
         tree.begin_directory();
         for at in [1, 2, 10, 11] {
@@ -465,7 +465,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_extents_there_are_shares_are_shares(tree in any_tree()) {
+        fn scores_of_arbitrary_extents_stay_within_0_and_1(tree in any_tree()) {
             let reported = measure(&tree);
             let files: usize = tree.iter().map(Vec::len).sum();
             prop_assert_eq!(reported.files, files as u64);
@@ -480,7 +480,7 @@ mod tests {
         }
 
         #[test]
-        fn files_laid_out_in_their_order_are_perfect(
+        fn files_in_traversal_order_score_1(
             sizes in prop::collection::vec(1..50u64, 2..40)
         ) {
             let mut next = 0;
@@ -500,7 +500,7 @@ mod tests {
         }
 
         #[test]
-        fn the_scores_are_those_of_a_list_of_blocks(tree in any_tree()) {
+        fn scores_agree_with_a_block_list(tree in any_tree()) {
             // A small model: every block by itself.
             let small = |extent: &Extent| Extent {
                 physical: extent.physical % 64 * BLOCK,
@@ -520,9 +520,9 @@ mod tests {
             };
             let follow = |blocks: &[u64]| blocks.windows(2).filter(|p| p[0] + 1 == p[1]).count();
             let files: Vec<Vec<u64>> = tree.iter().flatten().map(list).collect();
-            let all: Vec<u64> = files.iter().flatten().copied().collect();
+            let addresses: Vec<u64> = files.iter().flatten().copied().collect();
             let reported = measure(&tree);
-            let traversal = (follow(&all) as u64, all.len().saturating_sub(1) as u64);
+            let traversal = (follow(&addresses) as u64, addresses.len().saturating_sub(1) as u64);
             prop_assert_eq!(share(reported.traversal_score), traversal);
             let within: usize = files.iter().map(|file| follow(file)).sum();
             let of: usize = files.iter().map(|file| file.len().saturating_sub(1)).sum();

@@ -10,7 +10,7 @@ use crate::input::{require_count, require_finite};
 /// Autocorrelations for lags 0..=`longest_lag`, pure numbers, with n in the denominator. At least
 /// two values with some spread; lags beyond the series are left out.
 pub fn autocorrelation(values: &[f64], longest_lag: usize) -> Result<Vec<f64>, StatsError> {
-    let lags = CenteredSeries::of(values)?;
+    let lags = CenteredSeries::new(values)?;
     Ok((0..=longest_lag.min(values.len() - 1)).map(|lag| lags.at(lag)).collect())
 }
 
@@ -21,7 +21,7 @@ struct CenteredSeries {
 }
 
 impl CenteredSeries {
-    fn of(values: &[f64]) -> Result<Self, StatsError> {
+    fn new(values: &[f64]) -> Result<Self, StatsError> {
         require_finite(values)?;
         require_count(values.len(), 2)?;
         let squares = squared_deviations(values);
@@ -49,7 +49,7 @@ mod tests {
 
     /// Deviations -1, 1, -1, 1: lag 1 is -3/4, lag 2 is 2/4.
     #[test]
-    fn alternation_by_hand() {
+    fn alternating_values_match_the_hand_calculation() {
         let values = [1.0, 3.0, 1.0, 3.0];
         assert_eq!(autocorrelation(&values, 9), Ok(vec![1.0, -0.75, 0.5, -0.25]));
     }
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_group_is_serial_and_scattered_values_are_not() {
+    fn slow_stretches_are_autocorrelated_and_scattered_values_are_not() {
         let group: Vec<f64> = (0..100).map(|i| (f64::from(i) / 10.0).sin()).collect();
         assert!(serial_check(&group).unwrap().serial);
         let scattered: Vec<f64> = (0..100_u64).map(|i| (i * i * 7919 % 1009) as f64).collect();

@@ -58,7 +58,7 @@ pub fn split_statistics(values: &[f64]) -> Result<Vec<f64>, StatsError> {
     require_at_most(values.len(), LONGEST_CHANGE_SERIES)?;
     let samples: Vec<WeightedSample> =
         values.iter().map(|&value| WeightedSample { value, weight: 1.0 }).collect();
-    Ok(RankedSegment::of(&samples).split_statistics(&samples))
+    Ok(RankedSegment::new(&samples).split_statistics(&samples))
 }
 
 /// E-divisive: repeatedly takes the best split of all segments and keeps it while a permutation
@@ -84,9 +84,9 @@ pub(crate) fn change_points_of(
     require_count(plan.fewest, 2)?;
     require_count(plan.permutations, 1)?;
     let mut generator = Generator::seeded(plan.seed);
-    let mut found: Vec<ChangePoint> = Vec::new();
+    let mut changes: Vec<ChangePoint> = Vec::new();
     let mut open = vec![candidate(values, 0..values.len(), plan.fewest)];
-    while found.len() < plan.most_changes {
+    while changes.len() < plan.most_changes {
         let best = open
             .iter()
             .enumerate()
@@ -99,12 +99,12 @@ pub(crate) fn change_points_of(
         if p_value > plan.alpha {
             break;
         }
-        found.push(ChangePoint { index: split.index, q: split.q, p_value });
+        changes.push(ChangePoint { index: split.index, q: split.q, p_value });
         open.push(candidate(values, split.range.start..split.index, plan.fewest));
         open.push(candidate(values, split.index..split.range.end, plan.fewest));
     }
-    found.sort_unstable_by_key(|change| change.index);
-    Ok(found)
+    changes.sort_unstable_by_key(|change| change.index);
+    Ok(changes)
 }
 
 /// Weighted sample.
@@ -123,7 +123,7 @@ struct BestSplit {
 
 fn candidate(values: &[WeightedSample], range: Range<usize>, fewest: usize) -> Option<BestSplit> {
     let part = &values[range.clone()];
-    let (offset, q) = best_split(&RankedSegment::of(part), part, fewest)?;
+    let (offset, q) = best_split(&RankedSegment::new(part), part, fewest)?;
     Some(BestSplit { index: range.start + offset, range, q })
 }
 
@@ -151,7 +151,7 @@ fn permutation_p(
     generator: &mut Generator,
 ) -> f64 {
     let mut part = values[split.range.clone()].to_vec();
-    let segment = RankedSegment::of(&part);
+    let segment = RankedSegment::new(&part);
     let mut larger = 0_usize;
     let p_value = |larger: usize| (larger as f64 + 1.0) / (plan.permutations as f64 + 1.0);
     for _ in 0..plan.permutations {
@@ -173,7 +173,7 @@ struct RankedSegment {
 }
 
 impl RankedSegment {
-    fn of(samples: &[WeightedSample]) -> Self {
+    fn new(samples: &[WeightedSample]) -> Self {
         let mut distinct: Vec<f64> = samples.iter().map(|sample| sample.value).collect();
         let centre = if distinct.is_empty() { 0.0 } else { mean(&distinct) };
         distinct.sort_unstable_by(f64::total_cmp);
@@ -295,12 +295,12 @@ mod tests {
     }
 
     #[test]
-    fn the_trees_agree_with_the_definition() {
+    fn tree_based_split_statistics_agree_with_the_definition() {
         let values: Vec<f64> =
             (0..60).map(|i| f64::from(i * 29 % 13) + if i > 40 { 3.0 } else { 0.0 }).collect();
-        let found = split_statistics(&values).unwrap();
-        assert_eq!(found.len(), 57);
-        for (i, q) in found.iter().enumerate() {
+        let statistics = split_statistics(&values).unwrap();
+        assert_eq!(statistics.len(), 57);
+        for (i, q) in statistics.iter().enumerate() {
             assert!((q - by_definition(&values, i + 2)).abs() < 1e-9);
         }
     }
@@ -319,12 +319,12 @@ mod tests {
         let noise = |i: u32| f64::from(i * i * 7919 % 1009) / 1009.0;
         let steps: Vec<f64> = (0..90).map(|i| level(i) + noise(i)).collect();
         let plan = ChangePointPlan::default();
-        let found = change_points(&steps, &plan).unwrap();
-        assert_eq!(found.iter().map(|change| change.index).collect::<Vec<_>>(), [30, 60]);
-        assert!(found.iter().all(|change| change.p_value <= 0.05));
+        let changes = change_points(&steps, &plan).unwrap();
+        assert_eq!(changes.iter().map(|change| change.index).collect::<Vec<_>>(), [30, 60]);
+        assert!(changes.iter().all(|change| change.p_value <= 0.05));
         let quiet: Vec<f64> = (0..90).map(noise).collect();
         assert!(change_points(&quiet, &plan).unwrap().is_empty());
-        assert_eq!(found, change_points(&steps, &plan).unwrap(), "seeded");
+        assert_eq!(changes, change_points(&steps, &plan).unwrap(), "seeded");
     }
 
     #[test]

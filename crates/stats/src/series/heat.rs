@@ -137,16 +137,16 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
-    const fn one(at_ns: u64, writes: bool, bytes: u64) -> Access {
+    const fn access(at_ns: u64, writes: bool, bytes: u64) -> Access {
         Access { at_ns, writes, count: 1, bytes }
     }
 
     #[test]
     fn an_access_counts_half_after_a_half_life() {
         let mut heat = HeatStatistics::default();
-        heat.access(one(5 * SECOND, false, 100), 10 * SECOND);
+        heat.access(access(5 * SECOND, false, 100), 10 * SECOND);
         assert!((heat.temperature(15 * SECOND, 10 * SECOND) - 0.5).abs() < 1e-12);
-        heat.access(one(15 * SECOND, true, 50), 10 * SECOND);
+        heat.access(access(15 * SECOND, true, 50), 10 * SECOND);
         assert!((heat.temperature(15 * SECOND, 10 * SECOND) - 1.5).abs() < 1e-12);
         assert!((heat.temperature(35 * SECOND, 10 * SECOND) - 0.375).abs() < 1e-12);
         assert_eq!((heat.reads, heat.writes), (1, 1));
@@ -172,29 +172,31 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(200))]
 
         #[test]
-        fn two_halves_are_as_warm_as_the_whole(
+        fn merged_halves_have_the_heat_of_the_whole(
             times in proptest::collection::vec((0_u64..100 * SECOND, 0_u8..2), 1..40)
         ) {
             let mut times = times;
             times.sort_unstable();
-            let (mut whole, mut halves) = (HeatStatistics::default(), [HeatStatistics::default(); 2]);
+            let mut whole = HeatStatistics::default();
+            let mut halves = [HeatStatistics::default(); 2];
             for (at_ns, half) in &times {
-                whole.access(one(*at_ns, *half == 1, 1), 7 * SECOND);
-                halves[usize::from(*half)].access(one(*at_ns, *half == 1, 1), 7 * SECOND);
+                whole.access(access(*at_ns, *half == 1, 1), 7 * SECOND);
+                halves[usize::from(*half)].access(access(*at_ns, *half == 1, 1), 7 * SECOND);
             }
             let [mut merged, other] = halves;
             merged.merge(&other, 7 * SECOND);
             let at = 100 * SECOND;
-            let one = whole.temperature(at, 7 * SECOND);
-            let two = merged.temperature(at, 7 * SECOND);
-            prop_assert!((one - two).abs() < 1e-9 * one.max(1.0), "{one} {two}");
-            prop_assert!(one <= times.len() as f64);
+            let expected = whole.temperature(at, 7 * SECOND);
+            let actual = merged.temperature(at, 7 * SECOND);
+            let tolerance = 1e-9 * expected.max(1.0);
+            prop_assert!((expected - actual).abs() < tolerance, "{expected} {actual}");
+            prop_assert!(expected <= times.len() as f64);
             prop_assert!((whole.first_ns, whole.last_ns) == (merged.first_ns, merged.last_ns));
             prop_assert!((whole.reads, whole.writes) == (merged.reads, merged.writes));
         }
 
         #[test]
-        fn a_concentration_rises_and_bends_down(
+        fn concentration_curves_are_increasing_and_concave(
             parts in proptest::collection::vec((0_u64..1000, 0_u64..1000), 0..60),
             points in 1_usize..20
         ) {

@@ -67,28 +67,29 @@ pub fn knee(at: &[f64], rounds: &[Vec<f64>]) -> Result<Option<Knee>, StatsError>
     if let Some(index) = at.iter().position(|value| *value <= 0.0) {
         return Err(StatsError::NotPositive { index, value: at[index] });
     }
-    if !at.is_sorted_by(|one, other| one < other) {
+    if !at.is_sorted_by(|left, right| left < right) {
         return Err(StatsError::StatisticUndefined);
     }
     let x: Vec<f64> = at.iter().map(|value| value.ln()).collect();
     let places = places(&x);
-    let all: Vec<usize> = (0..rounds.len()).collect();
-    let y = means(rounds, &all);
+    let every_round: Vec<usize> = (0..rounds.len()).collect();
+    let y = means(rounds, &every_round);
     let Some(sharp) = fit(&x, &y, &places, 0.0) else { return Ok(None) };
     let profile = KneeProfile::new(&x, rounds, &y, &places);
     let best = profile.as_ref().map_or(sharp, |profile| profile.best(sharp));
-    let bends = |(before, after): (f64, f64)| {
-        let (small, large) = (before.abs().min(after.abs()), before.abs().max(after.abs()));
+    let bends = |(slope_before, slope_after): (f64, f64)| {
+        let (small, large) =
+            (slope_before.abs().min(slope_after.abs()), slope_before.abs().max(slope_after.abs()));
         large >= BEND * small
     };
-    if !bends((sharp.before, sharp.after)) {
+    if !bends((sharp.slope_before, sharp.slope_after)) {
         return Ok(None);
     }
     let knee = Knee {
         at: best.at.exp(),
         interval: profile.map(|profile| profile.interval(best.at)),
-        slope_before: sharp.before,
-        slope_after: sharp.after,
+        slope_before: sharp.slope_before,
+        slope_after: sharp.slope_after,
     };
     let is_chance = rounds.len() >= KNEE_FEWEST_ROUNDS && is_bent_by_chance(&x, rounds, &places)?;
     Ok((!is_chance).then_some(knee))
@@ -102,7 +103,7 @@ fn is_bent_by_chance(x: &[f64], rounds: &[Vec<f64>], places: &[f64]) -> Result<b
     for _ in 0..RESAMPLES {
         chosen.fill_with(|| generator.below(rounds.len()));
         let resampled = fit(x, &means(rounds, &chosen), places, 0.0);
-        changes.extend(resampled.map(|one| one.after - one.before));
+        changes.extend(resampled.map(|bent| bent.slope_after - bent.slope_before));
     }
     let changes = percentile_interval(&changes, CONFIDENCE)?;
     Ok(changes.low <= 0.0 && changes.high >= 0.0)
@@ -126,7 +127,7 @@ impl KneeProfile {
         }
         let best_at = |at: &f64| {
             let fits = CORNERS.iter().filter_map(|corner| fit(x, y, &[*at], *corner));
-            fits.min_by(|one, other| one.rest.total_cmp(&other.rest))
+            fits.min_by(|left, right| left.residual.total_cmp(&right.residual))
         };
         let fits: Vec<BentLines> = places.iter().filter_map(best_at).collect();
         let least = least(&fits)?;
@@ -144,15 +145,17 @@ impl KneeProfile {
 
     /// Best fit: the sharp corner, unless a rounder one is significantly better.
     fn best(&self, sharp: BentLines) -> BentLines {
-        if sharp.rest <= self.allowed {
+        if sharp.residual <= self.allowed {
             return sharp;
         }
-        let better = self.fits.iter().min_by(|one, other| one.rest.total_cmp(&other.rest));
+        let better =
+            self.fits.iter().min_by(|left, right| left.residual.total_cmp(&right.residual));
         better.copied().unwrap_or(sharp)
     }
 
     fn interval(&self, at: f64) -> Interval {
-        let places = || self.fits.iter().filter(|fit| fit.rest <= self.allowed).map(|fit| fit.at);
+        let places =
+            || self.fits.iter().filter(|fit| fit.residual <= self.allowed).map(|fit| fit.at);
         let low = (places().fold(at, f64::min) - self.half_step).exp();
         let high = (places().fold(at, f64::max) + self.half_step).exp();
         let method = IntervalMethod::ProfileLikelihood;
@@ -161,19 +164,19 @@ impl KneeProfile {
 }
 
 fn least(fits: &[BentLines]) -> Option<f64> {
-    fits.iter().map(|fit| fit.rest).reduce(f64::min)
+    fits.iter().map(|fit| fit.residual).reduce(f64::min)
 }
 
 /// Residual sum of squares after removing round and position effects.
 fn noise(rounds: &[Vec<f64>], y: &[f64]) -> f64 {
     let of = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
-    let all = of(y);
-    let rest = |round: &Vec<f64>| {
-        let shift = of(round) - all;
+    let overall = of(y);
+    let residual = |round: &Vec<f64>| {
+        let shift = of(round) - overall;
         let of_value = |(value, mean): (&f64, &f64)| (value - mean - shift).powi(2);
         round.iter().zip(y).map(of_value).sum::<f64>()
     };
-    rounds.iter().map(rest).sum()
+    rounds.iter().map(residual).sum()
 }
 
 /// Mean of the chosen rounds at each input.
@@ -200,10 +203,10 @@ fn places(x: &[f64]) -> Vec<f64> {
 #[derive(Clone, Copy)]
 struct BentLines {
     at: f64,
-    before: f64,
-    after: f64,
+    slope_before: f64,
+    slope_after: f64,
     /// Residual sum of squares.
-    rest: f64,
+    residual: f64,
 }
 
 /// Best least-squares fit over all positions, with this corner radius; the first of equal ones.
@@ -211,7 +214,7 @@ fn fit(x: &[f64], y: &[f64], places: &[f64], corner: f64) -> Option<BentLines> {
     let mut best: Option<BentLines> = None;
     for &at in places {
         let Some(bent) = bent_at(x, y, at, corner) else { continue };
-        if best.is_none_or(|before| bent.rest < before.rest) {
+        if best.is_none_or(|best| bent.residual < best.residual) {
             best = Some(bent);
         }
     }
@@ -244,8 +247,8 @@ fn bent_at(x: &[f64], y: &[f64], at: f64, corner: f64) -> Option<BentLines> {
     }
     let slope = (xy * bb - by * xb) / determinant;
     let change = (by * xx - xy * xb) / determinant;
-    let rest = (yy - slope * xy - change * by).max(0.0);
-    Some(BentLines { at, before: slope, after: slope + change, rest })
+    let residual = (yy - slope * xy - change * by).max(0.0);
+    Some(BentLines { at, slope_before: slope, slope_after: slope + change, residual })
 }
 
 #[cfg(test)]
@@ -263,16 +266,16 @@ mod tests {
     const DEPTHS: [f64; 8] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0];
 
     #[test]
-    fn the_knee_of_a_curve_that_saturates_is_where_it_does() {
-        let found = knee(&DEPTHS, &curve(&DEPTHS, 16.0, 6, 0.05)).unwrap().unwrap();
-        let interval = found.interval.unwrap();
-        assert!((found.at / 16.0).ln().abs() < 0.15, "{found:?}");
-        assert!(interval.low <= 16.5 && interval.high >= 15.5, "{found:?}");
-        assert!((found.slope_before - 1.0).abs() < 0.1 && found.slope_after.abs() < 0.1);
+    fn the_knee_is_found_where_the_curve_saturates() {
+        let detected = knee(&DEPTHS, &curve(&DEPTHS, 16.0, 6, 0.05)).unwrap().unwrap();
+        let interval = detected.interval.unwrap();
+        assert!((detected.at / 16.0).ln().abs() < 0.15, "{detected:?}");
+        assert!(interval.low <= 16.5 && interval.high >= 15.5, "{detected:?}");
+        assert!((detected.slope_before - 1.0).abs() < 0.1 && detected.slope_after.abs() < 0.1);
     }
 
     #[test]
-    fn a_straight_line_and_mere_noise_have_none() {
+    fn straight_lines_and_noise_have_no_knee() {
         let straight = curve(&DEPTHS, 1000.0, 6, 0.05);
         assert_eq!(knee(&DEPTHS, &straight).unwrap(), None);
         let flat = curve(&DEPTHS, 1.0, 6, 0.05);
@@ -280,11 +283,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_curve_is_refused() {
-        let one = vec![vec![0.0; 8]];
+    fn invalid_curves_are_refused() {
+        let single_round = vec![vec![0.0; 8]];
         assert!(knee(&DEPTHS[..4], &[vec![0.0; 4]]).is_err());
-        assert!(knee(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], &one).is_err());
-        assert!(knee(&[1.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], &one).is_err());
+        assert!(knee(&[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], &single_round).is_err());
+        assert!(knee(&[1.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], &single_round).is_err());
         assert!(knee(&DEPTHS, &[vec![0.0; 7]]).is_err());
         assert!(knee(&DEPTHS, &[vec![f64::NAN; 8]]).is_err());
         assert!(knee(&DEPTHS, &[]).is_err());

@@ -70,8 +70,8 @@ pub fn level_shifts(
     let inner = changes.iter().map(|change| change.index);
     let ends: Vec<usize> = [0].into_iter().chain(inner).chain([samples.len()]).collect();
     let shifts = changes.iter().zip(ends.windows(3)).map(|(change, ends)| {
-        let before = LevelEstimate::of(&samples[ends[0]..ends[1]]);
-        let after = LevelEstimate::of(&samples[ends[1]..ends[2]]);
+        let before = LevelEstimate::from_points(&samples[ends[0]..ends[1]]);
+        let after = LevelEstimate::from_points(&samples[ends[1]..ends[2]]);
         let (first, last) = places(&samples[ends[0]..ends[2]], change.index - ends[0]);
         LevelShift {
             index: change.index,
@@ -128,7 +128,8 @@ fn places(points: &[WeightedSample], split: usize) -> (usize, usize) {
     // (1 - exp(-c / 2))^2 = .95
     const CRITICAL: f64 = 7.352;
     let around = |at: usize| {
-        LevelEstimate::of(&points[..at]).around + LevelEstimate::of(&points[at..]).around
+        LevelEstimate::from_points(&points[..at]).around
+            + LevelEstimate::from_points(&points[at..]).around
     };
     let best = around(split);
     let reach = CRITICAL * best / points.len().saturating_sub(2).max(1) as f64;
@@ -147,7 +148,7 @@ struct LevelEstimate {
 }
 
 impl LevelEstimate {
-    fn of(points: &[WeightedSample]) -> Self {
+    fn from_points(points: &[WeightedSample]) -> Self {
         let points = drawn_in(points);
         let weight: f64 = points.iter().map(|point| point.weight).sum();
         let mean = points.iter().map(|point| point.weight * point.value).sum::<f64>() / weight;
@@ -193,7 +194,7 @@ pub fn newest_differs(level: &[HistoryPoint]) -> Option<NewestPoint> {
     }
     let others: Vec<WeightedSample> =
         others.iter().map(|p| WeightedSample { value: p.value, weight: 1.0 }).collect();
-    let level = LevelEstimate::of(&others);
+    let level = LevelEstimate::from_points(&others);
     let (n, freedom) = (others.len() as f64, others.len() as f64 - 1.0);
     let error = (level.around / freedom * (1.0 + 1.0 / n)).sqrt();
     let change = newest.value - level.mean;
@@ -236,7 +237,7 @@ pub fn noise_shift(
     let changes = change_points(&distances, &ChangePointPlan { most_changes: 1, ..*plan })?;
     let shift = changes.first().and_then(|change| {
         let (before, after) = distances.split_at(change.index);
-        let ratio = median(after).ok()? / median(before).ok().filter(|one| *one > 0.0)?;
+        let ratio = median(after).ok()? / median(before).ok().filter(|level| *level > 0.0)?;
         Some(NoiseShift { index: change.index, ratio })
     });
     Ok(shift)
@@ -256,28 +257,28 @@ mod tests {
     }
 
     #[test]
-    fn a_shift_has_its_place_its_size_and_both_their_intervals() {
+    fn level_shifts_have_position_and_size_with_intervals() {
         let shifted = points(60, |i| noise(i) + if i < 41 { 0.0 } else { 4.0 });
-        let found = level_shifts(&shifted, &SHIFT_PLAN).unwrap();
-        assert_eq!(found.len(), 1);
-        assert_eq!(found[0].index, 41);
-        assert!(found[0].between.0 <= 41 && found[0].between.1 >= 41, "{found:?}");
-        assert!((found[0].change - 4.0).abs() < 0.8, "{found:?}");
-        assert!(found[0].interval.unwrap().contains(4.0));
+        let shifts = level_shifts(&shifted, &SHIFT_PLAN).unwrap();
+        assert_eq!(shifts.len(), 1);
+        assert_eq!(shifts[0].index, 41);
+        assert!(shifts[0].between.0 <= 41 && shifts[0].between.1 >= 41, "{shifts:?}");
+        assert!((shifts[0].change - 4.0).abs() < 0.8, "{shifts:?}");
+        assert!(shifts[0].interval.unwrap().contains(4.0));
         assert!(level_shifts(&points(60, noise), &SHIFT_PLAN).unwrap().is_empty());
     }
 
     #[test]
-    fn a_single_spike_is_no_level_and_a_level_of_three_is() {
+    fn a_single_spike_is_no_level_shift_but_three_points_are() {
         let spike = points(60, |i| noise(i) + if i == 30 { 50.0 } else { 0.0 });
         assert!(level_shifts(&spike, &SHIFT_PLAN).unwrap().is_empty());
         let level = points(60, |i| noise(i) + if i >= 57 { 50.0 } else { 0.0 });
-        let found = level_shifts(&level, &SHIFT_PLAN).unwrap();
-        assert_eq!(found.iter().map(|shift| shift.index).collect::<Vec<_>>(), [57]);
+        let shifts = level_shifts(&level, &SHIFT_PLAN).unwrap();
+        assert_eq!(shifts.iter().map(|shift| shift.index).collect::<Vec<_>>(), [57]);
     }
 
     #[test]
-    fn points_that_know_little_of_themselves_count_little() {
+    fn points_with_large_standard_errors_have_little_weight() {
         let value = |i: u32| noise(i) + if i < 40 { 0.0 } else { 4.0 };
         let vague = |i: u32| if i < 40 { 0.1 } else { 40.0 };
         let weighted: Vec<HistoryPoint> =
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_point_is_held_against_its_level() {
+    fn the_newest_point_is_compared_with_its_level() {
         let mut level = points(20, noise);
         assert!(newest_differs(&level).unwrap().p_value > 0.05);
         level[19].value = 9.0;
@@ -298,10 +299,10 @@ mod tests {
     }
 
     #[test]
-    fn scatter_that_grows_is_found_though_the_level_stays() {
+    fn growing_scatter_is_found_at_a_constant_level() {
         let louder = points(80, |i| noise(i) * if i < 40 { 1.0 } else { 6.0 });
-        let found = noise_shift(&louder, &[], &SHIFT_PLAN).unwrap().unwrap();
-        assert!(found.index.abs_diff(40) <= 8 && found.ratio > 3.0, "{found:?}");
+        let shift = noise_shift(&louder, &[], &SHIFT_PLAN).unwrap().unwrap();
+        assert!(shift.index.abs_diff(40) <= 8 && shift.ratio > 3.0, "{shift:?}");
         assert_eq!(noise_shift(&points(80, noise), &[], &SHIFT_PLAN).unwrap(), None);
         let stepped = points(80, |i| noise(i) + if i < 40 { 0.0 } else { 9.0 });
         assert_eq!(noise_shift(&stepped, &[40], &SHIFT_PLAN).unwrap(), None);
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_or_flat_has_no_shift_and_what_is_not_finite_is_refused() {
+    fn short_or_flat_series_have_no_shift_and_non_finite_ones_are_refused() {
         assert_eq!(level_shifts(&[], &SHIFT_PLAN), Ok(vec![]));
         assert_eq!(level_shifts(&points(5, noise), &SHIFT_PLAN), Ok(vec![]));
         assert_eq!(level_shifts(&points(50, |_| 3.0), &SHIFT_PLAN), Ok(vec![]));

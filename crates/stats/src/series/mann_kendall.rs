@@ -109,7 +109,7 @@ mod tests {
     use crate::series::mann_kendall::{inversions, mann_kendall};
 
     #[test]
-    fn inversions_by_hand() {
+    fn kendall_s_matches_hand_counted_inversions() {
         assert_eq!(inversions(&mut [3, 1, 2]), 2);
         assert_eq!(inversions(&mut [1, 1, 1]), 0);
         assert_eq!(inversions(&mut [5, 4, 3, 2, 1]), 10);
@@ -118,23 +118,23 @@ mod tests {
 
     /// Only one of the 24 orders of four values has S = 6, and one S = -6.
     #[test]
-    fn four_rising_values() {
-        let found = mann_kendall(&[1.0, 2.0, 3.0, 4.0]).unwrap();
-        assert_eq!((found.s, found.method), (6.0, TestMethod::Exact));
-        assert!((found.p_value - 2.0 / 24.0).abs() < 1e-15);
+    fn four_rising_values_match_the_hand_calculation() {
+        let trend = mann_kendall(&[1.0, 2.0, 3.0, 4.0]).unwrap();
+        assert_eq!((trend.s, trend.method), (6.0, TestMethod::Exact));
+        assert!((trend.p_value - 2.0 / 24.0).abs() < 1e-15);
         let falling = mann_kendall(&[4.0, 3.0, 2.0, 1.0]).unwrap();
-        assert_eq!((falling.s, falling.p_value), (-6.0, found.p_value));
+        assert_eq!((falling.s, falling.p_value), (-6.0, trend.p_value));
     }
 
     #[test]
-    fn no_trend_in_equal_values() {
-        let found = mann_kendall(&[2.0; 10]).unwrap();
-        assert_eq!((found.s, found.z, found.p_value), (0.0, 0.0, 1.0));
+    fn equal_values_have_no_trend() {
+        let trend = mann_kendall(&[2.0; 10]).unwrap();
+        assert_eq!((trend.s, trend.z, trend.p_value), (0.0, 0.0, 1.0));
         assert!(mann_kendall(&[1.0, 2.0]).is_err());
     }
 
     #[test]
-    fn counting_agrees_with_the_definition() {
+    fn inversion_counting_agrees_with_the_definition() {
         let values: Vec<f64> = (0..60).map(|i| f64::from(i * 29 % 31)).collect();
         let mut s = 0.0;
         for i in 0..values.len() {

@@ -47,9 +47,11 @@ impl UnclearComparison {
             return Some(fewest);
         }
         let noises = self.noises();
-        let found = normal_quantile(1.0 - self.alpha / 2.0);
-        let excluded = normal_quantile(1.0 - self.alpha_same);
-        let enough = |rounds: u32| self.chance(rounds, &noises, [found, excluded]) >= MEAN_CHANCE;
+        let difference_quantile = normal_quantile(1.0 - self.alpha / 2.0);
+        let equivalence_quantile = normal_quantile(1.0 - self.alpha_same);
+        let enough = |rounds: u32| {
+            self.chance(rounds, &noises, [difference_quantile, equivalence_quantile]) >= MEAN_CHANCE
+        };
         fewest_rounds(fewest, enough)
     }
 
@@ -70,12 +72,16 @@ impl UnclearComparison {
     /// normal quantiles of the two tests.
     fn chance(&self, rounds: u32, noises: &[f64], quantiles: [f64; 2]) -> f64 {
         let (seen, new) = (f64::from(self.rounds), f64::from(rounds));
-        let [found, excluded] = quantiles.map(|normal| student(normal, new - 1.0));
+        let [difference_quantile, equivalence_quantile] =
+            quantiles.map(|normal| student(normal, new - 1.0));
         let of_noise = |noise: &f64| {
             let noise = noise / EFFICIENCY.sqrt();
             let error = noise / new.sqrt();
             // Estimates between these sizes leave the comparison unclear.
-            let (from, to) = ((self.margin - excluded * error).max(0.0), found * error);
+            let (from, to) = (
+                (self.margin - equivalence_quantile * error).max(0.0),
+                difference_quantile * error,
+            );
             if from >= to {
                 return 1.0;
             }
@@ -105,11 +111,15 @@ mod tests {
     use crate::distribution::{normal_quantile, t_quantile};
 
     #[test]
-    fn the_expansion_is_within_three_per_cent() {
+    fn the_t_quantile_expansion_is_within_three_percent() {
         for p in [0.95, 0.975, 0.995, 0.9985] {
             for freedom in [5.0, 6.0, 8.0, 12.0, 30.0, 200.0] {
-                let (found, exact) = (student(normal_quantile(p), freedom), t_quantile(p, freedom));
-                assert!((found / exact - 1.0).abs() < 0.03, "{p} {freedom}: {found} {exact}");
+                let (approximate, exact) =
+                    (student(normal_quantile(p), freedom), t_quantile(p, freedom));
+                assert!(
+                    (approximate / exact - 1.0).abs() < 0.03,
+                    "{p} {freedom}: {approximate} {exact}"
+                );
             }
         }
     }

@@ -39,7 +39,7 @@ pub fn theil_sen(values: &[f64], confidence: f64) -> Result<TheilSen, StatsError
     require_count(values.len(), 2)?;
     require_at_most(values.len(), LONGEST)?;
     require_probability("confidence", confidence)?;
-    let slopes = PairSlopes::of(values);
+    let slopes = PairSlopes::new(values);
     let count = slopes.count;
     let upper = slopes.nth(count / 2);
     let slope =
@@ -72,7 +72,7 @@ struct PairSlopes<'a> {
 }
 
 impl<'a> PairSlopes<'a> {
-    fn of(values: &'a [f64]) -> Self {
+    fn new(values: &'a [f64]) -> Self {
         let n = values.len();
         let listed = (n <= LISTED).then(|| {
             let mut list = Vec::with_capacity(n * (n - 1) / 2);
@@ -124,27 +124,27 @@ mod tests {
     use crate::series::theil_sen::{LISTED, PairSlopes, theil_sen};
 
     #[test]
-    fn one_outlier_does_not_move_a_line() {
+    fn one_outlier_does_not_move_the_slope() {
         let mut values: Vec<f64> = (0..11).map(|i| 5.0 + 2.0 * f64::from(i)).collect();
         values[4] = 1_000.0;
-        let found = theil_sen(&values, 0.95).unwrap();
-        assert_eq!(found.slope, 2.0);
-        assert!(found.interval.unwrap().contains(2.0));
-        assert!((found.intercept - 7.0).abs() < 2.1, "{found:?}");
+        let slope = theil_sen(&values, 0.95).unwrap();
+        assert_eq!(slope.slope, 2.0);
+        assert!(slope.interval.unwrap().contains(2.0));
+        assert!((slope.intercept - 7.0).abs() < 2.1, "{slope:?}");
     }
 
     #[test]
-    fn flat_values_have_no_slope_and_no_interval() {
+    fn flat_values_have_zero_slope_and_no_interval() {
         let flat = theil_sen(&[4.0; 5], 0.95).unwrap();
         assert_eq!((flat.slope, flat.intercept, flat.interval), (0.0, 4.0, None));
         assert!(theil_sen(&[4.0], 0.95).is_err());
     }
 
     #[test]
-    fn bisection_agrees_with_the_list() {
+    fn slope_bisection_agrees_with_the_full_list() {
         let values: Vec<f64> =
             (0..400).map(|i| f64::from(i) * 0.3 + f64::from(i * 7919 % 401) / 10.0).collect();
-        let listed = PairSlopes::of(&values);
+        let listed = PairSlopes::new(&values);
         let counted = PairSlopes { values: &values, count: listed.count, listed: None };
         for index in [0, 10, 39_900, 50_000, listed.count - 1] {
             let (left, right) = (listed.nth(index), counted.nth(index));
@@ -153,12 +153,12 @@ mod tests {
     }
 
     #[test]
-    fn long_series_are_counted() {
+    fn slopes_of_long_series_are_counted_not_listed() {
         let length = u32::try_from(LISTED).unwrap() + 500;
         let values: Vec<f64> =
             (0..length).map(|i| f64::from(i) * 0.25 + f64::from(i * 7919 % 2003)).collect();
-        let found = theil_sen(&values, 0.95).unwrap();
-        assert!((found.slope - 0.25).abs() < 0.1, "{found:?}");
-        assert!(found.interval.unwrap().contains(found.slope));
+        let slope = theil_sen(&values, 0.95).unwrap();
+        assert!((slope.slope - 0.25).abs() < 0.1, "{slope:?}");
+        assert!(slope.interval.unwrap().contains(slope.slope));
     }
 }

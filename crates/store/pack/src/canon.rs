@@ -68,84 +68,84 @@ impl CanonicalTrial {
     /// Reports whether both are records of the same trial.
     pub fn agrees_with(&self, other: &Self) -> bool {
         let mut kinds = self.parts.iter().zip(&other.parts);
-        kinds.all(|(mine, theirs)| all_agree(mine, theirs))
+        kinds.all(|(own, other_events)| all_agree(own, other_events))
     }
 }
 
-fn all_agree(one: &[Value], other: &[Value]) -> bool {
-    one.len() == other.len() && one.iter().zip(other).all(|(one, other)| agree(one, other))
+fn all_agree(left: &[Value], right: &[Value]) -> bool {
+    left.len() == right.len() && left.iter().zip(right).all(|(left, right)| agree(left, right))
 }
 
-fn agree(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::String(one), Value::String(other)) => texts_agree(one, other),
-        (Value::Array(one), Value::Array(other)) => all_agree(one, other),
-        (Value::Object(one), Value::Object(other)) => {
+fn agree(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::String(left), Value::String(right)) => texts_agree(left, right),
+        (Value::Array(left), Value::Array(right)) => all_agree(left, right),
+        (Value::Object(left), Value::Object(right)) => {
             // Field names that are paths are replaced, too.
-            let (mut mine, mut theirs) = (Vec::new(), Vec::new());
-            for (key, value) in one {
-                match other.get(key) {
-                    Some(_) if key.starts_with('/') => mine.push((key, value)),
+            let (mut only_left, mut only_right) = (Vec::new(), Vec::new());
+            for (key, value) in left {
+                match right.get(key) {
+                    Some(_) if key.starts_with('/') => only_left.push((key, value)),
                     Some(known) if agree(value, known) => {}
                     Some(_) => return false,
-                    None => mine.push((key, value)),
+                    None => only_left.push((key, value)),
                 }
             }
-            let is_left = |key: &String| key.starts_with('/') || !one.contains_key(key);
-            theirs.extend(other.iter().filter(|(key, _)| is_left(key)));
-            let is_same = |(key, value): (&String, &Value), (other, known): (&String, &Value)| {
-                texts_agree(key, other) && agree(value, known)
+            let is_left = |key: &String| key.starts_with('/') || !left.contains_key(key);
+            only_right.extend(right.iter().filter(|(key, _)| is_left(key)));
+            let is_same = |(key, value): (&String, &Value), (right, known): (&String, &Value)| {
+                texts_agree(key, right) && agree(value, known)
             };
-            mine.into_iter().all(|field| {
-                let place = theirs.iter().position(|known| is_same(field, *known));
+            only_left.into_iter().all(|field| {
+                let place = only_right.iter().position(|known| is_same(field, *known));
                 place.is_some_and(|place| {
-                    theirs.swap_remove(place);
+                    only_right.swap_remove(place);
                     true
                 })
-            }) && theirs.is_empty()
+            }) && only_right.is_empty()
         }
-        _ => one == other,
+        _ => left == right,
     }
 }
 
 /// Reports whether two texts are equal except for names. JSON texts are compared as JSON, since
 /// they were reformatted where a name was left out.
-fn texts_agree(one: &str, other: &str) -> bool {
-    if one == other {
+fn texts_agree(left: &str, right: &str) -> bool {
+    if left == right {
         return true;
     }
-    if one.starts_with(['{', '['])
-        && let (Ok(one), Ok(other)) = (serde_json::from_str(one), serde_json::from_str(other))
+    if left.starts_with(['{', '['])
+        && let (Ok(left), Ok(right)) = (serde_json::from_str(left), serde_json::from_str(right))
     {
-        let (one, other): (Value, Value) = (one, other);
-        return agree(&one, &other);
+        let (left, right): (Value, Value) = (left, right);
+        return agree(&left, &right);
     }
-    let (one, other) = (without_numbers(one), without_numbers(other));
-    one == other || is_of_pattern(&one, &other) || is_of_pattern(&other, &one)
+    let (left, right) = (without_numbers(left), without_numbers(right));
+    left == right || is_of_pattern(&left, &right) || is_of_pattern(&right, &left)
 }
 
 /// Reports whether a text matches another one in which placeholders stand for names.
 fn is_of_pattern(pattern: &str, text: &str) -> bool {
     let mut parts = literals(pattern);
     let Some(begin) = parts.next() else { return false };
-    let Some(mut rest) = text.strip_prefix(begin) else { return false };
+    let Some(mut tail) = text.strip_prefix(begin) else { return false };
     let mut parts = parts.peekable();
     if parts.peek().is_none() {
-        return rest.is_empty();
+        return tail.is_empty();
     }
     while let Some(part) = parts.next() {
         // A name has at least one character.
-        let first = rest.chars().next().map_or(0, char::len_utf8);
+        let first = tail.chars().next().map_or(0, char::len_utf8);
         if first == 0 {
             return false;
         }
         let at = if parts.peek().is_none() {
-            rest[first..].ends_with(part).then(|| rest.len() - part.len())
+            tail[first..].ends_with(part).then(|| tail.len() - part.len())
         } else {
-            rest[first..].find(part).map(|at| at + first)
+            tail[first..].find(part).map(|at| at + first)
         };
         let Some(at) = at.filter(|at| *at <= LONGEST_NAME) else { return false };
-        rest = &rest[at + part.len()..];
+        tail = &tail[at + part.len()..];
     }
     true
 }
@@ -175,7 +175,7 @@ fn without_numbers(text: &str) -> String {
         let mut to = parts.next().unwrap_or_default().to_owned();
         for part in parts {
             to.push_str(word);
-            to.push_str(part.trim_start_matches(|one: char| one.is_ascii_digit()));
+            to.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
         }
         text = to;
     }
@@ -191,7 +191,7 @@ mod tests {
     use crate::names::NameRemover;
 
     #[test]
-    fn a_word_stands_for_any_name_and_nothing_else_differs() {
+    fn packed_trials_match_up_to_replaced_names() {
         for (packed, whole) in [
             ("host-1 was slow", "kestrel was slow"),
             ("on host-3", "on kestrel"),
@@ -228,14 +228,14 @@ mod tests {
 
     /// Compares a trial with its packed copy on a machine that knows none of the names.
     fn is_recognised(whole: [TrialEvent; 2], packed: [TrialEvent; 2]) -> bool {
-        let (mut one, mut other) = (CanonicalTrial::new([], &[]), CanonicalTrial::new([], &[]));
-        whole.iter().for_each(|event| one.add(event));
-        packed.iter().for_each(|event| other.add(event));
-        one.agrees_with(&other) && other.agrees_with(&one)
+        let (mut left, mut right) = (CanonicalTrial::new([], &[]), CanonicalTrial::new([], &[]));
+        whole.iter().for_each(|event| left.add(event));
+        packed.iter().for_each(|event| right.add(event));
+        left.agrees_with(&right) && right.agrees_with(&left)
     }
 
     #[test]
-    fn a_packed_trial_is_recognised_where_its_names_are_not_known() {
+    fn packed_trial_is_recognised_without_its_replaced_names() {
         let whole = events("rw,addr=10.0.0.1", "ada's backup ran on KESTREL and on kestrel");
         let known = [(NameKind::Host, "kestrel".to_owned()), (NameKind::User, "ada".to_owned())];
         let mut names = NameRemover::new(known);

@@ -67,7 +67,7 @@ pub(crate) fn at_start(text: &str, before: Option<char>) -> Option<(NameKind, us
     if is_uuid(text) {
         return Some((NameKind::Serial, 0, UUID));
     }
-    if before.is_some_and(|one| one.is_alphanumeric() || one == '_') {
+    if before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
         return None;
     }
     // After a full stop it is the rest of a longer number.
@@ -83,7 +83,7 @@ pub(crate) fn at_start(text: &str, before: Option<char>) -> Option<(NameKind, us
 /// Length of the host names before a remote directory, `server:/export`; several are separated by
 /// commas.
 pub(crate) fn servers(text: &str) -> Option<usize> {
-    let len = run(text, |one| one.is_alphanumeric() || "._-,".contains(one));
+    let len = run(text, |c| c.is_alphanumeric() || "._-,".contains(c));
     let hosts = &text[..len];
     let directory = text[len..].strip_prefix(":/")?;
     let is_list = hosts.split(',').all(|host| host.contains(char::is_alphanumeric));
@@ -93,28 +93,28 @@ pub(crate) fn servers(text: &str) -> Option<usize> {
 
 /// Value of a key that denotes a name: `addr=…` up to the next comma or blank.
 fn keyed(text: &str) -> Option<(NameKind, usize, usize)> {
-    let len = run(text, |one| one.is_ascii_alphanumeric() || "._-".contains(one));
+    let len = run(text, |c| c.is_ascii_alphanumeric() || "._-".contains(c));
     let (_, kind) = KEYS.iter().find(|(key, _)| *key == &text[..len])?;
     let value = text[len..].strip_prefix('=')?;
     let quotes = usize::from(value.starts_with(['"', '\'']));
-    let value = run(&value[quotes..], |one| !one.is_whitespace() && !",;\"')]}|".contains(one));
+    let value = run(&value[quotes..], |c| !c.is_whitespace() && !",;\"')]}|".contains(c));
     (value > 0).then_some((*kind, len + 1 + quotes, value))
 }
 
 /// Length of an IP address, unless it is the same on every machine.
 fn ip_address(text: &str) -> Option<usize> {
-    let len = run(text, |one| one.is_ascii_hexdigit() || ".:".contains(one));
+    let len = run(text, |c| c.is_ascii_hexdigit() || ".:".contains(c));
     let token = text[..len].trim_end_matches(['.', ':']);
     let (address, len) = if token.bytes().filter(|byte| *byte == b':').count() >= 2 {
         // Letters alone are a path in a program: `a::b`.
-        let has_digit = token.contains(|one: char| one.is_ascii_digit());
+        let has_digit = token.contains(|c: char| c.is_ascii_digit());
         (IpAddr::V6(token.parse::<Ipv6Addr>().ok().filter(|_| has_digit)?), token.len())
     } else {
         // A port may follow.
         let token = token.split(':').next().unwrap_or_default();
         (IpAddr::V4(token.parse::<Ipv4Addr>().ok()?), token.len())
     };
-    let goes_on = text[len..].starts_with(|one: char| one.is_alphanumeric() || one == '_')
+    let goes_on = text[len..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
         || text[len..]
             .strip_prefix('.')
             .is_some_and(|more| more.starts_with(char::is_alphanumeric));
@@ -137,12 +137,12 @@ fn pairs(text: &str) -> Option<(NameKind, usize)> {
     }
     let len = (count * 3).checked_sub(1)?;
     let token = text.get(..len)?;
-    let goes_on = |one: char| one.is_alphanumeric() || one == char::from(separator);
+    let goes_on = |c: char| c.is_alphanumeric() || c == char::from(separator);
     if text[len..].starts_with(goes_on) {
         return None;
     }
     // Dates and times contain dashes, too.
-    let has_letter = token.contains(|one: char| one.is_ascii_alphabetic());
+    let has_letter = token.contains(|c: char| c.is_ascii_alphabetic());
     match count {
         MAC_PAIRS if separator == b':' || has_letter => Some((NameKind::Address, len)),
         WWN_PAIRS if separator == b':' || has_letter => Some((NameKind::Serial, len)),
@@ -155,9 +155,9 @@ fn disk(text: &str) -> Option<usize> {
     let (prefix, is_number) = DISKS.iter().find(|(prefix, _)| text.starts_with(prefix))?;
     let name = &text[prefix.len()..];
     let len = if *is_number {
-        run(name, |one| one.is_ascii_hexdigit() || one == '-')
+        run(name, |c| c.is_ascii_hexdigit() || c == '-')
     } else {
-        run(name, |one| !one.is_whitespace() && !",;\"'()[]{}|".contains(one))
+        run(name, |c| !c.is_whitespace() && !",;\"'()[]{}|".contains(c))
     };
     let len = name[..len].trim_end_matches(['-', '.', ':']).len();
     (len >= 8).then_some(prefix.len() + len)
@@ -165,20 +165,20 @@ fn disk(text: &str) -> Option<usize> {
 
 /// Length of a machine id as in `/etc/machine-id`, or a UUID without dashes.
 fn machine_id(text: &str) -> Option<usize> {
-    let len = run(text, |one| one.is_ascii_hexdigit());
+    let len = run(text, |c| c.is_ascii_hexdigit());
     let id = &text[..len];
-    let is_mixed = id.contains(|one: char| one.is_ascii_digit())
-        && id.contains(|one: char| one.is_ascii_alphabetic());
-    let goes_on = text[len..].starts_with(|one: char| one.is_alphanumeric() || one == '_');
+    let is_mixed =
+        id.contains(|c: char| c.is_ascii_digit()) && id.contains(|c: char| c.is_ascii_alphabetic());
+    let goes_on = text[len..].starts_with(|c: char| c.is_alphanumeric() || c == '_');
     (len == MACHINE_ID && is_mixed && !goes_on).then_some(len)
 }
 
 /// Length of a mail address, or of a user at a host.
 fn mail(text: &str) -> Option<usize> {
-    let is_local = |one: char| one.is_alphanumeric() || "._+-".contains(one);
+    let is_local = |c: char| c.is_alphanumeric() || "._+-".contains(c);
     let local = run(text, is_local);
     let domain = text[local..].strip_prefix('@').filter(|_| local > 0)?;
-    let len = run(domain, |one| one.is_alphanumeric() || ".-".contains(one));
+    let len = run(domain, |c| c.is_alphanumeric() || ".-".contains(c));
     let domain = domain[..len].trim_end_matches(['.', '-']);
     domain.contains(char::is_alphabetic).then_some(local + 1 + domain.len())
 }
@@ -194,6 +194,6 @@ fn is_uuid(text: &str) -> bool {
 /// Length in bytes of the leading characters that satisfy `is_such`; limited to the longest
 /// identifier, so that a long text is processed in linear time.
 fn run(text: &str, is_such: impl Fn(char) -> bool) -> usize {
-    let such = text.chars().take(LONGEST).take_while(|one| is_such(*one));
+    let such = text.chars().take(LONGEST).take_while(|c| is_such(*c));
     such.map(char::len_utf8).sum()
 }

@@ -23,6 +23,6 @@ pub use error::PackError;
 pub use kind::NameKind;
 pub use names::{NameRemover, RemovedName};
 pub use read::PackReader;
-pub use record::{Head, PackedPlan, Record};
-pub use seal::Seal;
+pub use record::{PackHead, PackRecord, PackedPlan};
+pub use seal::PackSeal;
 pub use write::{PackWriter, sealed};

@@ -81,10 +81,10 @@ impl NameRemover {
 
     /// Names left out so far, by kind.
     pub fn left_out(&self) -> Vec<RemovedName> {
-        let one = |((kind, name), (instead, times)): (&(NameKind, String), &(String, u64))| {
+        let removed = |((kind, name), (instead, times)): (&(NameKind, String), &(String, u64))| {
             RemovedName { kind: *kind, name: name.clone(), instead: instead.clone(), times: *times }
         };
-        self.seen.iter().map(one).collect()
+        self.seen.iter().map(removed).collect()
     }
 
     /// Removes names from an event.
@@ -209,15 +209,15 @@ impl NameRemover {
 
     fn without_paths(&mut self, text: &str) -> String {
         let mut to = String::with_capacity(text.len());
-        let (mut rest, mut before) = (text, None);
-        while let Some(at) = rest.find('/') {
-            let (head, tail) = rest.split_at(at);
+        let (mut remaining, mut before) = (text, None);
+        while let Some(at) = remaining.find('/') {
+            let (head, tail) = remaining.split_at(at);
             to.push_str(head);
             before = head.chars().next_back().or(before);
             let len = tail.find(ends_path).unwrap_or(tail.len());
             let path = tail[..len].trim_end_matches('.');
             // Inside a word a slash begins no path: MiB/s, create/files_per_second.
-            let is_path = before.is_none_or(|one| !is_of_word(one)) && path.len() > 1;
+            let is_path = before.is_none_or(|c| !is_of_word(c)) && path.len() > 1;
             let path = if is_path { path } else { &tail[..1] };
             if is_path && !is_common(path) {
                 let instead = self.instead(NameKind::Path, path);
@@ -226,9 +226,9 @@ impl NameRemover {
                 to.push_str(path);
             }
             before = path.chars().next_back();
-            rest = &tail[path.len()..];
+            remaining = &tail[path.len()..];
         }
-        to.push_str(rest);
+        to.push_str(remaining);
         to
     }
 
@@ -279,7 +279,7 @@ impl NameRemover {
         let mut to = String::with_capacity(text.len());
         let (mut at, mut before) = (0, None);
         while let Some(character) = text[at..].chars().next() {
-            let is_begin = !before.is_some_and(|one: char| is_of_word(one) || one == '@');
+            let is_begin = !before.is_some_and(|c: char| is_of_word(c) || c == '@');
             match identifiers::servers(&text[at..]).filter(|_| is_begin) {
                 Some(len) => {
                     let hosts = text[at..at + len].split(',');
@@ -361,19 +361,19 @@ impl NameRemover {
 }
 
 /// Reports whether a character ends a path.
-fn ends_path(one: char) -> bool {
-    one.is_whitespace() || one.is_control() || "\"'`<>|,;:()[]{}\\".contains(one)
+fn ends_path(c: char) -> bool {
+    c.is_whitespace() || c.is_control() || "\"'`<>|,;:()[]{}\\".contains(c)
 }
 
-fn is_of_word(one: char) -> bool {
-    one.is_alphanumeric() || "._-)]}/%…".contains(one)
+fn is_of_word(c: char) -> bool {
+    c.is_alphanumeric() || "._-)]}/%…".contains(c)
 }
 
 /// Reports whether a path is the same on every machine: a device by its usual name, or a kernel
 /// file.
 fn is_common(path: &str) -> bool {
     let is_device = path.strip_prefix("/dev/").is_some_and(|name| {
-        !name.is_empty() && name.bytes().all(|one| one.is_ascii_alphanumeric())
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
     });
     is_device || COMMON.iter().any(|dir| path.starts_with(dir))
 }
@@ -449,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_nobody_stays() {
+    fn impersonal_words_are_kept() {
         for text in [
             "MiB/s",
             "create/files_per_second",
@@ -478,19 +478,20 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_out_is_left_out_no_second_time() {
+    fn removal_of_names_is_idempotent() {
         let text = "host-1:/path-1 addr=address-1 mail-1 serial-1 UUID=serial-2";
         let again = without(text);
-        let words = |text: &str| text.replace(|one: char| one.is_ascii_digit(), "");
+        let words = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
         assert_eq!(words(&again), words(text));
     }
 
     #[test]
-    fn what_was_left_out_is_told() {
+    fn removed_names_are_reported() {
         let mut names = NameRemover::new([]);
         let mut text = "/a /b /a".to_owned();
         names.text(&mut text);
-        let told: Vec<_> = names.left_out().into_iter().map(|one| (one.name, one.times)).collect();
+        let told: Vec<_> =
+            names.left_out().into_iter().map(|removed| (removed.name, removed.times)).collect();
         assert_eq!(told, [("/a".to_owned(), 2), ("/b".to_owned(), 1)]);
     }
 }

@@ -6,17 +6,17 @@ use treering_model::{Annotation, TrialEvent, TrialHeader};
 use zstd::stream::read::Decoder;
 
 use crate::limits::{CONTENT_BYTES, CONTENT_RATIO, LINE_BYTES_MOST, PLANS_MOST, WINDOW_LOG};
-use crate::{Head, PackError, PackedPlan, Record, Seal};
+use crate::{PackError, PackHead, PackRecord, PackSeal, PackedPlan};
 
 /// A pack being read. Its contents are untrusted, but verified to be unchanged since written.
 pub struct PackReader<R: Read> {
     lines: BufReader<io::Take<Decoder<'static, BufReader<R>>>>,
-    seal: Seal,
-    head: Head,
+    seal: PackSeal,
+    head: PackHead,
     plans: Vec<PackedPlan>,
     most: u64,
     line: u64,
-    next: Option<Record>,
+    next: Option<PackRecord>,
     /// True after the beginning of a trial was read.
     is_within: bool,
 }
@@ -27,14 +27,15 @@ impl<R: Read + Seek> PackReader<R> {
     /// # Errors
     /// Problems with the file.
     pub fn open(mut from: R) -> Result<Self, PackError> {
-        let seal = Seal::read(&mut from)?;
+        let seal = PackSeal::read(&mut from)?;
         let start = from.stream_position()?;
         seal.verify(&mut from)?;
         from.seek(SeekFrom::Start(start))?;
         let mut decoder = Decoder::new(from)?.single_frame();
         decoder.window_log_max(WINDOW_LOG)?;
         let most = CONTENT_BYTES.saturating_add(seal.bytes.saturating_mul(CONTENT_RATIO));
-        let head = Head { treering_version: String::new(), has_names: false, has_traces: false };
+        let head =
+            PackHead { treering_version: String::new(), has_names: false, has_traces: false };
         let mut unpacking = Self {
             lines: BufReader::new(decoder.take(most + 1)),
             seal,
@@ -46,13 +47,13 @@ impl<R: Read + Seek> PackReader<R> {
             is_within: false,
         };
         unpacking.advance()?;
-        let Some(Record::Pack(head)) = unpacking.next.take() else {
+        let Some(PackRecord::Pack(head)) = unpacking.next.take() else {
             return Err(unpacking.out_of_place("what the pack is"));
         };
         unpacking.head = head;
         unpacking.advance()?;
         let mut plan_bytes = 0;
-        while let Some(Record::Plan(plan)) = unpacking.next.take_if(|next| is_plan(next)) {
+        while let Some(PackRecord::Plan(plan)) = unpacking.next.take_if(|next| is_plan(next)) {
             let files = plan.files.iter().map(|(name, text)| name.len() + text.len());
             plan_bytes += (plan.document.len() + files.sum::<usize>()) as u64;
             if plan_bytes > LINE_BYTES_MOST || unpacking.plans.len() == PLANS_MOST {
@@ -65,12 +66,12 @@ impl<R: Read + Seek> PackReader<R> {
     }
 
     /// Seal of the pack: length and digest.
-    pub const fn seal(&self) -> &Seal {
+    pub const fn seal(&self) -> &PackSeal {
         &self.seal
     }
 
     /// Description of the pack.
-    pub const fn head(&self) -> &Head {
+    pub const fn head(&self) -> &PackHead {
         &self.head
     }
 
@@ -91,7 +92,7 @@ impl<R: Read + Seek> PackReader<R> {
         self.is_within = true;
         match self.next.take() {
             None => Ok(None),
-            Some(Record::Event(TrialEvent::Began(beginning))) => {
+            Some(PackRecord::Event(TrialEvent::Began(beginning))) => {
                 self.advance()?;
                 Ok(Some(beginning))
             }
@@ -104,9 +105,10 @@ impl<R: Read + Seek> PackReader<R> {
     /// # Errors
     /// Problems with the next line.
     pub fn next_event(&mut self) -> Result<Option<TrialEvent>, PackError> {
-        let is_more = |next: &Record| matches!(next, Record::Event(event) if !begins(event));
+        let is_more =
+            |next: &PackRecord| matches!(next, PackRecord::Event(event) if !begins(event));
         match self.next.take_if(|next| is_more(next)) {
-            Some(Record::Event(event)) => {
+            Some(PackRecord::Event(event)) => {
                 self.advance()?;
                 Ok(Some(event))
             }
@@ -119,8 +121,8 @@ impl<R: Read + Seek> PackReader<R> {
     /// # Errors
     /// Problems with the next line.
     pub fn next_annotation(&mut self) -> Result<Option<Annotation>, PackError> {
-        match self.next.take_if(|next| matches!(next, Record::Annotation(_))) {
-            Some(Record::Annotation(annotation)) => {
+        match self.next.take_if(|next| matches!(next, PackRecord::Annotation(_))) {
+            Some(PackRecord::Annotation(annotation)) => {
                 self.advance()?;
                 Ok(Some(annotation))
             }
@@ -154,8 +156,8 @@ impl<R: Read + Seek> PackReader<R> {
     }
 }
 
-const fn is_plan(record: &Record) -> bool {
-    matches!(record, Record::Plan(_))
+const fn is_plan(record: &PackRecord) -> bool {
+    matches!(record, PackRecord::Plan(_))
 }
 
 const fn begins(event: &TrialEvent) -> bool {

@@ -5,7 +5,7 @@ use treering_model::{Annotation, TrialEvent, TrialId};
 
 /// Description of a pack, its first record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
+pub struct PackHead {
     /// Version of the treering that wrote it.
     pub treering_version: String,
     /// True when names of machines, people and places were kept.
@@ -30,9 +30,9 @@ pub struct PackedPlan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "most are events, and one is there at a time")]
-pub enum Record {
+pub enum PackRecord {
     /// Description of the pack; the first record.
-    Pack(Head),
+    Pack(PackHead),
     /// A plan with its files.
     Plan(PackedPlan),
     /// An event of a trial; a trial begins with `began`.

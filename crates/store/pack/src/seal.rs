@@ -18,14 +18,14 @@ const DIGEST_DIGITS: usize = 64;
 
 /// Length and digest of a pack's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seal {
+pub struct PackSeal {
     /// Number of bytes after the first line.
     pub bytes: u64,
     /// SHA-256 of these bytes in 64 hexadecimal digits.
     pub sha256: String,
 }
 
-impl Seal {
+impl PackSeal {
     /// Creates the seal from a length and a finished digest.
     pub(crate) fn new(bytes: u64, digest: Sha256) -> Self {
         let mut sha256 = String::with_capacity(DIGEST_DIGITS);
@@ -71,9 +71,9 @@ impl Seal {
     /// Reads everything after the first line and verifies its length and digest.
     pub(crate) fn verify(&self, from: &mut impl Read) -> Result<(), PackError> {
         let mut digested = DigestWriter::new(io::sink());
-        let found = io::copy(&mut from.take(self.bytes.saturating_add(1)), &mut digested)?;
-        if found != self.bytes {
-            return Err(PackError::Length { expected: self.bytes, found });
+        let length = io::copy(&mut from.take(self.bytes.saturating_add(1)), &mut digested)?;
+        if length != self.bytes {
+            return Err(PackError::Length { expected: self.bytes, found: length });
         }
         let (seal, _) = digested.seal();
         if seal.sha256 != self.sha256 {
@@ -97,8 +97,8 @@ impl<W> DigestWriter<W> {
     }
 
     /// Returns the seal of the data, and the inner writer.
-    pub(crate) fn seal(self) -> (Seal, W) {
-        (Seal::new(self.bytes, self.digest), self.to)
+    pub(crate) fn seal(self) -> (PackSeal, W) {
+        (PackSeal::new(self.bytes, self.digest), self.to)
     }
 }
 

@@ -4,10 +4,10 @@ use std::io::Cursor;
 
 use treering_model::{Ending, RunMode, TrialEvent, TrialHeader, TrialId};
 
-use crate::{Head, PackError, PackReader, PackWriter, Record, sealed};
+use crate::{PackError, PackHead, PackReader, PackRecord, PackWriter, sealed};
 
-fn head() -> Head {
-    Head { treering_version: "1".to_owned(), has_names: true, has_traces: true }
+fn head() -> PackHead {
+    PackHead { treering_version: "1".to_owned(), has_names: true, has_traces: true }
 }
 
 fn packed() -> Vec<u8> {
@@ -15,7 +15,7 @@ fn packed() -> Vec<u8> {
     let end = TrialEvent::Ended { ending: Ending::Completed, at_ns: 5 };
     let mut packing = PackWriter::begin(Cursor::new(Vec::new()), head()).unwrap();
     for event in [TrialEvent::Began(beginning), end] {
-        packing.add(&Record::Event(event)).unwrap();
+        packing.add(&PackRecord::Event(event)).unwrap();
     }
     packing.finish().unwrap().1.into_inner()
 }
@@ -35,7 +35,7 @@ fn refusal(content: &[u8]) -> String {
 }
 
 #[test]
-fn what_was_packed_comes_back() {
+fn packs_round_trip() {
     let mut pack = PackReader::open(Cursor::new(packed())).unwrap();
     assert_eq!(*pack.head(), head());
     assert_eq!(pack.next_trial().unwrap().unwrap().workload, "fs_mark");
@@ -65,15 +65,15 @@ fn a_byte_changed_anywhere_is_refused() {
 fn a_content_made_to_fill_memory_is_refused() {
     let zeros = vec![b' '; 70 << 20];
     assert!(refusal(&zeros).contains("line 1"));
-    let head = serde_json::to_string(&Record::Pack(head())).unwrap() + "\n";
+    let head = serde_json::to_string(&PackRecord::Pack(head())).unwrap() + "\n";
     let lines = format!("{}\n", " ".repeat(8 << 20)).repeat(9);
     assert!(refusal(&[head.as_bytes(), lines.as_bytes()].concat()).contains("line 2"));
 }
 
 #[test]
 fn records_out_of_place_are_refused() {
-    let head = serde_json::to_string(&Record::Pack(head())).unwrap();
-    let end = Record::Event(TrialEvent::Ended { ending: Ending::Completed, at_ns: 5 });
+    let head = serde_json::to_string(&PackRecord::Pack(head())).unwrap();
+    let end = PackRecord::Event(TrialEvent::Ended { ending: Ending::Completed, at_ns: 5 });
     let end = serde_json::to_string(&end).unwrap();
     assert!(refusal(b"").contains("out of place"));
     assert!(refusal(end.as_bytes()).contains("out of place"));

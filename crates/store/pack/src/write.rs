@@ -6,7 +6,7 @@ use zstd::stream::write::Encoder;
 
 use crate::limits::LINE_BYTES_MOST;
 use crate::seal::DigestWriter;
-use crate::{Head, PackError, Record, Seal};
+use crate::{PackError, PackHead, PackRecord, PackSeal};
 
 /// Compression level, high because a pack is written once and sent to others.
 const LEVEL: i32 = 9;
@@ -21,11 +21,11 @@ impl<W: Write + Seek> PackWriter<W> {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn begin(mut to: W, head: Head) -> Result<Self, PackError> {
-        to.write_all(Seal::blank().as_bytes())?;
+    pub fn begin(mut to: W, head: PackHead) -> Result<Self, PackError> {
+        to.write_all(PackSeal::blank().as_bytes())?;
         let content = Encoder::new(DigestWriter::new(to), LEVEL)?;
         let mut packing = Self { content };
-        packing.add(&Record::Pack(head))?;
+        packing.add(&PackRecord::Pack(head))?;
         Ok(packing)
     }
 
@@ -33,7 +33,7 @@ impl<W: Write + Seek> PackWriter<W> {
     ///
     /// # Errors
     /// If the record exceeds the maximum length, or the file cannot be written.
-    pub fn add(&mut self, record: &Record) -> Result<(), PackError> {
+    pub fn add(&mut self, record: &PackRecord) -> Result<(), PackError> {
         let mut line = serde_json::to_vec(record).map_err(PackError::Unwritable)?;
         line.push(b'\n');
         if line.len() as u64 > LINE_BYTES_MOST {
@@ -46,7 +46,7 @@ impl<W: Write + Seek> PackWriter<W> {
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn finish(self) -> Result<(Seal, W), PackError> {
+    pub fn finish(self) -> Result<(PackSeal, W), PackError> {
         let (seal, mut to) = self.content.finish()?.seal();
         to.seek(SeekFrom::Start(0))?;
         to.write_all(seal.line().as_bytes())?;

@@ -20,16 +20,16 @@ const NOISE_OF_FACTS: f64 = 0.3;
 fn main() -> Result<(), Box<dyn Error>> {
     #[expect(clippy::disallowed_methods, reason = "a program of its own")]
     let arguments = std::env::args().skip(1).collect::<Vec<_>>();
-    let [from, to, copies, rest @ ..] = arguments.as_slice() else {
+    let [from, to, copies, tail @ ..] = arguments.as_slice() else {
         return Err("store_multiply FROM TO COPIES [PER_DAY]".into());
     };
     let copies: u32 = copies.parse()?;
-    let per_day: u32 = rest.first().map_or(Ok(1), |text| text.parse())?;
+    let per_day: u32 = tail.first().map_or(Ok(1), |text| text.parse())?;
     let from = Store::open(Path::new(from), Access::ReadOnly)?;
     let mut to = Store::open(Path::new(to), Access::ReadWrite)?;
     let mut trials = Vec::new();
-    for one in from.trials(&Filter::default())?.iter().rev() {
-        trials.push(from.events(one.trial)?);
+    for summary in from.trials(&Filter::default())?.iter().rev() {
+        trials.push(from.events(summary.trial)?);
     }
     let varying = varying(&trials);
     let mut random = Random(0x2545_f491_4f6c_dd1d);

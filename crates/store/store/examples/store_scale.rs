@@ -13,7 +13,7 @@ use treering_model::{
     Op, OpTotals, PhaseTotals, RunMode, Scope, TaskTotals, TrialEvent, TrialHeader, TrialId,
     TrialSink, Unit,
 };
-use treering_store::{Access, Detail, Filter, Store};
+use treering_store::{Access, Filter, LoadDetail, Store};
 
 const OPS: [Op; 6] = [Op::Create, Op::Open, Op::Read, Op::Write, Op::Close, Op::MakeDir];
 
@@ -37,9 +37,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn measure(path: &Path, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     let mut last = Instant::now();
-    let mut timed = |what: &str, count: usize| {
+    let mut timed = |name: &str, count: usize| {
         let now = Instant::now();
-        let line = writeln!(out, "{what}: {count} in {:.1} ms", (now - last).as_secs_f64() * 1e3);
+        let line = writeln!(out, "{name}: {count} in {:.1} ms", (now - last).as_secs_f64() * 1e3);
         last = now;
         line
     };
@@ -56,9 +56,9 @@ fn measure(path: &Path, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
     store.find(&short[0])?;
     timed("find", 1)?;
     // Bound to names, so that freeing them is not measured.
-    let headlines = store.load_many(&ids, Detail::Headlines)?;
+    let headlines = store.load_many(&ids, LoadDetail::Headlines)?;
     timed("load headlines", headlines.len())?;
-    let tasks = store.load_many(&ids, Detail::Tasks)?;
+    let tasks = store.load_many(&ids, LoadDetail::Tasks)?;
     timed("load tasks", tasks.len())?;
     let whole = store.load(ids[0])?;
     timed("load one with everything, tasks", whole.tasks.len())?;

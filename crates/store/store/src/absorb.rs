@@ -13,7 +13,7 @@ use treering_model::TrialId;
 use crate::connection::ErrorContext;
 use crate::format::{self, RECORDED};
 use crate::values::fields;
-use crate::{Access, Detail, Filter, Store, StoreError, TrialState};
+use crate::{Access, Filter, LoadDetail, Store, StoreError, TrialState};
 
 impl Store {
     /// Copies every trial of another store that this one lacks, atomically, and returns their
@@ -28,13 +28,14 @@ impl Store {
         let _snapshot = other.snapshot()?;
         let lacking = self.lacking(&other)?;
         for trial in &lacking {
-            other.read(*trial, Detail::Everything)?;
+            other.read(*trial, LoadDetail::Everything)?;
         }
         let trials = TableCopy::new(&other, self, "trials")?;
-        let there =
+        let present_tables =
             other.rows("SELECT name FROM main.sqlite_master", [], "sqlite_schema", fields::text)?;
         // An older store has fewer tables.
-        let tables = RECORDED.iter().filter(|table| there.iter().any(|name| name == *table));
+        let tables =
+            RECORDED.iter().filter(|table| present_tables.iter().any(|name| name == *table));
         let recorded = tables.map(|table| TableCopy::new(&other, self, table));
         let recorded = recorded.collect::<Result<Vec<_>, _>>()?;
         let refused = |error| ErrorContext::file(&self.path).refused(error);
@@ -45,7 +46,7 @@ impl Store {
         let mut copied = 0;
         for trial in lacking {
             let text = trial.text();
-            let from = other.one(
+            let from = other.read_row(
                 "SELECT trial FROM trials WHERE id = ?1",
                 &text,
                 "trials",

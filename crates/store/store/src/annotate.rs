@@ -5,7 +5,7 @@ use rusqlite::TransactionBehavior;
 use treering_model::{Annotation, AnnotationKind, TrialId};
 
 use crate::connection::ErrorContext;
-use crate::values::fields::Fields;
+use crate::values::fields::RowFields;
 use crate::version::Version;
 use crate::{Store, StoreError};
 
@@ -77,7 +77,7 @@ impl Store {
 
 /// Reads an annotation of a trial whose previous label is `was`.
 pub(crate) fn annotation(
-    fields: &mut Fields<'_>,
+    fields: &mut RowFields<'_>,
     was: &mut String,
 ) -> Result<Annotation, StoreError> {
     let at_unix_ms = fields.integer()?;

@@ -10,9 +10,9 @@ use treering_model::{Fact, TaskTotals, TrialEvent, TrialId};
 use crate::load::{
     ARTIFACTS, CAUTIONS, ENDING, FACTS, METRICS, artifact, caution, counters, ending, metric,
 };
-use crate::values::fields::{Fields, integer};
+use crate::values::fields::{RowFields, integer};
 use crate::version::Version;
-use crate::{Detail, Store, StoreError};
+use crate::{LoadDetail, Store, StoreError};
 
 const NUMBER: &str = "SELECT trial FROM trials WHERE id = ?1";
 const PHASE_STARTS: &str =
@@ -31,16 +31,16 @@ impl Store {
     /// As [`Store::load`].
     pub fn events(&self, trial: TrialId) -> Result<Vec<TrialEvent>, StoreError> {
         let _snapshot = self.snapshot()?;
-        let beginning = self.read(trial, Detail::Headlines)?.beginning;
-        let number = self.one(NUMBER, trial.text(), "trials", integer::<i64>)?;
+        let beginning = self.read(trial, LoadDetail::Headlines)?.beginning;
+        let number = self.read_row(NUMBER, trial.text(), "trials", integer::<i64>)?;
         let number = number.unwrap_or_default();
-        let mut events = self.kept(number)?;
+        let mut events = self.stored_events(number)?;
         events.insert(0, TrialEvent::Began(beginning));
         Ok(with_beginnings(events))
     }
 
     /// Reads all events that have rows, by position.
-    fn kept(&self, trial: i64) -> Result<BTreeMap<i64, TrialEvent>, StoreError> {
+    fn stored_events(&self, trial: i64) -> Result<BTreeMap<i64, TrialEvent>, StoreError> {
         let mut events = BTreeMap::new();
         let facts = self.placed(FACTS, trial, "facts", |fields| {
             Ok(Fact { name: fields.text()?, value: fields.text()? })
@@ -56,16 +56,16 @@ impl Store {
             let (phase, name, at_ns) = (fields.integer()?, fields.text()?, fields.integer()?);
             Ok((seq, TrialEvent::PhaseBegan { phase, name, at_ns }))
         })?);
-        let tasks = self.tasks(trial, Detail::Everything)?.into_iter();
+        let tasks = self.tasks(trial, LoadDetail::Everything)?.into_iter();
         events.extend(tasks.map(|(seq, task)| (seq, TrialEvent::TaskEnded(task))));
-        let phases = self.phases(trial, Detail::Everything)?.into_iter();
+        let phases = self.phases(trial, LoadDetail::Everything)?.into_iter();
         events.extend(phases.map(|(seq, phase)| (seq, TrialEvent::PhaseEnded(phase))));
-        let event = |fields: &mut Fields<'_>| metric(fields).map(TrialEvent::Measured);
+        let event = |fields: &mut RowFields<'_>| metric(fields).map(TrialEvent::Measured);
         events.extend(self.placed(METRICS, trial, "metrics", event)?);
-        let event = |fields: &mut Fields<'_>| caution(fields).map(TrialEvent::Cautioned);
+        let event = |fields: &mut RowFields<'_>| caution(fields).map(TrialEvent::Cautioned);
         events.extend(self.placed(CAUTIONS, trial, "cautions", event)?);
         if self.version() >= Version::WITH_ARTIFACTS {
-            let event = |fields: &mut Fields<'_>| artifact(fields).map(TrialEvent::Produced);
+            let event = |fields: &mut RowFields<'_>| artifact(fields).map(TrialEvent::Produced);
             events.extend(self.placed(ARTIFACTS, trial, "artifacts", event)?);
         }
         if self.version() >= Version::WITH_COUNTERS {
@@ -88,7 +88,7 @@ impl Store {
         query: &str,
         trial: i64,
         table: &'static str,
-        mut make: impl FnMut(&mut Fields<'_>) -> Result<T, StoreError>,
+        mut make: impl FnMut(&mut RowFields<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<(i64, T)>, StoreError> {
         let query = query.replacen("SELECT ", "SELECT seq, ", 1);
         self.rows(&query, [trial], table, |fields| Ok((fields.integer()?, make(fields)?)))
@@ -106,12 +106,12 @@ fn with_beginnings(kept: BTreeMap<i64, TrialEvent>) -> Vec<TrialEvent> {
             begun.insert((phase, task), event);
         }
     }
-    let (mut all, mut place, mut next) = (Vec::new(), None, 0_i64);
+    let (mut events, mut place, mut next) = (Vec::new(), None, 0_i64);
     for (seq, event) in kept {
         let free = seq.saturating_sub(next).clamp(0, FREE_MOST);
         if let Some((phase, task)) = &mut place {
             for _position in 0..free {
-                all.extend(begun.remove(&(*phase, *task)));
+                events.extend(begun.remove(&(*phase, *task)));
                 *task = u32::saturating_add(*task, 1);
             }
         }
@@ -119,7 +119,7 @@ fn with_beginnings(kept: BTreeMap<i64, TrialEvent>) -> Vec<TrialEvent> {
         if let TrialEvent::PhaseBegan { phase, .. } = &event {
             place = Some((*phase, 0));
         }
-        all.push(event);
+        events.push(event);
     }
-    all
+    events
 }

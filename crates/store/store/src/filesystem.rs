@@ -43,7 +43,7 @@ fn nearest_existing(path: &Path) -> io::Result<PathBuf> {
 
 /// Required fields of a line of `/proc/self/mountinfo`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Mount {
+struct MountLine {
     /// Device number `major:minor` of the filesystem, the same for all subvolumes.
     device: OsString,
     /// Mount point.
@@ -54,7 +54,7 @@ struct Mount {
     source: OsString,
 }
 
-impl Mount {
+impl MountLine {
     fn same_filesystem(&self, other: &Self) -> bool {
         let is_device = self.source.as_bytes().starts_with(b"/");
         self.device == other.device
@@ -63,19 +63,19 @@ impl Mount {
 }
 
 /// Parses the mounts in list order. Malformed lines are skipped.
-fn parse_mounts(list: &[u8]) -> Vec<Mount> {
+fn parse_mounts(list: &[u8]) -> Vec<MountLine> {
     list.split(|byte| *byte == b'\n').filter_map(parse_mount).collect()
 }
 
 /// Parses a line: `36 35 98:0 /root /point rw,noatime shared:1 … - ext3 /dev/root rw`
-fn parse_mount(line: &[u8]) -> Option<Mount> {
+fn parse_mount(line: &[u8]) -> Option<MountLine> {
     let mut fields = line.split(|byte| *byte == b' ');
     let device = fields.nth(2)?;
     let point = fields.nth(1)?;
     let _options = fields.next()?;
     fields.find(|field| *field == b"-")?;
     let (filesystem, source) = (fields.next()?, fields.next()?);
-    Some(Mount {
+    Some(MountLine {
         device: unescape(device),
         point: PathBuf::from(unescape(point)),
         filesystem: unescape(filesystem),
@@ -106,7 +106,7 @@ fn unescape(field: &[u8]) -> OsString {
 
 /// Finds the mount of a canonical path: the longest mount point above it, of several the last,
 /// which hides the others.
-fn mount_of<'a>(mounts: &'a [Mount], path: &Path) -> Option<&'a Mount> {
+fn mount_of<'a>(mounts: &'a [MountLine], path: &Path) -> Option<&'a MountLine> {
     let above = mounts.iter().filter(|mount| path.starts_with(&mount.point));
     above.max_by_key(|mount| OsStr::len(mount.point.as_os_str()))
 }
@@ -133,7 +133,7 @@ broken
 46 27 0:53 / /no-dash rw zfs pool rw
 ";
 
-    fn on(path: &str) -> super::Mount {
+    fn on(path: &str) -> super::MountLine {
         mount_of(&parse_mounts(LIST.as_bytes()), Path::new(path)).unwrap().clone()
     }
 
@@ -166,7 +166,7 @@ broken
     }
 
     #[test]
-    fn escapes_that_are_none_stay() {
+    fn invalid_escapes_are_kept() {
         for (escaped, plain) in
             [(r"\040", " "), (r"\04", r"\04"), (r"\08x", r"\08x"), (r"\777", r"\777"), ("", "")]
         {

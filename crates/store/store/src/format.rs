@@ -57,7 +57,7 @@ pub(crate) const RECORDED: [&str; 17] = [
 const OTHERS: [&str; 2] = ["trials", "writers"];
 
 /// Migration from the previous version to `to`. It may only add.
-struct Migration {
+struct FormatMigration {
     to: Version,
     statements: &'static str,
     /// Tables that it adds; they become append-only.
@@ -65,18 +65,18 @@ struct Migration {
 }
 
 /// All migrations, oldest first.
-const MIGRATIONS: [Migration; 3] = [
-    Migration {
+const MIGRATIONS: [FormatMigration; 3] = [
+    FormatMigration {
         to: Version::WITH_ARTIFACTS,
         statements: include_str!("sql/artifacts.sql"),
         tables: &[ARTIFACTS],
     },
-    Migration {
+    FormatMigration {
         to: Version::WITH_ANNOTATIONS,
         statements: include_str!("sql/annotations.sql"),
         tables: &[ANNOTATIONS],
     },
-    Migration {
+    FormatMigration {
         to: Version::WITH_COUNTERS,
         statements: include_str!("sql/counters.sql"),
         tables: &[COUNTERS, TICKS],
@@ -191,7 +191,7 @@ fn create(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
 fn migrate(
     transaction: &Transaction<'_>,
     from: Version,
-    migrations: &[Migration],
+    migrations: &[FormatMigration],
 ) -> rusqlite::Result<()> {
     for migration in migrations.iter().filter(|migration| migration.to > from) {
         transaction.execute_batch(migration.statements)?;
@@ -216,7 +216,7 @@ fn refusals(tables: &[&str]) -> String {
 mod tests {
     use rusqlite::{Connection, TransactionBehavior};
 
-    use super::{Migration, OTHERS, RECORDED, Version, create, definition, migrate};
+    use super::{FormatMigration, OTHERS, RECORDED, Version, create, definition, migrate};
     use crate::schema::bare;
 
     fn blank_store() -> Connection {
@@ -294,13 +294,13 @@ mod tests {
     fn migrations_add_step_by_step() {
         let mut connection = blank_store();
         let steps = [
-            Migration { to: Version::CURRENT, statements: "SELECT broken", tables: &[] },
-            Migration {
+            FormatMigration { to: Version::CURRENT, statements: "SELECT broken", tables: &[] },
+            FormatMigration {
                 to: Version { major: 1, minor: 1001 },
                 statements: "ALTER TABLE trials ADD COLUMN cell TEXT NOT NULL DEFAULT ''",
                 tables: &[],
             },
-            Migration {
+            FormatMigration {
                 to: Version { major: 1, minor: 1002 },
                 statements: "CREATE TABLE later (trial INTEGER) STRICT",
                 tables: &["later"],

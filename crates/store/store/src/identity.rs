@@ -112,7 +112,7 @@ fn as_printed(prefix: &str) -> Option<String> {
 fn unique_len(sorted: &[String], at: usize) -> usize {
     let neighbours = [at.checked_sub(1), Some(at + 1)].into_iter().flatten();
     let common = neighbours.filter_map(|other| sorted.get(other)).map(|other| {
-        sorted[at].bytes().zip(other.bytes()).take_while(|(mine, theirs)| mine == theirs).count()
+        sorted[at].bytes().zip(other.bytes()).take_while(|(left, right)| left == right).count()
     });
     let len = (common.max().unwrap_or(0) + 1).max(SHORTEST);
     // A trailing dash would carry no information.
@@ -125,7 +125,7 @@ mod tests {
     use super::{as_printed, unique_len};
 
     #[test]
-    fn people_may_leave_out_dashes_and_shout() {
+    fn identifiers_are_accepted_without_dashes_and_in_upper_case() {
         assert_eq!(as_printed("0192A3B4c5").unwrap(), "0192a3b4-c5");
         assert_eq!(as_printed("0192a3b4-c5").unwrap(), "0192a3b4-c5");
         assert_eq!(as_printed("0192a3b4-").unwrap(), "0192a3b4");
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_decide_the_length() {
+    fn prefix_length_depends_on_the_neighbours() {
         let sorted =
             ["00000000-0000", "00000000-1000", "11111111-0000", "11111111-0001"].map(str::to_owned);
         let lens = (0..sorted.len()).map(|at| unique_len(&sorted, at)).collect::<Vec<_>>();

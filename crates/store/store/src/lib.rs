@@ -32,7 +32,7 @@ pub use connection::Access;
 pub use error::StoreError;
 pub use filesystem::same_filesystem;
 pub use format::APPLICATION_ID;
-pub use load::Detail;
+pub use load::LoadDetail;
 pub use readings::ReadingsQuery;
 pub use recorder::Recorder;
 pub use store::Store;

@@ -10,7 +10,7 @@ use treering_model::{
 };
 
 use crate::connection::ErrorContext;
-use crate::values::fields::Fields;
+use crate::values::fields::RowFields;
 use crate::values::word;
 use crate::version::Version;
 use crate::{Access, Store, StoreError};
@@ -48,7 +48,7 @@ const SHARE_FEWEST: usize = 500;
 
 /// Level of detail to load for a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Detail {
+pub enum LoadDetail {
     /// Beginning, facts, metrics, cautions, ending, and phases without calls and intervals; no
     /// tasks.
     Headlines,
@@ -69,7 +69,7 @@ impl Store {
     /// treering of this version recorded.
     pub fn load(&self, trial: TrialId) -> Result<Trial, StoreError> {
         let _snapshot = self.snapshot()?;
-        self.read(trial, Detail::Everything)
+        self.read(trial, LoadDetail::Everything)
     }
 
     /// Facts with these names from all trials, newest trial first.
@@ -132,7 +132,7 @@ impl Store {
     ) -> Result<Vec<Trial>, StoreError> {
         let _snapshot = self.snapshot()?;
         let wanted = |name: &str| names.contains(name);
-        let read = |trial: &TrialId| self.read_with(*trial, Detail::Headlines, &wanted);
+        let read = |trial: &TrialId| self.read_with(*trial, LoadDetail::Headlines, &wanted);
         trials.iter().map(read).collect()
     }
 
@@ -140,12 +140,16 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::load`], for the first trial that cannot be read.
-    pub fn load_many(&self, trials: &[TrialId], detail: Detail) -> Result<Vec<Trial>, StoreError> {
+    pub fn load_many(
+        &self,
+        trials: &[TrialId],
+        detail: LoadDetail,
+    ) -> Result<Vec<Trial>, StoreError> {
         let _snapshot = self.snapshot()?;
         trials.iter().map(|trial| self.read(*trial, detail)).collect()
     }
 
-    pub(crate) fn read(&self, id: TrialId, detail: Detail) -> Result<Trial, StoreError> {
+    pub(crate) fn read(&self, id: TrialId, detail: LoadDetail) -> Result<Trial, StoreError> {
         self.read_with(id, detail, &|_| true)
     }
 
@@ -154,20 +158,21 @@ impl Store {
     fn read_with(
         &self,
         id: TrialId,
-        detail: Detail,
+        detail: LoadDetail,
         wanted: &dyn Fn(&str) -> bool,
     ) -> Result<Trial, StoreError> {
-        let Some((trial, mut beginning)) = self.one(BEGINNING, id.text(), "trials", |fields| {
-            let trial: i64 = fields.integer()?;
-            Ok((trial, beginning(id, fields)?))
-        })?
+        let Some((trial, mut beginning)) =
+            self.read_row(BEGINNING, id.text(), "trials", |fields| {
+                let trial: i64 = fields.integer()?;
+                Ok((trial, beginning(id, fields)?))
+            })?
         else {
             return Err(StoreError::NoSuchTrial { path: self.path.clone(), prefix: id.text() });
         };
         beginning.parameters = self.rows(PARAMETERS, [trial], "parameters", |fields| {
             Ok((fields.text()?, fields.text()?))
         })?;
-        beginning.cell = self.one(CELL, trial, "cells", cell)?;
+        beginning.cell = self.read_row(CELL, trial, "cells", cell)?;
         let facts = self.rows(FACTS, [trial], "facts", |fields| {
             let name = fields.text()?;
             if !wanted(&name) {
@@ -180,7 +185,7 @@ impl Store {
             label.clone_into(&mut beginning.label);
         }
         let (ending, wall_ns) =
-            self.one(ENDING, trial, "endings", ending)?.unwrap_or((Ending::Interrupted, 0));
+            self.read_row(ENDING, trial, "endings", ending)?.unwrap_or((Ending::Interrupted, 0));
         Ok(Trial {
             beginning,
             facts: facts.into_iter().flatten().collect(),
@@ -196,12 +201,12 @@ impl Store {
     }
 
     /// Reads the row with a key, if it exists.
-    pub(crate) fn one<T>(
+    pub(crate) fn read_row<T>(
         &self,
         query: &str,
         key: impl rusqlite::ToSql,
         table: &'static str,
-        make: impl FnMut(&mut Fields<'_>) -> Result<T, StoreError>,
+        make: impl FnMut(&mut RowFields<'_>) -> Result<T, StoreError>,
     ) -> Result<Option<T>, StoreError> {
         Ok(self.rows(query, [key], table, make)?.pop())
     }
@@ -209,10 +214,10 @@ impl Store {
     pub(crate) fn phases(
         &self,
         trial: i64,
-        detail: Detail,
+        detail: LoadDetail,
     ) -> Result<Vec<(i64, PhaseTotals)>, StoreError> {
         let mut phases = self.rows(PHASES, [trial], "phases", phase)?;
-        if detail >= Detail::PhaseCalls {
+        if detail >= LoadDetail::PhaseCalls {
             let ops = self.rows(PHASE_OPS, [trial], "phase_ops", op)?;
             self.attach(&mut phases, ops, "phase_ops", |phase, op| {
                 phase.ops.push(op);
@@ -225,8 +230,8 @@ impl Store {
         Ok(phases)
     }
 
-    fn artifacts(&self, trial: i64, detail: Detail) -> Result<Vec<Artifact>, StoreError> {
-        if detail < Detail::PhaseCalls || self.version() < Version::WITH_ARTIFACTS {
+    fn artifacts(&self, trial: i64, detail: LoadDetail) -> Result<Vec<Artifact>, StoreError> {
+        if detail < LoadDetail::PhaseCalls || self.version() < Version::WITH_ARTIFACTS {
             return Ok(Vec::new());
         }
         self.rows(ARTIFACTS, [trial], "artifacts", artifact)
@@ -235,17 +240,17 @@ impl Store {
     pub(crate) fn tasks(
         &self,
         trial: i64,
-        detail: Detail,
+        detail: LoadDetail,
     ) -> Result<Vec<(i64, TaskTotals)>, StoreError> {
-        if detail == Detail::Headlines {
+        if detail == LoadDetail::Headlines {
             return Ok(Vec::new());
         }
         let mut tasks = self.rows(TASKS, [trial], "tasks", task)?;
-        if detail == Detail::Everything {
+        if detail == LoadDetail::Everything {
             let ops = self.rows(TASK_OPS, [trial], "task_ops", op)?;
             self.attach(&mut tasks, ops, "task_ops", |task, op| task.ops.push(op))?;
         }
-        if detail == Detail::Everything && self.version() >= Version::WITH_COUNTERS {
+        if detail == LoadDetail::Everything && self.version() >= Version::WITH_COUNTERS {
             let counted = self.rows(COUNTERS, [trial], "counters", |fields| {
                 Ok((fields.integer()?, counters(fields)?))
             })?;
@@ -281,12 +286,12 @@ impl Store {
     }
 }
 
-fn without_seq<T>(all: Vec<(i64, T)>) -> Vec<T> {
-    all.into_iter().map(|(_, one)| one).collect()
+fn without_seq<T>(rows: Vec<(i64, T)>) -> Vec<T> {
+    rows.into_iter().map(|(_, value)| value).collect()
 }
 
 /// Reads the last two columns of counters.
-pub(crate) fn counters(fields: &mut Fields<'_>) -> Result<Counters, StoreError> {
+pub(crate) fn counters(fields: &mut RowFields<'_>) -> Result<Counters, StoreError> {
     let bytes = fields.integer()?;
     fields.packed(bytes).map(Counters::from_json)
 }
@@ -294,7 +299,7 @@ pub(crate) fn counters(fields: &mut Fields<'_>) -> Result<Counters, StoreError> 
 /// Reads the row of a trial from its second column on.
 pub(crate) fn beginning(
     trial: TrialId,
-    fields: &mut Fields<'_>,
+    fields: &mut RowFields<'_>,
 ) -> Result<TrialHeader, StoreError> {
     Ok(TrialHeader {
         event_version: fields.integer()?,
@@ -310,7 +315,7 @@ pub(crate) fn beginning(
     })
 }
 
-pub(crate) fn cell(fields: &mut Fields<'_>) -> Result<Cell, StoreError> {
+pub(crate) fn cell(fields: &mut RowFields<'_>) -> Result<Cell, StoreError> {
     Ok(Cell {
         campaign: fields.word(|text| text.parse().ok())?,
         plan: fields.text()?,
@@ -322,11 +327,11 @@ pub(crate) fn cell(fields: &mut Fields<'_>) -> Result<Cell, StoreError> {
     })
 }
 
-fn cpu(fields: &mut Fields<'_>) -> Result<CpuTime, StoreError> {
+fn cpu(fields: &mut RowFields<'_>) -> Result<CpuTime, StoreError> {
     Ok(CpuTime { user_ns: fields.integer()?, system_ns: fields.integer()? })
 }
 
-fn phase(fields: &mut Fields<'_>) -> Result<(i64, PhaseTotals), StoreError> {
+fn phase(fields: &mut RowFields<'_>) -> Result<(i64, PhaseTotals), StoreError> {
     let seq = fields.integer()?;
     let totals = PhaseTotals {
         phase: fields.integer()?,
@@ -343,7 +348,7 @@ fn phase(fields: &mut Fields<'_>) -> Result<(i64, PhaseTotals), StoreError> {
     Ok((seq, totals))
 }
 
-fn task(fields: &mut Fields<'_>) -> Result<(i64, TaskTotals), StoreError> {
+fn task(fields: &mut RowFields<'_>) -> Result<(i64, TaskTotals), StoreError> {
     let seq = fields.integer()?;
     let totals = TaskTotals {
         phase: fields.integer()?,
@@ -367,7 +372,7 @@ fn task(fields: &mut Fields<'_>) -> Result<(i64, TaskTotals), StoreError> {
     Ok((seq, totals))
 }
 
-fn op(fields: &mut Fields<'_>) -> Result<(i64, OpTotals), StoreError> {
+fn op(fields: &mut RowFields<'_>) -> Result<(i64, OpTotals), StoreError> {
     let seq = fields.integer()?;
     let op = fields.word(Op::from_name)?;
     let (calls, errors, bytes) = (fields.integer()?, fields.integer()?, fields.integer()?);
@@ -375,13 +380,13 @@ fn op(fields: &mut Fields<'_>) -> Result<(i64, OpTotals), StoreError> {
     Ok((seq, OpTotals { op, calls, errors, bytes, latency: fields.latency(samples)? }))
 }
 
-fn interval(fields: &mut Fields<'_>) -> Result<(i64, IntervalTotals), StoreError> {
+fn interval(fields: &mut RowFields<'_>) -> Result<(i64, IntervalTotals), StoreError> {
     let seq = fields.integer()?;
     let (second, calls, bytes) = (fields.integer()?, fields.integer()?, fields.integer()?);
     Ok((seq, IntervalTotals { second, calls, bytes }))
 }
 
-pub(crate) fn artifact(fields: &mut Fields<'_>) -> Result<Artifact, StoreError> {
+pub(crate) fn artifact(fields: &mut RowFields<'_>) -> Result<Artifact, StoreError> {
     Ok(Artifact {
         kind: fields.text()?,
         version: fields.integer()?,
@@ -394,7 +399,7 @@ pub(crate) fn artifact(fields: &mut Fields<'_>) -> Result<Artifact, StoreError> 
     })
 }
 
-pub(crate) fn metric(fields: &mut Fields<'_>) -> Result<Metric, StoreError> {
+pub(crate) fn metric(fields: &mut RowFields<'_>) -> Result<Metric, StoreError> {
     let (name, part) = (fields.text()?, fields.text()?);
     Ok(Metric {
         name,
@@ -407,13 +412,13 @@ pub(crate) fn metric(fields: &mut Fields<'_>) -> Result<Metric, StoreError> {
     })
 }
 
-pub(crate) fn caution(fields: &mut Fields<'_>) -> Result<Caution, StoreError> {
+pub(crate) fn caution(fields: &mut RowFields<'_>) -> Result<Caution, StoreError> {
     let code = fields.word(CautionCode::from_name)?;
     Ok(Caution { code, message: fields.text()? })
 }
 
 /// Reads the ending of a trial, and its duration in nanoseconds.
-pub(crate) fn ending(fields: &mut Fields<'_>) -> Result<(Ending, u64), StoreError> {
+pub(crate) fn ending(fields: &mut RowFields<'_>) -> Result<(Ending, u64), StoreError> {
     let why = fields.text()?;
     Ok((fields.word(|name| Ending::from_parts(name, &why))?, fields.integer()?))
 }

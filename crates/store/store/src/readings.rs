@@ -9,7 +9,7 @@ use treering_model::{Fact, Scope, Trial};
 
 use crate::annotate::annotation;
 use crate::load::{beginning, cell, ending, metric};
-use crate::values::fields::Fields;
+use crate::values::fields::RowFields;
 use crate::values::word;
 use crate::version::Version;
 use crate::{Access, Store, StoreError};
@@ -110,7 +110,7 @@ impl Store {
         let _snapshot = self.snapshot()?;
         let parameters: [&dyn ToSql; 2] = [&wanted.workload, &wanted.plan];
         let mut trials = self.rows(TRIALS, parameters, "trials", trial)?;
-        let number = |trial: &mut Trial, fields: &mut Fields<'_>| {
+        let number = |trial: &mut Trial, fields: &mut RowFields<'_>| {
             trial.metrics.push(metric(fields)?);
             Ok(())
         };
@@ -138,7 +138,7 @@ impl Store {
         query: &str,
         parameters: impl Params,
         table: &'static str,
-        give: impl Fn(&mut Trial, &mut Fields<'_>) -> Result<(), StoreError>,
+        give: impl Fn(&mut Trial, &mut RowFields<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let mut owners = TrialsByRow::new(trials);
         self.rows(query, parameters, table, |fields| match owners.find(fields.integer()?) {
@@ -196,7 +196,7 @@ impl<'t> TrialsByRow<'t> {
     }
 }
 
-fn trial(fields: &mut Fields<'_>) -> Result<NumberedTrial, StoreError> {
+fn trial(fields: &mut RowFields<'_>) -> Result<NumberedTrial, StoreError> {
     let row = fields.integer()?;
     let id = fields.word(|text| text.parse().ok())?;
     let mut beginning = beginning(id, fields)?;

@@ -10,7 +10,7 @@ use treering_model::{SinkError, TrialEvent, TrialHeader, TrialOrderError, TrialS
 
 use crate::connection::ErrorContext;
 use crate::rows::{self, TableRow};
-use crate::writer::Writer;
+use crate::writer::WriterProcess;
 use crate::{Store, StoreError};
 
 /// Minimum time between commits of finished tasks: each commit flushes the disk.
@@ -31,7 +31,7 @@ const MOST_WAITING: usize = 4096;
 #[derive(Debug)]
 pub struct Recorder<'store> {
     store: &'store mut Store,
-    progress: Progress,
+    progress: RecordingProgress,
     waiting: Vec<TableRow>,
     next_seq: i64,
     /// Time of the last attempt to write rows.
@@ -44,7 +44,7 @@ pub struct Recorder<'store> {
 
 /// Progress of the recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Progress {
+enum RecordingProgress {
     Awaited,
     /// In progress, with the trial's row number.
     Running(i64),
@@ -63,7 +63,7 @@ impl<'store> Recorder<'store> {
     pub(crate) const fn new(store: &'store mut Store) -> Self {
         Self {
             store,
-            progress: Progress::Awaited,
+            progress: RecordingProgress::Awaited,
             waiting: Vec::new(),
             next_seq: 0,
             tried: None,
@@ -87,19 +87,19 @@ impl<'store> Recorder<'store> {
     pub fn record(&mut self, event: &TrialEvent) -> Result<(), StoreError> {
         if let TrialEvent::Began(beginning) = event {
             return match self.progress {
-                Progress::Awaited => self.begin(beginning, event),
+                RecordingProgress::Awaited => self.begin(beginning, event),
                 _ => Err(TrialOrderError::AfterTheEnd.into()),
             };
         }
         let trial = match self.progress {
-            Progress::Awaited => return Err(TrialOrderError::NotBegun.into()),
-            Progress::Ended(_) => return Err(TrialOrderError::AfterTheEnd.into()),
-            Progress::Running(trial) => trial,
+            RecordingProgress::Awaited => return Err(TrialOrderError::NotBegun.into()),
+            RecordingProgress::Ended(_) => return Err(TrialOrderError::AfterTheEnd.into()),
+            RecordingProgress::Running(trial) => trial,
         };
         self.waiting.extend(rows::of_event(event, self.next_seq)?);
         self.next_seq += 1;
         if matches!(event, TrialEvent::Ended { .. }) {
-            self.progress = Progress::Ended(trial);
+            self.progress = RecordingProgress::Ended(trial);
         }
         if self.is_due(event) { self.commit(trial) } else { Ok(()) }
     }
@@ -122,7 +122,7 @@ impl<'store> Recorder<'store> {
     fn begin(&mut self, beginning: &TrialHeader, event: &TrialEvent) -> Result<(), StoreError> {
         self.store.writable()?;
         let mut rows = rows::of_event(event, 0)?;
-        if let Some(writer) = Writer::of_this_process() {
+        if let Some(writer) = WriterProcess::of_this_process() {
             rows.push(TableRow::writer(&writer)?);
         }
         let path = &self.store.path;
@@ -143,7 +143,7 @@ impl<'store> Recorder<'store> {
             transaction.commit().map_err(refused)?;
             trial
         };
-        self.progress = Progress::Running(trial);
+        self.progress = RecordingProgress::Running(trial);
         self.next_seq = 1;
         self.tried = Some(Instant::now());
         Ok(())
@@ -182,12 +182,12 @@ impl Drop for Recorder<'_> {
     /// as running until this process ends.
     fn drop(&mut self) {
         let trial = match self.progress {
-            Progress::Running(trial) => {
+            RecordingProgress::Running(trial) => {
                 self.waiting.push(TableRow::departure());
                 trial
             }
-            Progress::Ended(trial) if !self.waiting.is_empty() => trial,
-            Progress::Awaited | Progress::Ended(_) => return,
+            RecordingProgress::Ended(trial) if !self.waiting.is_empty() => trial,
+            RecordingProgress::Awaited | RecordingProgress::Ended(_) => return,
         };
         drop(self.commit(trial));
     }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_found_no_room_is_written_when_there_is_some() {
+    fn events_refused_by_a_full_disk_are_retried() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("store.db");
         let mut store = Store::open(&path, Access::ReadWrite).unwrap();
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_that_stays_is_an_error_and_the_next_event_tries_again() {
+    fn held_lock_is_an_error_and_the_next_event_retries() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("store.db");
         let mut store = Store::open(&path, Access::ReadWrite).unwrap();

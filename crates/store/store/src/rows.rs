@@ -9,7 +9,7 @@ use treering_model::{
 
 use crate::StoreError;
 use crate::values::{packing, word};
-use crate::writer::Writer;
+use crate::writer::WriterProcess;
 
 const TRIAL: &str = "INSERT INTO trials (id, event_version, started_unix_ms, treering_version, \
     workload, mode, label, target) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -65,7 +65,7 @@ impl TableRow {
     }
 
     /// Creates the row about the process that writes the trial.
-    pub(crate) fn writer(writer: &Writer) -> Result<Self, StoreError> {
+    pub(crate) fn writer(writer: &WriterProcess) -> Result<Self, StoreError> {
         let values = vec![
             Value::Integer(writer.pid.into()),
             number("start ticks", writer.start_ticks)?,
@@ -151,11 +151,11 @@ fn of_artifact(artifact: &Artifact, at: Value) -> Result<TableRow, StoreError> {
 }
 
 /// Length of a body in bytes, and the compressed body.
-fn packed(what: &'static str, body: &str) -> Result<[Value; 2], StoreError> {
+fn packed(name: &'static str, body: &str) -> Result<[Value; 2], StoreError> {
     let packed = packing::pack(body)
-        .map_err(|why| StoreError::Unstorable { what, value: why.to_string() })?;
+        .map_err(|why| StoreError::Unstorable { what: name, value: why.to_string() })?;
     let bytes = u64::try_from(body.len()).unwrap_or(u64::MAX);
-    Ok([number(what, bytes)?, Value::Blob(packed)])
+    Ok([number(name, bytes)?, Value::Blob(packed)])
 }
 
 fn of_cell(cell: &Cell) -> TableRow {
@@ -314,8 +314,8 @@ fn text(text: &str) -> Value {
 }
 
 /// Converts a number to SQLite's signed integer.
-fn number(what: &'static str, number: u64) -> Result<Value, StoreError> {
+fn number(name: &'static str, number: u64) -> Result<Value, StoreError> {
     i64::try_from(number)
         .map(Value::Integer)
-        .map_err(|_| StoreError::Unstorable { what, value: number.to_string() })
+        .map_err(|_| StoreError::Unstorable { what: name, value: number.to_string() })
 }

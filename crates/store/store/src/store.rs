@@ -7,7 +7,7 @@ use rusqlite::{Connection, Params, Transaction};
 use crate::StoreError;
 use crate::connection::{self, Access, ErrorContext, WorkLimit};
 use crate::format::{self, FileKind};
-use crate::values::fields::{self, Fields};
+use crate::values::fields::{self, RowFields};
 use crate::version::Version;
 
 /// Store of all trials: one append-only SQLite file.
@@ -75,7 +75,7 @@ impl Store {
             .map_err(|error| place.refused(error))?;
         let mut orphans = statement.query([]).map_err(|error| place.refused(error))?;
         while let Some(row) = orphans.next().map_err(|error| place.refused(error))? {
-            let mut fields = Fields::new(row, place);
+            let mut fields = RowFields::new(row, place);
             let (table, rows): (String, u64) = (fields.text()?, fields.integer()?);
             findings.push(format!("{rows} orphaned rows in {table}"));
         }
@@ -106,7 +106,7 @@ impl Store {
         query: &str,
         parameters: impl Params,
         table: &'static str,
-        mut make: impl FnMut(&mut Fields<'_>) -> Result<T, StoreError>,
+        mut make: impl FnMut(&mut RowFields<'_>) -> Result<T, StoreError>,
     ) -> Result<Vec<T>, StoreError> {
         let place = ErrorContext::table(&self.path, table);
         let refused = |error| place.refused(error);
@@ -115,7 +115,7 @@ impl Store {
         let mut rows = statement.query(parameters).map_err(refused)?;
         let mut made = Vec::new();
         while let Some(row) = rows.next().map_err(refused)? {
-            made.push(make(&mut Fields::new(row, place))?);
+            made.push(make(&mut RowFields::new(row, place))?);
         }
         Ok(made)
     }

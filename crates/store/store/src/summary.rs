@@ -5,10 +5,10 @@ use treering_model::{Cell, Ending, RunMode, TrialId};
 
 use crate::annotate;
 use crate::load::cell;
-use crate::values::fields::Fields;
+use crate::values::fields::RowFields;
 use crate::values::word;
 use crate::version::Version;
-use crate::writer::{Writer, WriterLiveness};
+use crate::writer::{WriterLiveness, WriterProcess};
 use crate::{Store, StoreError};
 
 /// Columns selected for each trial after its label and reason for exclusion.
@@ -143,7 +143,7 @@ impl Store {
 }
 
 fn summary(
-    fields: &mut Fields<'_>,
+    fields: &mut RowFields<'_>,
     living: &mut WriterLiveness,
 ) -> Result<TrialSummary, StoreError> {
     let (label, excluded) = (fields.text()?, fields.text_or_null()?);
@@ -176,7 +176,7 @@ fn summary(
 }
 
 /// Reads the cell of a trial, if the row has one.
-fn cell_or_null(fields: &mut Fields<'_>) -> Result<Option<Cell>, StoreError> {
+fn cell_or_null(fields: &mut RowFields<'_>) -> Result<Option<Cell>, StoreError> {
     if fields.is_null() {
         fields.skip(7);
         return Ok(None);
@@ -184,11 +184,11 @@ fn cell_or_null(fields: &mut Fields<'_>) -> Result<Option<Cell>, StoreError> {
     cell(fields).map(Some)
 }
 
-fn writer(fields: &mut Fields<'_>) -> Result<Option<Writer>, StoreError> {
+fn writer(fields: &mut RowFields<'_>) -> Result<Option<WriterProcess>, StoreError> {
     let Some(pid) = fields.integer_or_null()? else {
         return Ok(None);
     };
-    Ok(Some(Writer {
+    Ok(Some(WriterProcess {
         pid,
         start_ticks: fields.integer()?,
         boot_id: fields.text()?,

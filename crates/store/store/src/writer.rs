@@ -11,7 +11,7 @@ use std::fs;
 
 /// A process that records a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Writer {
+pub(crate) struct WriterProcess {
     /// Process id in its own namespace.
     pub(crate) pid: u32,
     /// Start time in clock ticks after boot.
@@ -22,7 +22,7 @@ pub(crate) struct Writer {
     pub(crate) pid_namespace: String,
 }
 
-impl Writer {
+impl WriterProcess {
     /// Identifies the current process; `None` without `/proc`.
     pub(crate) fn of_this_process() -> Option<Self> {
         let stat = fs::read_to_string("/proc/self/stat").ok()?;
@@ -40,12 +40,12 @@ impl Writer {
 pub(crate) struct WriterLiveness {
     here: OnceCell<Option<(String, String)>>,
     nested: OnceCell<HashSet<(u32, u64)>>,
-    answers: HashMap<Writer, bool>,
+    answers: HashMap<WriterProcess, bool>,
 }
 
 impl WriterLiveness {
     /// Reports whether the process is alive.
-    pub(crate) fn contains(&mut self, writer: &Writer) -> bool {
+    pub(crate) fn contains(&mut self, writer: &WriterProcess) -> bool {
         if let Some(answer) = self.answers.get(writer) {
             return *answer;
         }
@@ -54,9 +54,9 @@ impl WriterLiveness {
         answer
     }
 
-    fn look_for(&self, writer: &Writer) -> bool {
-        let here = self.here.get_or_init(|| Some((boot_id()?, namespace()?)));
-        let Some((boot_id, namespace)) = here else {
+    fn look_for(&self, writer: &WriterProcess) -> bool {
+        let host = self.here.get_or_init(|| Some((boot_id()?, namespace()?)));
+        let Some((boot_id, namespace)) = host else {
             return false;
         };
         if writer.boot_id != *boot_id {
@@ -115,7 +115,7 @@ fn namespace() -> Option<String> {
 mod tests {
     use std::process::{Command, Stdio};
 
-    use super::{Writer, WriterLiveness, innermost_pid, life};
+    use super::{WriterLiveness, WriterProcess, innermost_pid, life};
 
     const STAT: &str = "4242 (a ) b) S 1 4242 4242 0 -1 4194304 1 2 3 4 5 6 7 8 20 0 1 0 987654 10";
 
@@ -136,17 +136,17 @@ mod tests {
     }
 
     #[test]
-    fn the_living_and_the_dead() {
-        let me = Writer::of_this_process().unwrap();
+    fn liveness_of_writer_processes_is_detected() {
+        let me = WriterProcess::of_this_process().unwrap();
         let mut living = WriterLiveness::default();
         assert!(living.contains(&me));
-        assert!(!living.contains(&Writer { start_ticks: me.start_ticks + 1, ..me.clone() }));
-        assert!(!living.contains(&Writer { boot_id: "another".into(), ..me.clone() }));
-        assert!(!living.contains(&Writer { pid_namespace: "pid:[1]".into(), ..me.clone() }));
+        assert!(!living.contains(&WriterProcess { start_ticks: me.start_ticks + 1, ..me.clone() }));
+        assert!(!living.contains(&WriterProcess { boot_id: "another".into(), ..me.clone() }));
+        assert!(!living.contains(&WriterProcess { pid_namespace: "pid:[1]".into(), ..me.clone() }));
 
         let mut child = Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().unwrap();
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
-        let other = Writer { pid: child.id(), start_ticks: life(&stat).unwrap(), ..me };
+        let other = WriterProcess { pid: child.id(), start_ticks: life(&stat).unwrap(), ..me };
         assert!(WriterLiveness::default().contains(&other));
         child.kill().unwrap();
         child.wait().unwrap();

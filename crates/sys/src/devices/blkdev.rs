@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(sector_sizes(file.as_file()), Err(Errno::NOTTY));
         assert!(flush_buffers(file.as_file()).is_err());
         open_device(file.path(), DeviceOpenMode::Look).unwrap();
-        let gone = open_device(&file.path().join("x"), DeviceOpenMode::Look);
-        assert_eq!(gone.unwrap_err(), Errno::NOTDIR);
+        let missing = open_device(&file.path().join("x"), DeviceOpenMode::Look);
+        assert_eq!(missing.unwrap_err(), Errno::NOTDIR);
     }
 }

@@ -326,7 +326,7 @@ fn configure_in_steps(
     unsafe { ioctl(device, IntegerSetter::<SET_FD>::new_usize(fd))? };
     let mut plain = info;
     plain.flags &= !FLAG_DIRECT_IO;
-    let rest = || {
+    let set_options = || {
         // SAFETY: LOOP_SET_STATUS64 reads one loop_info64.
         unsafe { ioctl(device, Setter::<SET_STATUS, LoopInfo>::new(plain))? };
         if settings.sector_bytes != 512 {
@@ -341,7 +341,7 @@ fn configure_in_steps(
         }
         Ok(())
     };
-    rest().inspect_err(|_errno| {
+    set_options().inspect_err(|_errno| {
         // The first error is more useful than one of the cleanup.
         let _less = detach_loop(device);
     })

@@ -130,7 +130,8 @@ fn shape(path: &[u8]) -> PathShape {
 #[inline]
 pub fn is_single_name(name: &[u8]) -> bool {
     // Without an early exit, so that the loop over the few bytes of a name is vectorized.
-    let slashes = name.iter().fold(0u8, |found, &byte| found | u8::from(byte == b'/'));
+    let slashes =
+        name.iter().fold(0u8, |slashes_seen, &byte| slashes_seen | u8::from(byte == b'/'));
     slashes == 0 && !matches!(name, b"" | b"." | b"..")
 }
 
@@ -209,7 +210,7 @@ pub fn open_top(path: &Path) -> Result<OwnedFd, Errno> {
 ///
 /// # Errors
 /// As `openat`; also if the directory was removed.
-pub fn dir_again(dir: impl AsFd) -> Result<OwnedFd, Errno> {
+pub fn reopen_dir(dir: impl AsFd) -> Result<OwnedFd, Errno> {
     retry_on_intr(|| openat(&dir, c".", DIR_FLAGS, Mode::empty()))
 }
 
@@ -414,7 +415,7 @@ pub fn make_dir(at: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
 ///
 /// # Errors
 /// `EEXIST` or another error of `mkdirat`; never succeeds.
-pub fn make_again(dir: BorrowedFd<'_>) -> Result<(), Errno> {
+pub fn make_existing_dir(dir: BorrowedFd<'_>) -> Result<(), Errno> {
     retry_on_intr(|| mkdirat(dir, c".", DIR_MODE))
 }
 
@@ -585,10 +586,10 @@ pub fn fd_path(fd: impl AsFd) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::{
-        Confinement, EntryBuffer, Errno, FileType, OpenHow, attributes, close, dir_again, fd_path,
+        Confinement, EntryBuffer, Errno, FileType, OpenHow, attributes, close, fd_path,
         is_single_name, make_dir, open_above, open_dir, open_file, open_subdir, open_to_look,
-        open_top, read, read_entries, read_numbered_entries, remove_dir, rewind_dir, seek_to, stat,
-        sync_filesystem, truncate, unlink, write, write_both,
+        open_top, read, read_entries, read_numbered_entries, remove_dir, reopen_dir, rewind_dir,
+        seek_to, stat, sync_filesystem, truncate, unlink, write, write_both,
     };
     use crate::IoPath;
     use crate::files::entries::rename;
@@ -688,7 +689,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_leads_outside_and_no_link_is_followed() {
+    fn paths_do_not_escape_and_links_are_not_followed() {
         for confinement in BOTH {
             let (place, top) = place();
             let outside = tempfile::tempdir().unwrap();
@@ -696,8 +697,8 @@ mod tests {
             fs::write(outside.path().join("victim"), "dear").unwrap();
             symlink(outside.path(), place.path().join("link")).unwrap();
             symlink(outside.path().join("new"), place.path().join("dangling")).unwrap();
-            let linked = |result: Result<(), Errno>, what: &str| {
-                assert!(matches!(result, Err(Errno::LOOP | Errno::NOTDIR)), "{what}: {result:?}");
+            let linked = |result: Result<(), Errno>, call: &str| {
+                assert!(matches!(result, Err(Errno::LOOP | Errno::NOTDIR)), "{call}: {result:?}");
             };
             let open =
                 |path, how| open_file(confinement, at, path, how, IoPath::default()).map(drop);
@@ -739,7 +740,7 @@ mod tests {
         fs::create_dir(place.path().join("dir")).unwrap();
         expected.insert(CString::new("dir").unwrap());
         let mut buffer = EntryBuffer::new(8192);
-        let dir = dir_again(&top).unwrap();
+        let dir = reopen_dir(&top).unwrap();
         for _ in 0..2 {
             let (mut seen, mut batches) = (BTreeSet::new(), 0);
             loop {
@@ -798,7 +799,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sandbox_without_openat2_is_noticed_and_walked_in() {
+    fn without_openat2_paths_are_walked_by_component() {
         let (place, top) = place();
         fs::create_dir(place.path().join("sub")).unwrap();
         assert_eq!(Confinement::probe(&top), Confinement::Kernel);

@@ -41,30 +41,30 @@ impl FileIdentity {
 }
 
 impl From<Statx> for FileIdentity {
-    fn from(found: Statx) -> Self {
+    fn from(statx: Statx) -> Self {
         let time = |time: rustix::fs::StatxTimestamp| (time.tv_sec, time.tv_nsec);
-        let has_birth = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::BTIME);
+        let has_birth = StatxFlags::from_bits_retain(statx.stx_mask).contains(StatxFlags::BTIME);
         Self {
-            device: makedev(found.stx_dev_major, found.stx_dev_minor),
-            inode: found.stx_ino,
-            born: has_birth.then(|| time(found.stx_btime)),
-            user: found.stx_uid,
-            kind: FileType::from_raw_mode(found.stx_mode.into()),
-            modified: time(found.stx_mtime),
+            device: makedev(statx.stx_dev_major, statx.stx_dev_minor),
+            inode: statx.stx_ino,
+            born: has_birth.then(|| time(statx.stx_btime)),
+            user: statx.stx_uid,
+            kind: FileType::from_raw_mode(statx.stx_mode.into()),
+            modified: time(statx.stx_mtime),
         }
     }
 }
 
 impl From<Stat> for FileIdentity {
-    fn from(found: Stat) -> Self {
-        let nanoseconds = u32::try_from(found.st_mtime_nsec).unwrap_or(0);
+    fn from(stat: Stat) -> Self {
+        let nanoseconds = u32::try_from(stat.st_mtime_nsec).unwrap_or(0);
         Self {
-            device: found.st_dev,
-            inode: found.st_ino,
+            device: stat.st_dev,
+            inode: stat.st_ino,
             born: None,
-            user: found.st_uid,
-            kind: FileType::from_raw_mode(found.st_mode),
-            modified: (found.st_mtime, nanoseconds),
+            user: stat.st_uid,
+            kind: FileType::from_raw_mode(stat.st_mode),
+            modified: (stat.st_mtime, nanoseconds),
         }
     }
 }
@@ -92,13 +92,13 @@ pub fn identity_of(open: impl AsFd) -> Result<FileIdentity, Errno> {
 /// # Errors
 /// As `fstatvfs`.
 pub fn filesystem_id(open: impl AsFd) -> Result<u64, Errno> {
-    retry_on_intr(|| fstatvfs(&open)).map(|found| found.f_fsid)
+    retry_on_intr(|| fstatvfs(&open)).map(|filesystem| filesystem.f_fsid)
 }
 
 fn identity(at: BorrowedFd<'_>, name: &CStr, flags: AtFlags) -> Result<FileIdentity, Errno> {
     let mask = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
     match retry_on_intr(|| statx(at, name, flags, mask)) {
-        Ok(found) => Ok(found.into()),
+        Ok(statx) => Ok(statx.into()),
         // An old kernel, or a sandbox that does not know the call.
         Err(Errno::NOSYS | Errno::PERM) if name.is_empty() => fstat(at).map(Into::into),
         Err(Errno::NOSYS | Errno::PERM) => {
@@ -139,10 +139,10 @@ mod tests {
     #[test]
     fn a_reused_inode_number_is_another_file_where_births_are_known() {
         let top = tempfile::tempdir().unwrap();
-        let one = identity_of(File::open(top.path()).unwrap()).unwrap();
-        let later = FileIdentity { born: Some((i64::MAX, 0)), ..one };
-        let unknown = FileIdentity { born: None, ..one };
+        let identity = identity_of(File::open(top.path()).unwrap()).unwrap();
+        let later = FileIdentity { born: Some((i64::MAX, 0)), ..identity };
+        let unknown = FileIdentity { born: None, ..identity };
         assert!(unknown.is_same_file(&later));
-        assert!(!later.is_same_file(&FileIdentity { born: Some((0, 0)), ..one }));
+        assert!(!later.is_same_file(&FileIdentity { born: Some((0, 0)), ..identity }));
     }
 }

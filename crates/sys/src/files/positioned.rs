@@ -85,8 +85,8 @@ mod tests {
         assert_eq!(read_vector_at(file.as_fd(), &mut two, 6), Ok(2));
         assert_eq!(&two, b"ef");
         // The file's own position is still its beginning.
-        let mut all = Vec::new();
-        file.read_to_end(&mut all).unwrap();
-        assert_eq!(all, b"\0\0abcdef");
+        let mut blocks = Vec::new();
+        file.read_to_end(&mut blocks).unwrap();
+        assert_eq!(blocks, b"\0\0abcdef");
     }
 }

@@ -51,9 +51,12 @@ mod tests {
     fn freshly_written_pages_are_cached() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&vec![1; 100_000]).unwrap();
-        let found = residency(file.as_file(), 100_000).unwrap();
-        assert!(found.pages > 1 && found.resident_pages == found.pages, "{found:?}");
+        let residency_now = residency(file.as_file(), 100_000).unwrap();
+        assert!(
+            residency_now.pages > 1 && residency_now.resident_pages == residency_now.pages,
+            "{residency_now:?}"
+        );
         assert_eq!(residency(file.as_file(), 0), Err(Errno::INVAL));
-        assert_ne!(found, PageResidency::default());
+        assert_ne!(residency_now, PageResidency::default());
     }
 }

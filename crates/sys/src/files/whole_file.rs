@@ -14,19 +14,19 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::fs::{AtFlags, CWD, OFlags, RenameFlags, linkat, renameat_with};
 use rustix::io::Errno;
 
-/// Tells apart what one process writes at the same time.
+/// Counter that distinguishes concurrent writes of one process.
 static COUNTER: AtomicU32 = AtomicU32::new(0);
 
-/// The treatment of a file that exists under the name.
+/// Policy for an existing file of the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExistingFile {
-    /// It is kept, and publishing fails with `AlreadyExists`.
+    /// The file is kept, and publishing fails with `AlreadyExists`.
     Keep,
-    /// It is replaced; its mode stays.
+    /// The file is replaced; its mode stays.
     Replace,
 }
 
-/// The place of the content until it is published.
+/// Location of the content until it is published.
 #[derive(Debug)]
 enum DraftLocation {
     /// In a file without a name.
@@ -37,7 +37,7 @@ enum DraftLocation {
     InPlace,
 }
 
-/// A file on its way. Dropped without being published, it leaves nothing.
+/// File being written. Dropping it before it is published leaves nothing.
 #[derive(Debug)]
 pub struct WholeFile {
     file: File,
@@ -117,10 +117,10 @@ impl WholeFile {
                 named => named?,
             },
             (DraftLocation::Named(beside), ExistingFile::Keep) => {
-                rename_to_new(beside, &self.place)?
+                rename_to_new(beside, &self.place)?;
             }
             (DraftLocation::Named(beside), ExistingFile::Replace) => {
-                fs::rename(beside, &self.place)?
+                fs::rename(beside, &self.place)?;
             }
             (DraftLocation::InPlace, _) => {}
         }

@@ -136,10 +136,10 @@ pub fn btrfs_items(
         })?;
         calls += 1;
         let mut last = None;
-        let mut rest: &[u8] = &page.bytes;
+        let mut unread: &[u8] = &page.bytes;
         for _ in 0..page.head.items {
-            let Some((key, data, after)) = split_item(rest) else { break };
-            rest = after;
+            let Some((key, data, after)) = split_item(unread) else { break };
+            unread = after;
             last = Some(key);
             if each(key, data).is_break() {
                 return Ok(calls);
@@ -164,7 +164,7 @@ fn empty_page() -> Box<SearchPage> {
 
 /// Splits off the first item of a buffer.
 fn split_item(bytes: &[u8]) -> Option<(BtrfsKey, &[u8], &[u8])> {
-    let (head, rest) = bytes.split_at_checked(ITEM_HEAD)?;
+    let (head, tail) = bytes.split_at_checked(ITEM_HEAD)?;
     let word = |at: usize| {
         let bytes = head.get(at..at + 8).and_then(|bytes| bytes.try_into().ok());
         bytes.map(u64::from_ne_bytes)
@@ -175,8 +175,8 @@ fn split_item(bytes: &[u8]) -> Option<(BtrfsKey, &[u8], &[u8])> {
     };
     let kind = u8::try_from(half(24)?).ok()?;
     let key = BtrfsKey { objectid: word(8)?, kind, offset: word(16)? };
-    let (data, rest) = rest.split_at_checked(usize::try_from(half(28)?).ok()?)?;
-    Some((key, data, rest))
+    let (data, tail) = tail.split_at_checked(usize::try_from(half(28)?).ok()?)?;
+    Some((key, data, tail))
 }
 
 /// Usage of each space type.
@@ -222,8 +222,8 @@ mod tests {
         bytes[28] = 4;
         assert!(split_item(&bytes).is_none());
         bytes.extend([1, 2, 3, 4, 5]);
-        let (key, data, rest) = split_item(&bytes).unwrap();
-        assert_eq!((key.kind, data, rest), (199, &[1, 2, 3, 4][..], &[5][..]));
+        let (key, data, tail) = split_item(&bytes).unwrap();
+        assert_eq!((key.kind, data, tail), (199, &[1, 2, 3, 4][..], &[5][..]));
         bytes[25] = 1;
         assert!(split_item(&bytes).is_none(), "a kind has eight bits");
         assert!(split_item(&bytes[..31]).is_none());

@@ -161,7 +161,7 @@ pub fn file_extents(
             start,
             length: u64::MAX - start,
             room: u32::try_from(PAGE).unwrap_or(u32::MAX),
-            ..DiskHead::default()
+            ..FiemapHeader::default()
         };
         // SAFETY: FIEMAP reads and writes the head and at most as many extents as the head allows.
         retry_on_intr(|| unsafe { ioctl(file.as_fd(), Updater::<FIEMAP, FiemapPage>::new(page)) })?;
@@ -217,18 +217,18 @@ mod tests {
         }
         file.sync_all().unwrap();
         let mut buffer = ExtentBuffer::default();
-        let mut found = Vec::new();
-        match file_extents(&file, &mut buffer, |extent| found.push(*extent)) {
+        let mut extents = Vec::new();
+        match file_extents(&file, &mut buffer, |extent| extents.push(*extent)) {
             Err(Errno::OPNOTSUPP | Errno::NOTTY) => {
                 println!("skipped: no FIEMAP here");
                 return;
             }
             calls => assert!(calls.unwrap() >= 3),
         }
-        assert!(found.windows(2).all(|pair| pair[0].logical < pair[1].logical));
+        assert!(extents.windows(2).all(|pair| pair[0].logical < pair[1].logical));
         let whole = |extent: &FileExtent| (0..pieces).any(|p| extent.logical == p as u64 * 65_536);
-        assert!(found.iter().all(whole), "{found:?}");
-        assert_eq!(found.len(), pieces);
+        assert!(extents.iter().all(whole), "{extents:?}");
+        assert_eq!(extents.len(), pieces);
     }
 
     #[test]

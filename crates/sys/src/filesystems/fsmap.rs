@@ -75,12 +75,12 @@ pub fn space_map(filesystem: impl AsFd, mut each: impl FnMut(&SpaceRecord)) -> R
         physical: u64::MAX,
         owner: u64::MAX,
         offset: u64::MAX,
-        ..Raw::default()
+        ..FsmapRecord::default()
     };
     let (mut low, mut calls) = (FsmapRecord::default(), 0);
     loop {
         let room = u32::try_from(PAGE).unwrap_or(u32::MAX);
-        page.head = FsmapHeader { room, keys: [low, highest], ..DiskHead::default() };
+        page.head = FsmapHeader { room, keys: [low, highest], ..FsmapHeader::default() };
         // SAFETY: the call reads and writes the head, and at most as many records as the head
         // allows.
         retry_on_intr(|| unsafe {

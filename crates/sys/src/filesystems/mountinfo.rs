@@ -107,11 +107,11 @@ fn text(field: &[u8]) -> String {
 /// Decodes octal escapes of space, tab, newline and backslash.
 fn unescape(field: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((&byte, after)) = rest.split_first() {
+    let mut unread = field;
+    while let Some((&byte, after)) = unread.split_first() {
         let escaped = octal(after).filter(|_| byte == b'\\');
         plain.push(escaped.unwrap_or(byte));
-        rest = if escaped.is_some() { &after[3..] } else { after };
+        unread = if escaped.is_some() { &after[3..] } else { after };
     }
     plain
 }

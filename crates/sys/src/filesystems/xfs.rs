@@ -78,8 +78,8 @@ const FEATURES: [(u32, &str); 15] = [
 /// # Errors
 /// `ENOTTY` on other filesystems.
 pub fn xfs_geometry(fd: impl AsFd) -> Result<XfsGeometry, Errno> {
-    // SAFETY: the call writes one `xfs_fsop_geom_v4`, which has the layout of `XfsGeometryV4`; any bytes are
-    // valid.
+    // SAFETY: the call writes one `xfs_fsop_geom_v4`, which has the layout of `XfsGeometryV4`; any
+    // bytes are valid.
     let raw: XfsGeometryV4 = unsafe { ioctl(fd, Getter::<GEOMETRY, XfsGeometryV4>::new())? };
     let has = |bit: &u32| raw.flags & (1 << bit) != 0;
     Ok(XfsGeometry {

@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     #[expect(clippy::zombie_processes, reason = "`take_ended` waits for it")]
-    fn the_end_of_a_child_is_taken_with_what_its_own_children_used() {
+    fn a_reaped_child_reports_the_usage_of_its_descendants() {
         let mut command = Command::new("sh");
         command.args(["-c", "sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'; exit 7"]);
         let child = command.stdout(Stdio::null()).spawn().unwrap();

@@ -217,10 +217,14 @@ impl Drop for ForkedProcess {
 ///
 /// # Errors
 /// As `poll`.
-pub fn read_answers(all: &mut [ForkedProcess], most: usize, wait: Duration) -> io::Result<bool> {
+pub fn read_answers(
+    children: &mut [ForkedProcess],
+    most: usize,
+    wait: Duration,
+) -> io::Result<bool> {
     let wait = Timespec::try_from(wait).ok();
     let ready: Vec<bool> = {
-        let answers = all.iter().map(|forked| forked.answer.as_ref());
+        let answers = children.iter().map(|forked| forked.answer.as_ref());
         let open: Vec<Option<BorrowedFd<'_>>> =
             answers.map(|answer| answer.map(File::as_fd)).collect();
         let mut polled: Vec<PollFd<'_>> =
@@ -232,7 +236,7 @@ pub fn read_answers(all: &mut [ForkedProcess], most: usize, wait: Duration) -> i
         let mut events = polled.iter().map(|polled| !polled.revents().is_empty());
         open.iter().map(|fd| fd.is_some() && events.next().unwrap_or(false)).collect()
     };
-    for (forked, ready) in all.iter_mut().zip(ready) {
+    for (forked, ready) in children.iter_mut().zip(ready) {
         if ready {
             forked.take(most);
         }
@@ -251,14 +255,14 @@ mod tests {
     /// Timeout that only a child without an answer would reach.
     const LONG: Duration = Duration::from_secs(60);
 
-    fn end_all(mut all: Vec<super::ForkedProcess>) -> Vec<ForkEnd> {
-        while read_answers(&mut all, 1 << 24, LONG).unwrap() {}
-        all.into_iter().map(super::ForkedProcess::end).collect()
+    fn end_all(mut children: Vec<super::ForkedProcess>) -> Vec<ForkEnd> {
+        while read_answers(&mut children, 1 << 24, LONG).unwrap() {}
+        children.into_iter().map(super::ForkedProcess::end).collect()
     }
 
     #[test]
     fn answers_and_killed_children_are_reported() {
-        let all = vec![
+        let children = vec![
             fork_worker(None, || vec![7; 1_000_000]).unwrap(),
             fork_worker(None, Vec::new).unwrap(),
             fork_worker(None, || panic!("nobody hears this")).unwrap(),
@@ -271,7 +275,7 @@ mod tests {
             })
             .unwrap(),
         ];
-        let ends = end_all(all);
+        let ends = end_all(children);
         assert_eq!(ends[0], ForkEnd::Answered(vec![7; 1_000_000]));
         assert_eq!(ends[1], ForkEnd::Answered(Vec::new()));
         assert_eq!(ends[2], ForkEnd::Lost("it ended with code 70".to_owned()));
@@ -297,20 +301,20 @@ mod tests {
             passed.fetch_add(1, Ordering::SeqCst);
             Vec::new()
         };
-        let all = (0..4).map(|_| fork_worker(Some(&gate), work).unwrap()).collect();
+        let children = (0..4).map(|_| fork_worker(Some(&gate), work).unwrap()).collect();
         std::thread::sleep(Duration::from_millis(100));
         assert_eq!(passed.load(Ordering::SeqCst), 0);
         drop(gate);
-        assert!(end_all(all).iter().all(|end| *end == ForkEnd::Answered(Vec::new())));
+        assert!(end_all(children).iter().all(|end| *end == ForkEnd::Answered(Vec::new())));
         assert_eq!(passed.load(Ordering::SeqCst), 4);
     }
 
     #[test]
     fn children_with_too_long_answers_or_dropped_handles_are_killed() {
-        let mut all = vec![fork_worker(None, || vec![0; 1 << 20]).unwrap()];
-        while read_answers(&mut all, 1000, LONG).unwrap() {}
-        assert!(all[0].is_lost());
-        assert!(matches!(all.remove(0).end(), ForkEnd::Lost(_)));
+        let mut children = vec![fork_worker(None, || vec![0; 1 << 20]).unwrap()];
+        while read_answers(&mut children, 1000, LONG).unwrap() {}
+        assert!(children[0].is_lost());
+        assert!(matches!(children.remove(0).end(), ForkEnd::Lost(_)));
         let gate = ForkGate::new().unwrap();
         drop(fork_worker(Some(&gate), Vec::new).unwrap());
     }
@@ -326,11 +330,11 @@ mod tests {
         }
         assert!(child.is_stopped(), "until it is continued");
         drop(gate);
-        let mut all = vec![child];
-        assert!(read_answers(&mut all, 1000, Duration::ZERO).unwrap(), "it says nothing");
-        assert!(!all[0].is_over());
-        all[0].resume();
-        assert_eq!(end_all(all), [ForkEnd::Answered(vec![1, 2])]);
+        let mut children = vec![child];
+        assert!(read_answers(&mut children, 1000, Duration::ZERO).unwrap(), "it says nothing");
+        assert!(!children[0].is_over());
+        children[0].resume();
+        assert_eq!(end_all(children), [ForkEnd::Answered(vec![1, 2])]);
     }
 
     #[test]
@@ -343,9 +347,9 @@ mod tests {
 
     #[test]
     fn a_child_that_is_stopped_after_its_answer_is_not_waited_for() {
-        let mut all = vec![fork_worker(None, || vec![3]).unwrap()];
-        while read_answers(&mut all, 1000, LONG).unwrap() {}
-        all[0].signal(rustix::process::Signal::STOP);
-        assert_eq!(all.remove(0).end(), ForkEnd::Answered(vec![3]));
+        let mut children = vec![fork_worker(None, || vec![3]).unwrap()];
+        while read_answers(&mut children, 1000, LONG).unwrap() {}
+        children[0].signal(rustix::process::Signal::STOP);
+        assert_eq!(children.remove(0).end(), ForkEnd::Answered(vec![3]));
     }
 }

@@ -12,11 +12,11 @@ pub fn available_memory_bytes() -> u64 {
     });
     let cgroup = read_to_string("/proc/self/cgroup").unwrap_or_default();
     let own = cgroup.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
-    kib.map_or(0, |kib| kib << 10).min(of_cgroups(Path::new("/sys/fs/cgroup"), own))
+    kib.map_or(0, |kib| kib << 10).min(available_in_cgroups(Path::new("/sys/fs/cgroup"), own))
 }
 
 /// Memory left by the limits of a cgroup and its ancestors; page cache counts as available.
-fn of_cgroups(root: &Path, own: &str) -> u64 {
+fn available_in_cgroups(root: &Path, own: &str) -> u64 {
     let place = root.join(own);
     let groups = place.ancestors().take_while(|group| group.starts_with(root));
     groups.filter_map(left_of).min().unwrap_or(u64::MAX)
@@ -34,7 +34,7 @@ fn left_of(group: &Path) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::of_cgroups;
+    use super::available_in_cgroups;
 
     #[test]
     fn available_memory_is_limited_by_all_ancestor_groups() {
@@ -47,7 +47,7 @@ mod tests {
         };
         put("a", "1000\n", "anon 100\nfile 500\nshmem 50\n");
         put("a/b", "max\n", "anon 90\n");
-        assert_eq!(of_cgroups(root.path(), "a/b"), 850);
-        assert_eq!(of_cgroups(root.path(), ""), u64::MAX);
+        assert_eq!(available_in_cgroups(root.path(), "a/b"), 850);
+        assert_eq!(available_in_cgroups(root.path(), ""), u64::MAX);
     }
 }

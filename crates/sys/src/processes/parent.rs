@@ -78,13 +78,13 @@ mod tests {
         let mut command = Command::new("env");
         let command = command.args(["--default-signal", "sh", "-c", script]).stdout(Stdio::piped());
         let mut child = leave_with_parent(command).spawn().unwrap();
-        let mut said = std::io::BufReader::new(child.stdout.take().unwrap());
+        let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
         let mut line = String::new();
-        std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+        std::io::BufRead::read_line(&mut output, &mut line).unwrap();
         assert_eq!(line, "there\n");
         interrupt(&child);
         assert_eq!(child.wait().unwrap().code(), Some(7));
-        std::io::BufRead::read_line(&mut said, &mut line).unwrap();
+        std::io::BufRead::read_line(&mut output, &mut line).unwrap();
         assert_eq!(line, "there\nreported\n");
     }
 

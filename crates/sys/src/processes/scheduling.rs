@@ -36,15 +36,15 @@ impl SchedulingGuard {
     ///
     /// # Errors
     /// `EINVAL` if no such CPU exists, `EPERM` for privileged values.
-    pub fn put_on(asked: &SchedulingParameters) -> Result<Self, Errno> {
+    pub fn put_on(parameters: &SchedulingParameters) -> Result<Self, Errno> {
         let mut scheduled = Self { cpus: None, nice: None, io_priority: false };
-        if !asked.cpus.is_empty() {
+        if !parameters.cpus.is_empty() {
             // SAFETY: all-zero bit sets are valid, and the calls get their size.
             let (mut before, mut wanted) = unsafe {
                 (std::mem::zeroed::<libc::cpu_set_t>(), std::mem::zeroed::<libc::cpu_set_t>())
             };
             let most = u32::try_from(SET_BYTES * 8).unwrap_or(0);
-            for &cpu in asked.cpus.iter().filter(|cpu| **cpu < most) {
+            for &cpu in parameters.cpus.iter().filter(|cpu| **cpu < most) {
                 // SAFETY: the CPU number is below the size of the set.
                 unsafe { libc::CPU_SET(usize::try_from(cpu).unwrap_or(0), &mut wanted) };
             }
@@ -54,14 +54,14 @@ impl SchedulingGuard {
             done(unsafe { libc::sched_setaffinity(0, SET_BYTES, &raw const wanted) })?;
             scheduled.cpus = Some(before);
         }
-        if asked.nice != 0 {
+        if parameters.nice != 0 {
             // SAFETY: integer arguments; 0 is the calling thread.
             let before = unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) };
             // SAFETY: as above.
-            done(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, before + asked.nice) })?;
+            done(unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, before + parameters.nice) })?;
             scheduled.nice = Some(before);
         }
-        if let Some(priority) = asked.io_priority {
+        if let Some(priority) = parameters.io_priority {
             set_io_priority(priority)?;
             scheduled.io_priority = true;
         }

@@ -55,9 +55,9 @@ impl SemaphoreSet {
     pub fn meet(self, number: u16) -> Result<(), Errno> {
         let step = |operation, flags: libc::c_int| -> Result<(), Errno> {
             let sem_flg = i16::try_from(flags).map_err(|_never| Errno::INVAL)?;
-            let mut one = libc::sembuf { sem_num: number, sem_op: operation, sem_flg };
+            let mut operation_on_one = libc::sembuf { sem_num: number, sem_op: operation, sem_flg };
             // SAFETY: the pointer is valid for one operation.
-            checked(unsafe { libc::semop(self.id, &raw mut one, 1) }).map(|_zero| ())
+            checked(unsafe { libc::semop(self.id, &raw mut operation_on_one, 1) }).map(|_zero| ())
         };
         step(-1, libc::IPC_NOWAIT)?;
         step(0, 0)

@@ -214,9 +214,9 @@ impl RequestQueue {
             QueueBackend::Aio(aio) => aio.reap(least, ended),
             QueueBackend::Uring(uring) => uring.reap(least, ended),
         };
-        for one in &ended[before..] {
+        for completion in &ended[before..] {
             self.under_way = self.under_way.saturating_sub(1);
-            if let Some(busy) = self.busy.get_mut(usize::from(one.tag)) {
+            if let Some(busy) = self.busy.get_mut(usize::from(completion.tag)) {
                 *busy = false;
             }
         }
@@ -275,7 +275,7 @@ mod tests {
         while queue.under_way() > 0 {
             queue.reap(1, &mut ended).unwrap();
         }
-        ended.sort_by_key(|one| one.tag);
+        ended.sort_by_key(|completion| completion.tag);
         ended
     }
 
@@ -299,7 +299,10 @@ mod tests {
             assert_eq!(submit(&mut queue, &writes), Ok(8), "{kind:?}");
             let ended = all(&mut queue);
             assert_eq!(ended.len(), 8);
-            assert!(ended.iter().all(|one| one.result == Ok(4096)), "{kind:?} {ended:?}");
+            assert!(
+                ended.iter().all(|completion| completion.result == Ok(4096)),
+                "{kind:?} {ended:?}"
+            );
             let mut content = Vec::new();
             file.rewind().unwrap();
             file.read_to_end(&mut content).unwrap();

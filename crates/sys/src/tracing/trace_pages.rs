@@ -41,11 +41,11 @@ pub fn trace_page(page: &[u8], mut each: impl FnMut(u64, &[u8])) -> TracePage {
         _ => 1,
     };
     let reported = TracePage { lost, bytes: length };
-    let Some(mut rest) = page.get(HEAD_BYTES..HEAD_BYTES + length) else { return reported };
+    let Some(mut unread) = page.get(HEAD_BYTES..HEAD_BYTES + length) else { return reported };
     let mut time = first_time;
-    while let Some(word) = narrow(rest, 0) {
+    while let Some(word) = narrow(unread, 0) {
         let (kind, delta) = (word & 31, word >> 5);
-        let Some(second) = narrow(rest, 4).or((1..PADDING).contains(&kind).then_some(0)) else {
+        let Some(second) = narrow(unread, 4).or((1..PADDING).contains(&kind).then_some(0)) else {
             break;
         };
         let used = match kind {
@@ -67,13 +67,13 @@ pub fn trace_page(page: &[u8], mut each: impl FnMut(u64, &[u8])) -> TracePage {
                 } else {
                     (4, aligned(kind * 4))
                 };
-                let Some(fields) = rest.get(head..head + bytes) else { break };
+                let Some(fields) = unread.get(head..head + bytes) else { break };
                 each(time, fields);
                 head + bytes
             }
         };
-        let Some(after) = rest.get(used..).filter(|_| used > 0) else { break };
-        rest = after;
+        let Some(after) = unread.get(used..).filter(|_| used > 0) else { break };
+        unread = after;
     }
     reported
 }

@@ -3,16 +3,16 @@
 use treering_model::{Caution, CautionCode, Fact, Op, TaskTotals};
 use treering_script::{LayoutFeed, SessionError};
 
-use super::rules::{Rule, RunState};
+use super::rules::{EndRule, RunState};
 
 /// Steps without growth of the fullness after which a rule `full` is given up.
 const STEPS_WITHOUT_GROWTH: u32 = 12;
 
 /// Progress of a run, and the decision whether it ends.
 #[derive(Debug)]
-pub(super) struct Ending {
-    rules: Vec<Rule>,
-    sofar: RunState,
+pub(super) struct EndingMonitor {
+    rules: Vec<EndRule>,
+    state: RunState,
     feed: LayoutFeed,
     stopped: Option<String>,
     failure: Option<SessionError>,
@@ -23,12 +23,12 @@ pub(super) struct Ending {
     steps_since: u32,
 }
 
-impl Ending {
-    pub(super) fn new(rules: Vec<Rule>, capacity_bytes: u64) -> Self {
-        let sofar = RunState { capacity_bytes, ..RunState::default() };
+impl EndingMonitor {
+    pub(super) fn new(rules: Vec<EndRule>, capacity_bytes: u64) -> Self {
+        let state = RunState { capacity_bytes, ..RunState::default() };
         Self {
             rules,
-            sofar,
+            state,
             feed: LayoutFeed::default(),
             stopped: None,
             failure: None,
@@ -40,39 +40,40 @@ impl Ending {
 
     /// Feed of layouts, if a rule needs them.
     pub(super) fn feed(&self) -> Option<LayoutFeed> {
-        self.rules.iter().any(Rule::needs_layout).then(|| self.feed.clone())
+        self.rules.iter().any(EndRule::needs_layout).then(|| self.feed.clone())
     }
 
     /// Adds the totals of a task that carried out `operations`. `ahead_bytes` are bytes allocated
     /// for later writing, less those written that were allocated before.
     pub(super) fn task_ended(&mut self, totals: &TaskTotals, operations: u64, ahead_bytes: i64) {
-        self.sofar.operations += operations;
+        self.state.operations += operations;
         let written = totals.ops.iter().filter(|op| op.op == Op::Write).map(|op| op.bytes);
-        let written = self.sofar.written_bytes.saturating_add(written.sum());
-        self.sofar.written_bytes = written.saturating_add_signed(ahead_bytes);
+        let written = self.state.written_bytes.saturating_add(written.sum());
+        self.state.written_bytes = written.saturating_add_signed(ahead_bytes);
     }
 
     /// Operations carried out in the aging phase.
     pub(super) fn operations(&self) -> u64 {
-        self.sofar.operations
+        self.state.operations
     }
 
     /// Ends the run because the filesystem is full: as the outcome of a rule `full`, otherwise as a
     /// failure.
     pub(super) fn is_full(&mut self) {
-        let operations = self.sofar.operations;
-        if let Some(rule) = self.rules.iter().find(|rule| matches!(rule, Rule::Full(_))) {
+        let operations = self.state.operations;
+        if let Some(rule) = self.rules.iter().find(|rule| matches!(rule, EndRule::Full(_))) {
             self.stopped = Some(format!("{rule}: no space is left"));
             return;
         }
-        let what = format!("no space is left after {operations} operations; give a smaller --live");
-        self.failure = Some(SessionError::new(what));
+        let message =
+            format!("no space is left after {operations} operations; give a smaller --live");
+        self.failure = Some(SessionError::new(message));
     }
 
     /// Begins the first step: a layout received before it is the initial one.
     pub(super) fn begins(&mut self) {
         if let Some(layout) = self.feed.take().pop() {
-            self.sofar.layout = Some(layout);
+            self.state.layout = Some(layout);
         }
     }
 
@@ -89,11 +90,11 @@ impl Ending {
         if std::mem::take(&mut self.awaits_layout)
             && let Some(layout) = self.feed.take().pop()
         {
-            self.sofar.scores.push((layout.traversal_score, layout.adjacent_siblings));
+            self.state.scores.push((layout.traversal_score, layout.adjacent_siblings));
             self.notice_growth(layout.fullness.data.share().unwrap_or(0.0));
-            self.sofar.layout = Some(layout);
+            self.state.layout = Some(layout);
         }
-        self.stopped = self.rules.iter().find_map(|rule| rule.holds(&self.sofar));
+        self.stopped = self.rules.iter().find_map(|rule| rule.holds(&self.state));
         if self.stopped.is_none() && self.steps_since >= STEPS_WITHOUT_GROWTH {
             self.never_full();
         }
@@ -108,15 +109,15 @@ impl Ending {
     /// Fails the run if only rules `full` could end it: a profile that keeps its number of files
     /// never fills the filesystem.
     fn never_full(&mut self) {
-        let is_full = |rule: &Rule| matches!(rule, Rule::Full(_));
+        let is_full = |rule: &EndRule| matches!(rule, EndRule::Full(_));
         if let Some(rule) = self.rules.first().filter(|_| self.rules.iter().all(is_full)) {
             let percent = self.fullest * 100.0;
-            let what = format!(
+            let message = format!(
                 "--until {rule} does not come: over {STEPS_WITHOUT_GROWTH} steps the filesystem \
                  stayed at {percent:.1} % and less, for the profile keeps the bytes of its files; \
                  give a larger --live"
             );
-            self.failure = Some(SessionError::new(what));
+            self.failure = Some(SessionError::new(message));
         }
     }
 
@@ -124,17 +125,17 @@ impl Ending {
     pub(super) fn failure(&self) -> Option<SessionError> {
         let is_blind = self.awaits_layout && self.feed.is_empty();
         let blind = || {
-            let what = "the layout cannot be measured here: a rule that depends on it never holds; \
+            let message = "the layout cannot be measured here: a rule that depends on it never holds; \
                         `treering layout DIR` says why";
-            is_blind.then(|| SessionError::new(what))
+            is_blind.then(|| SessionError::new(message))
         };
         self.failure.clone().or_else(blind)
     }
 
     /// Operations left until the end, if a rule counts them.
     pub(super) fn operations_left(&self) -> Option<u64> {
-        let left = |rule: &Rule| match rule {
-            Rule::Operations(wanted) => Some(wanted.saturating_sub(self.sofar.operations)),
+        let left = |rule: &EndRule| match rule {
+            EndRule::Operations(wanted) => Some(wanted.saturating_sub(self.state.operations)),
             _ => None,
         };
         self.rules.iter().filter_map(left).min()
@@ -144,8 +145,8 @@ impl Ending {
     pub(super) fn facts(&self) -> Vec<Fact> {
         let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
         let mut facts = vec![
-            fact("age.operations", self.sofar.operations.to_string()),
-            fact("age.written_bytes", self.sofar.written_bytes.to_string()),
+            fact("age.operations", self.state.operations.to_string()),
+            fact("age.written_bytes", self.state.written_bytes.to_string()),
         ];
         facts.extend(self.stopped.iter().map(|rule| fact("age.stopped_by", rule.clone())));
         facts
@@ -154,7 +155,7 @@ impl Ending {
     /// Caution about a profile that ended before any rule held.
     pub(super) fn cautions(&self) -> Vec<Caution> {
         let is_short = !self.rules.is_empty() && self.stopped.is_none() && self.failure().is_none();
-        let message = format!("no rule held after {} operations", self.sofar.operations);
+        let message = format!("no rule held after {} operations", self.state.operations);
         let caution = Caution { code: CautionCode::TooFewOperations, message };
         is_short.then_some(caution).into_iter().collect()
     }
@@ -164,12 +165,12 @@ impl Ending {
 mod tests {
     use treering_model::{FileLayout, LayoutFullness, TaskTotals, UsedBytes};
 
-    use super::{Ending, Rule, STEPS_WITHOUT_GROWTH};
+    use super::{EndRule, EndingMonitor, STEPS_WITHOUT_GROWTH};
 
     /// Counts steps until the run is over, at most 1000, on a filesystem of 100 bytes of which
     /// `used(step)` are in use.
-    fn steps(rules: &[Rule], used: impl Fn(u64) -> u64) -> (u64, Ending) {
-        let mut ending = Ending::new(rules.to_vec(), 100);
+    fn steps(rules: &[EndRule], used: impl Fn(u64) -> u64) -> (u64, EndingMonitor) {
+        let mut ending = EndingMonitor::new(rules.to_vec(), 100);
         let mut steps = 0;
         while steps < 1000 && !ending.is_over() {
             ending.task_ended(&TaskTotals::default(), 10, 0);
@@ -184,7 +185,7 @@ mod tests {
 
     #[test]
     fn an_unreachable_fullness_fails_the_run_with_a_message() {
-        let full = Rule::Full(0.7);
+        let full = EndRule::Full(0.7);
         let (ran, ending) = steps(std::slice::from_ref(&full), |step| 50 + step % 3);
         assert_eq!(ran, 3 + u64::from(STEPS_WITHOUT_GROWTH));
         let why = ending.failure().unwrap().to_string();
@@ -192,7 +193,7 @@ mod tests {
         let (ran, ending) = steps(std::slice::from_ref(&full), |step| 50 + step);
         assert!(ran == 21 && ending.failure().is_none(), "{ran}");
         // Another rule ends the run.
-        let (ran, ending) = steps(&[full, Rule::Operations(500)], |_| 50);
+        let (ran, ending) = steps(&[full, EndRule::Operations(500)], |_| 50);
         assert!(ran == 50 && ending.failure().is_none(), "{ran}");
     }
 }

@@ -38,7 +38,7 @@ impl FastForward {
 
 /// Look-ahead of a replay with a known future: only files deleted before its end are allocated.
 #[derive(Debug)]
-pub(super) struct Foreseen {
+pub(super) struct ReplayLookahead {
     /// Fate of each written file, in order: true if it is deleted or replaced before the end.
     goes: Vec<bool>,
     /// Number of files written so far.
@@ -47,7 +47,7 @@ pub(super) struct Foreseen {
     allocated: BTreeMap<Vec<u8>, u64>,
 }
 
-impl Foreseen {
+impl ReplayLookahead {
     pub(super) fn new(goes: Vec<bool>) -> Self {
         Self { goes, written: 0, allocated: BTreeMap::new() }
     }

@@ -43,8 +43,8 @@ pub fn measured_profile(tree: &MeasuredTree<'_>) -> String {
     }
     let _ = writeln!(text, "# How many files have 0, 1, 2 to 3, 4 to 7 … bytes.");
     let _ = writeln!(text, "size = {{ powers-of-two = [{}] }}", sizes.join(", "));
-    for what in ["create", "delete"] {
-        let _ = write!(text, "\n[[operation]]\nfiles = \"file\"\ndo = \"{what}\"\n");
+    for operation in ["create", "delete"] {
+        let _ = write!(text, "\n[[operation]]\nfiles = \"file\"\ndo = \"{operation}\"\n");
     }
     text
 }

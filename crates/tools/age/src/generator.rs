@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use treering_model::Fingerprint;
 use treering_script::Random;
 
-use super::profile::{Amount, FileChoice, Kind, Model, OperationPlan};
+use super::profile::{FileChoice, InitialSize, Model, OperationKind, OperationPlan};
 use super::source_tree::SourceTree;
 
 /// Tolerated relative deviation of a population's bytes from its target.
@@ -28,7 +28,7 @@ pub(super) struct LiveFile {
 
 /// Change to one file, unit or set of files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Action {
+pub(super) enum OperationAction {
     /// Creates a file or unit.
     Create(LiveFile),
     /// Appends bytes; the file is as before the append.
@@ -52,14 +52,14 @@ pub(super) enum Action {
 pub(super) struct Operation {
     /// Index of the population in the model.
     pub(super) files: usize,
-    pub(super) action: Action,
+    pub(super) action: OperationAction,
     pub(super) fsync: bool,
 }
 
 impl Operation {
     /// Creates one of the initial files of a population.
     pub(super) const fn birth(files: usize, live: LiveFile) -> Self {
-        Self { files, action: Action::Create(live), fsync: false }
+        Self { files, action: OperationAction::Create(live), fsync: false }
     }
 }
 
@@ -79,7 +79,7 @@ struct Population {
 
 /// Generator of operations for one model and seed.
 #[derive(Debug)]
-pub(super) struct Generator {
+pub(super) struct OperationGenerator {
     model: Model,
     seed: u64,
     random: Random,
@@ -89,16 +89,16 @@ pub(super) struct Generator {
     print: Fingerprint,
 }
 
-impl Generator {
+impl OperationGenerator {
     /// Generator for a model; `live_bytes` are divided among the populations with a share.
     pub(super) fn new(model: Model, seed: u64, live_bytes: u64) -> Self {
-        let does = |place: usize, kind: Kind| {
+        let does = |place: usize, kind: OperationKind| {
             model.operations.iter().any(|plan| plan.files == place && plan.kind == kind)
         };
         let populations = model.files.iter().enumerate().map(|(place, plan)| Population {
             target_bytes: target(plan.amount, live_bytes),
-            can_create: does(place, Kind::Create),
-            can_delete: does(place, Kind::Delete),
+            can_create: does(place, OperationKind::Create),
+            can_delete: does(place, OperationKind::Delete),
             ..Population::default()
         });
         Self {
@@ -169,8 +169,8 @@ impl Generator {
         let mut made = Vec::new();
         loop {
             let is_enough = match plan.amount {
-                Amount::Count(count) => made.len() as u64 >= count,
-                Amount::Share(_) => self.populations[files].bytes >= target,
+                InitialSize::Count(count) => made.len() as u64 >= count,
+                InitialSize::Share(_) => self.populations[files].bytes >= target,
             };
             if is_enough {
                 break;
@@ -219,11 +219,11 @@ impl Generator {
         let plan = plan.clone();
         let files = plan.files;
         let kind = self.balanced(&plan);
-        let action = if kind == Kind::Create {
+        let action = if kind == OperationKind::Create {
             let directory = self.random.below(self.model.files[files].directories);
             let live = self.birth(files, directory);
             self.populations[files].live.push_back(live);
-            Action::Create(live)
+            OperationAction::Create(live)
         } else {
             self.change(&plan, kind)
         };
@@ -233,27 +233,27 @@ impl Generator {
     }
 
     /// Drawn kind of operation, or the one that keeps the population at its size.
-    fn balanced(&self, plan: &OperationPlan) -> Kind {
+    fn balanced(&self, plan: &OperationPlan) -> OperationKind {
         let population = &self.populations[plan.files];
         let (much, little) = match self.model.files[plan.files].amount {
-            Amount::Count(count) => {
+            InitialSize::Count(count) => {
                 let standing = population.live.len() as u64;
                 (standing >= count.saturating_mul(2).max(2), standing <= count / 2)
             }
-            Amount::Share(_) => {
+            InitialSize::Share(_) => {
                 let (bytes, target) = (population.bytes as f64, population.target_bytes as f64);
                 (bytes > target * (1.0 + LEEWAY), bytes < target * (1.0 - LEEWAY))
             }
         };
         if population.live.is_empty() {
-            return Kind::Create;
+            return OperationKind::Create;
         }
         match plan.kind {
-            Kind::Create | Kind::Append if much && population.can_delete => {
-                let is_counted = plan.kind == Kind::Append && population.target_bytes == 0;
-                if is_counted { plan.kind } else { Kind::Delete }
+            OperationKind::Create | OperationKind::Append if much && population.can_delete => {
+                let is_counted = plan.kind == OperationKind::Append && population.target_bytes == 0;
+                if is_counted { plan.kind } else { OperationKind::Delete }
             }
-            Kind::Delete if little && population.can_create => Kind::Create,
+            OperationKind::Delete if little && population.can_create => OperationKind::Create,
             kind => kind,
         }
     }
@@ -292,54 +292,61 @@ impl Generator {
     }
 
     /// Draws and applies any action but a creation; the population must have a file.
-    fn change(&mut self, plan: &OperationPlan, kind: Kind) -> Action {
+    fn change(&mut self, plan: &OperationPlan, kind: OperationKind) -> OperationAction {
         let files = plan.files;
-        if kind == Kind::Compact {
+        if kind == OperationKind::Compact {
             return self.compact(plan);
         }
         let place = self.place(files, plan.choose);
         let bytes = match kind {
-            Kind::Append | Kind::Overwrite | Kind::Rewrite | Kind::Replace => {
-                plan.bytes.draw(&mut self.random)
-            }
-            Kind::Create | Kind::Rename | Kind::Delete | Kind::Compact => 0,
+            OperationKind::Append
+            | OperationKind::Overwrite
+            | OperationKind::Rewrite
+            | OperationKind::Replace => plan.bytes.draw(&mut self.random),
+            OperationKind::Create
+            | OperationKind::Rename
+            | OperationKind::Delete
+            | OperationKind::Compact => 0,
         };
         let directories = self.model.files[files].directories;
         let population = &mut self.populations[files];
         let live = population.live[place];
         match kind {
-            Kind::Overwrite => {
+            OperationKind::Overwrite => {
                 let bytes = bytes.min(live.bytes);
                 let blocks = (live.bytes - bytes) / BLOCK_BYTES + 1;
                 let position = self.random.below(blocks) * BLOCK_BYTES;
-                Action::Overwrite(live, position, bytes)
+                OperationAction::Overwrite(live, position, bytes)
             }
-            Kind::Rename => {
+            OperationKind::Rename => {
                 let directory = self.random.below(directories);
                 population.live[place].directory = directory;
-                Action::Rename(live, directory)
+                OperationAction::Rename(live, directory)
             }
-            Kind::Delete => {
+            OperationKind::Delete => {
                 Self::remove(population, place);
-                Action::Delete(live)
+                OperationAction::Delete(live)
             }
-            Kind::Append => {
+            OperationKind::Append => {
                 population.live[place].bytes += bytes;
                 population.bytes += bytes;
-                Action::Append(live, bytes)
+                OperationAction::Append(live, bytes)
             }
-            Kind::Rewrite | Kind::Replace | Kind::Create | Kind::Compact => {
+            OperationKind::Rewrite
+            | OperationKind::Replace
+            | OperationKind::Create
+            | OperationKind::Compact => {
                 population.live[place].bytes = bytes;
                 population.bytes = population.bytes - live.bytes + bytes;
                 match kind {
-                    Kind::Rewrite => Action::Rewrite(live, bytes),
-                    _ => Action::Replace(live, bytes),
+                    OperationKind::Rewrite => OperationAction::Rewrite(live, bytes),
+                    _ => OperationAction::Replace(live, bytes),
                 }
             }
         }
     }
 
-    fn compact(&mut self, plan: &OperationPlan) -> Action {
+    fn compact(&mut self, plan: &OperationPlan) -> OperationAction {
         let files = plan.files;
         let inputs = plan.inputs.min(self.populations[files].live.len() as u64);
         let mut gone = Vec::new();
@@ -355,7 +362,7 @@ impl Generator {
         population.next_id += 1;
         population.bytes += bytes;
         population.live.push_back(output);
-        Action::Compact(gone, output)
+        OperationAction::Compact(gone, output)
     }
 
     fn place(&mut self, files: usize, choose: FileChoice) -> usize {
@@ -392,16 +399,16 @@ impl Generator {
         let of = |live: &LiveFile| [live.id, live.directory, live.bytes, live.files.unwrap_or(0)];
         add(&[operation.files as u64, u64::from(operation.fsync)]);
         match &operation.action {
-            Action::Create(live) => add(&[&[1][..], &of(live)].concat()),
-            Action::Append(live, bytes) => add(&[&[2, *bytes][..], &of(live)].concat()),
-            Action::Overwrite(live, position, bytes) => {
+            OperationAction::Create(live) => add(&[&[1][..], &of(live)].concat()),
+            OperationAction::Append(live, bytes) => add(&[&[2, *bytes][..], &of(live)].concat()),
+            OperationAction::Overwrite(live, position, bytes) => {
                 add(&[&[3, *position, *bytes][..], &of(live)].concat());
             }
-            Action::Rewrite(live, bytes) => add(&[&[4, *bytes][..], &of(live)].concat()),
-            Action::Replace(live, bytes) => add(&[&[5, *bytes][..], &of(live)].concat()),
-            Action::Rename(live, to) => add(&[&[6, *to][..], &of(live)].concat()),
-            Action::Delete(live) => add(&[&[7][..], &of(live)].concat()),
-            Action::Compact(gone, output) => {
+            OperationAction::Rewrite(live, bytes) => add(&[&[4, *bytes][..], &of(live)].concat()),
+            OperationAction::Replace(live, bytes) => add(&[&[5, *bytes][..], &of(live)].concat()),
+            OperationAction::Rename(live, to) => add(&[&[6, *to][..], &of(live)].concat()),
+            OperationAction::Delete(live) => add(&[&[7][..], &of(live)].concat()),
+            OperationAction::Compact(gone, output) => {
                 add(&[8, gone.len() as u64]);
                 gone.iter().chain([output]).for_each(|live| add(&of(live)));
             }
@@ -410,15 +417,15 @@ impl Generator {
 }
 
 /// Target bytes of a population; 0 for a count.
-fn target(amount: Amount, live_bytes: u64) -> u64 {
+fn target(amount: InitialSize, live_bytes: u64) -> u64 {
     match amount {
-        Amount::Count(_) => 0,
+        InitialSize::Count(_) => 0,
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_sign_loss,
             reason = "a share of a number is not above it"
         )]
-        Amount::Share(share) => (live_bytes as f64 * share).round() as u64,
+        InitialSize::Share(share) => (live_bytes as f64 * share).round() as u64,
     }
 }
 
@@ -434,17 +441,17 @@ mod tests {
 
     use treering_script::Settings;
 
-    use super::{Action, Generator, Operation, SourceTree};
+    use super::{Operation, OperationAction, OperationGenerator, SourceTree};
     use crate::profile::{Profile, profile_text, profiles, read};
 
-    fn generator(name: &str, seed: u64, live_bytes: u64) -> Option<Generator> {
+    fn generator(name: &str, seed: u64, live_bytes: u64) -> Option<OperationGenerator> {
         match read(name, profile_text(name).unwrap()).unwrap() {
             Profile::Model(mut model) => {
                 for plan in model.files.iter_mut().filter(|plan| plan.dataset.is_some()) {
                     let tree = SourceTree::load("linux-6.1-small", 500, &Settings::default());
                     plan.tree = Some(tree.unwrap().into());
                 }
-                Some(Generator::new(model, seed, live_bytes))
+                Some(OperationGenerator::new(model, seed, live_bytes))
             }
             Profile::Workload { .. } => None,
         }
@@ -452,37 +459,37 @@ mod tests {
 
     /// Draws all operations and returns the existing files, by population and number, with their
     /// sizes.
-    fn play(generator: &mut Generator, operations: u64) -> HashMap<(usize, u64), u64> {
-        let mut all = Vec::new();
+    fn play(generator: &mut OperationGenerator, operations: u64) -> HashMap<(usize, u64), u64> {
+        let mut queue = Vec::new();
         for files in 0..generator.model().files.len() {
             let made = 0..generator.initial(files);
             let made = made.filter_map(|turn| generator.initial_file(files, turn));
-            all.extend(made.map(|live| Operation::birth(files, live)));
+            queue.extend(made.map(|live| Operation::birth(files, live)));
         }
         let mut standing = HashMap::new();
         let more = (0..operations).map_while(|_| generator.next()).collect::<Vec<_>>();
-        for operation in all.into_iter().chain(more) {
+        for operation in queue.into_iter().chain(more) {
             let key = |live: &super::LiveFile| (operation.files, live.id);
             match &operation.action {
-                Action::Create(live) => {
+                OperationAction::Create(live) => {
                     assert_eq!(standing.insert(key(live), live.bytes), None);
                 }
-                Action::Append(live, bytes) => {
+                OperationAction::Append(live, bytes) => {
                     let before = standing.insert(key(live), live.bytes + bytes);
                     assert_eq!(before, Some(live.bytes));
                 }
-                Action::Overwrite(live, position, bytes) => {
+                OperationAction::Overwrite(live, position, bytes) => {
                     assert!(position + bytes <= live.bytes.max(4096));
                     assert_eq!(standing[&key(live)], live.bytes);
                 }
-                Action::Rewrite(live, bytes) | Action::Replace(live, bytes) => {
+                OperationAction::Rewrite(live, bytes) | OperationAction::Replace(live, bytes) => {
                     assert_eq!(standing.insert(key(live), *bytes), Some(live.bytes));
                 }
-                Action::Rename(live, _) => assert_eq!(standing[&key(live)], live.bytes),
-                Action::Delete(live) => {
+                OperationAction::Rename(live, _) => assert_eq!(standing[&key(live)], live.bytes),
+                OperationAction::Delete(live) => {
                     assert_eq!(standing.remove(&key(live)), Some(live.bytes));
                 }
-                Action::Compact(gone, output) => {
+                OperationAction::Compact(gone, output) => {
                     for live in gone {
                         assert_eq!(standing.remove(&key(live)), Some(live.bytes));
                     }
@@ -494,18 +501,20 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_is_about_a_file_that_stands() {
+    fn operations_only_affect_existing_files() {
         for (name, _) in profiles() {
             let Some(mut drawn) = generator(name, 7, 200 << 20) else { continue };
             let standing = play(&mut drawn, 20_000);
             assert!(!standing.is_empty(), "{name}");
-            let kept: usize = drawn.populations.iter().map(|one| one.live.len()).sum();
+            let kept: usize =
+                drawn.populations.iter().map(|population| population.live.len()).sum();
             assert_eq!(kept, standing.len(), "{name}");
-            let bytes: u64 = drawn.populations.iter().map(|one| one.bytes).sum();
+            let bytes: u64 = drawn.populations.iter().map(|population| population.bytes).sum();
             assert_eq!(bytes, standing.values().sum::<u64>(), "{name}");
-            let shared: u64 = drawn.populations.iter().map(|one| one.target_bytes).sum();
-            let shares = drawn.populations.iter().filter(|one| one.target_bytes > 0);
-            let shared_bytes: u64 = shares.map(|one| one.bytes).sum();
+            let shared: u64 =
+                drawn.populations.iter().map(|population| population.target_bytes).sum();
+            let shares = drawn.populations.iter().filter(|population| population.target_bytes > 0);
+            let shared_bytes: u64 = shares.map(|population| population.bytes).sum();
             assert!(shared_bytes as f64 <= shared as f64 * 1.35, "{name}: {shared_bytes}");
         }
     }
@@ -517,7 +526,7 @@ mod tests {
     }
 
     #[test]
-    fn one_seed_gives_one_list_and_another_seed_another() {
+    fn operations_depend_only_on_the_seed() {
         for (name, _) in profiles().filter(|(name, _)| !is_given(name)) {
             let Some(mut first) = generator(name, 1, 50 << 20) else { continue };
             let mut again = generator(name, 1, 50 << 20).unwrap();
@@ -531,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn a_share_of_a_tree_is_shuffled_and_the_rest_stays_in_order() {
+    fn partial_shuffle_keeps_the_order_of_unshuffled_files() {
         for (share, least, most) in [(0.0, 0, 0), (0.5, 9_000, 11_500), (1.0, 20_500, 21_280)] {
             let mut drawn = generator("shuffled", 1, 0).unwrap();
             drawn.model.files[0].shuffled = share;

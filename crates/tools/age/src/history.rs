@@ -20,7 +20,7 @@ const FILE_BYTES_MAX: u64 = 1 << 40;
 
 /// Change of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Change {
+pub enum CommitChange {
     /// Writes a file of this size, replacing any old one.
     Write(u64, Vec<u8>),
     /// Deletes a file.
@@ -28,15 +28,15 @@ pub enum Change {
 }
 
 /// Formats a commit. Deletions come first, as git deletes files before it writes.
-pub fn history_step(changes: &[Change]) -> String {
+pub fn history_step(changes: &[CommitChange]) -> String {
     let mut text = String::from("step\n");
-    let gone = changes.iter().filter(|change| matches!(change, Change::Delete(_)));
-    let come = changes.iter().filter(|change| matches!(change, Change::Write(..)));
+    let gone = changes.iter().filter(|change| matches!(change, CommitChange::Delete(_)));
+    let come = changes.iter().filter(|change| matches!(change, CommitChange::Write(..)));
     for change in gone.chain(come) {
         // Writing to a string does not fail.
         let _ = match change {
-            Change::Write(bytes, path) => writeln!(text, "w {bytes} {}", escaped(path)),
-            Change::Delete(path) => writeln!(text, "d {}", escaped(path)),
+            CommitChange::Write(bytes, path) => writeln!(text, "w {bytes} {}", escaped(path)),
+            CommitChange::Delete(path) => writeln!(text, "d {}", escaped(path)),
         };
     }
     text
@@ -69,23 +69,23 @@ fn escaped(path: &[u8]) -> String {
 
 fn unescaped(text: &[u8]) -> Option<Vec<u8>> {
     let mut path = Vec::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
+    let mut tail = text;
+    while let Some((&byte, after)) = tail.split_first() {
+        tail = after;
         if byte != b'%' {
             path.push(byte);
             continue;
         }
         let digit = |at: usize| char::from(*after.get(at)?).to_digit(16);
         path.push(u8::try_from(digit(0)? * 16 + digit(1)?).ok()?);
-        rest = &after[2..];
+        tail = &after[2..];
     }
     Some(path)
 }
 
-/// Filesystem change that results from a [`Change`].
+/// Filesystem change that results from a [`CommitChange`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Effect {
+pub(super) enum FilesystemChange {
     MakeDir(Vec<u8>),
     Create(Vec<u8>, u64),
     Unlink(Vec<u8>),
@@ -106,13 +106,13 @@ fn parent(path: &[u8]) -> Option<&[u8]> {
 
 impl ReplayTree {
     /// Applies a change and returns its effects; `None` if it does not fit the tree.
-    fn apply(&mut self, change: Change) -> Option<Vec<Effect>> {
+    fn apply(&mut self, change: CommitChange) -> Option<Vec<FilesystemChange>> {
         let mut effects = Vec::new();
         match change {
-            Change::Write(bytes, path) => {
+            CommitChange::Write(bytes, path) => {
                 if let Some(old) = self.files.get_mut(&path) {
                     *old = bytes;
-                    effects.push(Effect::Unlink(path.clone()));
+                    effects.push(FilesystemChange::Unlink(path.clone()));
                 } else {
                     if self.dirs.contains_key(&path) {
                         return None;
@@ -120,11 +120,11 @@ impl ReplayTree {
                     self.enter(&path, &mut effects)?;
                     self.files.insert(path.clone(), bytes);
                 }
-                effects.push(Effect::Create(path, bytes));
+                effects.push(FilesystemChange::Create(path, bytes));
             }
-            Change::Delete(path) => {
+            CommitChange::Delete(path) => {
                 self.files.remove(&path)?;
-                effects.push(Effect::Unlink(path.clone()));
+                effects.push(FilesystemChange::Unlink(path.clone()));
                 self.leave(&path, &mut effects);
             }
         }
@@ -132,7 +132,7 @@ impl ReplayTree {
     }
 
     /// Counts a new entry in its directory; missing directories are made, upper ones first.
-    fn enter(&mut self, path: &[u8], effects: &mut Vec<Effect>) -> Option<()> {
+    fn enter(&mut self, path: &[u8], effects: &mut Vec<FilesystemChange>) -> Option<()> {
         let mut missing = Vec::new();
         let mut above = parent(path);
         while let Some(dir) = above {
@@ -148,13 +148,13 @@ impl ReplayTree {
         }
         for dir in missing.into_iter().rev() {
             self.dirs.insert(dir.clone(), 1);
-            effects.push(Effect::MakeDir(dir));
+            effects.push(FilesystemChange::MakeDir(dir));
         }
         Some(())
     }
 
     /// Counts a removed entry; empty directories are removed too, as git does.
-    fn leave(&mut self, path: &[u8], effects: &mut Vec<Effect>) {
+    fn leave(&mut self, path: &[u8], effects: &mut Vec<FilesystemChange>) {
         let mut above = parent(path);
         while let Some(dir) = above {
             let Some(entries) = self.dirs.get_mut(dir) else { return };
@@ -163,7 +163,7 @@ impl ReplayTree {
                 return;
             }
             self.dirs.remove(dir);
-            effects.push(Effect::RemoveDir(dir.to_vec()));
+            effects.push(FilesystemChange::RemoveDir(dir.to_vec()));
             above = parent(dir);
         }
     }
@@ -199,11 +199,11 @@ impl History {
                     }
                     None
                 }
-                Ok(Some(HistoryLine::Change(Change::Write(_, path)))) => {
+                Ok(Some(HistoryLine::Change(CommitChange::Write(_, path)))) => {
                     goes.push(false);
                     last.insert(path, goes.len() - 1)
                 }
-                Ok(Some(HistoryLine::Change(Change::Delete(path)))) => last.remove(&path),
+                Ok(Some(HistoryLine::Change(CommitChange::Delete(path)))) => last.remove(&path),
                 Ok(None) | Err(_) => None,
             };
             if let Some(before) = before {
@@ -215,8 +215,8 @@ impl History {
 
     /// Parses a history; `name` is its name in messages.
     pub(super) fn read(name: &str, text: Vec<u8>) -> Result<Self, ConfigError> {
-        let wrong = |line: usize, what: &str| {
-            ConfigError::new(format!("{name}:{}: {what}", line + 1))
+        let wrong = |line: usize, message: &str| {
+            ConfigError::new(format!("{name}:{}: {message}", line + 1))
                 .hint("`treering age extract GIT_DIR -o FILE` writes a history")
         };
         let mut history = Self {
@@ -236,7 +236,9 @@ impl History {
                 }
                 continue;
             }
-            let Some(line) = read_line(line).map_err(|what| wrong(number, what))? else { continue };
+            let Some(line) = read_line(line).map_err(|message| wrong(number, message))? else {
+                continue;
+            };
             let HistoryLine::Change(change) = line else {
                 history.steps += 1;
                 continue;
@@ -245,9 +247,11 @@ impl History {
                 return Err(wrong(number, "a change before the first `step`"));
             }
             let before = match &change {
-                Change::Write(_, path) | Change::Delete(path) => tree.files.get(path).copied(),
+                CommitChange::Write(_, path) | CommitChange::Delete(path) => {
+                    tree.files.get(path).copied()
+                }
             };
-            let after = if let Change::Write(bytes, _) = &change { *bytes } else { 0 };
+            let after = if let CommitChange::Write(bytes, _) = &change { *bytes } else { 0 };
             let effects = tree.apply(change);
             let effects =
                 effects.ok_or_else(|| wrong(number, "it does not fit the tree before"))?;
@@ -256,8 +260,8 @@ impl History {
             history.peak_files = history.peak_files.max(tree.files.len() as u64);
             history.written_bytes = history.written_bytes.saturating_add(after);
             for effect in effects {
-                history.made_dirs += u64::from(matches!(effect, Effect::MakeDir(_)));
-                history.written_files += u64::from(matches!(effect, Effect::Create(..)));
+                history.made_dirs += u64::from(matches!(effect, FilesystemChange::MakeDir(_)));
+                history.written_files += u64::from(matches!(effect, FilesystemChange::Create(..)));
             }
         }
         if history.steps == 0 {
@@ -270,7 +274,7 @@ impl History {
 
 enum HistoryLine {
     Step,
-    Change(Change),
+    Change(CommitChange),
 }
 
 /// Parses a line; `None` if it is empty.
@@ -278,14 +282,16 @@ fn read_line(line: &[u8]) -> Result<Option<HistoryLine>, &'static str> {
     match line {
         b"" => Ok(None),
         b"step" => Ok(Some(HistoryLine::Step)),
-        [b'd', b' ', path @ ..] => Ok(Some(HistoryLine::Change(Change::Delete(read_path(path)?)))),
-        [b'w', b' ', rest @ ..] => {
-            let blank = rest.iter().position(|byte| *byte == b' ');
-            let (bytes, path) = rest.split_at(blank.ok_or("no path behind the size")?);
+        [b'd', b' ', path @ ..] => {
+            Ok(Some(HistoryLine::Change(CommitChange::Delete(read_path(path)?))))
+        }
+        [b'w', b' ', tail @ ..] => {
+            let blank = tail.iter().position(|byte| *byte == b' ');
+            let (bytes, path) = tail.split_at(blank.ok_or("no path behind the size")?);
             let bytes = str::from_utf8(bytes).ok().and_then(|bytes| bytes.parse::<u64>().ok());
             let bytes = bytes.filter(|bytes| *bytes <= FILE_BYTES_MAX);
             let bytes = bytes.ok_or("not a size of up to 1 TiB")?;
-            Ok(Some(HistoryLine::Change(Change::Write(bytes, read_path(&path[1..])?))))
+            Ok(Some(HistoryLine::Change(CommitChange::Write(bytes, read_path(&path[1..])?))))
         }
         _ => Err("neither `step` nor `w BYTES PATH` nor `d PATH`"),
     }
@@ -304,21 +310,21 @@ fn read_path(text: &[u8]) -> Result<Vec<u8>, &'static str> {
 
 /// State of a replay.
 #[derive(Debug)]
-pub(super) struct Replay {
+pub(super) struct ReplayState {
     history: std::sync::Arc<History>,
     at: usize,
     tree: ReplayTree,
     done: u64,
 }
 
-impl Replay {
+impl ReplayState {
     pub(super) fn new(history: std::sync::Arc<History>) -> Self {
         // The reader has checked the head and each line.
         Self { history, at: HEAD.len() + 1, tree: ReplayTree::default(), done: 0 }
     }
 
     /// Number of commits left.
-    pub(super) fn left(&self) -> u64 {
+    pub(super) fn remaining_steps(&self) -> u64 {
         self.history.steps - self.done
     }
 
@@ -327,13 +333,13 @@ impl Replay {
     }
 
     /// Effects of the next commit, and its text.
-    pub(super) fn next(&mut self) -> Option<(Vec<Effect>, Vec<u8>)> {
+    pub(super) fn next(&mut self) -> Option<(Vec<FilesystemChange>, Vec<u8>)> {
         let (mut effects, begin, mut has_begun) = (Vec::new(), self.at, false);
         let history = std::sync::Arc::clone(&self.history);
         while self.at < history.text.len() {
-            let rest = &history.text[self.at..];
-            let length = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
-            match read_line(&rest[..length]).ok()? {
+            let tail = &history.text[self.at..];
+            let length = tail.iter().position(|byte| *byte == b'\n').unwrap_or(tail.len());
+            match read_line(&tail[..length]).ok()? {
                 Some(HistoryLine::Step) if has_begun => break,
                 Some(HistoryLine::Step) => has_begun = true,
                 Some(HistoryLine::Change(change)) => effects.extend(self.tree.apply(change)?),
@@ -349,7 +355,7 @@ impl Replay {
 
 /// Existing files after the last replayed commit; for tests.
 #[cfg(test)]
-fn standing(replay: &Replay) -> std::collections::HashSet<Vec<u8>> {
+fn standing(replay: &ReplayState) -> std::collections::HashSet<Vec<u8>> {
     replay.tree.files.keys().cloned().collect()
 }
 
@@ -359,43 +365,54 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Change, Effect, History, Replay, history_head, history_step, standing};
+    use super::{
+        CommitChange, FilesystemChange, History, ReplayState, history_head, history_step, standing,
+    };
 
-    fn read(rest: &str) -> Result<History, String> {
-        let text = format!("treering history 1\n{rest}").into_bytes();
+    fn read(tail: &str) -> Result<History, String> {
+        let text = format!("treering history 1\n{tail}").into_bytes();
         History::read("it", text).map_err(|error| error.message)
     }
 
     #[test]
-    fn a_written_history_is_read_back_and_replayed() {
+    fn history_round_trips_and_replays() {
         let odd = b"dir\n/\xff %".to_vec();
         let text = history_head()
-            + &history_step(&[Change::Write(10, b"a/b/c".to_vec()), Change::Write(3, odd.clone())])
-            + &history_step(&[Change::Write(5, b"a".to_vec()), Change::Delete(b"a/b/c".to_vec())])
+            + &history_step(&[
+                CommitChange::Write(10, b"a/b/c".to_vec()),
+                CommitChange::Write(3, odd.clone()),
+            ])
+            + &history_step(&[
+                CommitChange::Write(5, b"a".to_vec()),
+                CommitChange::Delete(b"a/b/c".to_vec()),
+            ])
             + &history_step(&[]);
         assert!(text.contains("w 3 dir%0A/%FF %25\n"), "{text}");
         let history = History::read("it", text.into_bytes()).unwrap();
         assert_eq!((history.steps, history.peak_files, history.peak_bytes), (3, 2, 13));
         assert_eq!((history.written_bytes, history.made_dirs), (18, 3));
-        let mut replay = Replay::new(Arc::new(history));
+        let mut replay = ReplayState::new(Arc::new(history));
         let (first, _) = replay.next().unwrap();
-        assert_eq!(first[..2], [Effect::MakeDir(b"a".to_vec()), Effect::MakeDir(b"a/b".to_vec())]);
+        assert_eq!(
+            first[..2],
+            [FilesystemChange::MakeDir(b"a".to_vec()), FilesystemChange::MakeDir(b"a/b".to_vec())]
+        );
         let (second, _) = replay.next().unwrap();
         let wanted = [
-            Effect::Unlink(b"a/b/c".to_vec()),
-            Effect::RemoveDir(b"a/b".to_vec()),
-            Effect::RemoveDir(b"a".to_vec()),
-            Effect::Create(b"a".to_vec(), 5),
+            FilesystemChange::Unlink(b"a/b/c".to_vec()),
+            FilesystemChange::RemoveDir(b"a/b".to_vec()),
+            FilesystemChange::RemoveDir(b"a".to_vec()),
+            FilesystemChange::Create(b"a".to_vec(), 5),
         ];
         assert_eq!(second, wanted);
-        assert_eq!(replay.left(), 1);
+        assert_eq!(replay.remaining_steps(), 1);
         assert!(replay.next().unwrap().0.is_empty() && replay.next().is_none());
         assert_eq!(standing(&replay), [b"a".to_vec(), odd].into_iter().collect());
         assert_eq!(replay.live_bytes(), 8);
     }
 
     #[test]
-    fn deleted_files_are_known_for_every_number_of_steps() {
+    fn deleted_files_are_predicted_for_every_number_of_steps() {
         let history = read("step\nw 1 a\nw 2 b\nstep\nw 3 a\nd b\nstep\n\nw 4 b\nd a\n").unwrap();
         assert_eq!(history.goes(1), [false, false]);
         assert_eq!(history.goes(2), [true, true, false]);
@@ -405,7 +422,7 @@ mod tests {
 
     #[test]
     fn invalid_changes_are_refused_with_their_line() {
-        for (rest, wanted) in [
+        for (tail, wanted) in [
             ("", "no `step`"),
             ("w 1 a\n", "it:2: a change before"),
             ("step\nd a\n", "it:3: it does not fit"),
@@ -422,8 +439,8 @@ mod tests {
             ("step\nw 1\n", "no path"),
             ("step\nx\n", "neither"),
         ] {
-            let error = read(rest).unwrap_err();
-            assert!(error.contains(wanted), "{rest}: {error}");
+            let error = read(tail).unwrap_err();
+            assert!(error.contains(wanted), "{tail}: {error}");
         }
         assert!(History::read("it", b"\xff".to_vec()).is_err());
         assert_eq!(read("step\n\nstep").unwrap().steps, 2);
@@ -433,14 +450,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_the_reader_or_the_replay_fail(rest in LINES) {
-            if let Ok(history) = read(&format!("step\n{rest}")) {
+        fn parser_and_replay_accept_arbitrary_text(tail in LINES) {
+            if let Ok(history) = read(&format!("step\n{tail}")) {
                 let steps = history.steps;
-                let mut replay = Replay::new(Arc::new(history));
+                let mut replay = ReplayState::new(Arc::new(history));
                 for _ in 0..steps {
                     prop_assert!(replay.next().is_some());
                 }
-                prop_assert!(replay.next().is_none() && replay.left() == 0);
+                prop_assert!(replay.next().is_none() && replay.remaining_steps() == 0);
             }
         }
     }

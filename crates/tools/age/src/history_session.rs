@@ -10,57 +10,57 @@ use treering_script::{
     Session, SessionResult, Stop, SyncScope, Task,
 };
 
-use super::ending::Ending;
-use super::fast_forward::Foreseen;
-use super::history::{Effect, Replay};
-use super::player::{Data, FILE, HERE, ROOT, ROOT_DIR, Wrote, create, write};
-use super::progress::{AGE, FILL, Progress};
-use treering_kit::ahead::{Counted, WRITE, can_allocate};
+use super::ending::EndingMonitor;
+use super::fast_forward::ReplayLookahead;
+use super::history::{FilesystemChange, ReplayState};
+use super::player::{DataMode, FILE, HERE, ROOT, ROOT_DIR, WriteOutcome, create, write};
+use super::progress::{AGE, FILL, RunProgress};
+use treering_kit::ahead::{AheadCounters, WRITE, can_allocate};
 
 /// The replay, and the fingerprint of what was replayed.
 #[derive(Debug)]
-struct Shared {
-    replay: Replay,
+struct SharedReplay {
+    replay: ReplayState,
     print: Fingerprint,
-    foreseen: Option<Foreseen>,
+    lookahead: Option<ReplayLookahead>,
 }
 
 /// A run in progress.
 pub(super) struct HistorySession {
-    shared: Arc<Mutex<Shared>>,
-    progress: Progress,
+    shared: Arc<Mutex<SharedReplay>>,
+    progress: RunProgress,
     measure_every: u64,
 }
 
 impl HistorySession {
     pub(super) fn new(
-        replay: Replay,
-        ending: Ending,
+        replay: ReplayState,
+        ending: EndingMonitor,
         measure_every: u64,
-        foreseen: Option<Foreseen>,
+        lookahead: Option<ReplayLookahead>,
     ) -> Self {
-        let shared = Shared { replay, print: Fingerprint::new(), foreseen };
+        let shared = SharedReplay { replay, print: Fingerprint::new(), lookahead };
         let shared = Arc::new(Mutex::new(shared));
-        Self { shared, progress: Progress::new(ending), measure_every }
+        Self { shared, progress: RunProgress::new(ending), measure_every }
     }
 
-    fn shared(&self) -> MutexGuard<'_, Shared> {
+    fn shared(&self) -> MutexGuard<'_, SharedReplay> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Commits that are to come.
-    fn left(&self) -> u64 {
-        self.shared().replay.left()
+    fn remaining_steps(&self) -> u64 {
+        self.shared().replay.remaining_steps()
     }
 
     /// Maximum number of commits still to replay, capped by a rule that counts operations.
-    fn wanted(&self) -> u64 {
-        self.progress.ending.operations_left().unwrap_or(u64::MAX).min(self.left())
+    fn steps_to_replay(&self) -> u64 {
+        self.progress.ending.operations_left().unwrap_or(u64::MAX).min(self.remaining_steps())
     }
 
     /// True once every live file has real data.
     fn is_written(&self) -> bool {
-        self.shared().foreseen.as_ref().is_none_or(Foreseen::is_written)
+        self.shared().lookahead.as_ref().is_none_or(ReplayLookahead::is_written)
     }
 
     /// Replays this many commits in a group of their own; the first commit makes the root.
@@ -71,7 +71,7 @@ impl HistorySession {
         conductor: &mut dyn Conductor,
     ) -> SessionResult {
         let shared = Arc::clone(&self.shared);
-        let script = Replayer { shared, steps, is_first, counted: Counted::default() };
+        let script = ReplayScript { shared, steps, is_first, counted: AheadCounters::default() };
         let kind = if is_first { FILL } else { AGE };
         let task = Task::new(kind, &format!("{steps} commits"), Op::Create, Box::new(script));
         let group = ParallelGroup::new(vec![task]);
@@ -83,18 +83,21 @@ impl Session for HistorySession {
     fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         conductor.phase(self.progress.begin(FILL, 1))?;
         self.replay(1, true, conductor)?;
-        if self.left() > 0 {
+        if self.remaining_steps() > 0 {
             self.progress.ending.begins();
-            let tasks = self.wanted().div_ceil(self.measure_every);
+            let tasks = self.steps_to_replay().div_ceil(self.measure_every);
             conductor.phase(self.progress.begin(AGE, tasks))?;
-            while self.left() > 0 && !self.progress.ending.is_over() {
-                self.replay(self.wanted().min(self.measure_every), false, conductor)?;
+            while self.remaining_steps() > 0 && !self.progress.ending.is_over() {
+                self.replay(self.steps_to_replay().min(self.measure_every), false, conductor)?;
             }
             self.progress.check()?;
         }
         if !self.is_written() {
             conductor.phase(self.progress.begin(WRITE, 1))?;
-            let script = Writer { shared: Arc::clone(&self.shared), counted: Counted::default() };
+            let script = WriteAllocatedScript {
+                shared: Arc::clone(&self.shared),
+                counted: AheadCounters::default(),
+            };
             let task = Task::new(WRITE, "what was allocated", Op::Write, Box::new(script));
             self.progress.run_group(ParallelGroup::new(vec![task]), conductor)?;
         }
@@ -128,11 +131,11 @@ impl Session for HistorySession {
 
 /// Replays so many commits.
 #[derive(Debug)]
-struct Replayer {
-    shared: Arc<Mutex<Shared>>,
+struct ReplayScript {
+    shared: Arc<Mutex<SharedReplay>>,
     steps: u64,
     is_first: bool,
-    counted: Counted,
+    counted: AheadCounters,
 }
 
 fn c_string(path: &[u8]) -> CString {
@@ -154,44 +157,52 @@ fn within(
     }
 }
 
-impl Replayer {
-    fn lock(&self) -> MutexGuard<'_, Shared> {
+impl ReplayScript {
+    fn lock(&self) -> MutexGuard<'_, SharedReplay> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn one(&mut self, io: &mut dyn Io, effect: &Effect) -> Result<Wrote, Stop> {
+    fn apply(&mut self, io: &mut dyn Io, effect: &FilesystemChange) -> Result<WriteOutcome, Stop> {
         match effect {
-            Effect::MakeDir(path) => within(io, path, |io, dir, name| io.make_dir(dir, name))?,
-            Effect::RemoveDir(path) => within(io, path, |io, dir, name| io.remove_dir(dir, name))?,
-            Effect::Unlink(path) => {
+            FilesystemChange::MakeDir(path) => {
+                within(io, path, |io, dir, name| io.make_dir(dir, name))?
+            }
+            FilesystemChange::RemoveDir(path) => {
+                within(io, path, |io, dir, name| io.remove_dir(dir, name))?
+            }
+            FilesystemChange::Unlink(path) => {
                 io.unlink(ROOT_DIR, &c_string(path))?;
-                if let Some(foreseen) = &mut self.lock().foreseen {
-                    foreseen.gone(path);
+                if let Some(lookahead) = &mut self.lock().lookahead {
+                    lookahead.gone(path);
                 }
             }
-            Effect::Create(path, bytes) => {
-                let mut data = (Data::Written, *bytes);
-                let foreseen = self.lock().foreseen.as_mut().map(|one| one.allocates(path, *bytes));
-                if foreseen == Some(true) {
+            FilesystemChange::Create(path, bytes) => {
+                let mut data = (DataMode::Written, *bytes);
+                let lookahead = self
+                    .lock()
+                    .lookahead
+                    .as_mut()
+                    .map(|lookahead| lookahead.allocates(path, *bytes));
+                if lookahead == Some(true) {
                     let ahead_bytes = &mut self.counted.ahead_bytes;
                     *ahead_bytes = ahead_bytes.saturating_add_unsigned(*bytes);
-                    data.0 = Data::Allocated;
+                    data.0 = DataMode::Allocated;
                 }
                 return create(io, &c_string(path), CreateHow::Exclusive, data, false);
             }
         }
-        Ok(Wrote::All)
+        Ok(WriteOutcome::All)
     }
 }
 
-impl Script for Replayer {
+impl Script for ReplayScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let root = c_string(ROOT.as_bytes());
         if self.is_first {
             io.make_dir(DirSlot::TARGET, &root)?;
         }
         io.open_dir(DirSlot::TARGET, &root, ROOT_DIR)?;
-        let probes = self.is_first && self.lock().foreseen.is_some();
+        let probes = self.is_first && self.lock().lookahead.is_some();
         if probes && !can_allocate(io, ROOT_DIR, FILE)? {
             self.counted.cannot_allocate = true;
             return io.remove_dir(DirSlot::TARGET, &root);
@@ -204,7 +215,7 @@ impl Script for Replayer {
                 effects
             };
             for effect in &effects {
-                if let Wrote::Full = self.one(io, effect)? {
+                if let WriteOutcome::Full = self.apply(io, effect)? {
                     self.counted.is_full = true;
                     return Ok(());
                 }
@@ -221,17 +232,17 @@ impl Script for Replayer {
 
 /// Writes what was allocated, since it was to go, and stands.
 #[derive(Debug)]
-struct Writer {
-    shared: Arc<Mutex<Shared>>,
-    counted: Counted,
+struct WriteAllocatedScript {
+    shared: Arc<Mutex<SharedReplay>>,
+    counted: AheadCounters,
 }
 
-impl Script for Writer {
+impl Script for WriteAllocatedScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         io.open_dir(DirSlot::TARGET, &c_string(ROOT.as_bytes()), ROOT_DIR)?;
         let files = {
             let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-            shared.foreseen.as_mut().map(Foreseen::take).unwrap_or_default()
+            shared.lookahead.as_mut().map(ReplayLookahead::take).unwrap_or_default()
         };
         for (path, bytes) in files {
             // The last one of a filesystem that became full may be missing.
@@ -241,7 +252,7 @@ impl Script for Writer {
             }
             let wrote = write(io, 0, bytes)?;
             io.close(FILE)?;
-            self.counted.is_full |= matches!(wrote, Wrote::Full);
+            self.counted.is_full |= matches!(wrote, WriteOutcome::Full);
             self.counted.ahead_bytes = self.counted.ahead_bytes.saturating_sub_unsigned(bytes);
         }
         io.sync(SyncScope::Target)

@@ -6,19 +6,21 @@ use std::sync::Arc;
 use treering_model::{Caution, CautionCode, Metric, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
-use super::ending::Ending;
-use super::fast_forward::Foreseen;
-use super::generator::Generator;
-use super::history::{BYTES_MAX, History, Replay};
+use super::ending::EndingMonitor;
+use super::fast_forward::ReplayLookahead;
+use super::generator::OperationGenerator;
+use super::history::{BYTES_MAX, History, ReplayState};
 use super::history_session::HistorySession;
-use super::options::Native;
+use super::options::NativeOptions;
 use super::player::ROOT;
-use super::profile::{Amount, Kind, Model, Profile, TEXT_BYTES_MAX, profile_text, profiles, read};
+use super::profile::{
+    InitialSize, Model, OperationKind, Profile, TEXT_BYTES_MAX, profile_text, profiles, read,
+};
 use super::progress::foreseen;
-use super::rules::Rule;
+use super::rules::EndRule;
 use super::session::AgeSession;
 use super::source_tree::SourceTree;
-use super::through::ThroughSession;
+use super::through::WorkloadSession;
 use treering_compilebench::{AGING_PHASE, aging};
 use treering_kit::occupied::refuse_existing;
 
@@ -34,7 +36,7 @@ const USED_MUCH: f64 = 0.25;
 const COMMITS_EVERY: u64 = 100;
 
 /// Source of the operations of a profile.
-enum By {
+enum OperationSource {
     Model(Model),
     Workload(Box<dyn Job>),
     /// Commits between two measurements.
@@ -43,8 +45,8 @@ enum By {
 
 /// A profile with its rules.
 pub(super) struct AgeJob {
-    by: By,
-    rules: Vec<Rule>,
+    by: OperationSource,
+    rules: Vec<EndRule>,
     seed: u64,
     live: Option<u64>,
     fast_forward: bool,
@@ -53,26 +55,26 @@ pub(super) struct AgeJob {
 
 impl AgeJob {
     pub(super) fn new(settings: &Settings) -> Result<Self, ConfigError> {
-        let mut options = Native::read(settings)?;
+        let mut options = NativeOptions::read(settings)?;
         // As they are recorded, with commas between, they can be given again.
         let words = options.until.iter().flat_map(|text| text.split(','));
-        let rules = words.map(|text| Rule::read(text, settings));
-        let rules: Vec<Rule> = rules.collect::<Result<_, _>>()?;
-        options.until = rules.iter().map(Rule::to_string).collect();
+        let rules = words.map(|text| EndRule::read(text, settings));
+        let rules: Vec<EndRule> = rules.collect::<Result<_, _>>()?;
+        options.until = rules.iter().map(EndRule::to_string).collect();
         let by = match profile(&options.profile, settings)? {
-            Profile::Model(model) => By::Model(adapted(model, &options, settings)?),
+            Profile::Model(model) => OperationSource::Model(adapted(model, &options, settings)?),
             Profile::Workload { name, .. } if name == HISTORY => by_history(&options, settings)?,
-            Profile::Workload { name, options: given } => {
-                By::Workload(other(&name, given, &options, &rules, settings)?)
-            }
+            Profile::Workload { name, options: profile_options } => OperationSource::Workload(
+                other(&name, profile_options, &options, &rules, settings)?,
+            ),
         };
         let has_operations = match &by {
-            By::Model(model) => !model.operations.is_empty(),
-            By::Workload(_) => true,
+            OperationSource::Model(model) => !model.operations.is_empty(),
+            OperationSource::Workload(_) => true,
             // It ends by itself.
-            By::History(..) => false,
+            OperationSource::History(..) => false,
         };
-        if options.history.is_some() && !matches!(by, By::History(..)) {
+        if options.history.is_some() && !matches!(by, OperationSource::History(..)) {
             return Err(ConfigError::new("--history has no effect on this profile")
                 .hint("name --profile source-history"));
         }
@@ -80,7 +82,7 @@ impl AgeJob {
             return Err(ConfigError::new("--until is missing: nothing would end it")
                 .hint("for example --until operations=10000, --until steady or --until full=70%"));
         }
-        let Native { seed, live, fast_forward, .. } = options;
+        let NativeOptions { seed, live, fast_forward, .. } = options;
         Ok(Self { by, rules, seed, live, fast_forward, parameters: options.parameters() })
     }
 
@@ -92,8 +94,8 @@ impl AgeJob {
 
     /// Operations after which it ends, at the latest.
     fn operations(&self) -> Option<u64> {
-        let counted = |rule: &Rule| match rule {
-            Rule::Operations(number) => Some(*number),
+        let counted = |rule: &EndRule| match rule {
+            EndRule::Operations(number) => Some(*number),
             _ => None,
         };
         self.rules.iter().filter_map(counted).min()
@@ -126,7 +128,10 @@ fn profile(name: &str, settings: &Settings) -> Result<Profile, ConfigError> {
 }
 
 /// The history that the options name.
-fn by_history(options: &Native, settings: &Settings) -> Result<By, ConfigError> {
+fn by_history(
+    options: &NativeOptions,
+    settings: &Settings,
+) -> Result<OperationSource, ConfigError> {
     let unused = [("--live", options.live.is_some()), ("--shuffled", options.shuffled.is_some())];
     if let Some((option, _)) = unused.into_iter().find(|(_, is_given)| *is_given) {
         return Err(ConfigError::new(format!("{option} has no effect on this profile"))
@@ -137,14 +142,14 @@ fn by_history(options: &Native, settings: &Settings) -> Result<By, ConfigError> 
             .hint("`treering age extract GIT_DIR -o FILE` writes one")
     })?;
     let path = settings.file(name);
-    let failed = |what: String| ConfigError::new(format!("{}: {what}", path.display()));
+    let failed = |message: String| ConfigError::new(format!("{}: {message}", path.display()));
     let text = settings.files.read(&path, BYTES_MAX + 1);
     let text = text.map_err(|error| failed(error.to_string()))?;
     if text.len() as u64 > BYTES_MAX {
         return Err(failed("longer than 1 GiB".to_owned()));
     }
     let history = History::read(name, text)?;
-    Ok(By::History(Arc::new(history), options.measure_every.unwrap_or(COMMITS_EVERY)))
+    Ok(OperationSource::History(Arc::new(history), options.measure_every.unwrap_or(COMMITS_EVERY)))
 }
 
 fn footprint_of(history: &History, facts: &TargetFacts) -> Footprint {
@@ -160,12 +165,16 @@ fn footprint_of(history: &History, facts: &TargetFacts) -> Footprint {
 }
 
 /// A model with what the options say of it.
-fn adapted(mut model: Model, options: &Native, settings: &Settings) -> Result<Model, ConfigError> {
+fn adapted(
+    mut model: Model,
+    options: &NativeOptions,
+    settings: &Settings,
+) -> Result<Model, ConfigError> {
     for plan in &mut model.files {
         let Some(name) = &plan.dataset else { continue };
-        let Amount::Count(count) = plan.amount else { continue };
+        let InitialSize::Count(count) = plan.amount else { continue };
         let tree = SourceTree::load(name, count, settings)?;
-        plan.amount = Amount::Count(tree.len() as u64);
+        plan.amount = InitialSize::Count(tree.len() as u64);
         plan.tree = Some(Arc::new(tree));
     }
     if let Some(measure_every) = options.measure_every {
@@ -178,7 +187,9 @@ fn adapted(mut model: Model, options: &Native, settings: &Settings) -> Result<Mo
     if let Some(every) = options.remount_every {
         model.remount_every = Some(every);
     }
-    if let Some(every) = model.remount_every.filter(|one| !one.is_multiple_of(model.measure_every))
+    if let Some(every) = model
+        .remount_every
+        .filter(|every_remount| !every_remount.is_multiple_of(model.measure_every))
     {
         let measure = model.measure_every;
         return Err(ConfigError::new(format!(
@@ -192,9 +203,9 @@ fn adapted(mut model: Model, options: &Native, settings: &Settings) -> Result<Mo
 /// The job of another workload.
 fn other(
     name: &str,
-    mut given: Vec<(String, String)>,
-    options: &Native,
-    rules: &[Rule],
+    mut parameters: Vec<(String, String)>,
+    options: &NativeOptions,
+    rules: &[EndRule],
     settings: &Settings,
 ) -> Result<Box<dyn Job>, ConfigError> {
     if name != "compilebench" {
@@ -211,13 +222,13 @@ fn other(
             .hint("its trees are given by the options in the profile"));
     }
     let most = rules.iter().filter_map(|rule| match rule {
-        Rule::Operations(number) => Some(*number),
+        EndRule::Operations(number) => Some(*number),
         _ => None,
     });
     let runs = most.min().unwrap_or(PLANNED_OPERATIONS);
-    given.push(("runs".to_owned(), runs.to_string()));
-    given.push(("seed".to_owned(), options.seed.to_string()));
-    aging(&settings.with_options(given), options.fast_forward)
+    parameters.push(("runs".to_owned(), runs.to_string()));
+    parameters.push(("seed".to_owned(), options.seed.to_string()));
+    aging(&settings.with_options(parameters), options.fast_forward)
 }
 
 impl Job for AgeJob {
@@ -230,7 +241,7 @@ impl Job for AgeJob {
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
-        if let By::Workload(job) = &self.by {
+        if let OperationSource::Workload(job) = &self.by {
             return job.check(facts);
         }
         refuse_existing(facts, |name| name == ROOT)?;
@@ -239,28 +250,28 @@ impl Job for AgeJob {
 
     fn footprint(&self, facts: &TargetFacts) -> Footprint {
         let model = match &self.by {
-            By::Workload(job) => return job.footprint(facts),
-            By::History(history, _) => return footprint_of(history, facts),
-            By::Model(model) => model,
+            OperationSource::Workload(job) => return job.footprint(facts),
+            OperationSource::History(history, _) => return footprint_of(history, facts),
+            OperationSource::Model(model) => model,
         };
         let live_bytes = self.live_bytes(facts);
-        let mut all = Footprint::default();
+        let mut footprint = Footprint::default();
         for plan in &model.files {
             let per_unit = plan.unit.map_or(1, |(least, most)| u64::midpoint(least, most));
             let largest_unit = plan.unit.map_or(1, |(_, most)| most);
             let mean = plan.sizes.mean();
             if let Some(tree) = &plan.tree {
-                all.peak_dirs += tree.directories();
+                footprint.peak_dirs += tree.directories();
             }
             let (files, bytes) = match plan.amount {
-                Amount::Count(count) if plan.tree.is_some() => {
+                InitialSize::Count(count) if plan.tree.is_some() => {
                     (count, plan.tree.as_ref().map_or(0, |tree| tree.bytes()))
                 }
-                Amount::Count(count) => {
+                InitialSize::Count(count) => {
                     let files = count.saturating_mul(per_unit);
                     (files, files.saturating_mul(mean))
                 }
-                Amount::Share(share) => {
+                InitialSize::Share(share) => {
                     #[expect(
                         clippy::cast_possible_truncation,
                         clippy::cast_sign_loss,
@@ -272,38 +283,43 @@ impl Job for AgeJob {
                 }
             };
             let rounded_up = files.saturating_mul(facts.block_bytes / 2);
-            all.peak_files = all.peak_files.saturating_add(files);
-            all.peak_dirs += plan.directories + files / per_unit;
-            all.peak_bytes = all.peak_bytes.saturating_add(bytes);
-            all.peak_block_bytes =
-                all.peak_block_bytes.saturating_add(bytes).saturating_add(rounded_up);
+            footprint.peak_files = footprint.peak_files.saturating_add(files);
+            footprint.peak_dirs += plan.directories + files / per_unit;
+            footprint.peak_bytes = footprint.peak_bytes.saturating_add(bytes);
+            footprint.peak_block_bytes =
+                footprint.peak_block_bytes.saturating_add(bytes).saturating_add(rounded_up);
         }
-        all.written_files = all.peak_files;
-        all.written_bytes = all.peak_bytes.saturating_add(written(model, self.operations()));
-        all
+        footprint.written_files = footprint.peak_files;
+        footprint.written_bytes =
+            footprint.peak_bytes.saturating_add(written(model, self.operations()));
+        footprint
     }
 
     fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine> {
         let model = match &self.by {
-            By::Workload(job) => return job.outline(facts),
-            By::History(history, every) => {
+            OperationSource::Workload(job) => return job.outline(facts),
+            OperationSource::History(history, every) => {
                 let later = history.steps - 1;
                 return vec![
                     "fill with the first commit".to_owned(),
                     format!("age by {later} commits, {every} in a step"),
                 ];
             }
-            By::Model(model) => model,
+            OperationSource::Model(model) => model,
         };
-        let mut generator = Generator::new(model.clone(), self.seed, self.live_bytes(facts));
+        let mut generator =
+            OperationGenerator::new(model.clone(), self.seed, self.live_bytes(facts));
         let mut lines = vec!["fill directories".to_owned()];
         for (place, plan) in model.files.iter().enumerate() {
             let files = generator.initial(place);
-            let what = if plan.unit.is_some() { "units" } else { "files" };
+            let unit_word = if plan.unit.is_some() { "units" } else { "files" };
             let directories = plan.directories;
-            lines.push(format!("fill {}: {files} {what} in {directories} directories", plan.name));
+            lines.push(format!(
+                "fill {}: {files} {unit_word} in {directories} directories",
+                plan.name
+            ));
         }
-        let rules: Vec<String> = self.rules.iter().map(Rule::to_string).collect();
+        let rules: Vec<String> = self.rules.iter().map(EndRule::to_string).collect();
         if !model.operations.is_empty() {
             let every = model.measure_every;
             lines.push(format!("age in steps of {every} operations until {}", rules.join(" or ")));
@@ -315,22 +331,23 @@ impl Job for AgeJob {
     }
 
     fn remounts(&self) -> bool {
-        matches!(&self.by, By::Model(model) if model.remount_every.is_some())
+        matches!(&self.by, OperationSource::Model(model) if model.remount_every.is_some())
     }
 
     fn work(&self) -> WorkLimit {
-        let is_counted = |rule: &Rule| matches!(rule, Rule::Operations(_) | Rule::Written(_));
+        let is_counted =
+            |rule: &EndRule| matches!(rule, EndRule::Operations(_) | EndRule::Written(_));
         if self.rules.iter().all(is_counted) { WorkLimit::Fixed } else { WorkLimit::Drawn }
     }
 
     fn tasks(&self, facts: &TargetFacts) -> u64 {
         match &self.by {
-            By::Workload(job) => job.tasks(facts),
-            By::History(history, every) => {
+            OperationSource::Workload(job) => job.tasks(facts),
+            OperationSource::History(history, every) => {
                 let later = (history.steps - 1).min(self.operations().unwrap_or(u64::MAX));
                 1 + later.div_ceil(*every)
             }
-            By::Model(model) => {
+            OperationSource::Model(model) => {
                 let populations = model.files.len() as u64;
                 let written = if self.fast_forward { populations } else { 0 };
                 1 + populations + self.steps(model) + written
@@ -340,28 +357,29 @@ impl Job for AgeJob {
 
     fn foreseen_metrics(&self, facts: &TargetFacts) -> Vec<Metric> {
         match &self.by {
-            By::Workload(job) => job.foreseen_metrics(facts),
-            By::Model(_) | By::History(..) => foreseen(),
+            OperationSource::Workload(job) => job.foreseen_metrics(facts),
+            OperationSource::Model(_) | OperationSource::History(..) => foreseen(),
         }
     }
 
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
-        let ending = Ending::new(self.rules.clone(), facts.capacity_bytes);
+        let ending = EndingMonitor::new(self.rules.clone(), facts.capacity_bytes);
         match &self.by {
-            By::Workload(job) => {
+            OperationSource::Workload(job) => {
                 let inner = job.begin(facts);
-                Box::new(ThroughSession::new(inner, ending, AGING_PHASE))
+                Box::new(WorkloadSession::new(inner, ending, AGING_PHASE))
             }
-            By::History(history, every) => {
-                let replay = Replay::new(Arc::clone(history));
+            OperationSource::History(history, every) => {
+                let replay = ReplayState::new(Arc::clone(history));
                 // With the first commit, which is none of the operations.
                 let steps = self.operations().unwrap_or(u64::MAX).saturating_add(1);
-                let foreseen = self.fast_forward.then(|| Foreseen::new(history.goes(steps)));
-                Box::new(HistorySession::new(replay, ending, *every, foreseen))
+                let lookahead =
+                    self.fast_forward.then(|| ReplayLookahead::new(history.goes(steps)));
+                Box::new(HistorySession::new(replay, ending, *every, lookahead))
             }
-            By::Model(model) => {
+            OperationSource::Model(model) => {
                 let live_bytes = self.live_bytes(facts);
-                let generator = Generator::new(model.clone(), self.seed, live_bytes);
+                let generator = OperationGenerator::new(model.clone(), self.seed, live_bytes);
                 Box::new(AgeSession::new(generator, ending, live_bytes, self.fast_forward))
             }
         }
@@ -370,17 +388,17 @@ impl Job for AgeJob {
 
 /// Caution about a target that was used before: its layout then also reflects the earlier use.
 fn not_fresh(facts: &TargetFacts) -> Option<Caution> {
-    let found = facts.existing.iter().find(|name| *name != "lost+found");
+    let entry = facts.existing.iter().find(|name| *name != "lost+found");
     let used = facts.capacity_bytes.saturating_sub(facts.free_bytes) as f64;
     let used = used / facts.capacity_bytes.max(1) as f64;
-    let what = match found {
+    let text = match entry {
         Some(name) => format!("the directory is not empty, it has {name}"),
         None if used > USED_MUCH => {
             format!("{:.0} % of the filesystem were in use before", used * 100.0)
         }
         None => return None,
     };
-    let message = format!("the filesystem is not fresh: {what}");
+    let message = format!("the filesystem is not fresh: {text}");
     Some(Caution { code: CautionCode::NotFresh, message })
 }
 
@@ -392,14 +410,14 @@ fn written(model: &Model, operations: Option<u64>) -> u64 {
         .map(|place| {
             let plan = of(place);
             let bytes = match plan.kind {
-                Kind::Rename | Kind::Delete => 0,
-                Kind::Create => model.files[plan.files].sizes.mean(),
-                Kind::Compact => plan.inputs * model.files[plan.files].sizes.mean(),
+                OperationKind::Rename | OperationKind::Delete => 0,
+                OperationKind::Create => model.files[plan.files].sizes.mean(),
+                OperationKind::Compact => plan.inputs * model.files[plan.files].sizes.mean(),
                 _ => plan.bytes.mean(),
             };
             u128::from(bytes) * u128::from(plan.weight)
         })
         .sum();
-    let all = mean * u128::from(operations.unwrap_or(0)) / u128::from(weights.max(1));
-    u64::try_from(all).unwrap_or(u64::MAX)
+    let written_bytes = mean * u128::from(operations.unwrap_or(0)) / u128::from(weights.max(1));
+    u64::try_from(written_bytes).unwrap_or(u64::MAX)
 }

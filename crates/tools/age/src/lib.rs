@@ -26,24 +26,25 @@ use treering_model::TaskTotals;
 use treering_script::{ConfigError, Job, Settings, Workload, WorkloadManifest};
 
 pub use from_disk::{MeasuredTree, measured_profile};
-pub use history::{Change, checked_history, history_head, history_step};
+pub use history::{CommitChange, checked_history, history_head, history_step};
 use job::AgeJob;
 pub use profile::{check_profile, profile_text, profiles};
-use treering_kit::ahead::Counted;
+use treering_kit::ahead::AheadCounters;
 
 /// Entry of the tool in the registry.
-pub const TOOL: treering_kit::Tool = treering_kit::Tool { workload: Some(&Age), importer: None };
+pub const TOOL: treering_kit::Tool =
+    treering_kit::Tool { workload: Some(&AgeWorkload), importer: None };
 
 /// Operations that a task of an aging run carried out; 1 for each task of another workload.
 pub fn operations_of(task: &TaskTotals) -> u64 {
-    task.counters.read::<Counted>().map_or(1, |counted| counted.operations)
+    task.counters.read::<AheadCounters>().map_or(1, |counted| counted.operations)
 }
 
 /// The aging workload.
 #[derive(Clone, Copy, Debug)]
-pub struct Age;
+pub struct AgeWorkload;
 
-impl Workload for Age {
+impl Workload for AgeWorkload {
     fn manifest(&self) -> &'static WorkloadManifest {
         &options::MANIFEST
     }

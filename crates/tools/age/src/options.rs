@@ -9,14 +9,14 @@ pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     about: "Age a filesystem by a profile: files are born, grow, change and die until a rule holds",
     imitates: "",
     classic: &[],
-    native: Native::SPECS,
+    native: NativeOptions::SPECS,
     classic_payload: ClassicPayload::Zeros,
     classic_usage_exit: 2,
 };
 
 options! {
     /// Options of the native command line and of plans.
-    pub(super) struct Native {
+    pub(super) struct NativeOptions {
         /// What happens: a profile from `treering age list`, or a TOML file.
         profile('p'): String = Text, "mail";
         /// When it ends: operations=N, written=2x (times the filesystem) or written=SIZE, full=70%,

@@ -14,9 +14,9 @@ use treering_script::{
 };
 
 use super::fast_forward::FastForward;
-use super::generator::{Action, Generator, LiveFile, Operation};
+use super::generator::{LiveFile, Operation, OperationAction, OperationGenerator};
 use super::profile::FilesPlan;
-use treering_kit::ahead::{Counted, can_allocate};
+use treering_kit::ahead::{AheadCounters, can_allocate};
 
 /// Name of the tree of a run.
 pub(super) const ROOT: &str = "age-0";
@@ -32,7 +32,7 @@ const WRITE_BYTES: u64 = 1 << 20;
 
 /// Work of one task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum TaskWork {
     /// Makes the directories of all populations.
     Prepare,
     /// Creates the initial files of a population.
@@ -47,20 +47,20 @@ pub(super) enum Part {
 
 /// Code of a task. One task runs at a time.
 #[derive(Debug)]
-pub(super) struct Player {
-    part: Part,
-    generator: Arc<Mutex<Generator>>,
+pub(super) struct OperationScript {
+    part: TaskWork,
+    generator: Arc<Mutex<OperationGenerator>>,
     forward: Option<FastForward>,
-    counted: Counted,
+    counted: AheadCounters,
 }
 
-impl Player {
+impl OperationScript {
     pub(super) fn new(
-        part: Part,
-        generator: &Arc<Mutex<Generator>>,
+        part: TaskWork,
+        generator: &Arc<Mutex<OperationGenerator>>,
         forward: Option<FastForward>,
     ) -> Self {
-        Self { part, generator: Arc::clone(generator), forward, counted: Counted::default() }
+        Self { part, generator: Arc::clone(generator), forward, counted: AheadCounters::default() }
     }
 }
 
@@ -92,22 +92,22 @@ fn c_string(text: String) -> CString {
 }
 
 /// Outcome of a write.
-pub(super) enum Wrote {
+pub(super) enum WriteOutcome {
     All,
     /// The filesystem became full before the end.
     Full,
 }
 
-pub(super) fn write(io: &mut dyn Io, from: u64, bytes: u64) -> Result<Wrote, Stop> {
+pub(super) fn write(io: &mut dyn Io, from: u64, bytes: u64) -> Result<WriteOutcome, Stop> {
     let mut done = 0;
     while done < bytes {
         let piece = u32::try_from((bytes - done).min(WRITE_BYTES)).unwrap_or(u32::MAX);
         match io.write(FILE, piece, from + done).unless_full()? {
             Ok(moved) => done += moved,
-            Err(_) => return Ok(Wrote::Full),
+            Err(_) => return Ok(WriteOutcome::Full),
         }
     }
-    Ok(Wrote::All)
+    Ok(WriteOutcome::All)
 }
 
 /// Directories of a tree, made together with the first file in each.
@@ -138,18 +138,18 @@ impl MadeDirectories {
 
 /// Production of file data: written, or only allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Data {
+pub(super) enum DataMode {
     Written,
     /// Allocated by fallocate, without data.
     Allocated,
 }
 
-fn put(io: &mut dyn Io, data: Data, from: u64, bytes: u64) -> Result<Wrote, Stop> {
-    if data == Data::Written || bytes == 0 {
+fn put(io: &mut dyn Io, data: DataMode, from: u64, bytes: u64) -> Result<WriteOutcome, Stop> {
+    if data == DataMode::Written || bytes == 0 {
         return write(io, from, bytes);
     }
     let allocated = io.allocate(FILE, from, bytes, false).unless_full()?;
-    Ok(if allocated.is_ok() { Wrote::All } else { Wrote::Full })
+    Ok(if allocated.is_ok() { WriteOutcome::All } else { WriteOutcome::Full })
 }
 
 /// Creates a whole file under a name.
@@ -157,22 +157,22 @@ pub(super) fn create(
     io: &mut dyn Io,
     name: &CString,
     how: CreateHow,
-    (data, bytes): (Data, u64),
+    (data, bytes): (DataMode, u64),
     fsync: bool,
-) -> Result<Wrote, Stop> {
+) -> Result<WriteOutcome, Stop> {
     if io.create(ROOT_DIR, name, how, FILE).unless_full()?.is_err() {
-        return Ok(Wrote::Full);
+        return Ok(WriteOutcome::Full);
     }
     let wrote = put(io, data, 0, bytes)?;
-    if fsync && matches!(wrote, Wrote::All) {
+    if fsync && matches!(wrote, WriteOutcome::All) {
         io.fsync(FILE)?;
     }
     io.close(FILE)?;
     Ok(wrote)
 }
 
-impl Player {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Generator> {
+impl OperationScript {
+    fn lock(&self) -> std::sync::MutexGuard<'_, OperationGenerator> {
         self.generator.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -205,17 +205,17 @@ impl Player {
     fn operate(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         io.open_dir(DirSlot::TARGET, &c_string(ROOT.to_owned()), ROOT_DIR)?;
         match self.part {
-            Part::Prepare => {}
-            Part::Write(files) => {
+            TaskWork::Prepare => {}
+            TaskWork::Write(files) => {
                 let standing = self.lock().standing(files);
                 let plan = self.plan(files);
                 for live in standing {
                     // A file that does not fit must not keep the others from being written.
                     let wrote = self.write_allocated(io, &plan, files, &live)?;
-                    self.counted.is_full |= matches!(wrote, Wrote::Full);
+                    self.counted.is_full |= matches!(wrote, WriteOutcome::Full);
                 }
             }
-            Part::Fill(files) => {
+            TaskWork::Fill(files) => {
                 let made = self.lock().initial(files);
                 let plan = self.plan(files);
                 let mut parents = MadeDirectories::default();
@@ -226,13 +226,13 @@ impl Player {
                         self.counted.is_full = true;
                         return Ok(());
                     }
-                    if !self.one(io, &plan, Operation::birth(files, live))? {
+                    if !self.perform(io, &plan, Operation::birth(files, live))? {
                         return Ok(());
                     }
                 }
             }
-            Part::Operate(count) | Part::ReadAndOperate(count) => {
-                if matches!(self.part, Part::ReadAndOperate(_)) {
+            TaskWork::Operate(count) | TaskWork::ReadAndOperate(count) => {
+                if matches!(self.part, TaskWork::ReadAndOperate(_)) {
                     self.read_all(io)?;
                 }
                 let plans = self.lock().model().files.clone();
@@ -241,7 +241,7 @@ impl Player {
                     let next = self.lock().next();
                     let Some(operation) = next else { return Ok(()) };
                     let files = operation.files;
-                    if !self.one(io, &plans[files], operation)? {
+                    if !self.perform(io, &plans[files], operation)? {
                         return Ok(());
                     }
                     if number < count && number.is_multiple_of(sync_every) {
@@ -269,10 +269,15 @@ impl Player {
     }
 
     /// Executes one operation; false if the filesystem is full.
-    fn one(&mut self, io: &mut dyn Io, plan: &FilesPlan, what: Operation) -> Result<bool, Stop> {
-        match self.carry_out(io, plan, &what)? {
-            Wrote::All => self.counted.operations += 1,
-            Wrote::Full => self.counted.is_full = true,
+    fn perform(
+        &mut self,
+        io: &mut dyn Io,
+        plan: &FilesPlan,
+        operation: Operation,
+    ) -> Result<bool, Stop> {
+        match self.carry_out(io, plan, &operation)? {
+            WriteOutcome::All => self.counted.operations += 1,
+            WriteOutcome::Full => self.counted.is_full = true,
         }
         Ok(!self.counted.is_full)
     }
@@ -281,41 +286,43 @@ impl Player {
         &mut self,
         io: &mut dyn Io,
         plan: &FilesPlan,
-        what: &Operation,
-    ) -> Result<Wrote, Stop> {
-        let fsync = what.fsync;
+        operation: &Operation,
+    ) -> Result<WriteOutcome, Stop> {
+        let fsync = operation.fsync;
         let name = |live: &LiveFile| c_string(path(plan, live));
-        match &what.action {
-            Action::Create(live) if live.files.is_some() => self.create_unit(io, plan, what, live),
-            Action::Create(live) => {
+        match &operation.action {
+            OperationAction::Create(live) if live.files.is_some() => {
+                self.create_unit(io, plan, operation, live)
+            }
+            OperationAction::Create(live) => {
                 let data = self.ahead(live.bytes);
                 create(io, &name(live), CreateHow::Exclusive, data, fsync)
             }
-            Action::Rewrite(live, bytes) => {
-                self.emptied(what.files, live);
+            OperationAction::Rewrite(live, bytes) => {
+                self.emptied(operation.files, live);
                 let data = self.ahead(*bytes);
                 create(io, &name(live), CreateHow::Truncate, data, fsync)
             }
-            Action::Replace(live, bytes) => {
+            OperationAction::Replace(live, bytes) => {
                 let (name, other) = (format!("f{}", live.id), format!("t{}", live.id));
                 let directory = directory_path(plan, live.directory);
                 let temporary = c_string(format!("{directory}/{other}"));
                 let data = self.ahead(*bytes);
                 let wrote = create(io, &temporary, CreateHow::Exclusive, data, fsync)?;
-                if matches!(wrote, Wrote::All) {
-                    self.emptied(what.files, live);
+                if matches!(wrote, WriteOutcome::All) {
+                    self.emptied(operation.files, live);
                     io.open_dir(ROOT_DIR, &c_string(directory), HERE)?;
                     io.rename(HERE, &c_string(other), HERE, &c_string(name))?;
                 }
                 Ok(wrote)
             }
-            Action::Append(live, bytes) => {
-                let data = self.more(what.files, live, *bytes);
+            OperationAction::Append(live, bytes) => {
+                let data = self.more(operation.files, live, *bytes);
                 append(io, &name(live), live.bytes, data, fsync)
             }
-            Action::Overwrite(live, position, bytes) => {
-                if let Wrote::Full = self.write_allocated(io, plan, what.files, live)? {
-                    return Ok(Wrote::Full);
+            OperationAction::Overwrite(live, position, bytes) => {
+                if let WriteOutcome::Full = self.write_allocated(io, plan, operation.files, live)? {
+                    return Ok(WriteOutcome::Full);
                 }
                 io.open(ROOT_DIR, &name(live), OpenHow::Write, FILE)?;
                 io.seek(FILE, *position)?;
@@ -323,22 +330,22 @@ impl Player {
                 finish(io, fsync)?;
                 Ok(wrote)
             }
-            Action::Rename(live, to) => {
+            OperationAction::Rename(live, to) => {
                 let file = c_string(format!("f{}", live.id));
                 io.open_dir(ROOT_DIR, &c_string(directory_path(plan, live.directory)), HERE)?;
                 io.open_dir(ROOT_DIR, &c_string(directory_path(plan, *to)), THERE)?;
                 io.rename(HERE, &file, THERE, &file)?;
-                Ok(Wrote::All)
+                Ok(WriteOutcome::All)
             }
-            Action::Delete(live) => {
-                self.emptied(what.files, live);
-                Self::delete(io, plan, live).map(|()| Wrote::All)
+            OperationAction::Delete(live) => {
+                self.emptied(operation.files, live);
+                Self::delete(io, plan, live).map(|()| WriteOutcome::All)
             }
-            Action::Compact(gone, output) => {
+            OperationAction::Compact(gone, output) => {
                 let data = self.ahead(output.bytes);
                 let wrote = create(io, &name(output), CreateHow::Exclusive, data, fsync)?;
-                if matches!(wrote, Wrote::All) {
-                    gone.iter().for_each(|live| self.emptied(what.files, live));
+                if matches!(wrote, WriteOutcome::All) {
+                    gone.iter().for_each(|live| self.emptied(operation.files, live));
                     gone.iter().try_for_each(|live| Self::delete(io, plan, live))?;
                 }
                 Ok(wrote)
@@ -347,19 +354,19 @@ impl Player {
     }
 
     /// Data for a new file: in fast-forward an allocation, which is counted.
-    fn ahead(&mut self, bytes: u64) -> (Data, u64) {
+    fn ahead(&mut self, bytes: u64) -> (DataMode, u64) {
         if self.forward.is_none() {
-            return (Data::Written, bytes);
+            return (DataMode::Written, bytes);
         }
         self.counted.ahead_bytes = self.counted.ahead_bytes.saturating_add_unsigned(bytes);
-        (Data::Allocated, bytes)
+        (DataMode::Allocated, bytes)
     }
 
     /// Data for an append: written if the file has real data, otherwise as for a new file.
-    fn more(&mut self, files: usize, live: &LiveFile, bytes: u64) -> (Data, u64) {
+    fn more(&mut self, files: usize, live: &LiveFile, bytes: u64) -> (DataMode, u64) {
         let is_written = |forward: &FastForward| forward.is_written(files, live.id);
         let is_written = self.forward.as_ref().is_none_or(is_written);
-        if is_written { (Data::Written, bytes) } else { self.ahead(bytes) }
+        if is_written { (DataMode::Written, bytes) } else { self.ahead(bytes) }
     }
 
     fn emptied(&self, files: usize, live: &LiveFile) {
@@ -375,10 +382,10 @@ impl Player {
         plan: &FilesPlan,
         files: usize,
         live: &LiveFile,
-    ) -> Result<Wrote, Stop> {
-        let Some(forward) = self.forward.clone() else { return Ok(Wrote::All) };
+    ) -> Result<WriteOutcome, Stop> {
+        let Some(forward) = self.forward.clone() else { return Ok(WriteOutcome::All) };
         if forward.is_written(files, live.id) {
-            return Ok(Wrote::All);
+            return Ok(WriteOutcome::All);
         }
         let path = path(plan, live);
         let parts: Vec<(String, u64)> = if live.files.is_some() {
@@ -395,39 +402,41 @@ impl Player {
             }
             let wrote = write(io, 0, bytes)?;
             io.close(FILE)?;
-            if let Wrote::Full = wrote {
-                return Ok(Wrote::Full);
+            if let WriteOutcome::Full = wrote {
+                return Ok(WriteOutcome::Full);
             }
             self.counted.ahead_bytes = self.counted.ahead_bytes.saturating_sub_unsigned(bytes);
         }
         forward.wrote(files, live.id);
-        Ok(Wrote::All)
+        Ok(WriteOutcome::All)
     }
 
     fn create_unit(
         &mut self,
         io: &mut dyn Io,
         plan: &FilesPlan,
-        what: &Operation,
+        operation: &Operation,
         unit: &LiveFile,
-    ) -> Result<Wrote, Stop> {
-        let sizes: Vec<u64> = self.lock().unit_sizes(what.files, unit).collect();
+    ) -> Result<WriteOutcome, Stop> {
+        let sizes: Vec<u64> = self.lock().unit_sizes(operation.files, unit).collect();
         let directory = directory_path(plan, unit.directory);
         io.open_dir(ROOT_DIR, &c_string(directory), HERE)?;
         let name = c_string(format!("u{}", unit.id));
         if io.make_dir(HERE, &name).unless_full()?.is_err() {
-            return Ok(Wrote::Full);
+            return Ok(WriteOutcome::Full);
         }
         let path = path(plan, unit);
         for (number, bytes) in (0..).zip(sizes) {
             let number: u64 = number;
             let file = c_string(format!("{path}/f{number}"));
             let data = self.ahead(bytes);
-            if let Wrote::Full = create(io, &file, CreateHow::Exclusive, data, what.fsync)? {
-                return Ok(Wrote::Full);
+            if let WriteOutcome::Full =
+                create(io, &file, CreateHow::Exclusive, data, operation.fsync)?
+            {
+                return Ok(WriteOutcome::Full);
             }
         }
-        Ok(Wrote::All)
+        Ok(WriteOutcome::All)
     }
 
     fn delete(io: &mut dyn Io, plan: &FilesPlan, live: &LiveFile) -> Result<(), Stop> {
@@ -446,9 +455,9 @@ fn append(
     io: &mut dyn Io,
     name: &CString,
     end: u64,
-    (data, bytes): (Data, u64),
+    (data, bytes): (DataMode, u64),
     fsync: bool,
-) -> Result<Wrote, Stop> {
+) -> Result<WriteOutcome, Stop> {
     io.open(ROOT_DIR, name, OpenHow::Append, FILE)?;
     let wrote = put(io, data, end, bytes)?;
     finish(io, fsync)?;
@@ -462,9 +471,9 @@ fn finish(io: &mut dyn Io, fsync: bool) -> Result<(), Stop> {
     io.close(FILE)
 }
 
-impl Script for Player {
+impl Script for OperationScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        if self.part == Part::Prepare { self.prepare(io) } else { self.operate(io) }
+        if self.part == TaskWork::Prepare { self.prepare(io) } else { self.operate(io) }
     }
 
     fn counters(&mut self) -> Counters {

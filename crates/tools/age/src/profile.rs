@@ -9,7 +9,7 @@ use serde::Deserialize;
 use treering_model::harmless;
 use treering_script::ConfigError;
 
-use super::sizes::{ProfileError, SizeText, Sizes};
+use super::sizes::{ProfileError, SizeDistribution, SizeText};
 use super::source_tree::SourceTree;
 
 /// Largest accepted profile, in bytes.
@@ -132,7 +132,7 @@ struct UnitText {
 struct OperationText {
     files: String,
     #[serde(rename = "do")]
-    kind: Kind,
+    kind: OperationKind,
     #[serde(default = "one")]
     weight: u64,
     #[serde(default)]
@@ -148,7 +148,7 @@ struct OperationText {
 /// Kind of operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Kind {
+pub(super) enum OperationKind {
     /// Creates a file, or a directory of files where the population has units.
     Create,
     /// Writes at the end of a file.
@@ -184,7 +184,7 @@ pub(super) enum FileChoice {
 
 /// Initial size of a population.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Amount {
+pub(super) enum InitialSize {
     /// Number of files.
     Count(u64),
     /// Target fraction of the live bytes; creates and deletes are balanced to hold it.
@@ -195,8 +195,8 @@ pub(super) enum Amount {
 #[derive(Clone, Debug)]
 pub(super) struct FilesPlan {
     pub(super) name: String,
-    pub(super) sizes: Sizes,
-    pub(super) amount: Amount,
+    pub(super) sizes: SizeDistribution,
+    pub(super) amount: InitialSize,
     pub(super) directories: u64,
     /// Subdirectories per directory; 0 for a flat layout.
     pub(super) fan_out: u64,
@@ -216,11 +216,11 @@ pub(super) struct FilesPlan {
 pub(super) struct OperationPlan {
     /// Index of the population.
     pub(super) files: usize,
-    pub(super) kind: Kind,
+    pub(super) kind: OperationKind,
     pub(super) weight: u64,
     pub(super) choose: FileChoice,
     /// Sizes of appends, overwrites and rewrites.
-    pub(super) bytes: Sizes,
+    pub(super) bytes: SizeDistribution,
     /// Number of files compacted into one.
     pub(super) inputs: u64,
     pub(super) fsync: bool,
@@ -252,8 +252,8 @@ pub(super) struct Model {
 
 /// Parses a profile; `name` is its name in messages.
 pub(super) fn read(name: &str, text: &str) -> Result<Profile, ConfigError> {
-    let wrong = |what: String| {
-        ConfigError::new(format!("{name}: {}", harmless(what.trim_end())))
+    let wrong = |message: String| {
+        ConfigError::new(format!("{name}: {}", harmless(message.trim_end())))
             .hint("`treering age show mail` prints a complete profile")
     };
     let written: ProfileText = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
@@ -264,7 +264,7 @@ pub(super) fn read(name: &str, text: &str) -> Result<Profile, ConfigError> {
         let options = written.options.into_iter().collect();
         return Ok(Profile::Workload { name: workload, options });
     }
-    model(written).map(Profile::Model).map_err(|ProfileError(what)| wrong(what))
+    model(written).map(Profile::Model).map_err(|ProfileError(message)| wrong(message))
 }
 
 fn model(written: ProfileText) -> Result<Model, ProfileError> {
@@ -287,7 +287,8 @@ fn model(written: ProfileText) -> Result<Model, ProfileError> {
     if shares > 1.000_001 {
         return Err(ProfileError(format!("the shares are {:.0}% together", shares * 100.0)));
     }
-    let operations = written.operation.iter().map(|one| operation_plan(one, &files));
+    let operations =
+        written.operation.iter().map(|operation_text| operation_plan(operation_text, &files));
     let operations: Vec<OperationPlan> = operations.collect::<Result<_, _>>()?;
     let measure_every = counted("measure-every", written.measure_every, 1..=NUMBER_MAX)?;
     let sync_every = written.sync_every.unwrap_or(measure_every);
@@ -299,7 +300,7 @@ fn model(written: ProfileText) -> Result<Model, ProfileError> {
     Ok(Model { files, operations, measure_every, sync_every, remount_every, read_after_remount })
 }
 
-impl Amount {
+impl InitialSize {
     const fn share(self) -> f64 {
         match self {
             Self::Count(_) => 0.0,
@@ -309,7 +310,7 @@ impl Amount {
 }
 
 fn counted(
-    what: &str,
+    quantity: &str,
     number: u64,
     range: std::ops::RangeInclusive<u64>,
 ) -> Result<u64, ProfileError> {
@@ -317,17 +318,17 @@ fn counted(
         return Ok(number);
     }
     Err(ProfileError(format!(
-        "{what}: {number} is not between {} and {}",
+        "{quantity}: {number} is not between {} and {}",
         range.start(),
         range.end()
     )))
 }
 
-fn share(what: &str, text: &str) -> Result<f64, ProfileError> {
+fn share(quantity: &str, text: &str) -> Result<f64, ProfileError> {
     let number = text.strip_suffix('%').and_then(|number| number.parse::<f64>().ok());
     let share = number.filter(|percent| (0.0..=100.0).contains(percent));
     share.map(|percent| percent / 100.0).ok_or_else(|| {
-        ProfileError(format!("{what}: '{text}' is not a percentage such as \"40%\""))
+        ProfileError(format!("{quantity}: '{text}' is not a percentage such as \"40%\""))
     })
 }
 
@@ -339,15 +340,15 @@ fn files_plan(written: &FilesText) -> Result<FilesPlan, ProfileError> {
             "'{name}' is not a name of up to 40 small letters, digits and '-'"
         )));
     }
-    let within = |ProfileError(what)| ProfileError(format!("[[files]] '{name}': {what}"));
+    let within = |ProfileError(message)| ProfileError(format!("[[files]] '{name}': {message}"));
     if let Some(dataset) = &written.dataset {
         return dataset_plan(name.clone(), dataset, written).map_err(within);
     }
     let amount = match (written.count, &written.share) {
         (Some(count), None) => {
-            Amount::Count(counted("count", count, 0..=COUNT_MAX).map_err(within)?)
+            InitialSize::Count(counted("count", count, 0..=COUNT_MAX).map_err(within)?)
         }
-        (None, Some(text)) => Amount::Share(share("share", text).map_err(within)?),
+        (None, Some(text)) => InitialSize::Share(share("share", text).map_err(within)?),
         _ => return Err(within(ProfileError("give either `count` or `share`".into()))),
     };
     let unit = written.unit.as_ref().map(|unit| (unit.least, unit.most));
@@ -356,8 +357,8 @@ fn files_plan(written: &FilesText) -> Result<FilesPlan, ProfileError> {
     }
     let size =
         written.size.as_ref().ok_or_else(|| within(ProfileError("`size` is missing".into())))?;
-    let sizes = Sizes::read(size).map_err(within)?;
-    if matches!(amount, Amount::Share(_)) && sizes.mean() == 0 {
+    let sizes = SizeDistribution::read(size).map_err(within)?;
+    if matches!(amount, InitialSize::Share(_)) && sizes.mean() == 0 {
         return Err(within(ProfileError("empty files have no share of the bytes".into())));
     }
     let fan_out = written.fan_out.map(|number| counted("fan-out", number, 2..=100_000));
@@ -398,8 +399,12 @@ fn dataset_plan(
     let shuffled = written.shuffled.as_deref().map(|text| share("shuffled", text));
     Ok(FilesPlan {
         name,
-        sizes: Sizes::Always(0),
-        amount: Amount::Count(counted("count", written.count.unwrap_or(COUNT_MAX), 1..=COUNT_MAX)?),
+        sizes: SizeDistribution::Always(0),
+        amount: InitialSize::Count(counted(
+            "count",
+            written.count.unwrap_or(COUNT_MAX),
+            1..=COUNT_MAX,
+        )?),
         directories: 0,
         fan_out: 0,
         unit: None,
@@ -418,26 +423,33 @@ fn operation_plan(
         ProfileError(format!("[[operation]]: there is no [[files]] named '{}'", written.files))
     })?;
     let plan = &files[place];
-    let within = |what: &str| {
-        ProfileError(format!("[[operation]] {:?} of '{}': {what}", written.kind, plan.name))
+    let within = |message: &str| {
+        ProfileError(format!("[[operation]] {:?} of '{}': {message}", written.kind, plan.name))
     };
     if plan.dataset.is_some() {
         return Err(within("files of a data set are created and then left alone"));
     }
-    if plan.unit.is_some() && !matches!(written.kind, Kind::Create | Kind::Delete) {
+    if plan.unit.is_some() && !matches!(written.kind, OperationKind::Create | OperationKind::Delete)
+    {
         return Err(within("a unit is only created and deleted"));
     }
-    if written.bytes.is_none() && matches!(written.kind, Kind::Append | Kind::Overwrite) {
+    if written.bytes.is_none()
+        && matches!(written.kind, OperationKind::Append | OperationKind::Overwrite)
+    {
         return Err(within("`bytes` is missing"));
     }
     let inputs = written.inputs.unwrap_or(4);
-    let about = |ProfileError(what): ProfileError| within(&what);
+    let about = |ProfileError(message): ProfileError| within(&message);
     Ok(OperationPlan {
         files: place,
         kind: written.kind,
         weight: counted("weight", written.weight, 1..=NUMBER_MAX).map_err(about)?,
         choose: written.choose,
-        bytes: written.bytes.as_ref().map_or(Ok(plan.sizes.clone()), Sizes::read).map_err(about)?,
+        bytes: written
+            .bytes
+            .as_ref()
+            .map_or(Ok(plan.sizes.clone()), SizeDistribution::read)
+            .map_err(about)?,
         inputs: counted("inputs", inputs, 2..=1000).map_err(about)?,
         fsync: written.fsync,
     })
@@ -448,7 +460,7 @@ mod tests {
     use super::{ALL, Profile, profiles, read};
 
     #[test]
-    fn every_profile_can_be_read_and_says_what_it_is() {
+    fn shipped_profiles_parse_and_have_a_description() {
         for (name, text) in ALL {
             read(name, text).unwrap();
             assert!(text.contains("\nsource = "), "{name}");
@@ -479,12 +491,12 @@ mod tests {
         assert!(matches!(read("it", &text), Ok(Profile::Model(_))));
     }
 
-    fn files(rest: &str) -> String {
-        format!("about = \"x\"\n[[files]]\n{rest}\n")
+    fn files(tail: &str) -> String {
+        format!("about = \"x\"\n[[files]]\n{tail}\n")
     }
 
-    fn operation(rest: &str) -> String {
+    fn operation(tail: &str) -> String {
         let files = files("name = \"x\"\nsize = \"1k\"\ncount = 1");
-        format!("{files}[[operation]]\n{rest}\n")
+        format!("{files}[[operation]]\n{tail}\n")
     }
 }

@@ -6,9 +6,9 @@ use treering_script::{
     Conductor, LayoutFeed, ParallelGroup, Phase, SessionError, SessionResult, SessionStop,
 };
 
-use super::ending::Ending;
+use super::ending::EndingMonitor;
 use super::player::ROOT;
-use treering_kit::ahead::{Counted, refusal};
+use treering_kit::ahead::{AheadCounters, refusal};
 
 /// Names of the phases.
 pub(super) const FILL: &str = "fill";
@@ -24,8 +24,8 @@ struct TaskSums {
 
 /// Progress of a run.
 #[derive(Debug)]
-pub(super) struct Progress {
-    pub(super) ending: Ending,
+pub(super) struct RunProgress {
+    pub(super) ending: EndingMonitor,
     /// Present phase; `None` before the first.
     pub(super) phase: Option<&'static str>,
     /// Error of a run that could not begin: the filesystem cannot allocate.
@@ -33,8 +33,8 @@ pub(super) struct Progress {
     sums: TaskSums,
 }
 
-impl Progress {
-    pub(super) fn new(ending: Ending) -> Self {
+impl RunProgress {
+    pub(super) fn new(ending: EndingMonitor) -> Self {
         Self { ending, phase: None, refusal: None, sums: TaskSums::default() }
     }
 
@@ -60,7 +60,7 @@ impl Progress {
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
-        let counted: Counted = totals.counters.read().unwrap_or_default();
+        let counted: AheadCounters = totals.counters.read().unwrap_or_default();
         let is_aging = self.phase == Some(AGE);
         let aged = if is_aging { counted.operations } else { 0 };
         self.ending.task_ended(totals, aged, counted.ahead_bytes);

@@ -23,14 +23,14 @@ const OPERATIONS_MAX: u64 = 1 << 50;
 
 /// A score of the layout: traversal score, or share of adjacent siblings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Score {
+pub(super) enum LayoutScore {
     Traversal,
     Adjacent,
 }
 
 /// Rule that ends a run.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Rule {
+pub(super) enum EndRule {
     /// Number of operations.
     Operations(u64),
     /// Bytes written.
@@ -40,7 +40,7 @@ pub(super) enum Rule {
     /// Fraction of the filesystem in use.
     Full(f64),
     /// Score whose drift over the later half of its values stays within this bound.
-    Steady(Score, f64),
+    Steady(LayoutScore, f64),
     /// Free space close to a target: fractions of the free bytes in extents of each power of two,
     /// and the largest distance from them.
     FreeSpace { file: PathBuf, target: Vec<f64>, bound: f64 },
@@ -59,11 +59,11 @@ pub(super) struct RunState {
     pub(super) layout: Option<FileLayout>,
 }
 
-impl Rule {
+impl EndRule {
     /// Parses the value of `--until`.
     pub(super) fn read(text: &str, settings: &Settings) -> Result<Self, ConfigError> {
-        let wrong = |what: String| {
-            ConfigError::new(format!("--until {text}: {what}")).hint(
+        let wrong = |message: String| {
+            ConfigError::new(format!("--until {text}: {message}")).hint(
                 "rules: operations=N, written=2x or written=SIZE, full=70%, steady or \
                  steady=adjacent:1%, free-space=FILE",
             )
@@ -82,8 +82,8 @@ impl Rule {
             "steady" => {
                 let (score, bound) = with_bound(value, STEADY_BOUND).map_err(wrong)?;
                 match score {
-                    "" | "traversal" => Ok(Self::Steady(Score::Traversal, bound)),
-                    "adjacent" => Ok(Self::Steady(Score::Adjacent, bound)),
+                    "" | "traversal" => Ok(Self::Steady(LayoutScore::Traversal, bound)),
+                    "adjacent" => Ok(Self::Steady(LayoutScore::Adjacent, bound)),
                     other => Err(wrong(format!("'{other}' is neither `traversal` nor `adjacent`"))),
                 }
             }
@@ -103,25 +103,25 @@ impl Rule {
     }
 
     /// Reason why the rule holds; `None` if it does not.
-    pub(super) fn holds(&self, sofar: &RunState) -> Option<String> {
+    pub(super) fn holds(&self, state: &RunState) -> Option<String> {
         match self {
-            Self::Operations(wanted) => (sofar.operations >= *wanted).then(|| self.to_string()),
-            Self::Written(wanted) => (sofar.written_bytes >= *wanted).then(|| self.to_string()),
+            Self::Operations(wanted) => (state.operations >= *wanted).then(|| self.to_string()),
+            Self::Written(wanted) => (state.written_bytes >= *wanted).then(|| self.to_string()),
             Self::WrittenTimes(times) => {
-                let wanted = sofar.capacity_bytes as f64 * times;
-                (sofar.written_bytes as f64 >= wanted).then(|| self.to_string())
+                let wanted = state.capacity_bytes as f64 * times;
+                (state.written_bytes as f64 >= wanted).then(|| self.to_string())
             }
             Self::Full(wanted) => {
-                let share = sofar.layout.as_ref()?.fullness.data.share()?;
+                let share = state.layout.as_ref()?.fullness.data.share()?;
                 (share >= *wanted).then(|| format!("{self}: {:.1}% in use", share * 100.0))
             }
             Self::Steady(score, bound) => {
-                let drift = drift(*score, sofar)?;
+                let drift = drift(*score, state)?;
                 let is_within = drift.low >= -bound && drift.high <= *bound;
                 is_within.then(|| format!("{self}: {drift}"))
             }
             Self::FreeSpace { target, bound, .. } => {
-                let free = sofar.layout.as_ref()?.free_space.as_ref()?;
+                let free = state.layout.as_ref()?.free_space.as_ref()?;
                 let distance = distance(&shares(free), target);
                 let percent = distance * 100.0;
                 (distance <= *bound).then(|| format!("{self}: {percent:.1}% away from the target"))
@@ -130,7 +130,7 @@ impl Rule {
     }
 }
 
-impl fmt::Display for Rule {
+impl fmt::Display for EndRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Operations(number) => write!(f, "operations={number}"),
@@ -139,8 +139,8 @@ impl fmt::Display for Rule {
             Self::Full(share) => write!(f, "full={}%", share * 100.0),
             Self::Steady(score, bound) => {
                 let score = match score {
-                    Score::Traversal => "traversal",
-                    Score::Adjacent => "adjacent",
+                    LayoutScore::Traversal => "traversal",
+                    LayoutScore::Adjacent => "adjacent",
                 };
                 write!(f, "steady={score}:{}%", bound * 100.0)
             }
@@ -153,13 +153,13 @@ impl fmt::Display for Rule {
 
 /// Confidence interval of a score's drift over the examined measurements.
 #[derive(Clone, Copy, Debug)]
-struct Drift {
+struct ScoreDrift {
     low: f64,
     high: f64,
     values: usize,
 }
 
-impl fmt::Display for Drift {
+impl fmt::Display for ScoreDrift {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { low, high, values } = self;
         let (low, high) = (low * 100.0, high * 100.0);
@@ -168,19 +168,19 @@ impl fmt::Display for Drift {
 }
 
 /// Drift over the later half of the measurements, at least [`STEADY_FEWEST`] of them.
-fn drift(score: Score, sofar: &RunState) -> Option<Drift> {
+fn drift(score: LayoutScore, state: &RunState) -> Option<ScoreDrift> {
     let of = |scores: &(Option<f64>, Option<f64>)| match score {
-        Score::Traversal => scores.0,
-        Score::Adjacent => scores.1,
+        LayoutScore::Traversal => scores.0,
+        LayoutScore::Adjacent => scores.1,
     };
-    let values: Vec<f64> = sofar.scores.iter().filter_map(of).collect();
+    let values: Vec<f64> = state.scores.iter().filter_map(of).collect();
     let count = (values.len() / 2).max(STEADY_FEWEST);
     let late = values.len().checked_sub(count).map(|first| &values[first..])?;
     let slope = theil_sen(late, CONFIDENCE).ok()?;
     let steps = (late.len() - 1) as f64;
     // No interval means that all values are equal.
     let (low, high) = slope.interval.map_or((0.0, 0.0), |interval| (interval.low, interval.high));
-    Some(Drift { low: low * steps, high: high * steps, values: late.len() })
+    Some(ScoreDrift { low: low * steps, high: high * steps, values: late.len() })
 }
 
 fn percent(text: &str) -> Option<f64> {
@@ -188,12 +188,12 @@ fn percent(text: &str) -> Option<f64> {
     (number > 0.0 && number <= 100.0).then_some(number / 100.0)
 }
 
-fn written(text: &str) -> Option<Rule> {
+fn written(text: &str) -> Option<EndRule> {
     if let Some(times) = text.strip_suffix('x') {
         let times = times.parse::<f64>().ok();
-        return times.filter(|times| *times > 0.0 && *times <= 1e6).map(Rule::WrittenTimes);
+        return times.filter(|times| *times > 0.0 && *times <= 1e6).map(EndRule::WrittenTimes);
     }
-    parse_size(text).filter(|bytes| *bytes > 0).map(Rule::Written)
+    parse_size(text).filter(|bytes| *bytes > 0).map(EndRule::Written)
 }
 
 /// Splits off a bound such as `:1%`, or uses the default one.
@@ -248,16 +248,16 @@ fn distance(shares: &[f64], target: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Rule, RunState, Score};
+    use super::{EndRule, LayoutScore, RunState};
     use treering_model::{FileLayout, LayoutFree, LayoutFreeBin, LayoutFullness, UsedBytes};
     use treering_script::Settings;
 
-    fn rule(text: &str) -> Result<Rule, String> {
-        Rule::read(text, &Settings::default()).map_err(|error| error.message)
+    fn rule(text: &str) -> Result<EndRule, String> {
+        EndRule::read(text, &Settings::default()).map_err(|error| error.message)
     }
 
     #[test]
-    fn rules_are_read_and_written() {
+    fn rules_round_trip() {
         for (text, wanted) in [
             ("operations=10k", "operations=10000"),
             ("written=2x", "written=2x"),
@@ -291,8 +291,8 @@ mod tests {
     }
 
     #[test]
-    fn counted_rules_hold_from_their_number_on() {
-        let sofar = RunState {
+    fn counting_rules_hold_from_their_threshold() {
+        let state = RunState {
             operations: 100,
             written_bytes: 5000,
             capacity_bytes: 2500,
@@ -308,7 +308,7 @@ mod tests {
             ("full=1%", false),
             ("steady", false),
         ] {
-            assert_eq!(rule(text).unwrap().holds(&sofar).is_some(), wanted, "{text}");
+            assert_eq!(rule(text).unwrap().holds(&state).is_some(), wanted, "{text}");
         }
     }
 
@@ -317,9 +317,9 @@ mod tests {
         let data = UsedBytes { used_bytes: 70, total_bytes: 100 };
         let fullness = LayoutFullness { data, ..LayoutFullness::default() };
         let layout = Some(FileLayout { fullness, ..FileLayout::default() });
-        let sofar = RunState { layout, ..RunState::default() };
-        assert_eq!(rule("full=70%").unwrap().holds(&sofar).unwrap(), "full=70%: 70.0% in use");
-        assert_eq!(rule("full=71%").unwrap().holds(&sofar), None);
+        let state = RunState { layout, ..RunState::default() };
+        assert_eq!(rule("full=70%").unwrap().holds(&state).unwrap(), "full=70%: 70.0% in use");
+        assert_eq!(rule("full=71%").unwrap().holds(&state), None);
     }
 
     #[test]
@@ -327,16 +327,16 @@ mod tests {
         let wobble = [0.002, -0.001, 0.0, 0.001, -0.002];
         let falling = |step: usize| 0.95 - 0.01 * step as f64;
         let level = |step: usize| falling(step.min(12));
-        let sofar = |of: &dyn Fn(usize) -> f64, count: usize| RunState {
+        let state = |of: &dyn Fn(usize) -> f64, count: usize| RunState {
             scores: (0..count).map(|step| (Some(of(step) + wobble[step % 5]), None)).collect(),
             ..RunState::default()
         };
-        let steady = Rule::Steady(Score::Traversal, 0.01);
-        assert_eq!(steady.holds(&sofar(&falling, 40)), None);
-        assert_eq!(steady.holds(&sofar(&level, 9)), None, "too few");
-        assert!(steady.holds(&sofar(&level, 40)).is_some());
-        assert!(steady.holds(&sofar(&|_| 0.5, 10)).is_some());
-        assert_eq!(Rule::Steady(Score::Adjacent, 0.01).holds(&sofar(&level, 40)), None);
+        let steady = EndRule::Steady(LayoutScore::Traversal, 0.01);
+        assert_eq!(steady.holds(&state(&falling, 40)), None);
+        assert_eq!(steady.holds(&state(&level, 9)), None, "too few");
+        assert!(steady.holds(&state(&level, 40)).is_some());
+        assert!(steady.holds(&state(&|_| 0.5, 10)).is_some());
+        assert_eq!(EndRule::Steady(LayoutScore::Adjacent, 0.01).holds(&state(&level, 40)), None);
     }
 
     #[test]
@@ -349,16 +349,16 @@ mod tests {
             }
         };
         let target = super::shares(&free(30, 70));
-        let rule = Rule::FreeSpace { file: "t".into(), target, bound: 0.1 };
-        let sofar = |small, large| RunState {
+        let rule = EndRule::FreeSpace { file: "t".into(), target, bound: 0.1 };
+        let state = |small, large| RunState {
             layout: Some(FileLayout {
                 free_space: Some(free(small, large)),
                 ..FileLayout::default()
             }),
             ..RunState::default()
         };
-        assert!(rule.holds(&sofar(22, 78)).is_some());
-        assert!(rule.holds(&sofar(15, 85)).is_none());
-        assert!(rule.holds(&sofar(0, 0)).is_none(), "nothing is free");
+        assert!(rule.holds(&state(22, 78)).is_some());
+        assert!(rule.holds(&state(15, 85)).is_none());
+        assert!(rule.holds(&state(0, 0)).is_none(), "nothing is free");
     }
 }

@@ -5,17 +5,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use treering_model::{Caution, Fact, Metric, Op};
 use treering_script::{Conductor, LayoutFeed, ParallelGroup, Session, SessionResult, Task};
 
-use super::ending::Ending;
+use super::ending::EndingMonitor;
 use super::fast_forward::FastForward;
-use super::generator::Generator;
-use super::player::{Part, Player};
-use super::progress::{AGE, FILL, Progress};
+use super::generator::OperationGenerator;
+use super::player::{OperationScript, TaskWork};
+use super::progress::{AGE, FILL, RunProgress};
 use treering_kit::ahead::WRITE;
 
 /// A run in progress.
 pub(super) struct AgeSession {
-    generator: Arc<Mutex<Generator>>,
-    progress: Progress,
+    generator: Arc<Mutex<OperationGenerator>>,
+    progress: RunProgress,
     live_bytes: u64,
     measure_every: u64,
     remount_every: Option<u64>,
@@ -25,8 +25,8 @@ pub(super) struct AgeSession {
 
 impl AgeSession {
     pub(super) fn new(
-        generator: Generator,
-        ending: Ending,
+        generator: OperationGenerator,
+        ending: EndingMonitor,
         live_bytes: u64,
         fast_forward: bool,
     ) -> Self {
@@ -35,7 +35,7 @@ impl AgeSession {
         let reads = generator.model().read_after_remount && remount_every.is_some();
         Self {
             generator: Arc::new(Mutex::new(generator)),
-            progress: Progress::new(ending),
+            progress: RunProgress::new(ending),
             live_bytes,
             measure_every,
             remount_every,
@@ -58,19 +58,19 @@ impl AgeSession {
     }
 
     /// Runs a part in a group of its own.
-    fn play(&mut self, part: Part, conductor: &mut dyn Conductor) -> SessionResult {
+    fn play(&mut self, part: TaskWork, conductor: &mut dyn Conductor) -> SessionResult {
         let (subject, op) = match part {
-            Part::Prepare => ("directories".to_owned(), Op::MakeDir),
-            Part::Fill(files) | Part::Write(files) => {
+            TaskWork::Prepare => ("directories".to_owned(), Op::MakeDir),
+            TaskWork::Fill(files) | TaskWork::Write(files) => {
                 let generator = self.generator.lock().unwrap_or_else(PoisonError::into_inner);
-                let op = if part == Part::Fill(files) { Op::Create } else { Op::Write };
+                let op = if part == TaskWork::Fill(files) { Op::Create } else { Op::Write };
                 (generator.model().files[files].name.clone(), op)
             }
-            Part::Operate(count) | Part::ReadAndOperate(count) => {
+            TaskWork::Operate(count) | TaskWork::ReadAndOperate(count) => {
                 (format!("{count} operations"), Op::Create)
             }
         };
-        let script = Box::new(Player::new(part, &self.generator, self.forward.clone()));
+        let script = Box::new(OperationScript::new(part, &self.generator, self.forward.clone()));
         let kind = self.progress.phase.unwrap_or(FILL);
         let tasks = vec![Task::new(kind, &subject, op, script)];
         let group = ParallelGroup { remount: self.remounts_now(), ..ParallelGroup::new(tasks) };
@@ -85,9 +85,9 @@ impl Session for AgeSession {
             (generator.model().files.len(), generator.has_operations())
         };
         conductor.phase(self.progress.begin(FILL, populations as u64 + 1))?;
-        self.play(Part::Prepare, conductor)?;
+        self.play(TaskWork::Prepare, conductor)?;
         for files in 0..populations {
-            self.play(Part::Fill(files), conductor)?;
+            self.play(TaskWork::Fill(files), conductor)?;
         }
         if has_operations {
             self.progress.ending.begins();
@@ -98,7 +98,8 @@ impl Session for AgeSession {
                 let left = self.progress.ending.operations_left().unwrap_or(self.measure_every);
                 let count = left.min(self.measure_every);
                 let reads = self.reads && self.is_remounted();
-                let part = if reads { Part::ReadAndOperate(count) } else { Part::Operate(count) };
+                let part =
+                    if reads { TaskWork::ReadAndOperate(count) } else { TaskWork::Operate(count) };
                 self.play(part, conductor)?;
             }
             self.progress.check()?;
@@ -106,7 +107,7 @@ impl Session for AgeSession {
         if self.forward.is_some() {
             conductor.phase(self.progress.begin(WRITE, populations as u64))?;
             for files in 0..populations {
-                self.play(Part::Write(files), conductor)?;
+                self.play(TaskWork::Write(files), conductor)?;
             }
         }
         Ok(())

@@ -20,7 +20,7 @@ const COUNT_MAX: u64 = 1 << 40;
 pub(super) enum SizeText {
     Always(String),
     Lognormal(LognormalText),
-    Between(BetweenText),
+    Between(UniformText),
     Measured(MeasuredText),
 }
 
@@ -43,14 +43,14 @@ pub(super) struct MeasuredText {
 /// Uniform distribution, both ends included.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct BetweenText {
+pub(super) struct UniformText {
     least: String,
     most: String,
 }
 
 /// Distribution of sizes in bytes.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Sizes {
+pub(super) enum SizeDistribution {
     /// Constant size in bytes.
     Always(u64),
     /// Lognormal distribution with this standard deviation of the logarithm; larger sizes are cut
@@ -62,7 +62,7 @@ pub(super) enum Sizes {
     Measured(Vec<u64>),
 }
 
-impl Sizes {
+impl SizeDistribution {
     /// Converts the size of a profile.
     pub(super) fn read(text: &SizeText) -> Result<Self, ProfileError> {
         match text {
@@ -79,7 +79,7 @@ impl Sizes {
                 }
                 Ok(Self::Lognormal { median, sigma: *sigma, largest })
             }
-            SizeText::Between(BetweenText { least, most }) => {
+            SizeText::Between(UniformText { least, most }) => {
                 let (least, most) = (bytes(least)?, bytes(most)?);
                 if least > most {
                     return Err(ProfileError("`least` is more than `most`".into()));
@@ -216,11 +216,11 @@ fn exponential(number: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Sizes, exponential, logarithm};
+    use super::{SizeDistribution, exponential, logarithm};
     use treering_script::Random;
 
     #[test]
-    fn functions_agree_with_those_of_the_library() {
+    fn own_functions_match_the_standard_library() {
         for step in 1..1000u32 {
             let number = f64::from(step) / 1000.0;
             assert!((logarithm(number) - number.ln()).abs() < 1e-13, "ln {number}");
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn lognormal_sizes_have_the_median_and_the_spread() {
-        let sizes = Sizes::Lognormal { median: 4096, sigma: 1.5, largest: 1 << 30 };
+        let sizes = SizeDistribution::Lognormal { median: 4096, sigma: 1.5, largest: 1 << 30 };
         let mut random = Random::new(3);
         let mut drawn: Vec<u64> = (0..20_001).map(|_| sizes.draw(&mut random)).collect();
         drawn.sort_unstable();
@@ -242,12 +242,12 @@ mod tests {
     }
 
     #[test]
-    fn measured_sizes_come_back_in_their_classes() {
+    fn measured_sizes_are_drawn_within_their_classes() {
         // Ten empty files, twenty of 2 or 3 bytes, seventy of 4096 to 8191.
         let mut counts = vec![10, 0, 20];
         counts.resize(13, 0);
         counts.push(70);
-        let sizes = Sizes::Measured(counts);
+        let sizes = SizeDistribution::Measured(counts);
         let mut random = Random::new(1);
         let drawn: Vec<u64> = (0..10_000).map(|_| sizes.draw(&mut random)).collect();
         let within = |least: u64, most: u64| {
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn the_draws_of_a_seed_never_change() {
-        let sizes = Sizes::Lognormal { median: 4096, sigma: 1.5, largest: 1 << 20 };
+        let sizes = SizeDistribution::Lognormal { median: 4096, sigma: 1.5, largest: 1 << 20 };
         let mut random = Random::new(1);
         let drawn: Vec<u64> = (0..4).map(|_| sizes.draw(&mut random)).collect();
         assert_eq!(drawn, GOLDEN);

@@ -80,16 +80,17 @@ mod tests {
     use super::SourceTree;
 
     #[test]
-    fn as_many_files_as_asked_for_are_taken_from_all_over_the_tree() {
-        let all = SourceTree::load("linux-6.1-small", u64::MAX, &Settings::default()).unwrap();
+    fn requested_number_of_files_is_sampled_from_the_whole_tree() {
+        let whole_tree =
+            SourceTree::load("linux-6.1-small", u64::MAX, &Settings::default()).unwrap();
         let some = SourceTree::load("linux-6.1-small", 1000, &Settings::default()).unwrap();
         assert_eq!(some.len(), 1000);
-        assert!(all.len() > 6000 && all.bytes() > some.bytes());
+        assert!(whole_tree.len() > 6000 && whole_tree.bytes() > some.bytes());
         let paths: HashSet<&str> = (0..1000).map(|number| some.path(number)).collect();
         assert_eq!(paths.len(), 1000, "each once");
         let top = |path: &str| path.split('/').next().unwrap_or("").to_owned();
         let tops: HashSet<String> = paths.into_iter().map(top).collect();
         assert!(tops.len() > 8, "{tops:?}");
-        assert!(some.directories() > 100 && some.directories() <= all.directories());
+        assert!(some.directories() > 100 && some.directories() <= whole_tree.directories());
     }
 }

@@ -7,27 +7,32 @@ use treering_script::{
     TaskListener,
 };
 
-use super::ending::Ending;
-use treering_kit::ahead::{Counted, WRITE};
+use super::ending::EndingMonitor;
+use treering_kit::ahead::{AheadCounters, WRITE};
 
 /// A run in progress.
-pub(super) struct ThroughSession<'j> {
+pub(super) struct WorkloadSession<'j> {
     inner: Box<dyn Session + 'j>,
-    operations: Operations,
+    operations: OperationMonitor,
     /// The phase whose tasks are the operations.
     aging: &'static str,
 }
 
-impl<'j> ThroughSession<'j> {
-    pub(super) fn new(inner: Box<dyn Session + 'j>, ending: Ending, aging: &'static str) -> Self {
-        let operations = Operations { ending, stage: Stage::Fill, print: Fingerprint::new() };
+impl<'j> WorkloadSession<'j> {
+    pub(super) fn new(
+        inner: Box<dyn Session + 'j>,
+        ending: EndingMonitor,
+        aging: &'static str,
+    ) -> Self {
+        let operations =
+            OperationMonitor { ending, stage: RunStage::Fill, print: Fingerprint::new() };
         Self { inner, operations, aging }
     }
 }
 
 /// The stages of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum RunStage {
     /// The tree is filled.
     Fill,
     /// Each task is an operation.
@@ -37,20 +42,20 @@ enum Stage {
 }
 
 /// The operations of a run and the rules that end them.
-struct Operations {
-    ending: Ending,
-    stage: Stage,
+struct OperationMonitor {
+    ending: EndingMonitor,
+    stage: RunStage,
     print: Fingerprint,
 }
 
-impl Operations {
+impl OperationMonitor {
     fn task_ended(&mut self, totals: &TaskTotals) {
         let parts = [&totals.kind, " ", &totals.subject, " ", &totals.state, "\n"];
-        if self.stage != Stage::Write {
+        if self.stage != RunStage::Write {
             parts.iter().for_each(|part| self.print.add(part.as_bytes()));
         }
-        let counted: Counted = totals.counters.read().unwrap_or_default();
-        let is_aging = self.stage == Stage::Age;
+        let counted: AheadCounters = totals.counters.read().unwrap_or_default();
+        let is_aging = self.stage == RunStage::Age;
         self.ending.task_ended(totals, u64::from(is_aging), counted.ahead_bytes);
         if is_aging {
             self.ending.stepped();
@@ -61,25 +66,25 @@ impl Operations {
 /// Conducts the session until a rule ends its operations, and what is written behind them.
 struct EndingConductor<'c> {
     conductor: &'c mut dyn Conductor,
-    operations: &'c mut Operations,
+    operations: &'c mut OperationMonitor,
     aging: &'static str,
 }
 
 impl Conductor for EndingConductor<'_> {
     fn phase(&mut self, phase: Phase) -> SessionResult {
-        let Operations { ending, stage, .. } = &mut *self.operations;
+        let OperationMonitor { ending, stage, .. } = &mut *self.operations;
         *stage = match *stage {
-            Stage::Fill if phase.name == self.aging => {
+            RunStage::Fill if phase.name == self.aging => {
                 ending.begins();
-                Stage::Age
+                RunStage::Age
             }
-            Stage::Fill => Stage::Fill,
-            Stage::Age if phase.name == WRITE => {
+            RunStage::Fill => RunStage::Fill,
+            RunStage::Age if phase.name == WRITE => {
                 ending.is_over();
                 SessionStop::check(ending.failure())?;
-                Stage::Write
+                RunStage::Write
             }
-            Stage::Age | Stage::Write => return Err(SessionStop::Ended),
+            RunStage::Age | RunStage::Write => return Err(SessionStop::Ended),
         };
         self.conductor.phase(phase)
     }
@@ -97,15 +102,15 @@ impl Conductor for EndingConductor<'_> {
     }
 
     fn wants_more(&mut self) -> bool {
-        self.operations.stage != Stage::Age || !self.operations.ending.is_over()
+        self.operations.stage != RunStage::Age || !self.operations.ending.is_over()
     }
 }
 
-impl Session for ThroughSession<'_> {
+impl Session for WorkloadSession<'_> {
     fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         let Self { inner, operations, aging } = self;
         inner.run(&mut EndingConductor { conductor, operations, aging })?;
-        if operations.stage == Stage::Age {
+        if operations.stage == RunStage::Age {
             // The plan of the session may be over with the last operation.
             operations.ending.is_over();
         }

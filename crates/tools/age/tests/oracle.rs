@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use treering_age::{Age, profiles};
+use treering_age::{AgeWorkload, profiles};
 use treering_engine::oracle::TreeSnapshot;
 use treering_engine::{
     EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, RunOptions, RunProgress,
@@ -20,9 +20,9 @@ use treering_testkit::temp_dir;
 
 use treering_testkit::{TaskCollector, assert_decides_as_foreseen};
 
-fn job(given: &[(&str, &str)]) -> Box<dyn Job> {
-    let given = given.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
-    Age.native(&Settings::new(given.collect())).unwrap()
+fn job(options: &[(&str, &str)]) -> Box<dyn Job> {
+    let options = options.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+    AgeWorkload.native(&Settings::new(options.collect())).unwrap()
 }
 
 fn small(profile: &str, until: &str) -> Box<dyn Job> {
@@ -51,7 +51,7 @@ fn of_the_generator() -> impl Iterator<Item = &'static str> {
 }
 
 #[test]
-fn a_seed_leaves_the_same_files_in_memory_and_on_a_disk() {
+fn equal_seeds_leave_equal_files_in_memory_and_on_disk() {
     for profile in of_the_generator() {
         let job = small(profile, "operations=120");
         let memory = MemoryFilesystem::default();
@@ -68,9 +68,9 @@ fn a_seed_leaves_the_same_files_in_memory_and_on_a_disk() {
         for name in ["age.fingerprint", "age.written_bytes", "age.drawn"] {
             assert_eq!(fact(&session.facts(), name), fact(&again.facts(), name), "{profile}");
         }
-        let (there, wanted) =
+        let (on_disk, wanted) =
             (TreeSnapshot::from_directory(place.path()).unwrap(), memory.snapshot());
-        assert_eq!(there, wanted, "{profile}");
+        assert_eq!(on_disk, wanted, "{profile}");
         let footprint = job.footprint(&TargetFacts::unknown());
         let files = wanted.entries.iter().filter(|(_, kind, _)| *kind == EntryKind::File).count();
         assert!(files as u64 <= footprint.peak_files * 2 + 300, "{profile}: {files}");
@@ -79,24 +79,26 @@ fn a_seed_leaves_the_same_files_in_memory_and_on_a_disk() {
 }
 
 #[test]
-fn fast_forward_leaves_the_same_files_and_all_of_them_written() {
+fn fast_forward_leaves_equal_and_fully_written_files() {
     for profile in of_the_generator() {
         let mut plain = None;
         for fast_forward in ["false", "true"] {
-            let given =
+            let options =
                 [("profile", profile), ("until", "operations=150"), ("live", "4M"), ("seed", "5")];
-            let mut given = given.to_vec();
-            given.extend([("fast-forward", fast_forward)].iter().filter(|one| one.1 == "true"));
-            let job = job(&given);
+            let mut options = options.to_vec();
+            options.extend(
+                [("fast-forward", fast_forward)].iter().filter(|option| option.1 == "true"),
+            );
+            let job = job(&options);
             let memory = MemoryFilesystem::default();
             let mut session = job.begin(&TargetFacts::unknown());
             let tasks = play(session.as_mut(), &memory);
             let facts = session.facts();
-            let found = [fact(&facts, "age.fingerprint"), fact(&facts, "age.written_bytes")];
+            let outcome = [fact(&facts, "age.fingerprint"), fact(&facts, "age.written_bytes")];
             let is_written = tasks.0.iter().any(|task| task.kind == "write");
             assert_eq!(is_written, fast_forward == "true", "{profile}");
-            let found = (memory.snapshot(), found);
-            assert_eq!(*plain.get_or_insert_with(|| found.clone()), found, "{profile}");
+            let outcome = (memory.snapshot(), outcome);
+            assert_eq!(*plain.get_or_insert_with(|| outcome.clone()), outcome, "{profile}");
         }
     }
 }
@@ -133,12 +135,12 @@ fn only_files_deleted_later_are_allocated_if_the_future_is_known() {
         ("source-history", "written=400K", false),
     ] {
         let runs = ["false", "true"].map(|fast_forward| {
-            let mut given = vec![("profile", profile), ("until", until), ("seed", "5")];
+            let mut options = vec![("profile", profile), ("until", until), ("seed", "5")];
             if profile == "source-history" {
-                given.extend([("history", history), ("measure-every", "5")]);
+                options.extend([("history", history), ("measure-every", "5")]);
             }
-            given.push(("fast-forward", fast_forward));
-            let job = job(&given);
+            options.push(("fast-forward", fast_forward));
+            let job = job(&options);
             let memory = MemoryFilesystem::default();
             let mut session = job.begin(&TargetFacts::unknown());
             let tasks = play(session.as_mut(), &memory);
@@ -174,7 +176,7 @@ fn the_first_rule_that_holds_ends_the_run() {
 }
 
 #[test]
-fn a_rule_about_layouts_without_layouts_fails_the_run() {
+fn layout_rules_without_layout_measurements_fail_the_run() {
     let job = small("mail", "steady");
     let mut session = job.begin(&TargetFacts::unknown());
     assert!(session.layouts().is_some());
@@ -188,9 +190,9 @@ fn a_rule_about_layouts_without_layouts_fails_the_run() {
 }
 
 /// Measures the same layout after every task.
-struct SameLayout(LayoutFeed);
+struct ConstantLayoutSink(LayoutFeed);
 
-impl TrialSink for SameLayout {
+impl TrialSink for ConstantLayoutSink {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
         if let TrialEvent::TaskEnded(_) = event {
             let data = UsedBytes { used_bytes: 50, total_bytes: 100 };
@@ -202,10 +204,10 @@ impl TrialSink for SameLayout {
 }
 
 #[test]
-fn a_filesystem_that_never_becomes_as_full_as_asked_fails_the_run() {
+fn unreachable_fullness_fails_the_run() {
     let job = small("mail", "full=90%");
     let mut session = job.begin(&TargetFacts::unknown());
-    let mut sink = SameLayout(session.layouts().unwrap());
+    let mut sink = ConstantLayoutSink(session.layouts().unwrap());
     let (progress, stop) = (RunProgress::new(), StopFlag::new());
     let memory = MemoryFilesystem::default();
     let ran =
@@ -216,9 +218,9 @@ fn a_filesystem_that_never_becomes_as_full_as_asked_fails_the_run() {
 
 #[test]
 fn endless_runs_and_unknown_profiles_are_refused() {
-    let refused = |given: &[(&str, &str)]| {
-        let given = given.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
-        Age.native(&Settings::new(given.collect())).err().map(|error| error.message)
+    let refused = |options: &[(&str, &str)]| {
+        let options = options.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        AgeWorkload.native(&Settings::new(options.collect())).err().map(|error| error.message)
     };
     assert!(refused(&[("profile", "mail")]).unwrap().contains("--until is missing"));
     assert!(refused(&[("profile", "paper")]).unwrap().contains("no profile 'paper'"));

@@ -4,19 +4,19 @@ use std::time::Duration;
 
 use treering_script::ConfigError;
 
-use super::options::{Classic, Native, ReadOptions, ThreadOptions};
+use super::options::{ClassicOptions, NativeOptions, ReadOptions, ThreadOptions};
 use super::room::SpaceLimit;
 
 /// Kinds of threads, in the order in which they start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum ThreadRole {
     Writer,
     Rewriter,
     Commenter,
     Reader,
 }
 
-impl Role {
+impl ThreadRole {
     pub(super) const ALL: [Self; 4] = [Self::Writer, Self::Rewriter, Self::Commenter, Self::Reader];
 
     /// Singular name, which is the kind of the task.
@@ -47,7 +47,7 @@ impl Role {
 
 /// Configuration of a run, from either command line.
 #[derive(Clone, Debug)]
-pub(super) struct Config {
+pub(super) struct RunConfig {
     /// Number of intervals; `sleep_seconds` is the length of each.
     pub(super) iterations: u64,
     pub(super) sleep_seconds: u64,
@@ -56,14 +56,14 @@ pub(super) struct Config {
     pub(super) reads: ReadOptions,
 }
 
-impl Config {
-    pub(super) fn classic(options: &Classic) -> Result<Self, ConfigError> {
-        let Classic { iterations, sleep, threads, max_size, reads, .. } = options;
+impl RunConfig {
+    pub(super) fn classic(options: &ClassicOptions) -> Result<Self, ConfigError> {
+        let ClassicOptions { iterations, sleep, threads, max_size, reads, .. } = options;
         Self::new((*iterations, *sleep), threads, max_size, reads)
     }
 
-    pub(super) fn native(options: &Native) -> Result<Self, ConfigError> {
-        let Native { iterations, sleep, threads, max_size, reads } = options;
+    pub(super) fn native(options: &NativeOptions) -> Result<Self, ConfigError> {
+        let NativeOptions { iterations, sleep, threads, max_size, reads } = options;
         Self::new((*iterations, *sleep), threads, max_size, reads)
     }
 
@@ -82,18 +82,18 @@ impl Config {
         Ok(config)
     }
 
-    pub(super) const fn threads_of(&self, role: Role) -> u16 {
+    pub(super) const fn threads_of(&self, role: ThreadRole) -> u16 {
         match role {
-            Role::Writer => self.threads.writers,
-            Role::Rewriter => self.threads.rewriters,
-            Role::Commenter => self.threads.commenters,
-            Role::Reader => self.threads.readers,
+            ThreadRole::Writer => self.threads.writers,
+            ThreadRole::Rewriter => self.threads.rewriters,
+            ThreadRole::Commenter => self.threads.commenters,
+            ThreadRole::Reader => self.threads.readers,
         }
     }
 
     /// Total number of threads.
     pub(super) fn all_threads(&self) -> u32 {
-        Role::ALL.into_iter().map(|role| u32::from(self.threads_of(role))).sum()
+        ThreadRole::ALL.into_iter().map(|role| u32::from(self.threads_of(role))).sum()
     }
 
     /// Length of one interval.
@@ -104,31 +104,32 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
-    use super::{Config, Role};
-    use crate::options::{Classic, Native};
+    use super::{RunConfig, ThreadRole};
+    use crate::options::{ClassicOptions, NativeOptions};
     use treering_script::{ConfigError, Settings};
 
-    fn read(given: &[(&str, &str)]) -> Result<Config, ConfigError> {
+    fn read(pairs: &[(&str, &str)]) -> Result<RunConfig, ConfigError> {
         let own = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
-        let settings = Settings::new(given.iter().map(own).collect());
-        Classic::read(&settings).and_then(|options| Config::classic(&options))
+        let settings = Settings::new(pairs.iter().map(own).collect());
+        ClassicOptions::read(&settings).and_then(|options| RunConfig::classic(&options))
     }
 
     #[test]
     fn defaults_are_those_of_the_original() {
         let config = read(&[]).unwrap();
         assert_eq!((config.iterations, config.sleep_seconds), (30, 10));
-        assert_eq!(Role::ALL.map(|role| config.threads_of(role)), [3, 1, 5, 100]);
+        assert_eq!(ThreadRole::ALL.map(|role| config.threads_of(role)), [3, 1, 5, 100]);
         assert_eq!(config.reads.read_bytes, 65_536);
-        assert!(Native::read(&Settings::default()).unwrap().iterations < 30);
+        assert!(NativeOptions::read(&Settings::default()).unwrap().iterations < 30);
     }
 
     #[test]
-    fn settings_that_hung_the_original_are_refused_or_work() {
+    fn settings_that_hang_the_original_are_refused_or_handled() {
         assert!(read(&[("iterations", "0")]).is_err());
         assert!(read(&[("sleep", "0")]).is_err());
-        assert_eq!(read(&[("readers", "0")]).unwrap().threads_of(Role::Reader), 0);
-        let none: Vec<(&str, &str)> = Role::ALL.iter().map(|role| (role.plural(), "0")).collect();
+        assert_eq!(read(&[("readers", "0")]).unwrap().threads_of(ThreadRole::Reader), 0);
+        let none: Vec<(&str, &str)> =
+            ThreadRole::ALL.iter().map(|role| (role.plural(), "0")).collect();
         assert!(read(&none).unwrap_err().message.contains("no thread"));
         for odd in ["0", "2M", "x"] {
             assert!(read(&[("read-bytes", odd)]).is_err(), "{odd}");

@@ -2,20 +2,20 @@
 
 use treering_script::Random;
 
-use super::counts::Count;
+use super::counts::Counter;
 
 /// Largest number of files of each kind in a blog.
 pub(super) const FILES_MOST: u32 = 100;
 
 /// Kinds of files in a blog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum File {
+pub(super) enum FileKind {
     Article,
     Picture,
     Comment,
 }
 
-impl File {
+impl FileKind {
     pub(super) const ALL: [Self; 3] = [Self::Article, Self::Picture, Self::Comment];
 
     /// Index in tables.
@@ -49,25 +49,25 @@ impl File {
         }
     }
 
-    pub(super) const fn read(self) -> Count {
+    pub(super) const fn read(self) -> Counter {
         match self {
-            Self::Article => Count::ArticlesRead,
-            Self::Picture => Count::PicturesRead,
-            Self::Comment => Count::CommentsRead,
+            Self::Article => Counter::ArticlesRead,
+            Self::Picture => Counter::PicturesRead,
+            Self::Comment => Counter::CommentsRead,
         }
     }
 
-    pub(super) const fn written(self) -> Count {
+    pub(super) const fn written(self) -> Counter {
         match self {
-            Self::Article => Count::ArticlesWritten,
-            Self::Picture => Count::PicturesWritten,
-            Self::Comment => Count::CommentsWritten,
+            Self::Article => Counter::ArticlesWritten,
+            Self::Picture => Counter::PicturesWritten,
+            Self::Comment => Counter::CommentsWritten,
         }
     }
 }
 
 /// Draws the size of a new file, in bytes.
-pub(super) fn size(random: &mut Random, file: File) -> u64 {
+pub(super) fn size(random: &mut Random, file: FileKind) -> u64 {
     let (least, beyond) = file.sizes();
     least + random.below(beyond - least)
 }
@@ -91,13 +91,13 @@ pub(super) fn blog(random: &mut Random, begun: u64, standing: u64) -> u64 {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{File, blog, number, size};
+    use super::{FileKind, blog, number, size};
     use treering_script::Random;
 
     #[test]
     fn draws_have_the_bounds_of_the_original() {
         let mut random = Random::new(1);
-        for file in File::ALL {
+        for file in FileKind::ALL {
             let sizes: BTreeSet<u64> = (0..200_000).map(|_| size(&mut random, file)).collect();
             let (least, beyond) = file.sizes();
             let (first, last) = (*sizes.first().unwrap(), *sizes.last().unwrap());

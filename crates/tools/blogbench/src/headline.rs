@@ -8,24 +8,24 @@ use treering_model::metrics::{cpu, latency, rates, times};
 use treering_model::{Metric, Op, Scope, TaskTotals};
 use treering_script::{OperationSpans, SpanRow};
 
-use super::config::Role;
-use super::counts::{Count, Sums};
-use super::draws::File;
+use super::config::ThreadRole;
+use super::counts::{Counter, CounterSums};
+use super::draws::FileKind;
 use super::thread::{SPANS, ThreadCounters, span_place};
 
 /// Counts at the end of an interval.
 #[derive(Clone, Copy, Debug)]
 struct IntervalRow {
     elapsed_ns: u64,
-    sums: Sums,
+    sums: CounterSums,
 }
 
 /// Accumulator of the headline metrics of a run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Headline {
+pub(super) struct HeadlineSums {
     rows: Vec<IntervalRow>,
     threads: u64,
-    /// Latencies of files by [`span_place`]; `blogs` by [`Role::place`].
+    /// Latencies of files by [`span_place`]; `blogs` by [`ThreadRole::place`].
     files: Option<OperationSpans>,
     blogs: Option<OperationSpans>,
     read_bytes: u64,
@@ -34,12 +34,12 @@ pub(super) struct Headline {
     cpu_ns: u64,
     final_sync_ns: Option<u64>,
     /// Counts of other ranks, if any.
-    others: Option<Sums>,
+    others: Option<CounterSums>,
 }
 
-impl Headline {
+impl HeadlineSums {
     /// Records the end of an interval and returns the number of intervals so far.
-    pub(super) fn row(&mut self, elapsed_ns: u64, sums: Sums) -> u64 {
+    pub(super) fn row(&mut self, elapsed_ns: u64, sums: CounterSums) -> u64 {
         self.rows.push(IntervalRow { elapsed_ns, sums });
         self.rows.len() as u64
     }
@@ -69,7 +69,7 @@ impl Headline {
 
     fn timed(&mut self, ThreadCounters { files, blogs, .. }: &ThreadCounters) {
         self.files.get_or_insert_with(|| OperationSpans::new(SPANS)).merge(files);
-        self.blogs.get_or_insert_with(|| OperationSpans::new(Role::ALL.len())).merge(blogs);
+        self.blogs.get_or_insert_with(|| OperationSpans::new(ThreadRole::ALL.len())).merge(blogs);
     }
 
     /// Records the sync after the benchmark.
@@ -88,10 +88,10 @@ impl Headline {
             with_latencies.then_some(spans)
         };
         let headline = Self {
-            rows: vec![IntervalRow { elapsed_ns: 1, sums: Sums::all_one() }],
+            rows: vec![IntervalRow { elapsed_ns: 1, sums: CounterSums::all_one() }],
             threads: 1,
             files: once(SPANS),
-            blogs: once(Role::ALL.len()),
+            blogs: once(ThreadRole::ALL.len()),
             read_bytes: 1,
             written_bytes: 1,
             longest_ns: 1,
@@ -110,10 +110,10 @@ impl Headline {
         let seconds = last.elapsed_ns as f64 / 1e9;
         let sums = last.sums.plus(self.others.unwrap_or_default());
         let mut metrics = Vec::new();
-        let sides = [(Count::BlogsWritten, "write"), (Count::BlogsRead, "read")];
+        let sides = [(Counter::BlogsWritten, "write"), (Counter::BlogsRead, "read")];
         let specs = SCORES.into_iter().zip(SCORES_PER_SECOND);
         for ((side, word), (total, rate)) in sides.into_iter().zip(specs) {
-            let score = sums.of(side) as f64;
+            let score = sums.count(side) as f64;
             let rates = self.rates(side);
             metrics.push(rate.of(Scope::Trial, score / seconds).primary());
             metrics.push(total.of(Scope::Trial, score));
@@ -127,8 +127,8 @@ impl Headline {
             }
         }
         metrics.extend([
-            WAITS.of(Scope::Trial, sums.of(Count::Waits) as f64),
-            BLOGS_WRITTEN_ANEW.of(Scope::Trial, sums.of(Count::Anew) as f64),
+            WAITS.of(Scope::Trial, sums.count(Counter::Waits) as f64),
+            BLOGS_WRITTEN_ANEW.of(Scope::Trial, sums.count(Counter::Anew) as f64),
             cpu::CPU_SECONDS.of(Scope::Trial, self.cpu_ns as f64 / 1e9),
         ]);
         let working = self.longest_ns as f64 / 1e9;
@@ -151,25 +151,25 @@ impl Headline {
     }
 
     /// Blogs per second in each interval.
-    fn rates(&self, side: Count) -> Vec<f64> {
-        let mut before = IntervalRow { elapsed_ns: 0, sums: Sums::default() };
+    fn rates(&self, side: Counter) -> Vec<f64> {
+        let mut before = IntervalRow { elapsed_ns: 0, sums: CounterSums::default() };
         let mut rates = Vec::new();
         for row in &self.rows {
             let seconds = row.elapsed_ns.saturating_sub(before.elapsed_ns).max(1) as f64 / 1e9;
-            rates.push(row.sums.since(before.sums).of(side) as f64 / seconds);
+            rates.push(row.sums.since(before.sums).count(side) as f64 / seconds);
             before = *row;
         }
         rates
     }
 
     /// Rate and latencies of each kind of file, written and read.
-    fn file_metrics(&self, sums: &Sums, seconds: f64) -> Vec<Metric> {
+    fn file_metrics(&self, sums: &CounterSums, seconds: f64) -> Vec<Metric> {
         let mut metrics = Vec::new();
         for reads in [false, true] {
-            for file in File::ALL {
+            for file in FileKind::ALL {
                 let (verb, count) =
                     if reads { ("read", file.read()) } else { ("write", file.written()) };
-                let count = sums.of(count);
+                let count = sums.count(count);
                 if count == 0 {
                     continue;
                 }
@@ -186,15 +186,16 @@ impl Headline {
     /// Latencies of whole blogs by kind of thread.
     fn blog_metrics(&self) -> Vec<Metric> {
         let Some(blogs) = &self.blogs else { return Vec::new() };
-        let verb = |role: Role| match role {
-            Role::Writer => "write blog",
-            Role::Rewriter => "rewrite blog",
-            Role::Commenter => "comment blog",
-            Role::Reader => "read blog",
+        let verb = |role: ThreadRole| match role {
+            ThreadRole::Writer => "write blog",
+            ThreadRole::Rewriter => "rewrite blog",
+            ThreadRole::Commenter => "comment blog",
+            ThreadRole::Reader => "read blog",
         };
-        let of_role =
-            |role: Role| latencies(&Scope::Kind(verb(role).to_owned()), blogs.row(role.place()));
-        Role::ALL.into_iter().flat_map(of_role).collect()
+        let of_role = |role: ThreadRole| {
+            latencies(&Scope::Kind(verb(role).to_owned()), blogs.row(role.place()))
+        };
+        ThreadRole::ALL.into_iter().flat_map(of_role).collect()
     }
 }
 
@@ -210,28 +211,28 @@ fn latencies(scope: &Scope, row: &SpanRow) -> Vec<Metric> {
         ("p99", quantile(0.99)),
         ("max", row.longest_ns as f64),
     ];
-    let metric = |(what, ns): (&str, f64)| {
-        latency::LATENCY_NS.of_member(&[what], scope.clone(), ns).of_tasks(row.count)
+    let metric = |(statistic, ns): (&str, f64)| {
+        latency::LATENCY_NS.of_member(&[statistic], scope.clone(), ns).of_tasks(row.count)
     };
     figures.into_iter().map(metric).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Headline;
-    use crate::counts::{Count, Counts};
+    use super::HeadlineSums;
+    use crate::counts::{BlogCounters, Counter};
     use treering_model::{Op, OpTotals, Scope, TaskTotals};
     use treering_script::OperationSpans;
 
     #[test]
     fn scores_are_by_the_second_and_of_each_interval() {
-        let mut headline = Headline::default();
+        let mut headline = HeadlineSums::default();
         assert!(headline.metrics().is_empty());
-        let counts = Counts::default();
+        let counts = BlogCounters::default();
         for (elapsed_ns, written, read) in [(2_000_000_000, 4, 1), (4_000_000_000, 2, 9)] {
-            (0..written).for_each(|_| counts.add(Count::BlogsWritten));
-            (0..read).for_each(|_| counts.add(Count::BlogsRead));
-            counts.add(Count::PicturesRead);
+            (0..written).for_each(|_| counts.add(Counter::BlogsWritten));
+            (0..read).for_each(|_| counts.add(Counter::BlogsRead));
+            counts.add(Counter::PicturesRead);
             headline.row(elapsed_ns, counts.sums());
         }
         let mut files = OperationSpans::new(6);
@@ -256,8 +257,9 @@ mod tests {
         headline.synced(&TaskTotals { wall_ns: 500_000_000, ..TaskTotals::default() });
         let metrics = headline.metrics();
         let value = |scope: &Scope, name: &str| {
-            let found = metrics.iter().find(|one| one.name == name && one.scope == *scope);
-            found.map_or(f64::NAN, |one| one.value)
+            let measured =
+                metrics.iter().find(|metric| metric.name == name && metric.scope == *scope);
+            measured.map_or(f64::NAN, |metric| metric.value)
         };
         let trial = Scope::Trial;
         for (name, wanted) in [

@@ -3,12 +3,12 @@
 use treering_model::{Caution, Metric, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
-use super::config::{Config, Role};
-use super::headline::Headline;
-use super::options::{Classic, Native};
+use super::config::{RunConfig, ThreadRole};
+use super::headline::HeadlineSums;
+use super::options::{ClassicOptions, NativeOptions};
 use super::output::{directory, full};
 use super::room::{full_bytes, full_names, mean_bytes};
-use super::session::{BlogSession, ROOT, Run};
+use super::session::{BlogSession, ROOT, RunParameters};
 use treering_kit::occupied::refuse_existing;
 
 /// No device takes more of such small files in a second: with the time of the run it says how much
@@ -20,7 +20,7 @@ const BLOGS_FEWEST: u64 = 2;
 /// blogbench with all its settings.
 #[derive(Debug)]
 pub(super) struct BlogJob {
-    config: Config,
+    config: RunConfig,
     /// Directory of the blogs, in classic mode.
     directory: Option<String>,
     parameters: Vec<(String, String)>,
@@ -29,8 +29,8 @@ pub(super) struct BlogJob {
 impl BlogJob {
     /// Reads the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
-        let mut options = Classic::read(settings)?;
-        let config = Config::classic(&options)?;
+        let mut options = ClassicOptions::read(settings)?;
+        let config = RunConfig::classic(&options)?;
         let directory = directory(&options)?;
         options.directory = Some(full(&directory));
         Ok(Self { config, directory: Some(directory), parameters: options.parameters() })
@@ -38,8 +38,8 @@ impl BlogJob {
 
     /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        let options = Native::read(settings)?;
-        let config = Config::native(&options)?;
+        let options = NativeOptions::read(settings)?;
+        let config = RunConfig::native(&options)?;
         Ok(Self { config, directory: None, parameters: options.parameters() })
     }
 
@@ -63,7 +63,7 @@ impl Job for BlogJob {
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
         refuse_existing(facts, |name| !self.is_classic() && name == ROOT)?;
-        let writers = u64::from(self.config.threads_of(Role::Writer));
+        let writers = u64::from(self.config.threads_of(ThreadRole::Writer));
         let fewest = writers.saturating_add(BLOGS_FEWEST);
         let fit = self.config.room.blogs(facts);
         if fit < fewest {
@@ -96,7 +96,7 @@ impl Job for BlogJob {
     fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine> {
         let config = &self.config;
         let place = self.directory.as_deref().unwrap_or(ROOT);
-        let threads: Vec<String> = Role::ALL
+        let threads: Vec<String> = ThreadRole::ALL
             .into_iter()
             .map(|role| format!("{} {}", config.threads_of(role), role.plural()))
             .collect();
@@ -129,12 +129,12 @@ impl Job for BlogJob {
     }
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
-        Headline::foreseen(self.times_every_call())
+        HeadlineSums::foreseen(self.times_every_call())
     }
 
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
         let (config, standing) = (self.config.clone(), self.standing(facts));
-        Box::new(BlogSession::new(Run { config, classic: self.is_classic(), standing }))
+        Box::new(BlogSession::new(RunParameters { config, classic: self.is_classic(), standing }))
     }
 }
 
@@ -143,13 +143,13 @@ mod tests {
     use super::BlogJob;
     use treering_script::{Job, Settings, TargetFacts};
 
-    fn job(given: &[(&str, &str)]) -> BlogJob {
+    fn job(options: &[(&str, &str)]) -> BlogJob {
         let own = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
-        BlogJob::native(&Settings::new(given.iter().map(own).collect())).unwrap()
+        BlogJob::native(&Settings::new(options.iter().map(own).collect())).unwrap()
     }
 
     #[test]
-    fn the_footprint_keeps_to_the_room_and_to_what_the_time_allows() {
+    fn footprint_is_limited_by_space_and_by_duration() {
         let facts = TargetFacts { free_bytes: 1 << 40, ..TargetFacts::unknown() };
         let minute = job(&[]).footprint(&facts);
         assert!(minute.peak_block_bytes <= 1 << 39, "half of what is free");
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_taken_or_too_small_is_refused() {
+    fn occupied_or_too_small_targets_are_refused() {
         let mut facts = TargetFacts { free_bytes: 200 << 20, ..TargetFacts::unknown() };
         job(&[]).check(&facts).unwrap();
         facts.existing.push("blogbench-0".to_owned());

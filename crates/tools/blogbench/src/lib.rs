@@ -26,6 +26,6 @@ use treering_kit::imitation;
 
 /// Entry of the tool in the registry.
 pub const TOOL: treering_kit::Tool =
-    treering_kit::Tool { workload: Some(&Blogbench), importer: Some(&import::Blogbench) };
+    treering_kit::Tool { workload: Some(&Blogbench), importer: Some(&import::BlogbenchImporter) };
 
 imitation!(Blogbench, BlogJob, over_ranks: Apart);

@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use super::draws::File;
+use super::draws::FileKind;
 
 /// Prefix of a blog's name, before its number.
 const BLOG: &[u8] = b"blog-";
@@ -13,18 +13,18 @@ const NAME_BYTES: usize = 64;
 
 /// A file name, or a path of two names.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Name {
+pub(super) struct NameBuffer {
     bytes: [u8; NAME_BYTES],
     length: usize,
 }
 
-impl Default for Name {
+impl Default for NameBuffer {
     fn default() -> Self {
         Self { bytes: [0; NAME_BYTES], length: 0 }
     }
 }
 
-impl Name {
+impl NameBuffer {
     /// `blog-7`
     pub(super) fn blog(number: u64) -> Self {
         let mut name = Self::default();
@@ -34,21 +34,21 @@ impl Name {
     }
 
     /// `article-3.xml`
-    pub(super) fn file(file: File, number: u32) -> Self {
+    pub(super) fn file(file: FileKind, number: u32) -> Self {
         let mut name = Self::default();
         name.push_file(file, number);
         name
     }
 
     /// `article-3.xml.tmp`
-    pub(super) fn unfinished(file: File, number: u32) -> Self {
+    pub(super) fn unfinished(file: FileKind, number: u32) -> Self {
         let mut name = Self::file(file, number);
         name.push(UNFINISHED);
         name
     }
 
     /// `blog-7/article-3.xml`
-    pub(super) fn path(blog: u64, file: File, number: u32) -> Self {
+    pub(super) fn path(blog: u64, file: FileKind, number: u32) -> Self {
         let mut name = Self::blog(blog);
         name.push(b"/");
         name.push_file(file, number);
@@ -60,7 +60,7 @@ impl Name {
         CStr::from_bytes_with_nul(with_nul).unwrap_or_default()
     }
 
-    fn push_file(&mut self, file: File, number: u32) {
+    fn push_file(&mut self, file: FileKind, number: u32) {
         let (before, behind) = file.affixes();
         self.push(before);
         self.push_number(number.into());
@@ -78,13 +78,13 @@ impl Name {
 
     fn push_number(&mut self, number: u64) {
         let mut digits = [b'0'; 20];
-        let mut rest = number;
+        let mut remaining = number;
         let mut first = digits.len() - 1;
         for place in (0..digits.len()).rev() {
-            digits[place] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+            digits[place] = b'0' + u8::try_from(remaining % 10).unwrap_or(0);
             first = place;
-            rest /= 10;
-            if rest == 0 {
+            remaining /= 10;
+            if remaining == 0 {
                 break;
             }
         }
@@ -94,20 +94,20 @@ impl Name {
 
 #[cfg(test)]
 mod tests {
-    use super::Name;
-    use crate::draws::File;
+    use super::NameBuffer;
+    use crate::draws::FileKind;
 
     #[test]
     fn names_are_those_of_the_original() {
-        let text = |name: Name| name.as_c_str().to_str().unwrap().to_owned();
-        assert_eq!(text(Name::blog(0)), "blog-0");
-        assert_eq!(text(Name::file(File::Article, 100)), "article-100.xml");
-        assert_eq!(text(Name::unfinished(File::Picture, 7)), "picture-7.jpg.tmp");
-        assert_eq!(text(Name::path(120, File::Comment, 1)), "blog-120/comment-1.xml");
+        let text = |name: NameBuffer| name.as_c_str().to_str().unwrap().to_owned();
+        assert_eq!(text(NameBuffer::blog(0)), "blog-0");
+        assert_eq!(text(NameBuffer::file(FileKind::Article, 100)), "article-100.xml");
+        assert_eq!(text(NameBuffer::unfinished(FileKind::Picture, 7)), "picture-7.jpg.tmp");
+        assert_eq!(text(NameBuffer::path(120, FileKind::Comment, 1)), "blog-120/comment-1.xml");
         assert_eq!(
-            text(Name::path(u64::MAX, File::Comment, u32::MAX)),
+            text(NameBuffer::path(u64::MAX, FileKind::Comment, u32::MAX)),
             "blog-18446744073709551615/comment-4294967295.xml"
         );
-        assert_eq!(text(Name::default()), "");
+        assert_eq!(text(NameBuffer::default()), "");
     }
 }

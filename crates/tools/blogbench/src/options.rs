@@ -11,8 +11,8 @@ pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     aliases: &[],
     about: "Write, rewrite, comment and read blogs from many threads, for a given time",
     imitates: "blogbench 1.1",
-    classic: Classic::SPECS,
-    native: Native::SPECS,
+    classic: ClassicOptions::SPECS,
+    native: NativeOptions::SPECS,
     classic_payload: ClassicPayload::Zeros,
     classic_usage_exit: 1,
 };
@@ -43,7 +43,7 @@ options! {
 
 options! {
     /// Options of the classic command line.
-    pub(super) struct Classic {
+    pub(super) struct ClassicOptions {
         /// The directory that is worked in. Must be there.
         directory('d'): Option<String> = Path;
         /// Rows that are printed.
@@ -62,7 +62,7 @@ options! {
 
 options! {
     /// Options of the native command line and of plans.
-    pub(super) struct Native {
+    pub(super) struct NativeOptions {
         /// Number of measured intervals.
         iterations('i'): u64 = Number[1..=1_000_000], "12";
         /// Length of an interval in seconds.
@@ -81,17 +81,18 @@ options! {
 mod tests {
     use std::collections::HashSet;
 
-    use super::Classic;
+    use super::ClassicOptions;
 
     #[test]
-    fn every_letter_of_the_original_is_there() {
-        let letters: HashSet<char> = Classic::SPECS.iter().filter_map(|spec| spec.short).collect();
+    fn all_short_options_of_the_original_exist() {
+        let letters: HashSet<char> =
+            ClassicOptions::SPECS.iter().filter_map(|spec| spec.short).collect();
         assert_eq!(letters, "dciWrsw".chars().collect());
     }
 
     #[test]
     fn the_option_name_shared_with_other_crates_exists() {
         let name = treering_model::BLOGBENCH_READ_BYTES;
-        assert!(Classic::SPECS.iter().any(|spec| spec.name == name));
+        assert!(ClassicOptions::SPECS.iter().any(|spec| spec.name == name));
     }
 }

@@ -8,9 +8,9 @@ use treering_script::{
     Settings, ToolOutput, UnusableDirectory,
 };
 
-use super::config::{Config, Role};
-use super::counts::{Count, Sums};
-use super::options::Classic;
+use super::config::{RunConfig, ThreadRole};
+use super::counts::{Counter, CounterSums};
+use super::options::ClassicOptions;
 use super::session::BENCHMARK;
 use super::text::{opening, row, scores, starting};
 use treering_kit::cautions;
@@ -21,15 +21,15 @@ const READ_ONLY: &str = "Read-only file system";
 const READ_ONLY_ERRNO: i32 = 30;
 
 /// Scratch directory as written on the command line.
-pub(super) fn directory(options: &Classic) -> Result<String, ConfigError> {
+pub(super) fn directory(options: &ClassicOptions) -> Result<String, ConfigError> {
     let named = options.directory.clone().filter(|named| !named.is_empty());
     named.ok_or_else(|| ConfigError::new("Missing scratch directory (--directory=... option).\n"))
 }
 
 /// Classic mode for a command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
-    let options = Classic::read(settings)?;
-    let config = Config::classic(&options)?;
+    let options = ClassicOptions::read(settings)?;
+    let config = RunConfig::classic(&options)?;
     let directory = directory(&options)?;
     Ok(ClassicMode {
         roots: vec![PathBuf::from(&directory)],
@@ -39,20 +39,20 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
         seed: config.reads.seed,
         signal_exit: 130,
         catches_sigint: false,
-        output: Box::new(Output {
+        output: Box::new(BlogbenchOutput {
             config,
             directory,
-            so_far: Sums::default(),
+            so_far: CounterSums::default(),
             is_read_only: false,
         }),
     })
 }
 
-struct Output {
-    config: Config,
+struct BlogbenchOutput {
+    config: RunConfig,
     directory: String,
     /// Counts when the last row was printed.
-    so_far: Sums,
+    so_far: CounterSums,
     /// True if the run failed on a read-only filesystem.
     is_read_only: bool,
 }
@@ -61,22 +61,22 @@ fn out(words: String) -> ToolOutput {
     ToolOutput { out: words, ..ToolOutput::default() }
 }
 
-impl Output {
+impl BlogbenchOutput {
     fn row(&mut self, counters: &Counters) -> ToolOutput {
-        let Some(sums) = counters.read::<Sums>() else { return ToolOutput::default() };
+        let Some(sums) = counters.read::<CounterSums>() else { return ToolOutput::default() };
         let since = sums.since(self.so_far);
         self.so_far = sums;
         out(row(&sums, &since))
     }
 
     fn starting(&self) -> String {
-        let Config { iterations, sleep_seconds, .. } = self.config;
-        let threads = Role::ALL.map(|role| (self.config.threads_of(role), role.plural()));
+        let RunConfig { iterations, sleep_seconds, .. } = self.config;
+        let threads = ThreadRole::ALL.map(|role| (self.config.threads_of(role), role.plural()));
         starting(&threads, iterations, sleep_seconds)
     }
 
     fn scores(&self) -> ToolOutput {
-        let anew = self.so_far.of(Count::Anew);
+        let anew = self.so_far.count(Counter::Anew);
         let err = if anew == 0 {
             String::new()
         } else {
@@ -89,7 +89,7 @@ impl Output {
     }
 }
 
-impl ClassicOutput for Output {
+impl ClassicOutput for BlogbenchOutput {
     fn open(&mut self, _scene: &ClassicScene) -> ToolOutput {
         out(opening(self.config.sleep_seconds, &self.directory))
     }

@@ -2,7 +2,7 @@
 
 use treering_script::{ConfigError, TargetFacts, parse_size};
 
-use super::draws::{FILES_MOST, File};
+use super::draws::{FILES_MOST, FileKind};
 
 /// Largest number of blogs.
 const BLOGS_MOST: u64 = 1 << 40;
@@ -37,9 +37,9 @@ impl SpaceLimit {
 
     /// Number of full blogs that fit, by space and inodes.
     pub(super) fn blogs(self, facts: &TargetFacts) -> u64 {
-        let share_of = |all: u64, share: f64| {
+        let share_of = |total: u64, share: f64| {
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "in range")]
-            let part = (all as f64 * share) as u64;
+            let part = (total as f64 * share) as u64;
             part
         };
         let (bytes, share) = match self {
@@ -53,16 +53,16 @@ impl SpaceLimit {
 
 /// Number of inodes of a full blog, its directory included.
 pub(super) fn full_names() -> u64 {
-    File::ALL.len() as u64 * u64::from(FILES_MOST) + 1
+    FileKind::ALL.len() as u64 * u64::from(FILES_MOST) + 1
 }
 
 /// Mean content of a full blog, in bytes.
 pub(super) fn mean_bytes() -> u64 {
-    let mean = |file: File| {
+    let mean = |file: FileKind| {
         let (least, beyond) = file.sizes();
         least.midpoint(beyond)
     };
-    File::ALL.into_iter().map(mean).sum::<u64>() * u64::from(FILES_MOST)
+    FileKind::ALL.into_iter().map(mean).sum::<u64>() * u64::from(FILES_MOST)
 }
 
 /// Space of a full blog in blocks of this size, with a reserve.
@@ -77,7 +77,7 @@ mod tests {
     use treering_script::TargetFacts;
 
     #[test]
-    fn room_is_a_size_or_a_share() {
+    fn space_limit_is_a_size_or_a_share() {
         assert_eq!(SpaceLimit::read("8G").unwrap(), SpaceLimit::Bytes(8 << 30));
         assert_eq!(SpaceLimit::read("50%").unwrap(), SpaceLimit::Share(0.5));
         for odd in ["", "0", "0%", "101%", "NaN%", "much", "-5G", "5.x%"] {
@@ -87,13 +87,13 @@ mod tests {
     }
 
     #[test]
-    fn blogs_are_as_many_as_fit() {
+    fn number_of_blogs_fits_the_space_limit() {
         assert_eq!((full_names(), mean_bytes()), (301, 5_990_400));
         assert!(full_bytes(4096) > mean_bytes() + 300 * 2048);
         let mut facts = TargetFacts { free_bytes: 1 << 30, ..TargetFacts::unknown() };
-        let all = SpaceLimit::Share(1.0).blogs(&facts);
-        assert!((120..160).contains(&all), "{all}");
-        assert_eq!(SpaceLimit::Share(0.5).blogs(&facts), all / 2);
+        let whole = SpaceLimit::Share(1.0).blogs(&facts);
+        assert!((120..160).contains(&whole), "{whole}");
+        assert_eq!(SpaceLimit::Share(0.5).blogs(&facts), whole / 2);
         facts.free_inodes = Some(6100);
         assert_eq!(SpaceLimit::Share(0.5).blogs(&facts), 10);
         assert!(SpaceLimit::Share(1.0).blogs(&TargetFacts::unknown()) > 1 << 39);

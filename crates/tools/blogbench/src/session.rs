@@ -12,11 +12,11 @@ use treering_script::{
     UnfinishedTasks,
 };
 
-use super::config::{Config, Role};
-use super::counts::{Counts, Sums};
-use super::headline::Headline;
-use super::once::Once;
-use super::thread::{Common, Thread};
+use super::config::{RunConfig, ThreadRole};
+use super::counts::{BlogCounters, CounterSums};
+use super::headline::HeadlineSums;
+use super::once::SingleCallScript;
+use super::thread::{SharedState, ThreadScript};
 
 /// The phases, by name.
 const SETUP: &str = "setup";
@@ -31,8 +31,8 @@ const GRACE_SECONDS: u64 = 60;
 
 /// Parameters of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
-    pub(super) config: Config,
+pub(super) struct RunParameters {
+    pub(super) config: RunConfig,
     pub(super) classic: bool,
     /// Blogs that stand at once.
     pub(super) standing: u64,
@@ -40,19 +40,19 @@ pub(super) struct Run {
 
 /// A run in progress.
 pub(super) struct BlogSession {
-    run: Run,
-    common: Arc<Common>,
+    run: RunParameters,
+    common: Arc<SharedState>,
     /// Counts per thread.
-    counts: Vec<Counts>,
+    counts: Vec<BlogCounters>,
     has_begun: bool,
-    headline: Headline,
+    headline: HeadlineSums,
 }
 
 impl BlogSession {
     /// A run that has not begun.
-    pub(super) fn new(run: Run) -> Self {
+    pub(super) fn new(run: RunParameters) -> Self {
         let root = (!run.classic).then(|| CString::new(ROOT).unwrap_or_default());
-        let common = Common {
+        let common = SharedState {
             begun: CounterBoard::new(),
             deadline: Deadline::default(),
             standing: run.standing,
@@ -65,7 +65,7 @@ impl BlogSession {
             common: Arc::new(common),
             counts: Vec::new(),
             has_begun: false,
-            headline: Headline::default(),
+            headline: HeadlineSums::default(),
             run,
         }
     }
@@ -73,14 +73,14 @@ impl BlogSession {
     /// The threads, writers first.
     fn threads(&mut self) -> Vec<Task> {
         let mut tasks = Vec::new();
-        for role in Role::ALL {
+        for role in ThreadRole::ALL {
             for number in 0..self.run.config.threads_of(role) {
-                let counts = Counts::default();
+                let counts = BlogCounters::default();
                 self.counts.push(counts.clone());
                 let part = format!("{} {number}", role.name());
                 let random = Random::for_part(self.run.config.reads.seed, &part);
-                let script = Thread::new(role, Arc::clone(&self.common), counts, random);
-                let file_op = if role == Role::Reader { Op::Open } else { Op::Create };
+                let script = ThreadScript::new(role, Arc::clone(&self.common), counts, random);
+                let file_op = if role == ThreadRole::Reader { Op::Open } else { Op::Create };
                 tasks.push(Task::new(role.name(), "blogs", file_op, Box::new(script)));
             }
         }
@@ -89,14 +89,14 @@ impl BlogSession {
 
     /// The rows end the work, unless nobody can hear of them any more.
     fn end(&self) -> TimeLimit {
-        let Config { iterations, sleep_seconds, .. } = self.run.config;
+        let RunConfig { iterations, sleep_seconds, .. } = self.run.config;
         let seconds = iterations.saturating_mul(sleep_seconds).saturating_mul(2);
         let after = Duration::from_secs(seconds.saturating_add(GRACE_SECONDS));
         TimeLimit { after, deadline: self.common.deadline.clone() }
     }
 
-    fn sums(&self) -> Sums {
-        self.counts.iter().map(Counts::sums).fold(Sums::default(), Sums::plus)
+    fn sums(&self) -> CounterSums {
+        self.counts.iter().map(BlogCounters::sums).fold(CounterSums::default(), CounterSums::plus)
     }
 
     fn benchmark(&mut self) -> ParallelGroup {
@@ -116,7 +116,7 @@ impl BlogSession {
     }
 }
 
-fn task(kind: &str, script: Once) -> Task {
+fn task(kind: &str, script: SingleCallScript) -> Task {
     Task::new(kind, "all", Op::MakeDir, Box::new(script))
 }
 
@@ -150,15 +150,23 @@ impl Session for BlogSession {
         let scope = if is_native { SyncScope::Target } else { SyncScope::Machine };
         if is_native {
             let root = self.common.root.clone().unwrap_or_default();
-            conductor.run_task(SETUP, task(SETUP, Once::MakeDir(root)), &mut NoListener)?;
+            conductor.run_task(
+                SETUP,
+                task(SETUP, SingleCallScript::MakeDir(root)),
+                &mut NoListener,
+            )?;
         }
-        conductor.run_task(SYNC, task(SYNC, Once::Sync(scope)), &mut NoListener)?;
+        conductor.run_task(SYNC, task(SYNC, SingleCallScript::Sync(scope)), &mut NoListener)?;
         conductor.phase(Phase::new(BENCHMARK, self.run.config.all_threads()))?;
         conductor.group(self.benchmark(), self)?;
         if is_native {
             // The original leaves what it wrote to the kernel.
             let mut listener = |totals: &TaskTotals| self.headline.synced(totals);
-            conductor.run_task(FINAL_SYNC, task(FINAL_SYNC, Once::Sync(scope)), &mut listener)?;
+            conductor.run_task(
+                FINAL_SYNC,
+                task(FINAL_SYNC, SingleCallScript::Sync(scope)),
+                &mut listener,
+            )?;
         }
         Ok(())
     }

@@ -14,10 +14,10 @@ use treering_script::{
     Random, Script, Stop,
 };
 
-use super::config::Role;
-use super::counts::{Count, Counts, Sums};
-use super::draws::{self, File};
-use super::names::Name;
+use super::config::ThreadRole;
+use super::counts::{BlogCounters, Counter, CounterSums};
+use super::draws::{self, FileKind};
+use super::names::NameBuffer;
 
 /// Slots of directories and files that a thread has open.
 const ROOT: DirSlot = DirSlot(1);
@@ -32,8 +32,8 @@ const PIECE_NS: u64 = 20_000_000;
 
 /// State shared by all threads.
 #[derive(Debug)]
-pub(super) struct Common {
-    /// Board whose first cell counts the blogs begun.
+pub(super) struct SharedState {
+    /// CounterBoard whose first cell counts the blogs begun.
     pub(super) begun: CounterBoard,
     pub(super) deadline: Deadline,
     /// Largest number of existing blogs; then the oldest is written again.
@@ -59,10 +59,10 @@ enum BlogOutcome {
 
 /// Code of one thread.
 #[derive(Debug)]
-pub(super) struct Thread {
-    role: Role,
-    common: Arc<Common>,
-    counts: Counts,
+pub(super) struct ThreadScript {
+    role: ThreadRole,
+    common: Arc<SharedState>,
+    counts: BlogCounters,
     random: Random,
     timed: ThreadCounters,
     /// Start of the present blog's first call.
@@ -74,23 +74,28 @@ pub(super) struct Thread {
 pub(super) struct ThreadCounters {
     /// Latencies of files, by [`span_place`].
     pub(super) files: OperationSpans,
-    /// Latencies of blogs, by [`Role::place`].
+    /// Latencies of blogs, by [`ThreadRole::place`].
     pub(super) blogs: OperationSpans,
     /// Counts of the whole thread, set at its end.
-    pub(super) done: Sums,
+    pub(super) done: CounterSums,
 }
 
 /// Index of a file's latencies in the counters: written files come first.
-pub(super) const fn span_place(file: File, reads: bool) -> usize {
-    if reads { File::ALL.len() + file.place() } else { file.place() }
+pub(super) const fn span_place(file: FileKind, reads: bool) -> usize {
+    if reads { FileKind::ALL.len() + file.place() } else { file.place() }
 }
 
 /// Number of kinds of file latencies.
-pub(super) const SPANS: usize = 2 * File::ALL.len();
+pub(super) const SPANS: usize = 2 * FileKind::ALL.len();
 
-impl Thread {
+impl ThreadScript {
     /// Thread that counts on a board of its own.
-    pub(super) fn new(role: Role, common: Arc<Common>, counts: Counts, random: Random) -> Self {
+    pub(super) fn new(
+        role: ThreadRole,
+        common: Arc<SharedState>,
+        counts: BlogCounters,
+        random: Random,
+    ) -> Self {
         Self {
             role,
             common,
@@ -98,8 +103,8 @@ impl Thread {
             random,
             timed: ThreadCounters {
                 files: OperationSpans::new(SPANS),
-                blogs: OperationSpans::new(Role::ALL.len()),
-                done: Sums::default(),
+                blogs: OperationSpans::new(ThreadRole::ALL.len()),
+                done: CounterSums::default(),
             },
             blog_began: None,
         }
@@ -108,17 +113,17 @@ impl Thread {
     /// Works on the next blog, by the role of the thread.
     fn blog(&mut self, io: &mut dyn Io) -> Result<BlogOutcome, Stop> {
         self.blog_began = None;
-        if self.role == Role::Writer {
+        if self.role == ThreadRole::Writer {
             return self.new_blog(io);
         }
         let begun = self.common.begun.cell(0).load(Ordering::Relaxed);
         let blog = draws::blog(&mut self.random, begun, self.common.standing);
         match self.role {
-            Role::Commenter => self.write_to(io, blog),
+            ThreadRole::Commenter => self.write_to(io, blog),
             // Only commenters use blog 0; the original takes it for none elsewhere.
             _ if blog == 0 => Ok(BlogOutcome::Missing),
-            Role::Reader => self.read(io, blog),
-            Role::Rewriter | Role::Writer => self.write_to(io, blog),
+            ThreadRole::Reader => self.read(io, blog),
+            ThreadRole::Rewriter | ThreadRole::Writer => self.write_to(io, blog),
         }
     }
 
@@ -127,9 +132,9 @@ impl Thread {
         let begun = self.common.begun.cell(0).fetch_add(1, Ordering::Relaxed);
         let blog = begun % self.common.standing.max(1);
         if begun != blog {
-            self.counts.add(Count::Anew);
+            self.counts.add(Counter::Anew);
         }
-        let made = io.make_dir(self.blogs_dir(), Name::blog(blog).as_c_str());
+        let made = io.make_dir(self.blogs_dir(), NameBuffer::blog(blog).as_c_str());
         made.unless_existing()?;
         self.begin_blog(io);
         self.write_to(io, blog)
@@ -138,14 +143,16 @@ impl Thread {
     /// Writes files to a blog that may be another thread's: a writer and a commenter all from a
     /// number down to 1, a rewriter one of each kind.
     fn write_to(&mut self, io: &mut dyn Io, blog: u64) -> Result<BlogOutcome, Stop> {
-        let kinds: &[File] = match self.role {
-            Role::Commenter => &[File::Comment],
-            Role::Rewriter if draws::coin(&mut self.random) => &[File::Picture, File::Article],
-            Role::Rewriter => &[File::Article],
-            Role::Writer | Role::Reader => &[File::Article, File::Picture],
+        let kinds: &[FileKind] = match self.role {
+            ThreadRole::Commenter => &[FileKind::Comment],
+            ThreadRole::Rewriter if draws::coin(&mut self.random) => {
+                &[FileKind::Picture, FileKind::Article]
+            }
+            ThreadRole::Rewriter => &[FileKind::Article],
+            ThreadRole::Writer | ThreadRole::Reader => &[FileKind::Article, FileKind::Picture],
         };
         let mut first = draws::number(&mut self.random);
-        let opened = io.open_dir(self.blogs_dir(), Name::blog(blog).as_c_str(), BLOG);
+        let opened = io.open_dir(self.blogs_dir(), NameBuffer::blog(blog).as_c_str(), BLOG);
         let is_there = opened.unless_missing()?.is_some();
         self.begin_blog(io);
         if !is_there {
@@ -155,7 +162,7 @@ impl Thread {
             if place > 0 {
                 first = draws::number(&mut self.random);
             }
-            let last = if self.role == Role::Rewriter { first } else { 1 };
+            let last = if self.role == ThreadRole::Rewriter { first } else { 1 };
             for number in (last..=first).rev() {
                 let outcome = self.write_file(io, kind, number)?;
                 if outcome != BlogOutcome::Done {
@@ -170,14 +177,14 @@ impl Thread {
     fn write_file(
         &mut self,
         io: &mut dyn Io,
-        file: File,
+        file: FileKind,
         number: u32,
     ) -> Result<BlogOutcome, Stop> {
         if self.is_cut_short() {
             return Ok(BlogOutcome::CutShort);
         }
         let bytes = draws::size(&mut self.random, file);
-        let (name, other) = (Name::file(file, number), Name::unfinished(file, number));
+        let (name, other) = (NameBuffer::file(file, number), NameBuffer::unfinished(file, number));
         io.create(BLOG, other.as_c_str(), CreateHow::Truncate, FILE)?;
         let began = self.began(io);
         let mut position = 0;
@@ -201,7 +208,7 @@ impl Thread {
     fn read(&mut self, io: &mut dyn Io, blog: u64) -> Result<BlogOutcome, Stop> {
         if draws::coin(&mut self.random) {
             for number in 1.. {
-                match self.read_file(io, blog, File::Comment, number)? {
+                match self.read_file(io, blog, FileKind::Comment, number)? {
                     BlogOutcome::Done => {}
                     BlogOutcome::Missing => break,
                     BlogOutcome::CutShort => return Ok(BlogOutcome::CutShort),
@@ -209,10 +216,10 @@ impl Thread {
             }
         }
         for number in 1.. {
-            if self.read_file(io, blog, File::Picture, number)? == BlogOutcome::CutShort {
+            if self.read_file(io, blog, FileKind::Picture, number)? == BlogOutcome::CutShort {
                 return Ok(BlogOutcome::CutShort);
             }
-            match self.read_file(io, blog, File::Article, number)? {
+            match self.read_file(io, blog, FileKind::Article, number)? {
                 BlogOutcome::Done => {}
                 BlogOutcome::Missing => break,
                 BlogOutcome::CutShort => return Ok(BlogOutcome::CutShort),
@@ -226,13 +233,13 @@ impl Thread {
         &mut self,
         io: &mut dyn Io,
         blog: u64,
-        file: File,
+        file: FileKind,
         number: u32,
     ) -> Result<BlogOutcome, Stop> {
         if self.is_cut_short() {
             return Ok(BlogOutcome::CutShort);
         }
-        let name = Name::path(blog, file, number);
+        let name = NameBuffer::path(blog, file, number);
         let opened = io.open(self.blogs_dir(), name.as_c_str(), OpenHow::Read, FILE);
         let is_there = opened.unless_missing()?.is_some();
         self.begin_blog(io);
@@ -249,7 +256,7 @@ impl Thread {
 
     /// Waits a second, or until the deadline, after a missing blog or file.
     fn wait(&self, io: &mut dyn Io) -> Result<(), Stop> {
-        self.counts.add(Count::Waits);
+        self.counts.add(Counter::Waits);
         for _piece in 0..WAIT_NS / PIECE_NS {
             io.pause(PIECE_NS)?;
             if self.common.deadline.is_reached() {
@@ -285,7 +292,7 @@ impl Thread {
     }
 }
 
-impl Script for Thread {
+impl Script for ThreadScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         if let Some(root) = &self.common.root {
             io.open_dir(DirSlot::TARGET, root, ROOT)?;
@@ -302,9 +309,9 @@ impl Script for Thread {
                         self.ended(io),
                     );
                     match self.role {
-                        Role::Writer => self.counts.add(Count::BlogsWritten),
-                        Role::Reader => self.counts.add(Count::BlogsRead),
-                        Role::Rewriter | Role::Commenter => {}
+                        ThreadRole::Writer => self.counts.add(Counter::BlogsWritten),
+                        ThreadRole::Reader => self.counts.add(Counter::BlogsRead),
+                        ThreadRole::Rewriter | ThreadRole::Commenter => {}
                     }
                 }
             }

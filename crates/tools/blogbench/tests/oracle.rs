@@ -22,22 +22,24 @@ use treering_testkit::{temp_dir, temp_dir_in};
 
 use treering_testkit::{TaskCollector, assert_decides_as_foreseen};
 
-fn settings(given: &[(&str, &str)]) -> Settings {
-    Settings::new(given.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
+fn settings(options: &[(&str, &str)]) -> Settings {
+    Settings::new(
+        options.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect(),
+    )
 }
 
 /// A classic job with a directory that nobody looks at.
-fn classic(given: &[(&str, &str)]) -> Box<dyn Job> {
-    let given = [&[("directory", "/m/w")], given].concat();
-    Blogbench.classic(&settings(&given)).unwrap()
+fn classic(options: &[(&str, &str)]) -> Box<dyn Job> {
+    let options = [&[("directory", "/m/w")], options].concat();
+    Blogbench.classic(&settings(&options)).unwrap()
 }
 
-fn native(given: &[(&str, &str)]) -> Box<dyn Job> {
-    Blogbench.native(&settings(given)).unwrap()
+fn native(options: &[(&str, &str)]) -> Box<dyn Job> {
+    Blogbench.native(&settings(options)).unwrap()
 }
 
 /// A call in words, and whether it was refused.
-type Said = (String, bool);
+type DescribedCall = (String, bool);
 
 fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| name.to_str().unwrap().to_owned();
@@ -58,9 +60,9 @@ fn words(call: &Call<'_>) -> String {
 }
 
 /// A thread.
-struct Actor(treering_engine::SteppedTask<Said>);
+struct ThreadActor(treering_engine::SteppedTask<DescribedCall>);
 
-impl Actor {
+impl ThreadActor {
     fn new(task: Task, memory: &MemoryFilesystem) -> Self {
         let describe =
             |call: &Call<'_>, done: Result<CallResult, CallError>| (words(call), done.is_err());
@@ -68,25 +70,25 @@ impl Actor {
     }
 
     /// The next call; `None` at the end.
-    fn call(&mut self) -> Option<Said> {
+    fn call(&mut self) -> Option<DescribedCall> {
         self.0.next()
     }
 
     /// Calls until one is such.
-    fn until(&mut self, is_last: impl Fn(&str) -> bool) -> Vec<Said> {
-        let mut all = Vec::new();
-        while let Some(said) = self.call() {
-            all.push(said);
-            if is_last(&all.last().unwrap().0) {
+    fn until(&mut self, is_last: impl Fn(&str) -> bool) -> Vec<DescribedCall> {
+        let mut calls = Vec::new();
+        while let Some(call) = self.call() {
+            calls.push(call);
+            if is_last(&calls.last().unwrap().0) {
                 break;
             }
-            assert!(all.len() < 100_000, "it comes");
+            assert!(calls.len() < 100_000, "it comes");
         }
-        all
+        calls
     }
 
     /// Performs calls until the script ends.
-    fn rest(&mut self) -> Vec<Said> {
+    fn rest(&mut self) -> Vec<DescribedCall> {
         self.until(|_| false)
     }
 }
@@ -96,12 +98,12 @@ impl Actor {
 fn one_of_each<'j>(
     job: &'j dyn Job,
     memory: &MemoryFilesystem,
-    mut act: impl FnMut(&mut dyn TaskListener, Vec<Actor>),
+    mut act: impl FnMut(&mut dyn TaskListener, Vec<ThreadActor>),
 ) -> Box<dyn Session + 'j> {
     let mut session = job.begin(&TargetFacts::unknown());
     let rehearsed = rehearse_session(session.as_mut(), &mut |request| {
         let SessionRequest::Group(group, listener) = request else { return Ok(()) };
-        let actors = group.tasks.into_iter().map(|task| Actor::new(task, memory));
+        let actors = group.tasks.into_iter().map(|task| ThreadActor::new(task, memory));
         let Some(tick_every) = group.tick_every else {
             actors.for_each(|mut actor| _ = actor.rest());
             return Ok(());
@@ -124,18 +126,18 @@ const ONE_OF_EACH: [(&str, &str); 6] = [
 ];
 
 /// Takes the calls that write a file off the front: its name, and its bytes.
-fn written<'s>(calls: &mut impl Iterator<Item = &'s Said>) -> (String, u64) {
+fn written<'s>(calls: &mut impl Iterator<Item = &'s DescribedCall>) -> (String, u64) {
     let mut next = || calls.next().unwrap().0.as_str();
     let name = next().strip_prefix("create ").unwrap().strip_suffix(".tmp").unwrap();
     let mut bytes = 0;
     let mut is_last = false;
     loop {
-        let said = next();
-        if said == "close" {
+        let call = next();
+        if call == "close" {
             break;
         }
         assert!(!is_last, "only the last write is short");
-        let piece: u64 = said.strip_prefix("write ").unwrap().parse().unwrap();
+        let piece: u64 = call.strip_prefix("write ").unwrap().parse().unwrap();
         assert!((1..=8192).contains(&piece));
         is_last = piece < 8192;
         bytes += piece;
@@ -145,8 +147,8 @@ fn written<'s>(calls: &mut impl Iterator<Item = &'s Said>) -> (String, u64) {
 }
 
 fn number_of(name: &str) -> (&str, u32) {
-    let (kind, rest) = name.split_once('-').unwrap();
-    (kind, rest.split_once('.').unwrap().0.parse().unwrap())
+    let (kind, tail) = name.split_once('-').unwrap();
+    (kind, tail.split_once('.').unwrap().0.parse().unwrap())
 }
 
 fn check_bytes(kind: &str, bytes: u64) {
@@ -160,7 +162,10 @@ fn check_bytes(kind: &str, bytes: u64) {
 }
 
 /// Files of one kind from a number down to 1. How many there are.
-fn series<'s>(calls: &mut std::iter::Peekable<impl Iterator<Item = &'s Said>>, of: &str) -> u32 {
+fn series<'s>(
+    calls: &mut std::iter::Peekable<impl Iterator<Item = &'s DescribedCall>>,
+    of: &str,
+) -> u32 {
     let (first, bytes) = written(calls);
     let (kind, count) = number_of(&first);
     assert_eq!(kind, of);
@@ -175,7 +180,7 @@ fn series<'s>(calls: &mut std::iter::Peekable<impl Iterator<Item = &'s Said>>, o
 }
 
 #[test]
-fn a_run_begins_with_a_sync_and_classic_threads_go_as_they_are_made() {
+fn classic_run_syncs_first_and_starts_threads_in_creation_order() {
     let job = classic(&ONE_OF_EACH);
     let mut session = job.begin(&TargetFacts::unknown());
     let memory = MemoryFilesystem::default();
@@ -195,7 +200,7 @@ fn a_run_begins_with_a_sync_and_classic_threads_go_as_they_are_made() {
             assert!(group.time_limit.is_some_and(|limit| limit.after.as_secs() > 7), "it ends");
         } else {
             let task = group.tasks.into_iter().next().unwrap();
-            assert_eq!(Actor::new(task, &memory).rest(), [("sync".to_owned(), false)]);
+            assert_eq!(ThreadActor::new(task, &memory).rest(), [("sync".to_owned(), false)]);
         }
         Ok(())
     });
@@ -210,11 +215,11 @@ fn counted(counters: &Counters, name: &str) -> u64 {
 }
 
 #[test]
-fn a_writer_makes_articles_and_pictures_from_a_number_down() {
+fn writer_creates_articles_and_pictures_in_descending_order() {
     let (job, memory) = (classic(&ONE_OF_EACH), MemoryFilesystem::default());
     one_of_each(job.as_ref(), &memory, |listener, mut actors| {
         let writer = &mut actors[0];
-        let mut calls = writer.until(|said| said == "mkdir blog-1");
+        let mut calls = writer.until(|call| call == "mkdir blog-1");
         calls.pop();
         let mut calls = calls.iter().peekable();
         assert_eq!(calls.next().unwrap().0, "mkdir blog-0");
@@ -228,8 +233,8 @@ fn a_writer_makes_articles_and_pictures_from_a_number_down() {
         assert_eq!(counted(&counters, "pictures_written"), u64::from(pictures));
         assert_eq!(counted(&counters, "pictures_read"), 0);
         // The deadline is reached: the second blog is done to its end.
-        let rest = writer.rest();
-        let mut calls = rest.iter().peekable();
+        let tail = writer.rest();
+        let mut calls = tail.iter().peekable();
         assert_eq!(calls.next().unwrap().0, "opendir blog-1");
         series(&mut calls, "article");
         series(&mut calls, "picture");
@@ -246,8 +251,8 @@ fn a_writer_makes_articles_and_pictures_from_a_number_down() {
 }
 
 /// Lets the writer make so many blogs.
-fn make_blogs(actors: &mut [Actor], count: u32) {
-    actors[0].until(|said| said == format!("mkdir blog-{count}"));
+fn make_blogs(actors: &mut [ThreadActor], count: u32) {
+    actors[0].until(|call| call == format!("mkdir blog-{count}"));
 }
 
 #[test]
@@ -255,18 +260,18 @@ fn a_rewriter_writes_an_article_and_often_a_picture() {
     let (job, memory) = (classic(&ONE_OF_EACH), MemoryFilesystem::default());
     one_of_each(job.as_ref(), &memory, |listener, mut actors| {
         // Without blogs it waits: a second, in pieces.
-        let waits: Vec<Said> = (0..150).map(|_| actors[1].call().unwrap()).collect();
-        assert!(waits.iter().all(|(said, _)| said == "pause"));
+        let waits: Vec<DescribedCall> = (0..150).map(|_| actors[1].call().unwrap()).collect();
+        assert!(waits.iter().all(|(call, _)| call == "pause"));
         make_blogs(&mut actors, 5);
-        actors[1].until(|said| said.starts_with("opendir"));
+        actors[1].until(|call| call.starts_with("opendir"));
         let mut blogs = BTreeSet::new();
         let (mut alone, mut both) = (0, 0);
         for _ in 0..200 {
-            let mut calls = actors[1].until(|said| said.starts_with("opendir"));
+            let mut calls = actors[1].until(|call| call.starts_with("opendir"));
             let (opens, refused) = calls.pop().unwrap();
             assert!(!refused);
             blogs.insert(opens);
-            calls.retain(|(said, _)| said != "pause");
+            calls.retain(|(call, _)| call != "pause");
             let mut calls = calls.iter().peekable();
             let (first, bytes) = written(&mut calls);
             let (kind, number) = number_of(&first);
@@ -288,21 +293,21 @@ fn a_rewriter_writes_an_article_and_often_a_picture() {
         let drawn: Vec<&str> = blogs.iter().map(String::as_str).collect();
         assert_eq!(drawn, ["opendir blog-1", "opendir blog-2", "opendir blog-3", "opendir blog-4"]);
         listener.tick(1);
-        assert!(!actors[1].rest().iter().any(|(said, _)| said.starts_with("opendir")));
+        assert!(!actors[1].rest().iter().any(|(call, _)| call.starts_with("opendir")));
     });
 }
 
 #[test]
-fn a_commenter_takes_also_the_first_blog_and_waits_when_it_is_not_there() {
+fn commenter_may_draw_the_first_blog_and_waits_while_it_is_missing() {
     let (job, memory) = (classic(&ONE_OF_EACH), MemoryFilesystem::default());
     one_of_each(job.as_ref(), &memory, |_, mut actors| {
         assert_eq!(actors[2].call().unwrap(), ("opendir blog-0".to_owned(), true));
         assert_eq!(actors[2].call().unwrap().0, "pause");
         make_blogs(&mut actors, 3);
-        actors[2].until(|said| said.starts_with("opendir"));
+        actors[2].until(|call| call.starts_with("opendir"));
         let mut blogs = BTreeSet::new();
         for _ in 0..60 {
-            let mut calls = actors[2].until(|said| said.starts_with("opendir"));
+            let mut calls = actors[2].until(|call| call.starts_with("opendir"));
             blogs.insert(calls.pop().unwrap().0);
             let mut calls = calls.iter().peekable();
             series(&mut calls, "comment");
@@ -338,14 +343,14 @@ fn looked_for(blog: &str, sizes: &BTreeMap<String, u64>, comments: bool) -> Vec<
 
 #[test]
 fn a_reader_reads_until_an_article_is_missing() {
-    for (bytes, given, blogs) in [(65_536, None, 40), (512, Some(("read-bytes", "512")), 2)] {
-        let asked: Vec<(&str, &str)> = ONE_OF_EACH.into_iter().chain(given).collect();
-        let (job, memory) = (classic(&asked), MemoryFilesystem::default());
+    for (bytes, read_bytes, blogs) in [(65_536, None, 40), (512, Some(("read-bytes", "512")), 2)] {
+        let options: Vec<(&str, &str)> = ONE_OF_EACH.into_iter().chain(read_bytes).collect();
+        let (job, memory) = (classic(&options), MemoryFilesystem::default());
         one_of_each(job.as_ref(), &memory, |listener, mut actors| {
             assert_eq!(actors[3].call().unwrap().0, "pause");
             make_blogs(&mut actors, 4);
             for _ in 0..30 {
-                actors[2].until(|said| said.starts_with("opendir"));
+                actors[2].until(|call| call.starts_with("opendir"));
             }
             let is_file = |entry: &(_, EntryKind, u64)| entry.1 == EntryKind::File;
             let sizes: BTreeMap<String, u64> = memory
@@ -355,7 +360,7 @@ fn a_reader_reads_until_an_article_is_missing() {
                 .filter(is_file)
                 .map(|(path, _, bytes)| (path.to_str().unwrap().to_owned(), bytes))
                 .collect();
-            let mut first = actors[3].until(|said| said.starts_with("open "));
+            let mut first = actors[3].until(|call| call.starts_with("open "));
             let mut opened = first.pop().unwrap();
             let (mut with, mut without) = (0, 0);
             for _ in 0..blogs {
@@ -367,15 +372,15 @@ fn a_reader_reads_until_an_article_is_missing() {
                 for wanted in looked_for(blog, &sizes, comments) {
                     let path = format!("{blog}/{wanted}");
                     assert_eq!(opened.0, format!("open {path}"));
-                    let mut calls = actors[3].until(|said| said.starts_with("open "));
+                    let mut calls = actors[3].until(|call| call.starts_with("open "));
                     assert_eq!(opened.1, !sizes.contains_key(&path));
                     let next = calls.pop().unwrap();
-                    calls.retain(|(said, _)| said != "pause");
+                    calls.retain(|(call, _)| call != "pause");
                     if let Some(size) = sizes.get(&path) {
                         let reads = usize::try_from(size.div_ceil(bytes)).unwrap() + 1;
                         assert_eq!(calls.len(), reads + 1);
                         let read = format!("read {bytes}");
-                        assert!(calls[..reads].iter().all(|(said, _)| *said == read));
+                        assert!(calls[..reads].iter().all(|(call, _)| *call == read));
                         assert_eq!(calls[reads].0, "close");
                     } else {
                         assert_eq!(calls, []);
@@ -398,30 +403,30 @@ fn native_threads_end_between_two_files() {
     let (job, memory) = (native(&ONE_OF_EACH), MemoryFilesystem::default());
     let session = one_of_each(job.as_ref(), &memory, |listener, mut actors| {
         assert_eq!(actors[0].call().unwrap().0, "opendir blogbench-0");
-        actors[0].until(|said| said.starts_with("create"));
+        actors[0].until(|call| call.starts_with("create"));
         listener.tick(1);
-        let rest = actors[0].rest();
+        let tail = actors[0].rest();
         assert!(
-            rest.iter().filter(|(said, _)| said.starts_with("rename")).count() == 1,
-            "{rest:?}"
+            tail.iter().filter(|(call, _)| call.starts_with("rename")).count() == 1,
+            "{tail:?}"
         );
-        assert_eq!(rest.last().unwrap().0.split(' ').next(), Some("rename"));
+        assert_eq!(tail.last().unwrap().0.split(' ').next(), Some("rename"));
     });
     assert_eq!(session.remains(), ["blogbench-0"]);
 }
 
 #[test]
-fn when_the_room_is_full_the_oldest_blog_is_written_anew() {
-    let asked: Vec<(&str, &str)> = ONE_OF_EACH.into_iter().chain([("max-size", "23M")]).collect();
-    let (job, memory) = (classic(&asked), MemoryFilesystem::default());
+fn oldest_blog_is_rewritten_when_the_space_limit_is_reached() {
+    let options: Vec<(&str, &str)> = ONE_OF_EACH.into_iter().chain([("max-size", "23M")]).collect();
+    let (job, memory) = (classic(&options), MemoryFilesystem::default());
     one_of_each(job.as_ref(), &memory, |listener, mut actors| {
         assert_eq!(job.footprint(&TargetFacts::unknown()).peak_dirs, 3 + 1);
         let mut made = Vec::new();
         for _ in 0..8 {
-            let calls = actors[0].until(|said| said.starts_with("mkdir"));
+            let calls = actors[0].until(|call| call.starts_with("mkdir"));
             made.extend(calls.last().cloned());
         }
-        let names: Vec<&str> = made.iter().map(|(said, _)| said.as_str()).collect();
+        let names: Vec<&str> = made.iter().map(|(call, _)| call.as_str()).collect();
         let once = ["mkdir blog-0", "mkdir blog-1", "mkdir blog-2"];
         assert_eq!(names[..3], once);
         assert_eq!(names[3..6], once);
@@ -431,7 +436,7 @@ fn when_the_room_is_full_the_oldest_blog_is_written_anew() {
 }
 
 /// Metrics and files of a run through the engine.
-struct Ran {
+struct EngineRun {
     metrics: Vec<Metric>,
     snapshot: TreeSnapshot,
     files: BTreeMap<String, u64>,
@@ -459,23 +464,23 @@ fn perform<P: RunSessions + ?Sized>(
 
 /// Runs the job on tmpfs if available: a sync of a shared filesystem would wait for the writes of
 /// other programs.
-fn on_disk(job: &dyn Job) -> Ran {
+fn on_disk(job: &dyn Job) -> EngineRun {
     let shared = Path::new("/dev/shm");
     let real = if shared.is_dir() { temp_dir_in(shared) } else { temp_dir() };
     let (metrics, files) = perform(job, &Target::open(real.path()).unwrap());
-    Ran { metrics, files, snapshot: TreeSnapshot::from_directory(real.path()).unwrap() }
+    EngineRun { metrics, files, snapshot: TreeSnapshot::from_directory(real.path()).unwrap() }
 }
 
-fn in_memory(job: &dyn Job) -> Ran {
+fn in_memory(job: &dyn Job) -> EngineRun {
     let memory = MemoryFilesystem::default();
     let (metrics, files) = perform(job, &memory);
-    Ran { metrics, files, snapshot: memory.snapshot() }
+    EngineRun { metrics, files, snapshot: memory.snapshot() }
 }
 
-impl Ran {
+impl EngineRun {
     fn figure(&self, scope: &Scope, name: &str) -> f64 {
-        let one = |metric: &&Metric| metric.name == name && metric.scope == *scope;
-        self.metrics.iter().find(one).map_or(0.0, |metric| metric.value)
+        let is_wanted = |metric: &&Metric| metric.name == name && metric.scope == *scope;
+        self.metrics.iter().find(is_wanted).map_or(0.0, |metric| metric.value)
     }
 
     /// Names, places and sizes are those of blogbench. How many blogs stand.
@@ -506,7 +511,7 @@ impl Ran {
 }
 
 #[test]
-fn a_run_of_all_leaves_blogs_and_counts_what_it_did() {
+fn counters_match_the_files_left_by_a_full_run() {
     let few = [("iterations", "2"), ("sleep", "1"), ("readers", "4"), ("max-size", "200M")];
     for ran in [on_disk(native(&few).as_ref()), in_memory(native(&few).as_ref())] {
         let blogs = ran.check("blogbench-0/");
@@ -539,12 +544,12 @@ fn a_run_of_all_leaves_blogs_and_counts_what_it_did() {
 }
 
 #[test]
-fn kinds_of_threads_can_be_left_out() {
+fn thread_kinds_can_be_disabled() {
     let few = [("iterations", "1"), ("sleep", "1"), ("max-size", "200M")];
     let without = |kinds: &[&str]| {
         let none = kinds.iter().map(|&kind| (kind, "0"));
-        let given: Vec<(&str, &str)> = few.iter().copied().chain(none).collect();
-        in_memory(native(&given).as_ref())
+        let options: Vec<(&str, &str)> = few.iter().copied().chain(none).collect();
+        in_memory(native(&options).as_ref())
     };
     let writing = without(&["rewriters", "commenters", "readers"]);
     assert!(writing.files.keys().all(|kind| !kind.starts_with("read")));

@@ -9,9 +9,9 @@ use treering_script::{ConfigError, Credentials, SemaphoreBarrier, Settings, Sync
 
 use super::asked::{FileKind, FilesShape, IoShape};
 use super::dice::RandomSource;
-use super::identity::Accounts;
-use super::options::{COPIES_MAX, Classic};
-use super::shape::{Fsync, Shape, possible_tests};
+use super::identity::AccountFiles;
+use super::options::{COPIES_MAX, ClassicOptions};
+use super::shape::{ExtraFsync, RunShape, possible_tests};
 use super::spec::{FilesSpec, SizeSpec};
 use super::test::Test;
 use super::text::{CsvVersion, RunLabel};
@@ -46,8 +46,8 @@ pub(super) struct OutputOptions {
 /// Parsed classic command line.
 #[derive(Clone, Debug)]
 pub(super) struct ClassicConfig {
-    pub(super) shape: Shape,
-    pub(super) telling: OutputOptions,
+    pub(super) shape: RunShape,
+    pub(super) output_options: OutputOptions,
     pub(super) dir: PathBuf,
     pub(super) process: u32,
     /// Names and values of recorded parameters.
@@ -60,19 +60,19 @@ fn usage<T>(words: impl Into<String>) -> Result<T, ConfigError> {
 }
 
 /// Fsync mode from `-b` and `--fsync-writes`.
-const fn fsync(options: &Classic) -> Fsync {
+const fn fsync(options: &ClassicOptions) -> ExtraFsync {
     match (options.fsync_writes, options.fsync) {
-        (true, _) => Fsync::Each,
-        (false, true) => Fsync::Updates,
-        (false, false) => Fsync::Never,
+        (true, _) => ExtraFsync::Each,
+        (false, true) => ExtraFsync::Updates,
+        (false, false) => ExtraFsync::Never,
     }
 }
 
 impl ClassicConfig {
     pub(super) fn read(settings: &Settings) -> Result<Self, ConfigError> {
-        let mut options = Classic::read(settings)?;
+        let mut options = ClassicOptions::read(settings)?;
         let dir = directory(settings, &options.dir)?;
-        let Ok(copies) = settings.number(Classic::SPECS, "copies", 1..=COPIES_MAX) else {
+        let Ok(copies) = settings.number(ClassicOptions::SPECS, "copies", 1..=COPIES_MAX) else {
             return usage(format!("-c: from 1 to {COPIES_MAX} copies can run side by side"));
         };
         let machine = &settings.machine;
@@ -96,9 +96,9 @@ impl ClassicConfig {
             }
             _ => RequestedFiles::read(&options, ram_mib, copies.unwrap_or(1), &after)?,
         };
-        let runs = settings.number(Classic::SPECS, "runs", 1..=RUNS_MAX);
+        let runs = settings.number(ClassicOptions::SPECS, "runs", 1..=RUNS_MAX);
         let runs = runs.or_else(|error| after.refuse(&error.message))?;
-        let shape = Shape {
+        let shape = RunShape {
             io,
             files,
             tests: possible_tests(io, files),
@@ -113,10 +113,10 @@ impl ClassicConfig {
             },
             drop_caches: false,
             // Root stays root; it can work as any user.
-            identity: greeting.filter(|who| !(machine.is_root && who.user == 0 && who.group == 0)),
+            identity: greeting.filter(|ids| !(machine.is_root && ids.user == 0 && ids.group == 0)),
         };
         let csv = CsvVersion::from_number(options.csv_version);
-        let telling = OutputOptions {
+        let output_options = OutputOptions {
             label: RunLabel {
                 name: name(options.machine.as_ref().unwrap_or(&machine.name))?,
                 seed,
@@ -134,21 +134,21 @@ impl ClassicConfig {
         };
         (options.ram, options.byte_size) = (Some(ram_mib.to_string()), byte_mib.to_string());
         let process = machine.process;
-        let mut config = Self { shape, telling, dir, process, parameters: Vec::new() };
+        let mut config = Self { shape, output_options, dir, process, parameters: Vec::new() };
         config.parameters = config.recorded(options, settings);
         Ok(config)
     }
 
     /// Recorded parameters: the options with their resolved values.
-    fn recorded(&self, mut options: Classic, settings: &Settings) -> Vec<(String, String)> {
-        let Self { shape, telling, dir, .. } = self;
+    fn recorded(&self, mut options: ClassicOptions, settings: &Settings) -> Vec<(String, String)> {
+        let Self { shape, output_options, dir, .. } = self;
         let full = |path: PathBuf| {
             std::path::absolute(&path).unwrap_or(path).to_string_lossy().into_owned()
         };
         options.dir = vec![full(dir.clone())];
         options.size = Some(shape.io.map_or_else(
             || "0".to_owned(),
-            |io| format!("{}:{}:{}:{}", telling.label.mib, io.chunk, io.seeks, io.seekers),
+            |io| format!("{}:{}:{}:{}", output_options.label.mib, io.chunk, io.seeks, io.seekers),
         ));
         options.number = shape.files.map_or_else(
             || "0".to_owned(),
@@ -160,18 +160,20 @@ impl ClassicConfig {
                 };
                 format!(
                     "{}:{max}:{}:{}:{}",
-                    telling.label.k, files.min_bytes, files.dirs, files.chunk
+                    output_options.label.k, files.min_bytes, files.dirs, files.chunk
                 )
             },
         );
-        options.machine = Some(telling.label.name.clone());
-        options.runs = telling.lines_only.then(|| shape.runs.to_string());
-        options.user = telling.greeting.map(|who| format!("{}:{}", who.user, who.group));
-        options.fsync = shape.fsync == Fsync::Updates;
-        options.seed = Some(telling.label.seed);
+        options.machine = Some(output_options.label.name.clone());
+        options.runs = output_options.lines_only.then(|| shape.runs.to_string());
+        options.user =
+            output_options.greeting.map(|greeting| format!("{}:{}", greeting.user, greeting.group));
+        options.fsync = shape.fsync == ExtraFsync::Updates;
+        options.seed = Some(output_options.label.seed);
         options.random_file = options.random_file.map(|file| full(settings.file(&file)));
         options.copies = shape.copies.to_string();
-        options.csv_columns = if telling.label.csv_as_original { "original" } else { "right" };
+        options.csv_columns =
+            if output_options.label.csv_as_original { "original" } else { "right" };
         options.parameters()
     }
 }
@@ -193,7 +195,7 @@ struct BannerState {
 impl BannerState {
     fn refuse<T>(&self, words: &str) -> Result<T, ConfigError> {
         match self.greeting.filter(|_| !self.quiet) {
-            Some(who) => usage(format!("{}\n{words}", greeting(who))),
+            Some(identity) => usage(format!("{}\n{words}", greeting(identity))),
             None => usage(words),
         }
     }
@@ -205,9 +207,9 @@ pub(super) fn greeting(Credentials { user, group }: Credentials) -> String {
 }
 
 /// Joins the directories; each is relative to the one before.
-fn directory(settings: &Settings, given: &[String]) -> Result<PathBuf, ConfigError> {
+fn directory(settings: &Settings, directories: &[String]) -> Result<PathBuf, ConfigError> {
     let mut dir = PathBuf::from(".");
-    for typed in given {
+    for typed in directories {
         dir = if dir == Path::new(".") { typed.into() } else { dir.join(typed) };
         if !dir.is_dir() && !settings.files.are_recorded() {
             return usage(format!("Can't change to directory \"{typed}\"."));
@@ -231,13 +233,13 @@ fn random_numbers(typed: &str, path: &Path) -> Result<Arc<[u32]>, ConfigError> {
 }
 
 /// User and group to work as, if given.
-fn identity(options: &Classic, is_root: bool) -> Result<Option<Credentials>, ConfigError> {
+fn identity(options: &ClassicOptions, is_root: bool) -> Result<Option<Credentials>, ConfigError> {
     match (&options.user, options.group.as_deref()) {
-        (Some(user), group) => Accounts::of_machine().find(user, group).map(Some),
+        (Some(user), group) => AccountFiles::of_machine().find(user, group).map(Some),
         (None, _) if is_root => usage("You must use the \"-u\" switch when running as root."),
         // The group is only checked here: another than the process's own is refused when the work
         // begins.
-        (None, Some(group)) => Accounts::of_machine().find_group(group).map(|_| None),
+        (None, Some(group)) => AccountFiles::of_machine().find_group(group).map(|_| None),
         (None, None) => Ok(None),
     }
 }
@@ -253,8 +255,8 @@ pub(super) enum TestWait {
     Others,
 }
 
-fn wait(given: Option<&str>) -> Result<TestWait, ConfigError> {
-    match given {
+fn wait(option: Option<&str>) -> Result<TestWait, ConfigError> {
+    match option {
         None => Ok(TestWait::Nothing),
         Some("p") => Ok(TestWait::Line),
         Some("s") => Ok(TestWait::Others),
@@ -271,9 +273,9 @@ fn leading_number(text: &str) -> Option<u64> {
 }
 
 /// Meeting at the original's semaphores: join, make, or remove them.
-fn meeting(given: Option<&str>, wait: TestWait) -> Result<Option<SemaphoreBarrier>, ConfigError> {
+fn meeting(option: Option<&str>, wait: TestWait) -> Result<Option<SemaphoreBarrier>, ConfigError> {
     let (key, meetings) = (MEETING_KEY, u16::try_from(Test::COUNT).unwrap_or(0));
-    match (given, wait) {
+    match (option, wait) {
         (None, TestWait::Others) => Ok(Some(SemaphoreBarrier::Join { key, meetings })),
         (None, _) => Ok(None),
         // The original takes `-p 0` for no -p at all, whether it waits or not.
@@ -314,7 +316,7 @@ struct RequestedFiles {
 
 impl RequestedFiles {
     fn read(
-        options: &Classic,
+        options: &ClassicOptions,
         ram_mib: u64,
         copies: u64,
         after: &BannerState,
@@ -399,31 +401,31 @@ fn check_files(k: u64, ram_mib: u64, after: &BannerState) -> Result<(), ConfigEr
 mod tests {
     use super::{ClassicConfig, CsvVersion, TestWait, default_mib};
     use crate::asked::FileKind;
-    use crate::shape::Fsync;
+    use crate::shape::ExtraFsync;
     use crate::test::Test;
     use treering_script::{Credentials, MachineFacts, SemaphoreBarrier, Settings, SyncScope};
 
-    fn settings(given: &[(&str, &str)]) -> Settings {
-        let given = given.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+    fn settings(options: &[(&str, &str)]) -> Settings {
+        let options = options.iter().map(|(name, value)| ((*name).into(), (*value).into()));
         let machine = MachineFacts {
             name: "oak".into(),
             memory_bytes: 1 << 30,
             is_root: true,
             process: 4242,
-            ..Machine::default()
+            ..MachineFacts::default()
         };
-        let mut settings = Settings::new(given.collect());
+        let mut settings = Settings::new(options.collect());
         settings.machine = machine;
         settings.started_unix_ms = 1_700_000_000_000;
         settings
     }
 
-    fn read(given: &[(&str, &str)]) -> ClassicConfig {
-        ClassicConfig::read(&settings(given)).unwrap()
+    fn read(options: &[(&str, &str)]) -> ClassicConfig {
+        ClassicConfig::read(&settings(options)).unwrap()
     }
 
-    fn refused(given: &[(&str, &str)]) -> String {
-        ClassicConfig::read(&settings(given)).unwrap_err().message
+    fn refused(options: &[(&str, &str)]) -> String {
+        ClassicConfig::read(&settings(options)).unwrap_err().message
     }
 
     const ROOT: (&str, &str) = ("user", "root");
@@ -431,24 +433,27 @@ mod tests {
     #[test]
     fn defaults_are_the_originals() {
         let config = read(&[ROOT]);
-        let (shape, telling) = (&config.shape, &config.telling);
+        let (shape, output_options) = (&config.shape, &config.output_options);
         let io = shape.io.unwrap();
-        assert_eq!((telling.label.mib, io.bytes, io.char_bytes), (2048, 2 << 30, 3 << 20));
+        assert_eq!((output_options.label.mib, io.bytes, io.char_bytes), (2048, 2 << 30, 3 << 20));
         assert_eq!((io.chunk, io.seeks, io.seekers), (8192, 8192, 5));
         let files = shape.files.unwrap();
         assert_eq!((files.count, files.max_bytes, files.dirs), (16_384, 0, 1));
         assert_eq!(shape.tests, Test::ALL);
-        assert_eq!((shape.runs, shape.copies, shape.fsync), (1, 1, Fsync::Never));
-        assert_eq!((telling.label.seed, telling.label.csv), (0x6553_e192, CsvVersion::Long));
-        assert_eq!((&*telling.label.name, telling.lines_only), ("oak", false));
+        assert_eq!((shape.runs, shape.copies, shape.fsync), (1, 1, ExtraFsync::Never));
+        assert_eq!(
+            (output_options.label.seed, output_options.label.csv),
+            (0x6553_e192, CsvVersion::Long)
+        );
+        assert_eq!((&*output_options.label.name, output_options.lines_only), ("oak", false));
         assert_eq!(config.dir.to_str(), Some("."));
-        assert_eq!(telling.greeting, Some(Credentials { user: 0, group: 0 }));
+        assert_eq!(output_options.greeting, Some(Credentials { user: 0, group: 0 }));
         assert_eq!((shape.identity, shape.sync), (None, SyncScope::Target));
-        assert_eq!(read(&[ROOT, ("ram", "0")]).telling.label.mib, 300);
+        assert_eq!(read(&[ROOT, ("ram", "0")]).output_options.label.mib, 300);
     }
 
     #[test]
-    fn default_sizes_are_nearly_whole_gib_made_whole() {
+    fn default_sizes_round_to_whole_gib() {
         assert_eq!(default_mib(0), 300);
         assert_eq!(default_mib(760), 1520);
         assert_eq!(default_mib(800), 2048);
@@ -457,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn checks_come_in_the_originals_order_and_words() {
+    fn checks_have_the_order_and_wording_of_the_original() {
         assert_eq!(refused(&[]), "You must use the \"-u\" switch when running as root.");
         let nope = [("dir", "/"), ("dir", "no such directory")];
         assert_eq!(refused(&nope), "Can't change to directory \"no such directory\".");
@@ -470,10 +475,13 @@ mod tests {
         let few = [ROOT, ("size", "1000"), ("copies", "2"), ("ram", "1001")];
         assert!(refused(&few).ends_with("RAM is 1001M."));
         assert_eq!(
-            read(&[ROOT, ("size", "1000"), ("copies", "2"), ("ram", "1000")]).telling.label.mib,
+            read(&[ROOT, ("size", "1000"), ("copies", "2"), ("ram", "1000")])
+                .output_options
+                .label
+                .mib,
             1000
         );
-        assert_eq!(read(&[ROOT, ("size", "100"), ("ram", "0")]).telling.label.mib, 100);
+        assert_eq!(read(&[ROOT, ("size", "100"), ("ram", "0")]).output_options.label.mib, 100);
         let many = refused(&[ROOT, ("size", "0"), ("number", "28340"), ("ram", "0")]);
         assert!(many.ends_with("Not enough ram to test with 28340K files."));
         read(&[ROOT, ("size", "0"), ("number", "28339"), ("ram", "0")]);
@@ -507,7 +515,7 @@ mod tests {
             assert!(!refused(&[ROOT, wrong]).is_empty(), "{wrong:?}");
         }
         assert!(!refused(&[ROOT, ("size", "0"), ("number", "0")]).is_empty());
-        assert_eq!(read(&[ROOT, ("processes", "0")]).telling.meeting, None, "as without -p");
+        assert_eq!(read(&[ROOT, ("processes", "0")]).output_options.meeting, None, "as without -p");
     }
 
     #[test]
@@ -515,13 +523,13 @@ mod tests {
         let config =
             read(&[ROOT, ("size", "0"), ("number", "15"), ("fsync", "true"), ("ram", "0")]);
         assert_eq!(config.shape.tests, Test::ALL[6..]);
-        assert_eq!(config.shape.fsync, Fsync::Updates);
+        assert_eq!(config.shape.fsync, ExtraFsync::Updates);
         let config = read(&[ROOT, ("size", "4096"), ("number", "0"), ("byte-size", "0")]);
         let tests = [Test::BlockWrite, Test::Rewrite, Test::BlockRead, Test::Seeks];
         assert_eq!(config.shape.tests, tests);
-        assert!(read(&[ROOT, ("runs", "5")]).telling.lines_only);
-        assert_eq!(read(&[ROOT, ("wait", "p")]).telling.wait, TestWait::Line);
-        let of = |given: &[(&str, &str)]| read(given).telling.meeting.unwrap();
+        assert!(read(&[ROOT, ("runs", "5")]).output_options.lines_only);
+        assert_eq!(read(&[ROOT, ("wait", "p")]).output_options.wait, TestWait::Line);
+        let of = |options: &[(&str, &str)]| read(options).output_options.meeting.unwrap();
         let (key, meetings) = (4711, 12);
         let made = SemaphoreBarrier::Make { key, meetings, processes: 3 };
         assert_eq!(of(&[ROOT, ("processes", "3"), ("size", "1")]), made);
@@ -534,6 +542,6 @@ mod tests {
         assert_eq!(config.shape.io.unwrap().char_bytes, 20 << 20);
         let config = read(&[ROOT, ("number", "1:-1"), ("csv-version", "1.96")]);
         assert_eq!(config.shape.files.unwrap().kind, FileKind::HardLinks);
-        assert_eq!(config.telling.label.csv, CsvVersion::Short("1.96"));
+        assert_eq!(config.output_options.label.csv, CsvVersion::Short("1.96"));
     }
 }

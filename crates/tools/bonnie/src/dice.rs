@@ -70,13 +70,13 @@ mod tests {
     use super::{RandomSource, shuffle};
 
     #[test]
-    fn a_seed_gives_the_same_numbers_at_all_times() {
+    fn numbers_depend_only_on_seed_and_position() {
         let dice = RandomSource::Seed(7).dice("names");
-        let all: Vec<u32> = (0..5).map(|place| dice.at(place)).collect();
-        assert_eq!(all, (0..5).map(|place| dice.at(place)).collect::<Vec<_>>());
-        assert!(all.iter().all(|number| *number < 1 << 31));
-        assert_ne!(all[0], RandomSource::Seed(7).dice("sizes").at(0));
-        assert_ne!(all[0], RandomSource::Seed(8).dice("names").at(0));
+        let numbers: Vec<u32> = (0..5).map(|place| dice.at(place)).collect();
+        assert_eq!(numbers, (0..5).map(|place| dice.at(place)).collect::<Vec<_>>());
+        assert!(numbers.iter().all(|number| *number < 1 << 31));
+        assert_ne!(numbers[0], RandomSource::Seed(7).dice("sizes").at(0));
+        assert_ne!(numbers[0], RandomSource::Seed(8).dice("names").at(0));
         assert_eq!(dice.below(3, 0), 0);
     }
 
@@ -91,10 +91,10 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_used_again_from_its_beginning() {
+    fn exhausted_list_restarts_from_its_beginning() {
         let dice = RandomSource::List([5, u32::MAX, 9].into()).dice("anything");
-        let all: Vec<u32> = (0..4).map(|place| dice.at(place)).collect();
-        assert_eq!(all, [5, 0x7fff_ffff, 9, 5]);
+        let numbers: Vec<u32> = (0..4).map(|place| dice.at(place)).collect();
+        assert_eq!(numbers, [5, 0x7fff_ffff, 9, 5]);
         assert_eq!(RandomSource::List([].into()).dice("anything").at(3), 0);
     }
 

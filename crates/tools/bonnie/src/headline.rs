@@ -5,8 +5,8 @@ use treering_model::metrics::bonnie::{OPS_PER_SECOND, RATE_UNCERTAINTY_PERCENT};
 use treering_model::metrics::{cpu, latency, rates, times};
 use treering_model::{Metric, Scope, TaskTotals};
 
-use super::meter::Noted;
-use super::shape::Shape;
+use super::meter::TaskMeasurements;
+use super::shape::RunShape;
 use super::test::{RateUnit, Test};
 
 /// Standard errors on either side of a 95 % confidence interval.
@@ -34,7 +34,7 @@ pub(super) struct GroupTotals {
 
 impl GroupTotals {
     /// Adds a task.
-    pub(super) fn add(&mut self, task: &TaskTotals, noted: &Noted) {
+    pub(super) fn add(&mut self, task: &TaskTotals, noted: &TaskMeasurements) {
         let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));
         self.began_ns = Some(began_ns);
         self.ended_ns = self.ended_ns.max(task.began_ns.saturating_add(task.wall_ns));
@@ -82,7 +82,7 @@ struct TestGroups {
 
 /// Accumulator of the headline metrics of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Headline {
+pub(super) struct HeadlineSums {
     /// Work of each test in a group: bytes, seeks or files.
     work: [u64; Test::COUNT],
     sums: [TestGroups; Test::COUNT],
@@ -90,9 +90,9 @@ pub(super) struct Headline {
     begins: bool,
 }
 
-impl Headline {
+impl HeadlineSums {
     /// Empty accumulator for a run of this shape.
-    pub(super) fn new(shape: &Shape) -> Self {
+    pub(super) fn new(shape: &RunShape) -> Self {
         Self {
             work: Test::ALL.map(|test| shape.work(test)),
             sums: Default::default(),
@@ -106,12 +106,12 @@ impl Headline {
     }
 
     /// Adds a task of a test.
-    pub(super) fn add(&mut self, test: Test, task: &TaskTotals, noted: Noted) {
+    pub(super) fn add(&mut self, test: Test, task: &TaskTotals, noted: TaskMeasurements) {
         self.present(test).add(task, &noted);
     }
 
     /// Adds a task of a test at another rank.
-    pub(super) fn beside(&mut self, test: Test, task: &TaskTotals, noted: &Noted) {
+    pub(super) fn beside(&mut self, test: Test, task: &TaskTotals, noted: &TaskMeasurements) {
         let present = self.present(test);
         present.add(task, noted);
         present.others += 1;
@@ -128,7 +128,7 @@ impl Headline {
     }
 
     /// Metrics that a run of this shape will have; the values are meaningless.
-    pub(super) fn foreseen(shape: &Shape) -> Vec<Metric> {
+    pub(super) fn foreseen(shape: &RunShape) -> Vec<Metric> {
         let mut headline = Self::new(shape);
         let done = GroupTotals {
             began_ns: Some(0),
@@ -193,25 +193,25 @@ impl Headline {
 
 #[cfg(test)]
 mod tests {
-    use super::{GroupTotals, Headline};
+    use super::{GroupTotals, HeadlineSums};
     use crate::asked::IoShape;
     use crate::dice::RandomSource;
-    use crate::meter::Noted;
-    use crate::shape::{Fsync, Shape};
+    use crate::meter::TaskMeasurements;
+    use crate::shape::{ExtraFsync, RunShape};
     use crate::test::Test;
     use treering_model::{CpuTime, Metric, TaskTotals};
     use treering_script::SyncScope;
 
-    fn shape(copies: u16) -> Shape {
+    fn shape(copies: u16) -> RunShape {
         let io = IoShape { bytes: 64 << 20, char_bytes: 0, chunk: 8192, seeks: 1000, seekers: 4 };
-        Shape {
+        RunShape {
             io: Some(io),
             files: None,
             tests: vec![Test::BlockWrite, Test::Seeks],
             runs: 1,
             copies,
             source: RandomSource::Seed(1),
-            fsync: Fsync::Never,
+            fsync: ExtraFsync::Never,
             direct: false,
             sync: SyncScope::Target,
             drop_caches: false,
@@ -233,23 +233,23 @@ mod tests {
     }
 
     #[test]
-    fn work_of_another_rank_adds_to_the_rate_over_the_common_time() {
-        let mut headline = Headline::new(&shape(1));
+    fn ranks_add_up_to_one_rate_over_their_common_time() {
+        let mut headline = HeadlineSums::new(&shape(1));
         headline.begin();
-        headline.add(Test::BlockWrite, &task(0, 1000, 500), Noted::default());
-        headline.beside(Test::BlockWrite, &task(500, 1500, 500), &Noted::default());
+        headline.add(Test::BlockWrite, &task(0, 1000, 500), TaskMeasurements::default());
+        headline.beside(Test::BlockWrite, &task(500, 1500, 500), &TaskMeasurements::default());
         // The work is twice 64 MiB, in the two seconds from the first start to the last end.
         assert_eq!(value(&headline.metrics(), "mib_per_second"), 64.0);
         assert_eq!(value(&headline.metrics(), "elapsed_seconds"), 2.0);
     }
 
     #[test]
-    fn copies_have_the_sum_of_their_work_over_their_common_time() {
-        let mut headline = Headline::new(&shape(2));
+    fn copies_add_up_to_one_rate_over_their_common_time() {
+        let mut headline = HeadlineSums::new(&shape(2));
         assert!(headline.metrics().is_empty());
         headline.begin();
-        headline.add(Test::BlockWrite, &task(0, 1000, 500), Noted::default());
-        headline.add(Test::BlockWrite, &task(1000, 1000, 500), Noted::default());
+        headline.add(Test::BlockWrite, &task(0, 1000, 500), TaskMeasurements::default());
+        headline.add(Test::BlockWrite, &task(1000, 1000, 500), TaskMeasurements::default());
         let metrics = headline.metrics();
         assert_eq!(value(&metrics, "mib_per_second"), 64.0);
         assert_eq!(value(&metrics, "cpu_percent"), 50.0);
@@ -258,20 +258,22 @@ mod tests {
 
     #[test]
     fn seekers_count_their_own_cpu_only() {
-        let mut headline = Headline::new(&shape(1));
+        let mut headline = HeadlineSums::new(&shape(1));
         headline.begin();
-        (0..4).for_each(|_| headline.add(Test::Seeks, &task(0, 500, 50), Noted::default()));
+        (0..4).for_each(|_| {
+            headline.add(Test::Seeks, &task(0, 500, 50), TaskMeasurements::default())
+        });
         let metrics = headline.metrics();
         assert_eq!(value(&metrics, "ops_per_second"), 2000.0);
         assert_eq!(value(&metrics, "cpu_percent"), 40.0);
     }
 
     #[test]
-    fn runs_one_after_the_other_are_one_rate() {
-        let mut headline = Headline::new(&shape(1));
+    fn consecutive_runs_have_one_rate() {
+        let mut headline = HeadlineSums::new(&shape(1));
         for began_ms in [0, 50_000] {
             headline.begin();
-            headline.add(Test::BlockWrite, &task(began_ms, 1000, 0), Noted::default());
+            headline.add(Test::BlockWrite, &task(began_ms, 1000, 0), TaskMeasurements::default());
         }
         assert_eq!(value(&headline.metrics(), "mib_per_second"), 64.0);
     }
@@ -280,18 +282,18 @@ mod tests {
     fn the_uncertainty_of_a_rate_follows_from_the_spread_of_its_pieces() {
         let noted = |tenth: u64| {
             let marks = (0..20).map(|piece| (piece * 10, piece * 1_000_000 + piece % 2 * tenth));
-            Noted { marks: marks.collect(), ..Noted::default() }
+            TaskMeasurements { marks: marks.collect(), ..TaskMeasurements::default() }
         };
-        let uncertainty = |noted: &Noted, tasks: u64| {
+        let uncertainty = |noted: &TaskMeasurements, tasks: u64| {
             let mut measured = GroupTotals::default();
             (0..tasks).for_each(|_| measured.add(&task(0, 1000, 0), noted));
             measured.uncertainty_percent()
         };
         assert!(uncertainty(&noted(0), 1).unwrap() < 1e-6);
-        let one = uncertainty(&noted(100_000), 1).unwrap();
-        assert!((3.0..15.0).contains(&one), "{one}");
+        let single = uncertainty(&noted(100_000), 1).unwrap();
+        assert!((3.0..15.0).contains(&single), "{single}");
         let four = uncertainty(&noted(100_000), 4).unwrap();
-        assert!((four - one / 2.0).abs() < 1e-6);
-        assert_eq!(uncertainty(&Noted::default(), 1), None);
+        assert!((four - single / 2.0).abs() < 1e-6);
+        assert_eq!(uncertainty(&TaskMeasurements::default(), 1), None);
     }
 }

@@ -11,12 +11,12 @@ const BYTES_MAX: u64 = 16 << 20;
 
 /// Texts of the two files.
 #[derive(Debug, Default)]
-pub(super) struct Accounts {
+pub(super) struct AccountFiles {
     users: String,
     groups: String,
 }
 
-impl Accounts {
+impl AccountFiles {
     /// Accounts of this machine.
     pub(super) fn of_machine() -> Self {
         Self { users: read(Path::new("/etc/passwd")), groups: read(Path::new("/etc/group")) }
@@ -44,7 +44,7 @@ impl Accounts {
     /// Resolves a separately given group.
     ///
     /// # Errors
-    /// As [`Accounts::find`].
+    /// As [`AccountFiles::find`].
     pub(super) fn find_group(&self, group: &str) -> Result<u32, ConfigError> {
         let unknown = || ConfigError::new(format!("Can't find group {group}"));
         self.group(group).ok_or_else(unknown)
@@ -89,18 +89,18 @@ fn read(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Accounts;
+    use super::AccountFiles;
     use treering_script::Credentials;
 
-    fn accounts() -> Accounts {
-        Accounts {
+    fn accounts() -> AccountFiles {
+        AccountFiles {
             users: "root:x:0:0:root:/root:/bin/sh\noak:x:1000:1001::/:/\nodd\nodd2:x:y\n".into(),
             groups: "root:x:0:\nnogroup:x:65534:\ntrees:x:50:oak\n".into(),
         }
     }
 
     #[test]
-    fn names_and_numbers_are_found() {
+    fn user_and_group_are_resolved_by_name_and_by_number() {
         let find = |user, group| accounts().find(user, group).map_err(|error| error.message);
         let identity = |user, group| Ok(Credentials { user, group });
         assert_eq!(find("root", None), identity(0, 0));

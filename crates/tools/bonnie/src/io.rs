@@ -4,8 +4,8 @@ use treering_model::Counters;
 use treering_script::{CreateHow, FileSlot, Io, OpenHow, Script, Stop};
 
 use super::asked::IoShape;
-use super::meter::{Meter, Trouble};
-use super::shape::{Fsync, Home};
+use super::meter::{TestIrregularity, TestMeter};
+use super::shape::{CopyLocation, ExtraFsync};
 use super::test::Test;
 
 pub(super) const FILE: FileSlot = FileSlot(0);
@@ -13,18 +13,24 @@ pub(super) const FILE: FileSlot = FileSlot(0);
 /// Code of one copy.
 #[derive(Debug)]
 pub(super) struct IoScript {
-    home: Home,
+    home: CopyLocation,
     test: Test,
     /// Total size in bytes; `chunk` is the size of a loop body.
     bytes: u64,
     chunk: u32,
     syncs_each: bool,
-    meter: Meter,
+    meter: TestMeter,
 }
 
 impl IoScript {
     /// Code of one of the five tests.
-    pub(super) fn new(home: Home, test: Test, io: &IoShape, fsync: Fsync, all_timed: bool) -> Self {
+    pub(super) fn new(
+        home: CopyLocation,
+        test: Test,
+        io: &IoShape,
+        fsync: ExtraFsync,
+        all_timed: bool,
+    ) -> Self {
         let bytes = if test.is_per_char() { io.char_bytes } else { io.bytes };
         let writes = matches!(test, Test::BlockWrite | Test::Rewrite);
         Self {
@@ -32,8 +38,8 @@ impl IoScript {
             test,
             bytes,
             chunk: io.chunk,
-            syncs_each: fsync == Fsync::Each && writes,
-            meter: Meter::new(bytes / u64::from(io.chunk.max(1)), all_timed),
+            syncs_each: fsync == ExtraFsync::Each && writes,
+            meter: TestMeter::new(bytes / u64::from(io.chunk.max(1)), all_timed),
         }
     }
 
@@ -82,7 +88,7 @@ impl Script for IoScript {
         while position < self.bytes {
             let bytes = piece(self.bytes - position, self.chunk);
             if !self.body(io, position, bytes)? {
-                self.meter.trouble = Trouble::ShortRead;
+                self.meter.trouble = TestIrregularity::ShortRead;
                 break;
             }
             position += u64::from(bytes);

@@ -6,11 +6,11 @@ use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Setting
 
 use super::asked::FileKind;
 use super::config::ClassicConfig;
-use super::headline::Headline;
+use super::headline::HeadlineSums;
 use super::native;
-use super::options::Native;
-use super::session::{BonnieSession, Style};
-use super::shape::Shape;
+use super::options::NativeOptions;
+use super::session::{BonnieSession, RunStyle};
+use super::shape::RunShape;
 use super::test::Test;
 use treering_kit::occupied::{is_numbered, refuse_existing};
 use treering_kit::outline::limited;
@@ -18,8 +18,8 @@ use treering_kit::outline::limited;
 /// bonnie++ with all its settings.
 #[derive(Debug)]
 pub(super) struct BonnieJob {
-    shape: Shape,
-    style: Style,
+    shape: RunShape,
+    style: RunStyle,
     parameters: Vec<(String, String)>,
 }
 
@@ -27,14 +27,14 @@ impl BonnieJob {
     /// Reads the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let ClassicConfig { shape, parameters, process, .. } = ClassicConfig::read(settings)?;
-        Ok(Self { shape, style: Style::Classic { process }, parameters })
+        Ok(Self { shape, style: RunStyle::Classic { process }, parameters })
     }
 
     /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        let mut options = Native::read(settings)?;
+        let mut options = NativeOptions::read(settings)?;
         let shape = native::shape(&mut options)?;
-        Ok(Self { shape, style: Style::Native, parameters: options.parameters() })
+        Ok(Self { shape, style: RunStyle::Native, parameters: options.parameters() })
     }
 }
 
@@ -45,13 +45,13 @@ impl Job for BonnieJob {
 
     fn mode(&self) -> RunMode {
         match self.style {
-            Style::Classic { .. } => RunMode::Classic,
-            Style::Native => RunMode::Native,
+            RunStyle::Classic { .. } => RunMode::Classic,
+            RunStyle::Native => RunMode::Native,
         }
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
-        if self.style != Style::Native {
+        if self.style != RunStyle::Native {
             return Ok(Vec::new());
         }
         refuse_existing(facts, |name| is_numbered(name, "bonnie-"))?;
@@ -63,11 +63,14 @@ impl Job for BonnieJob {
         let copies = u64::from(shape.copies);
         let block = facts.block_bytes.max(1);
         let (mut files, mut dirs, mut file_bytes, mut in_blocks) = (0_u64, 0_u64, 0_u64, 0_u64);
-        if let Some(asked) = shape.files.filter(|_| shape.tests.iter().any(|test| !test.is_io())) {
-            let mean = asked.min_bytes.midpoint(asked.max_bytes);
-            let inodes = if asked.kind == FileKind::HardLinks { 1 } else { asked.count };
+        if let Some(small_files) =
+            shape.files.filter(|_| shape.tests.iter().any(|test| !test.is_io()))
+        {
+            let mean = small_files.min_bytes.midpoint(small_files.max_bytes);
+            let inodes =
+                if small_files.kind == FileKind::HardLinks { 1 } else { small_files.count };
             files = u64::from(inodes).saturating_mul(copies);
-            dirs = u64::from(asked.subdirs() + 1).saturating_mul(copies);
+            dirs = u64::from(small_files.subdirs() + 1).saturating_mul(copies);
             file_bytes = files.saturating_mul(mean);
             in_blocks = files.saturating_mul(mean.div_ceil(block).saturating_mul(block));
         }
@@ -102,7 +105,7 @@ impl Job for BonnieJob {
         };
         let line = |run, test: Test| {
             let run = if shape.runs > 1 { format!("run {run}: ") } else { String::new() };
-            format!("{run}{}: {}{copies}", test.name(), self.what(test))
+            format!("{run}{}: {}{copies}", test.name(), self.outline_of(test))
         };
         let line = &line;
         limited(
@@ -111,7 +114,7 @@ impl Job for BonnieJob {
     }
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
-        Headline::foreseen(&self.shape)
+        HeadlineSums::foreseen(&self.shape)
     }
 
     fn overall_metric(&self) -> Option<&'static str> {
@@ -125,7 +128,7 @@ impl Job for BonnieJob {
 
 impl BonnieJob {
     /// Description of a copy's work in a test.
-    fn what(&self, test: Test) -> String {
+    fn outline_of(&self, test: Test) -> String {
         let shape = &self.shape;
         if let Some(files) = shape.files.filter(|_| !test.is_io()) {
             let (count, dirs) = (files.count, files.dirs);

@@ -31,6 +31,6 @@ use treering_kit::imitation;
 
 /// Entry of the tool in the registry.
 pub const TOOL: treering_kit::Tool =
-    treering_kit::Tool { workload: Some(&Bonnie), importer: Some(&import::Bonnie) };
+    treering_kit::Tool { workload: Some(&Bonnie), importer: Some(&import::BonnieImporter) };
 
 imitation!(Bonnie, BonnieJob, over_ranks: Apart);

@@ -12,7 +12,7 @@ const PIECES_FEW: usize = 6;
 
 /// Recorder of the measurements.
 #[derive(Debug)]
-pub(super) struct Meter {
+pub(super) struct TestMeter {
     /// Times of the loop bodies, if every call is timed.
     spans: Option<OperationSpans>,
     /// Start of the present loop body.
@@ -24,13 +24,13 @@ pub(super) struct Meter {
     next_mark: u64,
     marks: Vec<(u64, u64)>,
     /// First irregularity, if any.
-    pub(super) trouble: Trouble,
+    pub(super) trouble: TestIrregularity,
 }
 
 /// Irregularity in a test.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Trouble {
+pub(super) enum TestIrregularity {
     #[default]
     None,
     /// A read ended before the end of its file.
@@ -39,7 +39,7 @@ pub(super) enum Trouble {
     NotEmpty,
 }
 
-impl Meter {
+impl TestMeter {
     /// Recorder for a task of `bodies` loop bodies.
     pub(super) fn new(bodies: u64, all_timed: bool) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl Meter {
             piece: (bodies / PIECES).max(1),
             next_mark: 0,
             marks: Vec::new(),
-            trouble: Trouble::None,
+            trouble: TestIrregularity::None,
         }
     }
 
@@ -88,7 +88,7 @@ impl Meter {
 
     /// Takes the measurements as counters of the task.
     pub(super) fn counters(&mut self) -> Counters {
-        Counters::from_value(&Noted {
+        Counters::from_value(&TaskMeasurements {
             trouble: self.trouble,
             closing_ns: self.closing_ns,
             marks: std::mem::take(&mut self.marks),
@@ -99,8 +99,8 @@ impl Meter {
 
 /// Measurements of a task.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Noted {
-    pub(super) trouble: Trouble,
+pub(super) struct TaskMeasurements {
+    pub(super) trouble: TestIrregularity,
     /// Time of the fsync and the close, or the sync, at the end.
     pub(super) closing_ns: u64,
     /// Numbers of completed bodies, with the times.
@@ -109,7 +109,7 @@ pub(super) struct Noted {
     pub(super) bodies: Option<OperationSpans>,
 }
 
-impl Noted {
+impl TaskMeasurements {
     /// Standard error of the rate in bodies per second, from the pieces of work, and the rate;
     /// `None` with too few pieces.
     pub(super) fn rate_error(&self) -> Option<(f64, f64)> {
@@ -136,10 +136,10 @@ impl Noted {
 
 #[cfg(test)]
 mod tests {
-    use super::{Meter, Noted};
+    use super::{TaskMeasurements, TestMeter};
 
-    fn metered(took: impl Fn(u64) -> u64, bodies: u64) -> Noted {
-        let mut meter = Meter::new(bodies, true);
+    fn metered(took: impl Fn(u64) -> u64, bodies: u64) -> TaskMeasurements {
+        let mut meter = TestMeter::new(bodies, true);
         let mut now = 1_000;
         let mut takes = |ns| {
             now += ns;
@@ -152,7 +152,7 @@ mod tests {
         }
         meter.closing(takes(500));
         meter.closing(takes(50));
-        meter.counters().read::<Noted>().unwrap()
+        meter.counters().read::<TaskMeasurements>().unwrap()
     }
 
     #[test]
@@ -164,8 +164,8 @@ mod tests {
     }
 
     #[test]
-    fn steady_work_has_no_error_and_unsteady_work_has_one() {
-        let error = |noted: Noted| noted.rate_error().unwrap().0 / (1e9 / 130.0);
+    fn standard_error_reflects_unsteady_rates() {
+        let error = |noted: TaskMeasurements| noted.rate_error().unwrap().0 / (1e9 / 130.0);
         assert!(error(metered(|_| 100, 3200)) < 0.001);
         let unsteady = error(metered(|body| if body / 100 % 2 == 0 { 60 } else { 140 }, 3200));
         assert!((0.03..0.2).contains(&unsteady), "{unsteady}");
@@ -173,12 +173,12 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_of_the_calls_is_enough_for_the_marks() {
-        let mut meter = Meter::new(6400, false);
+    fn marks_are_complete_when_only_some_calls_are_timed() {
+        let mut meter = TestMeter::new(6400, false);
         for body in 0..6400_u64 {
             meter.last((body % 29 == 0).then_some((body * 100, body * 100 + 90)));
         }
-        let noted = meter.counters().read::<Noted>().unwrap();
+        let noted = meter.counters().read::<TaskMeasurements>().unwrap();
         assert!((20..=33).contains(&noted.marks.len()), "{}", noted.marks.len());
         let error = noted.rate_error().unwrap().0 / 1e7;
         assert!(error < 0.001, "{error}");

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_stand_before_or_behind_what_is_random() {
+    fn file_numbers_precede_or_follow_the_random_part() {
         let (sequential, random) = (names(false), names(true));
         let mut lengths = HashSet::new();
         for (file, (first, second)) in sequential.iter().zip(&random).enumerate() {

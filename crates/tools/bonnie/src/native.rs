@@ -4,8 +4,8 @@ use treering_script::{ConfigError, SyncScope};
 
 use super::asked::{FileKind, FilesShape, IoShape};
 use super::dice::RandomSource;
-use super::options::Native;
-use super::shape::{Fsync, Shape, possible_tests};
+use super::options::NativeOptions;
+use super::shape::{ExtraFsync, RunShape, possible_tests};
 use super::test::Test;
 
 /// Largest number of threads over all copies.
@@ -16,7 +16,7 @@ const SIZE_MAX: u64 = 1 << 62;
 
 /// Shape of a run from native options; the options are replaced by their resolved values for the
 /// record.
-pub(super) fn shape(options: &mut Native) -> Result<Shape, ConfigError> {
+pub(super) fn shape(options: &mut NativeOptions) -> Result<RunShape, ConfigError> {
     let io = native_io(options)?;
     let files = native_files(options)?;
     let copies = options.copies;
@@ -29,7 +29,7 @@ pub(super) fn shape(options: &mut Native) -> Result<Shape, ConfigError> {
         return Err(ConfigError::new(message).hint("leave --byte-size out"));
     }
     let tests = native_tests(options, io, files)?;
-    Ok(Shape {
+    Ok(RunShape {
         io,
         files,
         tests,
@@ -37,9 +37,9 @@ pub(super) fn shape(options: &mut Native) -> Result<Shape, ConfigError> {
         copies,
         source: RandomSource::Seed(options.seed),
         fsync: match options.fsync {
-            "updates" => Fsync::Updates,
-            "each" => Fsync::Each,
-            _ => Fsync::Never,
+            "updates" => ExtraFsync::Updates,
+            "each" => ExtraFsync::Each,
+            _ => ExtraFsync::Never,
         },
         direct: options.direct,
         sync: SyncScope::Target,
@@ -63,7 +63,7 @@ fn chunk(name: &str, bytes: Option<u64>) -> Result<u32, ConfigError> {
     }
 }
 
-fn native_io(options: &mut Native) -> Result<Option<IoShape>, ConfigError> {
+fn native_io(options: &mut NativeOptions) -> Result<Option<IoShape>, ConfigError> {
     let chunk = chunk("chunk", options.chunk)?;
     let requested = size("size", options.size, SIZE_MAX)?;
     // The size is a multiple of the chunk, as always in the original.
@@ -83,7 +83,7 @@ fn native_io(options: &mut Native) -> Result<Option<IoShape>, ConfigError> {
     Ok(Some(IoShape { bytes, char_bytes, chunk, seeks, seekers }))
 }
 
-fn native_files(options: &mut Native) -> Result<Option<FilesShape>, ConfigError> {
+fn native_files(options: &mut NativeOptions) -> Result<Option<FilesShape>, ConfigError> {
     let max_bytes = size("max-size", options.max_size.unwrap_or(0), SIZE_MAX)?;
     let min_bytes = size("min-size", options.min_size.unwrap_or(max_bytes), SIZE_MAX)?;
     if min_bytes > max_bytes {
@@ -116,7 +116,7 @@ fn option_name(test: Test) -> String {
 }
 
 fn native_tests(
-    options: &mut Native,
+    options: &mut NativeOptions,
     io: Option<IoShape>,
     files: Option<FilesShape>,
 ) -> Result<Vec<Test>, ConfigError> {
@@ -151,28 +151,28 @@ fn native_tests(
 
 #[cfg(test)]
 mod tests {
-    use crate::options::Native;
-    use crate::shape::Shape;
+    use crate::options::NativeOptions;
+    use crate::shape::RunShape;
     use crate::test::Test;
     use treering_script::{ConfigError, Settings};
 
-    fn shape(given: &[(&str, &str)]) -> Result<Shape, ConfigError> {
-        let given = given.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-        super::shape(&mut Native::read(&Settings::new(given.collect()))?)
+    fn shape(options: &[(&str, &str)]) -> Result<RunShape, ConfigError> {
+        let options = options.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        super::shape(&mut NativeOptions::read(&Settings::new(options.collect()))?)
     }
 
     #[test]
     fn native_settings_have_defaults_and_are_refused_where_they_contradict() {
-        let asked = shape(&[]).unwrap();
-        assert_eq!(asked.tests.len(), 10, "all but those byte by byte");
-        assert_eq!(asked.io.unwrap().bytes, 256 << 20);
-        let asked = shape(&[("tests", "block-read,random-stat")]).unwrap();
-        assert_eq!(asked.tests, [Test::BlockRead, Test::RandomStat]);
-        let asked = shape(&[("size", "10000"), ("files", "0")]).unwrap();
-        assert_eq!(asked.io.unwrap().bytes, 8192, "whole chunks");
-        let asked = shape(&[("max-size", "4K"), ("min-size", "0")]).unwrap();
-        assert_eq!(asked.files.unwrap().min_bytes, 0);
-        for given in [
+        let defaults = shape(&[]).unwrap();
+        assert_eq!(defaults.tests.len(), 10, "all but those byte by byte");
+        assert_eq!(defaults.io.unwrap().bytes, 256 << 20);
+        let defaults = shape(&[("tests", "block-read,random-stat")]).unwrap();
+        assert_eq!(defaults.tests, [Test::BlockRead, Test::RandomStat]);
+        let defaults = shape(&[("size", "10000"), ("files", "0")]).unwrap();
+        assert_eq!(defaults.io.unwrap().bytes, 8192, "whole chunks");
+        let defaults = shape(&[("max-size", "4K"), ("min-size", "0")]).unwrap();
+        assert_eq!(defaults.files.unwrap().min_bytes, 0);
+        for options in [
             &[("size", "0"), ("files", "0")][..],
             &[("size", "100")],
             &[("size", "9000000T")],
@@ -187,7 +187,7 @@ mod tests {
             &[("seekers", "4096"), ("copies", "10")],
             &[("dirs", "100000")],
         ] {
-            assert!(shape(given).is_err(), "{given:?}");
+            assert!(shape(options).is_err(), "{options:?}");
         }
     }
 }

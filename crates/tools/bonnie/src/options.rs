@@ -8,8 +8,8 @@ pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     aliases: &["bonnie"],
     about: "Write, rewrite, read and seek in a large file, then create, stat and remove many files",
     imitates: "bonnie++ 2.00a",
-    classic: Classic::SPECS,
-    native: Native::SPECS,
+    classic: ClassicOptions::SPECS,
+    native: NativeOptions::SPECS,
     classic_payload: ClassicPayload::Zeros,
     classic_usage_exit: 1,
 };
@@ -24,7 +24,7 @@ const SEEKERS_MAX: u64 = 4096;
 
 options! {
     /// Options of the classic command line.
-    pub(super) struct Classic {
+    pub(super) struct ClassicOptions {
         /// The directory to work in, which must be there; a second one is relative to the first.
         dir('d'): Vec<String> = Paths, ".";
         /// SIZE[:CHUNK[:SEEKS[:SEEKERS]]]: MiB of the large file (or with g, t), bytes of a call
@@ -89,7 +89,7 @@ options! {
 
 options! {
     /// Options of the native command line and of plans.
-    pub(super) struct Native {
+    pub(super) struct NativeOptions {
         /// Size of the large file; 0 skips its tests.
         size('s'): u64 = Size, "256M";
         /// Bytes per call on the large file.
@@ -135,11 +135,12 @@ options! {
 mod tests {
     use std::collections::HashSet;
 
-    use super::Classic;
+    use super::ClassicOptions;
 
     #[test]
-    fn every_letter_of_the_original_is_there() {
-        let letters: HashSet<char> = Classic::SPECS.iter().filter_map(|spec| spec.short).collect();
+    fn all_short_options_of_the_original_exist() {
+        let letters: HashSet<char> =
+            ClassicOptions::SPECS.iter().filter_map(|spec| spec.short).collect();
         assert_eq!(letters, "bcdfglmnpqrsuxyzZDR".chars().collect());
     }
 }

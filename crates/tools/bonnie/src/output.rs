@@ -8,33 +8,38 @@ use treering_script::{
 
 use super::config::{ClassicConfig, OutputOptions, TestWait, greeting};
 use super::headline::GroupTotals;
-use super::meter::Noted;
-use super::shape::Shape;
+use super::meter::TaskMeasurements;
+use super::shape::RunShape;
 use super::test::Test;
-use super::text::{Report, Result, header, line, table};
+use super::text::{PrintedResult, RunReport, header, line, table};
 use treering_kit::cautions;
 
 /// Exit code after a signal.
 const SIGNAL_EXIT: u8 = 5;
 
 /// Classic mode for a command line.
-pub(super) fn classic_mode(settings: &Settings) -> std::result::Result<ClassicMode, ConfigError> {
-    let ClassicConfig { shape, telling, dir, .. } = ClassicConfig::read(settings)?;
+pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
+    let ClassicConfig { shape, output_options, dir, .. } = ClassicConfig::read(settings)?;
     Ok(ClassicMode {
         roots: vec![dir],
         make_roots: MissingRootPolicy::OneLevel,
         log: None,
         times_all: true,
-        seed: telling.label.seed,
+        seed: output_options.label.seed,
         signal_exit: SIGNAL_EXIT,
         catches_sigint: true,
-        output: Box::new(Output { shape, telling, begun: 0, measured: Default::default() }),
+        output: Box::new(BonnieOutput {
+            shape,
+            output_options,
+            begun: 0,
+            measured: Default::default(),
+        }),
     })
 }
 
-struct Output {
-    shape: Shape,
-    telling: OutputOptions,
+struct BonnieOutput {
+    shape: RunShape,
+    output_options: OutputOptions,
     /// Number of tests begun, over all runs.
     begun: usize,
     /// Sums of the present run's tests.
@@ -69,7 +74,7 @@ fn ending(test: Test) -> &'static str {
     }
 }
 
-impl Output {
+impl BonnieOutput {
     /// Test that was begun last.
     fn present(&self) -> Option<Test> {
         let tests = &self.shape.tests;
@@ -79,7 +84,7 @@ impl Output {
 
     /// Progress message, unless `-q` is given.
     fn progress(&self, words: &str) -> ToolOutput {
-        if self.telling.quiet {
+        if self.output_options.quiet {
             return ToolOutput::default();
         }
         ToolOutput { err: words.to_owned(), ..ToolOutput::default() }
@@ -92,7 +97,7 @@ impl Output {
         }
         self.begun += 1;
         let test = self.present();
-        match self.telling.wait {
+        match self.output_options.wait {
             TestWait::Nothing => {}
             TestWait::Line => witness.wait_for_line(),
             TestWait::Others => {
@@ -107,7 +112,9 @@ impl Output {
     fn prompt(&self) -> String {
         let tests = &self.shape.tests;
         match tests.get(self.begun % tests.len().max(1)) {
-            Some(test) if self.telling.wait == TestWait::Line => format!("\n{}:\n", test.place()),
+            Some(test) if self.output_options.wait == TestWait::Line => {
+                format!("\n{}:\n", test.place())
+            }
             _ => String::new(),
         }
     }
@@ -138,7 +145,7 @@ impl Output {
             let longest = measured.longest_ns.unwrap_or(0);
             // Delayed writes count: the closing time may be the longest latency.
             let end = if test.is_io() { measured.closing_ns } else { 0 };
-            Some(Result {
+            Some(PrintedResult {
                 elapsed_ns: measured.elapsed_ns(),
                 cpu_ns: measured.cpu_ns,
                 latency_ns: longest.max(end),
@@ -148,9 +155,13 @@ impl Output {
         for (place, pair) in results.iter_mut().zip(self.measured.iter().zip(Test::ALL)) {
             *place = result(pair);
         }
-        let report = Report { asked: &self.shape.asked(), label: &self.telling.label, results };
+        let report = RunReport {
+            asked: &self.shape.parameters(),
+            label: &self.output_options.label,
+            results,
+        };
         let (table, line) = (table(&report), line(&report));
-        match (self.telling.lines_only, self.telling.quiet) {
+        match (self.output_options.lines_only, self.output_options.quiet) {
             (true, _) => ToolOutput { out: line, ..ToolOutput::default() },
             (false, true) => ToolOutput { out: line, err: table, ..ToolOutput::default() },
             (false, false) => ToolOutput { out: table + &line, ..ToolOutput::default() },
@@ -158,11 +169,17 @@ impl Output {
     }
 }
 
-impl ClassicOutput for Output {
+impl ClassicOutput for BonnieOutput {
     fn open(&mut self, _scene: &ClassicScene) -> ToolOutput {
-        let greeting = self.telling.greeting.map(|who| greeting(who) + "\n").unwrap_or_default();
-        let header = match (self.telling.lines_only, self.shape.runs) {
-            (true, 2..) => header(self.telling.label.csv, self.telling.label.csv_as_original),
+        let greeting = self
+            .output_options
+            .greeting
+            .map(|identity| greeting(identity) + "\n")
+            .unwrap_or_default();
+        let header = match (self.output_options.lines_only, self.shape.runs) {
+            (true, 2..) => {
+                header(self.output_options.label.csv, self.output_options.label.csv_as_original)
+            }
             _ => String::new(),
         };
         ToolOutput { out: header + &self.prompt(), ..self.progress(&greeting) }
@@ -179,7 +196,7 @@ impl ClassicOutput for Output {
                 let Some(test) = self.present().filter(|test| test.name() == task.kind) else {
                     return ToolOutput::default();
                 };
-                let noted = task.counters.read::<Noted>().unwrap_or_default();
+                let noted = task.counters.read::<TaskMeasurements>().unwrap_or_default();
                 self.measured[test.place()].get_or_insert_default().add(task, &noted);
                 if test == Test::Seeks { self.progress("done...") } else { ToolOutput::default() }
             }
@@ -198,7 +215,7 @@ impl ClassicOutput for Output {
     }
 
     fn meeting(&self) -> Option<SemaphoreBarrier> {
-        self.telling.meeting
+        self.output_options.meeting
     }
 
     fn close(&mut self, _signal: Option<i32>) -> ToolOutput {

@@ -3,11 +3,11 @@
 use treering_script::{DirSlot, ExpectedErrors, Io, Script, Stop};
 
 use super::names::subdir_name;
-use super::shape::{Home, TOP};
+use super::shape::{CopyLocation, TOP};
 
 /// Makes the directory of a copy.
 #[derive(Debug)]
-pub(super) struct MakeRoot(pub(super) Home);
+pub(super) struct MakeRoot(pub(super) CopyLocation);
 
 impl Script for MakeRoot {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
@@ -17,7 +17,7 @@ impl Script for MakeRoot {
 
 /// Removes the large file; a missing file is no error.
 #[derive(Debug)]
-pub(super) struct RemoveFile(pub(super) Home);
+pub(super) struct RemoveFile(pub(super) CopyLocation);
 
 impl Script for RemoveFile {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
@@ -29,7 +29,7 @@ impl Script for RemoveFile {
 
 /// Makes the directory of the small files and a number of subdirectories.
 #[derive(Debug)]
-pub(super) struct MakeDirs(pub(super) Home, pub(super) u32);
+pub(super) struct MakeDirs(pub(super) CopyLocation, pub(super) u32);
 
 impl Script for MakeDirs {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {

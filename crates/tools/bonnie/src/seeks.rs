@@ -10,21 +10,21 @@ use treering_script::{Io, OpenHow, Script, Stop};
 use super::asked::IoShape;
 use super::dice::RandomList;
 use super::io::FILE;
-use super::meter::{Meter, Trouble};
-use super::shape::{Fsync, Home};
+use super::meter::{TestIrregularity, TestMeter};
+use super::shape::{CopyLocation, ExtraFsync};
 
 /// Number of tickets per update, on average.
 const UPDATE_EACH: u32 = 10;
 
 /// Tickets of a copy, shared by its seekers.
 #[derive(Clone, Debug)]
-pub(super) struct Tickets {
+pub(super) struct SeekTickets {
     dice: RandomList,
     count: u64,
     next: Arc<AtomicU64>,
 }
 
-impl Tickets {
+impl SeekTickets {
     /// A number of tickets.
     pub(super) fn new(dice: RandomList, count: u64) -> Self {
         Self { dice, count, next: Arc::default() }
@@ -38,22 +38,22 @@ impl Tickets {
 
 /// Code of one seeker.
 #[derive(Debug)]
-pub(super) struct Seeker {
-    home: Home,
-    tickets: Tickets,
+pub(super) struct SeekScript {
+    home: CopyLocation,
+    tickets: SeekTickets,
     chunk: u32,
     chunks: u64,
     syncs: bool,
-    meter: Meter,
+    meter: TestMeter,
 }
 
-impl Seeker {
+impl SeekScript {
     /// A seeker that shares these tickets.
     pub(super) fn new(
-        home: Home,
-        tickets: Tickets,
+        home: CopyLocation,
+        tickets: SeekTickets,
         io: &IoShape,
-        fsync: Fsync,
+        fsync: ExtraFsync,
         all_timed: bool,
     ) -> Self {
         let share = tickets.count / u64::from(io.seekers.max(1));
@@ -62,8 +62,8 @@ impl Seeker {
             tickets,
             chunk: io.chunk,
             chunks: io.bytes / u64::from(io.chunk.max(1)),
-            syncs: fsync >= Fsync::Updates,
-            meter: Meter::new(share, all_timed),
+            syncs: fsync >= ExtraFsync::Updates,
+            meter: TestMeter::new(share, all_timed),
         }
     }
 
@@ -92,7 +92,7 @@ impl Seeker {
     }
 }
 
-impl Script for Seeker {
+impl Script for SeekScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         self.home.enter(io)?;
         io.open(self.home.dir(), &self.home.name, OpenHow::ReadWrite, FILE)?;
@@ -104,7 +104,7 @@ impl Script for Seeker {
             io.fsync(FILE)?;
             self.meter.closing(io.timed());
         } else {
-            self.meter.trouble = Trouble::ShortRead;
+            self.meter.trouble = TestIrregularity::ShortRead;
         }
         io.close(FILE)?;
         self.meter.closing(io.timed());

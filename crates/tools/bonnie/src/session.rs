@@ -7,13 +7,13 @@ use treering_script::{
 };
 
 use super::asked::FileKind;
-use super::files::{Create, Ground, Operation, Visit};
-use super::headline::Headline;
+use super::files::{CreateScript, FileOperation, TestContext, VisitScript};
+use super::headline::HeadlineSums;
 use super::io::IoScript;
-use super::meter::{Noted, Trouble};
+use super::meter::{TaskMeasurements, TestIrregularity};
 use super::prepare::{MakeDirs, MakeRoot, RemoveFile};
-use super::seeks::{Seeker, Tickets};
-use super::shape::{Home, Shape, root_name};
+use super::seeks::{SeekScript, SeekTickets};
+use super::shape::{CopyLocation, RunShape, root_name};
 use super::test::Test;
 
 /// The kind of tasks that belong to no test.
@@ -21,7 +21,7 @@ pub(super) const SETUP: &str = "setup";
 
 /// Classic or native run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(super) enum RunStyle {
     /// Behaves like bonnie++ 2.00a.
     Classic {
         /// Process id, part of the names of files.
@@ -31,19 +31,19 @@ pub(super) enum Style {
     Native,
 }
 
-impl Style {
+impl RunStyle {
     /// Work directory and names of a copy.
-    pub(super) fn home(self, copy: u16) -> Home {
+    pub(super) fn home(self, copy: u16) -> CopyLocation {
         match self {
-            Self::Classic { process } => Home::classic(process, copy),
-            Self::Native => Home::native(copy),
+            Self::Classic { process } => CopyLocation::classic(process, copy),
+            Self::Native => CopyLocation::native(copy),
         }
     }
 }
 
 /// Work around the tests, which belongs to none of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Chore {
+enum SetupTask {
     MakeRoots,
     RemoveFile,
     /// Writes the large file for a test whose own tests left it out.
@@ -57,21 +57,21 @@ enum Chore {
 
 /// A run in progress.
 pub(super) struct BonnieSession {
-    shape: Shape,
-    style: Style,
+    shape: RunShape,
+    style: RunStyle,
     has_begun: bool,
     /// True if the large file exists; `has_files` is `Some` if the many files exist, and true if
     /// their names are random.
     has_file: bool,
     has_files: Option<bool>,
-    headline: Headline,
+    headline: HeadlineSums,
 }
 
 impl BonnieSession {
     /// A run that has not begun.
-    pub(super) fn new(shape: Shape, style: Style) -> Self {
+    pub(super) fn new(shape: RunShape, style: RunStyle) -> Self {
         Self {
-            headline: Headline::new(&shape),
+            headline: HeadlineSums::new(&shape),
             shape,
             style,
             has_begun: false,
@@ -81,7 +81,7 @@ impl BonnieSession {
     }
 
     fn is_classic(&self) -> bool {
-        matches!(self.style, Style::Classic { .. })
+        matches!(self.style, RunStyle::Classic { .. })
     }
 
     /// Runs a test of the large file, which is there for it.
@@ -92,14 +92,14 @@ impl BonnieSession {
         conductor: &mut dyn Conductor,
     ) -> SessionResult {
         if test.makes() || !self.has_file {
-            self.run_chore(Chore::RemoveFile, conductor)?;
+            self.run_chore(SetupTask::RemoveFile, conductor)?;
         }
         if !test.makes() && !self.has_file {
-            self.run_chore(Chore::FillFile, conductor)?;
+            self.run_chore(SetupTask::FillFile, conductor)?;
         }
         self.run_test(test, conductor)?;
         self.has_file = !is_last;
-        if is_last { self.run_chore(Chore::RemoveFile, conductor) } else { Ok(()) }
+        if is_last { self.run_chore(SetupTask::RemoveFile, conductor) } else { Ok(()) }
     }
 
     /// Runs a test of the many files, which are there for it with names of its kind.
@@ -112,20 +112,20 @@ impl BonnieSession {
         let random = test.is_random();
         if test.makes() || self.has_files != Some(random) {
             if self.has_files.is_some() {
-                self.run_chore(Chore::ClearDirs, conductor)?;
+                self.run_chore(SetupTask::ClearDirs, conductor)?;
             }
-            self.run_chore(Chore::MakeDirs, conductor)?;
+            self.run_chore(SetupTask::MakeDirs, conductor)?;
             if !test.makes() {
-                self.run_chore(Chore::FillDirs(random), conductor)?;
+                self.run_chore(SetupTask::FillDirs(random), conductor)?;
             }
         }
         self.run_test(test, conductor)?;
         let removes = matches!(test, Test::SequentialDelete | Test::RandomDelete);
         self.has_files = (!removes && !is_last).then_some(random);
-        if !removes && is_last { self.run_chore(Chore::ClearDirs, conductor) } else { Ok(()) }
+        if !removes && is_last { self.run_chore(SetupTask::ClearDirs, conductor) } else { Ok(()) }
     }
 
-    fn run_chore(&self, chore: Chore, conductor: &mut dyn Conductor) -> SessionResult {
+    fn run_chore(&self, chore: SetupTask, conductor: &mut dyn Conductor) -> SessionResult {
         let task = |copy| {
             let home = self.style.home(copy);
             let subject = subject(&home);
@@ -140,49 +140,55 @@ impl BonnieSession {
     fn run_test(&mut self, test: Test, conductor: &mut dyn Conductor) -> SessionResult {
         let caches = if self.shape.drop_caches { CachePolicy::Drop } else { CachePolicy::Keep };
         let group = ParallelGroup { caches, ..ParallelGroup::new(self.tasks(test)) };
-        let mut trouble = Trouble::None;
+        let mut trouble = TestIrregularity::None;
         let headline = &mut self.headline;
         conductor.group(group, &mut TestListener { test, headline, trouble: &mut trouble })?;
-        let what = match trouble {
-            Trouble::None => return Ok(()),
-            Trouble::ShortRead => "a read ended before the end of what had been written",
-            Trouble::NotEmpty => "a directory kept entries after all of its files were unlinked",
+        let message = match trouble {
+            TestIrregularity::None => return Ok(()),
+            TestIrregularity::ShortRead => "a read ended before the end of what had been written",
+            TestIrregularity::NotEmpty => {
+                "a directory kept entries after all of its files were unlinked"
+            }
         };
-        Err(SessionError::at(test.name(), what).into())
+        Err(SessionError::at(test.name(), message).into())
     }
 
-    fn ground(&self, home: Home) -> Option<Ground> {
-        let Shape { source, fsync, sync, .. } = self.shape.clone();
+    fn context(&self, home: CopyLocation) -> Option<TestContext> {
+        let RunShape { source, fsync, sync, .. } = self.shape.clone();
         let all_timed = self.is_classic();
-        Some(Ground { home, files: self.shape.files?, source, fsync, sync, all_timed })
+        Some(TestContext { home, files: self.shape.files?, source, fsync, sync, all_timed })
     }
 
     /// The code of a copy for what is neither a test nor a part of one.
-    fn chore(&self, chore: Chore, home: Home) -> Option<Box<dyn Script>> {
+    fn chore(&self, chore: SetupTask, home: CopyLocation) -> Option<Box<dyn Script>> {
         let fsync = self.shape.fsync;
         let files = self.shape.files.as_ref();
         Some(match chore {
-            Chore::MakeRoots => Box::new(MakeRoot(home)),
-            Chore::RemoveFile => Box::new(RemoveFile(home)),
-            Chore::FillFile => {
+            SetupTask::MakeRoots => Box::new(MakeRoot(home)),
+            SetupTask::RemoveFile => Box::new(RemoveFile(home)),
+            SetupTask::FillFile => {
                 let io = self.shape.io?;
                 Box::new(IoScript::new(home, Test::BlockWrite, &io, fsync, false))
             }
-            Chore::MakeDirs => Box::new(MakeDirs(home, files?.subdirs())),
-            Chore::FillDirs(random) => Box::new(Create::new(self.ground(home)?, random).unsynced()),
-            Chore::ClearDirs => Box::new(Visit::as_listed(self.ground(home)?, Operation::Clear)),
+            SetupTask::MakeDirs => Box::new(MakeDirs(home, files?.subdirs())),
+            SetupTask::FillDirs(random) => {
+                Box::new(CreateScript::new(self.context(home)?, random).unsynced())
+            }
+            SetupTask::ClearDirs => {
+                Box::new(VisitScript::as_listed(self.context(home)?, FileOperation::Clear))
+            }
         })
     }
 
     /// The code of a copy for a test: one task, or one for each seeker.
-    fn scripts(&self, test: Test, home: Home) -> Option<Vec<Box<dyn Script>>> {
+    fn scripts(&self, test: Test, home: CopyLocation) -> Option<Vec<Box<dyn Script>>> {
         let (fsync, all_timed) = (self.shape.fsync, self.is_classic());
         if test == Test::Seeks {
             let io = self.shape.io?;
-            let tickets = Tickets::new(self.shape.source.dice("seeks"), io.seeks);
+            let tickets = SeekTickets::new(self.shape.source.dice("seeks"), io.seeks);
             let seeker = |_seeker| -> Box<dyn Script> {
                 let (home, tickets) = (home.clone(), tickets.clone());
-                Box::new(Seeker::new(home, tickets, &io, fsync, all_timed))
+                Box::new(SeekScript::new(home, tickets, &io, fsync, all_timed))
             };
             return Some((0..io.seekers.max(1)).map(seeker).collect());
         }
@@ -190,13 +196,15 @@ impl BonnieSession {
             let script = IoScript::new(home, test, &self.shape.io?, fsync, all_timed);
             return Some(vec![Box::new(script)]);
         }
-        let ground = self.ground(home)?;
+        let context = self.context(home)?;
         Some(vec![match test {
-            Test::SequentialStat => Box::new(Visit::as_listed(ground, Operation::Stat)),
-            Test::SequentialDelete => Box::new(Visit::as_listed(ground, Operation::Delete)),
-            Test::RandomStat => Box::new(Visit::shuffled(ground, Operation::Stat)),
-            Test::RandomDelete => Box::new(Visit::shuffled(ground, Operation::Delete)),
-            other => Box::new(Create::new(ground, other.is_random())),
+            Test::SequentialStat => Box::new(VisitScript::as_listed(context, FileOperation::Stat)),
+            Test::SequentialDelete => {
+                Box::new(VisitScript::as_listed(context, FileOperation::Delete))
+            }
+            Test::RandomStat => Box::new(VisitScript::shuffled(context, FileOperation::Stat)),
+            Test::RandomDelete => Box::new(VisitScript::shuffled(context, FileOperation::Delete)),
+            other => Box::new(CreateScript::new(context, other.is_random())),
         }])
     }
 
@@ -233,7 +241,7 @@ impl BonnieSession {
 }
 
 /// The directory that a copy works on.
-fn subject(home: &Home) -> String {
+fn subject(home: &CopyLocation) -> String {
     home.root.as_ref().unwrap_or(&home.name).to_string_lossy().into_owned()
 }
 
@@ -255,14 +263,14 @@ fn file_op(test: Test, kind: Option<FileKind>) -> Op {
 /// Counts the tasks of a test, and keeps the first trouble of one.
 struct TestListener<'s> {
     test: Test,
-    headline: &'s mut Headline,
-    trouble: &'s mut Trouble,
+    headline: &'s mut HeadlineSums,
+    trouble: &'s mut TestIrregularity,
 }
 
 impl TaskListener for TestListener<'_> {
     fn task_ended(&mut self, totals: &TaskTotals) {
-        let noted = totals.counters.read::<Noted>().unwrap_or_default();
-        if *self.trouble == Trouble::None {
+        let noted = totals.counters.read::<TaskMeasurements>().unwrap_or_default();
+        if *self.trouble == TestIrregularity::None {
             *self.trouble = noted.trouble;
         }
         self.headline.add(self.test, totals, noted);
@@ -285,8 +293,8 @@ impl Session for BonnieSession {
                 };
                 let is_first = !std::mem::replace(&mut self.has_begun, true);
                 conductor.phase(Phase::new(name, self.shape.tasks(test)))?;
-                if is_first && self.style == Style::Native {
-                    self.run_chore(Chore::MakeRoots, conductor)?;
+                if is_first && self.style == RunStyle::Native {
+                    self.run_chore(SetupTask::MakeRoots, conductor)?;
                 }
                 let is_last = !tests[place + 1..].iter().any(|later| later.is_io() == test.is_io());
                 if test.is_io() {

@@ -10,7 +10,7 @@ use super::test::Test;
 
 /// Fsync calls beyond the ends of the tests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Fsync {
+pub(super) enum ExtraFsync {
     /// No further fsync.
     Never,
     /// Fsync as with `-b` of the original: updates of the seeks, created files and their
@@ -22,7 +22,7 @@ pub(super) enum Fsync {
 
 /// Parameters of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Shape {
+pub(super) struct RunShape {
     pub(super) io: Option<IoShape>,
     pub(super) files: Option<FilesShape>,
     /// Tests in their order.
@@ -32,7 +32,7 @@ pub(super) struct Shape {
     /// Number of concurrent copies.
     pub(super) copies: u16,
     pub(super) source: RandomSource,
-    pub(super) fsync: Fsync,
+    pub(super) fsync: ExtraFsync,
     pub(super) direct: bool,
     /// Scope of the sync after creates and deletes.
     pub(super) sync: SyncScope,
@@ -41,15 +41,15 @@ pub(super) struct Shape {
     pub(super) identity: Option<Credentials>,
 }
 
-impl Shape {
+impl RunShape {
     /// Parameters that the results are computed from.
-    pub(super) fn asked(&self) -> RunParameters {
+    pub(super) fn parameters(&self) -> RunParameters {
         RunParameters { io: self.io, files: self.files, copies: self.copies }
     }
 
     /// Work of a test over all copies: bytes, seeks or files.
     pub(super) fn work(&self, test: Test) -> u64 {
-        self.asked().work(test)
+        self.parameters().work(test)
     }
 
     /// Number of tasks of a test.
@@ -77,14 +77,14 @@ pub(super) const TOP: DirSlot = DirSlot(2);
 
 /// Location of a copy's files.
 #[derive(Clone, Debug)]
-pub(super) struct Home {
+pub(super) struct CopyLocation {
     /// Directory of the copy, if it has one.
     pub(super) root: Option<CString>,
     /// Name of the large file, and of the directory of the small files.
     pub(super) name: CString,
 }
 
-impl Home {
+impl CopyLocation {
     /// Location of a classic copy: directly in the user's directory.
     pub(super) fn classic(process: u32, copy: u16) -> Self {
         let name = match copy {

@@ -26,7 +26,7 @@ pub(super) struct SizeSpec {
 impl SizeSpec {
     /// Parses the value; `None` if it is malformed.
     pub(super) fn read(text: &str) -> Option<Self> {
-        let mut fields = Fields::split(text, 4)?;
+        let mut fields = ValueFields::split(text, 4)?;
         let mib = match fields.next("mgt", SIZE_MAX).ok()? {
             None => None,
             Some((number, letter)) => {
@@ -67,7 +67,7 @@ pub(super) struct FilesSpec {
 impl FilesSpec {
     /// Parses the value; `None` if it is malformed.
     pub(super) fn read(text: &str) -> Option<Self> {
-        let mut fields = Fields::split(text, 5)?;
+        let mut fields = ValueFields::split(text, 5)?;
         let k = match fields.next("km", FILES_MAX).ok()? {
             Some((number, Some('m'))) => number.checked_mul(1024)?,
             Some((number, _)) => number,
@@ -98,7 +98,7 @@ impl FilesSpec {
 }
 
 /// Parses a chunk size, or takes the default.
-fn chunk(fields: &mut Fields<'_>) -> Option<u32> {
+fn chunk(fields: &mut ValueFields<'_>) -> Option<u32> {
     match fields.scaled("kmg", u64::MAX).ok()? {
         None => Some(CHUNK),
         Some(bytes) => is_chunk(bytes).then(|| u32::try_from(bytes).ok())?,
@@ -111,7 +111,7 @@ pub(super) fn is_chunk(bytes: u64) -> bool {
 }
 
 /// Fields of a value; missing and empty ones have their defaults.
-struct Fields<'t> {
+struct ValueFields<'t> {
     fields: Vec<&'t str>,
     next: usize,
 }
@@ -122,7 +122,7 @@ struct InvalidField;
 /// A number and the letter after it.
 type SuffixedNumber = (u64, Option<char>);
 
-impl<'t> Fields<'t> {
+impl<'t> ValueFields<'t> {
     fn split(text: &'t str, most: usize) -> Option<Self> {
         let fields: Vec<&str> = text.split(':').collect();
         (fields.len() <= most).then_some(Self { fields, next: 0 })

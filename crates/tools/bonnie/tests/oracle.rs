@@ -33,7 +33,7 @@ struct RandomSettings {
     seed: u64,
 }
 
-fn asked() -> impl Strategy<Value = RandomSettings> {
+fn random_settings() -> impl Strategy<Value = RandomSettings> {
     let chunk = prop_oneof![Just(4096), Just(512), 300..5000_u64];
     let io = (0..60_000_u64, chunk, 0..3000_u64, 0..50_u64, 1..4_u64);
     let sizes = (0..9000_u64, 0..9000_u64).prop_map(|(a, b)| (a.min(b), a.max(b)));
@@ -62,7 +62,7 @@ fn asked() -> impl Strategy<Value = RandomSettings> {
 
 impl RandomSettings {
     fn settings(&self) -> Settings {
-        let given = [
+        let options = [
             ("size", self.size.to_string()),
             ("chunk", self.chunk.to_string()),
             ("byte-size", self.byte_size.to_string()),
@@ -78,7 +78,7 @@ impl RandomSettings {
             ("copies", self.copies.to_string()),
             ("seed", self.seed.to_string()),
         ];
-        Settings::new(given.map(|(name, value)| (name.to_owned(), value)).to_vec())
+        Settings::new(options.map(|(name, value)| (name.to_owned(), value)).to_vec())
     }
 
     /// Number of whole chunks of the file.
@@ -94,45 +94,46 @@ struct RunResult {
 
 impl RunResult {
     /// Number of calls of a kind in a test, and their bytes.
-    fn of(&self, test: &str, op: Op) -> (u64, u64) {
+    fn calls_of(&self, test: &str, op: Op) -> (u64, u64) {
         let tasks = self.tasks.iter().filter(|task| task.kind == test);
-        let ops = tasks.flat_map(|task| &task.ops).filter(|one| one.op == op);
-        ops.fold((0, 0), |(calls, bytes), one| (calls + one.calls, bytes + one.bytes))
+        let ops = tasks.flat_map(|task| &task.ops).filter(|totals| totals.op == op);
+        ops.fold((0, 0), |(calls, bytes), totals| (calls + totals.calls, bytes + totals.bytes))
     }
 
     fn calls(&self, test: &str, op: Op) -> u64 {
-        self.of(test, op).0
+        self.calls_of(test, op).0
     }
 }
 
-fn perform<P: RunSessions + ?Sized>(asked: &RandomSettings, place: &P) -> RunResult {
-    let job = Bonnie.native(&asked.settings()).unwrap();
+fn perform<P: RunSessions + ?Sized>(settings: &RandomSettings, place: &P) -> RunResult {
+    let job = Bonnie.native(&settings.settings()).unwrap();
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Zeros, 1);
     let mut session = job.begin(&TargetFacts::unknown());
     let mut tasks = TaskCollector::default();
     let (progress, stop) = (RunProgress::new(), StopFlag::new());
     place.run(session.as_mut(), RunOptions::new(&options, &mut tasks, &progress, &stop)).unwrap();
-    assert_eq!(session.remains().len() as u64, asked.copies);
+    assert_eq!(session.remains().len() as u64, settings.copies);
     assert_decides_as_foreseen(job.as_ref(), &session.metrics());
     RunResult { tasks: tasks.0, metrics: session.metrics() }
 }
 
 /// Checks that each test did the requested work.
-fn check(asked: &RandomSettings, ran: &RunResult) {
-    let RandomSettings { copies, files, .. } = *asked;
-    if asked.size > 0 {
-        let (chunks, bytes) = (asked.chunks() * copies, asked.chunks() * asked.chunk * copies);
-        assert_eq!(ran.of("block write", Op::Write), (chunks, bytes));
-        assert_eq!(ran.of("rewrite", Op::Read), (chunks, bytes));
-        assert_eq!(ran.of("rewrite", Op::Write), (chunks, bytes));
-        assert_eq!(ran.of("block read", Op::Read), (chunks, bytes));
-        let single = asked.byte_size.min(asked.chunks() * asked.chunk) * copies;
-        assert_eq!(ran.of("per-char write", Op::Write), (single, single));
-        assert_eq!(ran.of("per-char read", Op::Read), (single, single));
-        assert_eq!(ran.calls("seeks", Op::Read), asked.seeks * copies);
+fn check(settings: &RandomSettings, ran: &RunResult) {
+    let RandomSettings { copies, files, .. } = *settings;
+    if settings.size > 0 {
+        let (chunks, bytes) =
+            (settings.chunks() * copies, settings.chunks() * settings.chunk * copies);
+        assert_eq!(ran.calls_of("block write", Op::Write), (chunks, bytes));
+        assert_eq!(ran.calls_of("rewrite", Op::Read), (chunks, bytes));
+        assert_eq!(ran.calls_of("rewrite", Op::Write), (chunks, bytes));
+        assert_eq!(ran.calls_of("block read", Op::Read), (chunks, bytes));
+        let single = settings.byte_size.min(settings.chunks() * settings.chunk) * copies;
+        assert_eq!(ran.calls_of("per-char write", Op::Write), (single, single));
+        assert_eq!(ran.calls_of("per-char read", Op::Read), (single, single));
+        assert_eq!(ran.calls("seeks", Op::Read), settings.seeks * copies);
         let updates = ran.calls("seeks", Op::Write);
-        assert_eq!(ran.calls("seeks", Op::Seek), asked.seeks * copies + updates);
-        let fsyncs = if asked.fsync == "each" { chunks } else { 0 };
+        assert_eq!(ran.calls("seeks", Op::Seek), settings.seeks * copies + updates);
+        let fsyncs = if settings.fsync == "each" { chunks } else { 0 };
         assert_eq!(ran.calls("block write", Op::Fsync), copies + fsyncs);
     }
     if files == 0 {
@@ -144,12 +145,12 @@ fn check(asked: &RandomSettings, ran: &RunResult) {
         assert_eq!(made, files * copies);
         assert_eq!(of("stat", Op::Stat), files * copies);
         assert_eq!(of("delete", Op::Unlink), files * copies);
-        let dirs = if asked.dirs > 1 { asked.dirs + 1 } else { 1 };
+        let dirs = if settings.dirs > 1 { settings.dirs + 1 } else { 1 };
         assert_eq!(of("delete", Op::RemoveDir), dirs * copies);
-        let (_, written) = ran.of(&format!("{order} create"), Op::Write);
-        let (_, read) = ran.of(&format!("{order} stat"), Op::Read);
+        let (_, written) = ran.calls_of(&format!("{order} create"), Op::Write);
+        let (_, read) = ran.calls_of(&format!("{order} stat"), Op::Read);
         assert_eq!(read, written, "all that was written was read");
-        let (least, most) = asked.sizes;
+        let (least, most) = settings.sizes;
         assert!((least * files * copies..=most * files * copies).contains(&written));
         assert_eq!(of("create", Op::Sync), copies);
     }
@@ -158,10 +159,10 @@ fn check(asked: &RandomSettings, ran: &RunResult) {
 }
 
 /// Checks that only the copies' directories are left, empty.
-fn nothing_is_left(asked: &RandomSettings, snapshot: &TreeSnapshot) {
+fn nothing_is_left(settings: &RandomSettings, snapshot: &TreeSnapshot) {
     let names: Vec<String> =
         snapshot.entries.iter().map(|(path, _, _)| path.display().to_string()).collect();
-    let wanted: Vec<String> = (0..asked.copies).map(|copy| format!("bonnie-{copy}")).collect();
+    let wanted: Vec<String> = (0..settings.copies).map(|copy| format!("bonnie-{copy}")).collect();
     assert_eq!(names, wanted);
 }
 
@@ -169,10 +170,10 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn in_memory_all_work_is_done_and_no_file_left(asked in asked()) {
+    fn run_in_memory_completes_and_removes_all_files(settings in random_settings()) {
         let memory = MemoryFilesystem::default();
-        check(&asked, &perform(&asked, &memory));
-        nothing_is_left(&asked, &memory.snapshot());
+        check(&settings, &perform(&settings, &memory));
+        nothing_is_left(&settings, &memory.snapshot());
     }
 }
 
@@ -180,11 +181,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
-    fn on_a_disk_all_work_is_done_and_no_file_left(asked in asked()) {
+    fn run_on_disk_completes_and_removes_all_files(settings in random_settings()) {
         let dir = temp_dir();
         let target = Target::open(dir.path()).unwrap();
-        check(&asked, &perform(&asked, &target));
-        for copy in 0..asked.copies {
+        check(&settings, &perform(&settings, &target));
+        for copy in 0..settings.copies {
             let root = dir.path().join(format!("bonnie-{copy}"));
             assert_eq!(std::fs::read_dir(root).unwrap().count(), 0);
         }

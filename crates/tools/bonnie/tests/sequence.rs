@@ -70,10 +70,10 @@ fn calls(script: &mut dyn Script, memory: &MemoryFilesystem) -> Vec<String> {
 }
 
 /// Phases by name, with kind, subject and calls of each task.
-type Phases = Vec<(String, Vec<(String, String, Vec<String>)>)>;
+type PhaseCalls = Vec<(String, Vec<(String, String, Vec<String>)>)>;
 
 struct RunResult {
-    phases: Phases,
+    phases: PhaseCalls,
     metrics: Vec<Metric>,
     memory: MemoryFilesystem,
     remains: Vec<String>,
@@ -82,7 +82,7 @@ struct RunResult {
 
 impl RunResult {
     /// Calls of a test's tasks, in order.
-    fn of(&self, test: &str) -> Vec<&str> {
+    fn calls_of(&self, test: &str) -> Vec<&str> {
         let (_, tasks) = self.phases.iter().find(|(name, _)| name == test).unwrap();
         let own = tasks.iter().filter(|(kind, _, _)| kind == test);
         own.flat_map(|(_, _, calls)| calls.iter().map(String::as_str)).collect()
@@ -90,13 +90,13 @@ impl RunResult {
 
     /// Number of calls of a test by their first word.
     fn counts(&self, test: &str) -> BTreeMap<String, usize> {
-        counts(self.of(test))
+        counts(self.calls_of(test))
     }
 
     fn metric(&self, test: &str, name: &str) -> Option<f64> {
         let scope = Scope::Kind(test.to_owned());
-        let one = |metric: &&Metric| metric.name == name && metric.scope == scope;
-        self.metrics.iter().find(one).map(|metric| metric.value)
+        let is_wanted = |metric: &&Metric| metric.name == name && metric.scope == scope;
+        self.metrics.iter().find(is_wanted).map(|metric| metric.value)
     }
 }
 
@@ -111,7 +111,7 @@ fn counts<'w>(calls: impl IntoIterator<Item = &'w str>) -> BTreeMap<String, usiz
 fn perform(session: &mut dyn Session) -> RunResult {
     let memory = MemoryFilesystem::default();
     let mut announced = Vec::new();
-    let mut phases = Phases::new();
+    let mut phases = PhaseCalls::new();
     let rehearsed = rehearse_session(session, &mut |request| {
         let (mut group, listener) = match request {
             SessionRequest::Phase(phase) => {
@@ -145,18 +145,18 @@ fn perform(session: &mut dyn Session) -> RunResult {
     RunResult { phases, metrics: session.metrics(), memory, remains, litter }
 }
 
-fn run(classic: bool, given: &[(&str, &str)]) -> RunResult {
-    let mut given: Vec<(String, String)> =
-        given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    given.push(("seed".to_owned(), "7".to_owned()));
-    let mut settings = Settings::new(given);
-    settings.machine = MachineFacts { process: 4242, ..Machine::default() };
+fn run(classic: bool, options: &[(&str, &str)]) -> RunResult {
+    let mut options: Vec<(String, String)> =
+        options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    options.push(("seed".to_owned(), "7".to_owned()));
+    let mut settings = Settings::new(options);
+    settings.machine = MachineFacts { process: 4242, ..MachineFacts::default() };
     let job = if classic { Bonnie.classic(&settings) } else { Bonnie.native(&settings) }.unwrap();
     perform(job.begin(&TargetFacts::unknown()).as_mut())
 }
 
-fn pairs(all: &[(&str, usize)]) -> BTreeMap<String, usize> {
-    all.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+fn pairs(counts: &[(&str, usize)]) -> BTreeMap<String, usize> {
+    counts.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
 }
 
 /// Run of 16 MiB, as in section 6 of the reference.
@@ -192,8 +192,8 @@ fn single_bytes_are_moved_a_chunk_at_a_time() {
     let wanted = |open: &str, word: &str| {
         [vec![open.to_owned()], each(word), vec!["fsync".into(), "close".into()]].concat()
     };
-    assert_eq!(ran.of("per-char write"), wanted("create to read Bonnie.4242", "write"));
-    assert_eq!(ran.of("per-char read"), wanted("open rw Bonnie.4242", "read"));
+    assert_eq!(ran.calls_of("per-char write"), wanted("create to read Bonnie.4242", "write"));
+    assert_eq!(ran.calls_of("per-char read"), wanted("open rw Bonnie.4242", "read"));
     let (_, tasks) = &ran.phases[1];
     let before = (&*tasks[0].0, tasks[0].2.join(", "));
     assert_eq!(before, ("setup", "unlink Bonnie.4242".to_owned()));
@@ -201,7 +201,7 @@ fn single_bytes_are_moved_a_chunk_at_a_time() {
 }
 
 #[test]
-fn a_rewrite_goes_back_for_each_chunk() {
+fn rewrite_seeks_back_for_each_chunk() {
     let ran = run(true, &[("size", "1:512k:20:2"), ("number", "0"), ("byte-size", "0")]);
     let wanted = [
         "open rw Bonnie.4242",
@@ -215,8 +215,8 @@ fn a_rewrite_goes_back_for_each_chunk() {
         "fsync",
         "close",
     ];
-    assert_eq!(ran.of("rewrite"), wanted);
-    let seeks = ran.of("seeks");
+    assert_eq!(ran.calls_of("rewrite"), wanted);
+    let seeks = ran.calls_of("seeks");
     assert!(seeks.iter().filter(|call| call.starts_with("seek")).count() >= 20);
     for (at, call) in seeks.iter().enumerate() {
         assert!(!call.starts_with("write") || seeks[at - 1].starts_with("seek"), "{seeks:?}");
@@ -224,40 +224,40 @@ fn a_rewrite_goes_back_for_each_chunk() {
 }
 
 #[test]
-fn fsyncs_come_where_they_are_asked_for() {
-    let given = |more: (&'static str, &'static str)| {
+fn fsync_options_place_the_fsync_calls() {
+    let run_with = |more: (&'static str, &'static str)| {
         run(true, &[("size", "1:64k:40:1"), ("number", "1:0:0:3"), ("byte-size", "0"), more])
     };
-    let plain = given(("quiet", "true"));
+    let plain = run_with(("quiet", "true"));
     assert!(plain.phases.iter().all(|(_, tasks)| {
         tasks
             .iter()
             .filter(|(kind, _, _)| kind.contains("create") || kind.contains("delete"))
             .all(|(_, _, calls)| !calls.iter().any(|call| call.starts_with("fsync")))
     }));
-    let original = given(("fsync", "true"));
+    let original = run_with(("fsync", "true"));
     assert_eq!(original.counts("block write")["fsync"], 1);
     assert_eq!(original.counts("rewrite")["fsync"], 1);
     let seeks = original.counts("seeks");
     assert_eq!(seeks["fsync"], seeks["write"] + 1);
     assert_eq!(original.counts("sequential create")["fsync"], 2 * 1024);
     assert_eq!(
-        original.of("sequential create")[2..6],
+        original.calls_of("sequential create")[2..6],
         ["create 0000000000~", "fsync", "fsync dir", "close"]
     );
     assert_eq!(original.counts("random delete")["fsync"], 1024);
-    let each = given(("fsync-writes", "true"));
+    let each = run_with(("fsync-writes", "true"));
     assert_eq!(each.counts("block write")["fsync"], 16 + 1);
     assert_eq!(each.counts("rewrite")["fsync"], 16 + 1);
 }
 
 #[test]
-fn files_are_made_seen_and_removed_as_in_the_original() {
+fn file_tests_make_the_calls_of_the_original() {
     let ran = run(true, &[("size", "0"), ("number", "1:6000:5000:3:4k")]);
     let create = ran.counts("sequential create");
     assert_eq!((create["create"], create["write"], create["close"]), (1024, 2048, 1024));
     assert_eq!((create["opendir"], create["syncfs"]), (4, 1));
-    let calls = ran.of("sequential create");
+    let calls = ran.calls_of("sequential create");
     assert_eq!(calls[..3], ["opendir Bonnie.4242", "opendir 00000", "create 0000000000~"]);
     assert_eq!(calls[3], "write 4096");
     assert_eq!(*calls.last().unwrap(), "syncfs");
@@ -277,16 +277,16 @@ fn files_are_made_seen_and_removed_as_in_the_original() {
         let delete = ran.counts(test);
         assert_eq!((delete["unlink"], delete["rmdir"], delete["syncfs"]), (1024, dirs + 1, 1));
     }
-    let removed = ran.of("sequential delete");
+    let removed = ran.calls_of("sequential delete");
     let at = removed.iter().position(|call| *call == "rmdir 00000").unwrap();
     assert_eq!(removed[at + 1], "opendir 00001");
     let end: Vec<&str> = removed.iter().rev().take(3).copied().collect();
     assert_eq!(end, ["syncfs", "rmdir Bonnie.4242", "rmdir 00002"]);
-    let end: Vec<&str> = ran.of("random delete").into_iter().rev().take(5).collect();
+    let end: Vec<&str> = ran.calls_of("random delete").into_iter().rev().take(5).collect();
     let wanted = ["syncfs", "rmdir Bonnie.4242", "rmdir 00002", "rmdir 00001", "rmdir 00000"];
     assert_eq!(end, wanted);
     let mut names: Vec<&str> =
-        ran.of("random stat").into_iter().filter(|call| call.starts_with("stat")).collect();
+        ran.calls_of("random stat").into_iter().filter(|call| call.starts_with("stat")).collect();
     let sorted = names.clone();
     names.sort_unstable();
     assert_ne!(names, sorted, "the order is random");
@@ -296,7 +296,7 @@ fn files_are_made_seen_and_removed_as_in_the_original() {
 }
 
 #[test]
-fn files_without_content_are_looked_at_only() {
+fn empty_files_are_stat_only() {
     let ran = run(true, &[("size", "0"), ("number", "1"), ("sync-scope", "machine")]);
     let names: Vec<&str> = ran.phases.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names[..3], ["sequential create", "sequential stat", "sequential delete"]);
@@ -305,7 +305,8 @@ fn files_without_content_are_looked_at_only() {
     let wanted = [("opendir", 1), ("create", 1024), ("close", 1024), ("sync", 1)];
     assert_eq!(create, pairs(&wanted));
     assert_eq!(stat, pairs(&[("opendir", 1), ("stat", 1024)]));
-    let made: Vec<&str> = ran.of("random create").into_iter().skip(1).step_by(2).take(3).collect();
+    let made: Vec<&str> =
+        ran.calls_of("random create").into_iter().skip(1).step_by(2).take(3).collect();
     assert_eq!(made, ["create ~0000000000", "create ~0000000001", "create ~0000000002"]);
 }
 
@@ -317,7 +318,7 @@ fn links_are_made_to_the_first_file() {
         let create = ran.counts("sequential create");
         assert_eq!((create["create"], create[word], create["close"]), (1, 1023, 1), "{word}");
         assert_eq!(create["fsync"], 1 + 1024, "{word}");
-        let links: Vec<&str> = ran.of("sequential create");
+        let links: Vec<&str> = ran.calls_of("sequential create");
         assert!(links.contains(&&*format!("{word} 0000000000~ 00000003ff~")), "{word}");
         for test in ["sequential stat", "random stat"] {
             assert_eq!(ran.counts(test)["stat"], 1024, "{word}");
@@ -327,13 +328,13 @@ fn links_are_made_to_the_first_file() {
 }
 
 #[test]
-fn runs_are_alike_and_copies_have_files_of_their_own() {
-    let given = [("size", "1:64k:40:2"), ("number", "1"), ("runs", "2"), ("copies", "2")];
-    let ran = run(true, &given);
+fn runs_repeat_the_same_calls_and_copies_have_separate_files() {
+    let options = [("size", "1:64k:40:2"), ("number", "1"), ("runs", "2"), ("copies", "2")];
+    let ran = run(true, &options);
     assert_eq!(ran.phases.len(), 24);
     let (first, second) = ran.phases.split_at(12);
-    for ((name, one), (other_name, other)) in first.iter().zip(second) {
-        assert_eq!(one, other, "{name}");
+    for ((name, calls), (other_name, other_calls)) in first.iter().zip(second) {
+        assert_eq!(calls, other_calls, "{name}");
         assert_eq!(name.replace(" 1", " 2"), *other_name);
     }
     let creates = &first[6].1;
@@ -347,15 +348,15 @@ fn runs_are_alike_and_copies_have_files_of_their_own() {
 
 #[test]
 fn natively_each_copy_has_a_directory_and_the_same_calls() {
-    let given = [("size", "1M"), ("chunk", "64K"), ("files", "100"), ("max-size", "100")];
-    let ran = run(false, &given);
+    let options = [("size", "1M"), ("chunk", "64K"), ("files", "100"), ("max-size", "100")];
+    let ran = run(false, &options);
     assert_eq!(ran.phases.len(), 10, "no single bytes");
     let (_, tasks) = &ran.phases[0];
     assert_eq!(tasks[0].2, ["mkdir bonnie-0"]);
-    let write = ran.of("block write");
+    let write = ran.calls_of("block write");
     assert_eq!(write[..2], ["opendir bonnie-0", "create to read Bonnie"]);
     assert_eq!(write.len(), 2 + 16 + 2);
-    let create = ran.of("sequential create");
+    let create = ran.calls_of("sequential create");
     let wanted = ["opendir bonnie-0", "opendir Bonnie", "create 0000000000~", "write 100", "close"];
     assert_eq!(create[..5], wanted);
     assert_eq!(ran.remains, ["bonnie-0"]);
@@ -389,14 +390,14 @@ fn single_tests_get_the_files_they_need() {
         assert_eq!(ran.phases.len(), 1, "{test}");
         assert_eq!(ran.memory.snapshot().entries.len(), 1, "{test} clears up");
         let name = test.replace('-', " ");
-        assert!(!ran.of(&name).is_empty(), "{test}");
+        assert!(!ran.calls_of(&name).is_empty(), "{test}");
     }
     let both = [&common[..], &[("tests", "sequential-stat,random-stat")]].concat();
     assert_eq!(run(false, &both).memory.snapshot().entries.len(), 1);
 }
 
 #[test]
-fn latencies_of_a_classic_run_are_those_of_whole_bodies() {
+fn classic_latencies_cover_whole_loop_bodies() {
     let ran = run(true, &[("size", "1:64k:40:1"), ("number", "1:100"), ("byte-size", "1")]);
     let latency = |test| ran.metric(test, "latency_ns_max");
     assert_eq!(latency("per-char write"), Some(1000.0));

@@ -57,9 +57,9 @@ impl CommandJob {
         if wanted.len() > METRICS_MAX {
             return Err(ConfigError::new(format!("--{METRIC}: more than {METRICS_MAX} are given")));
         }
-        for (number, one) in wanted.iter().enumerate() {
-            if wanted[..number].iter().any(|other| other.name == one.name) {
-                let message = format!("--{METRIC}: two metrics are called {}", one.name);
+        for (number, pattern) in wanted.iter().enumerate() {
+            if wanted[..number].iter().any(|other| other.name == pattern.name) {
+                let message = format!("--{METRIC}: two metrics are called {}", pattern.name);
                 return Err(ConfigError::new(message));
             }
         }
@@ -93,17 +93,17 @@ impl CommandJob {
 }
 
 fn parameters(settings: &Settings) -> Vec<(String, String)> {
-    let mut all: Vec<(String, String)> = Vec::new();
+    let mut recorded: Vec<(String, String)> = Vec::new();
     for name in [SHELL, PREPARE, CLEANUP] {
-        all.extend(settings.text(name).map(|text| (name.to_owned(), text.to_owned())));
+        recorded.extend(settings.text(name).map(|text| (name.to_owned(), text.to_owned())));
     }
     let metrics = settings.values(METRIC).enumerate();
-    all.extend(metrics.map(|(number, text)| (format!("{METRIC}.{number}"), text.to_owned())));
+    recorded.extend(metrics.map(|(number, text)| (format!("{METRIC}.{number}"), text.to_owned())));
     let words: Vec<String> = settings.values(COMMAND).map(str::to_owned).collect();
     if !words.is_empty() {
-        all.push((COMMAND.to_owned(), shell_line(&words)));
+        recorded.push((COMMAND.to_owned(), shell_line(&words)));
     }
-    all
+    recorded
 }
 
 /// Quotes words for the shell.

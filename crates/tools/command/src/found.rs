@@ -73,17 +73,17 @@ pub(super) struct MetricPattern {
 impl MetricPattern {
     /// Parses `NAME=REGEX,unit=UNIT,better=higher,primary`.
     pub(super) fn parse(text: &str) -> Result<Self, ConfigError> {
-        let (name, rest) = text.split_once('=').ok_or_else(|| {
+        let (name, tail) = text.split_once('=').ok_or_else(|| {
             wrong(text, "NAME=REGEX is missing")
                 .hint("for instance --metric 'tps=transactions: .*\\((\\S+) per sec,unit=ops/s'")
         })?;
         let name = checked_name(name)?;
         let fault = |why: &str| wrong(name, why);
-        let (mut rest, mut unit, mut better, mut primary) = (rest, None, None, false);
+        let (mut tail, mut unit, mut better, mut primary) = (tail, None, None, false);
         // Fields are split from the end, since an expression may contain commas. A field that ends
         // with a parenthesis belongs to it, so that any expression can be given as (?:…).
         while let Some((before, last)) =
-            rest.rsplit_once(',').filter(|(_, last)| !last.ends_with(')'))
+            tail.rsplit_once(',').filter(|(_, last)| !last.ends_with(')'))
         {
             if let Some(word) = last.strip_prefix("unit=").filter(|_| unit.is_none()) {
                 unit = Some(known_unit(name, word)?);
@@ -98,7 +98,7 @@ impl MetricPattern {
             } else {
                 break;
             }
-            rest = before;
+            tail = before;
         }
         let (unit, factor) = unit.unwrap_or((Unit::Count, 1.0));
         let usual = match unit {
@@ -111,12 +111,12 @@ impl MetricPattern {
         let better = better.or(usual).ok_or_else(|| {
             fault("which direction is better?").hint("add ,better=higher or ,better=lower")
         })?;
-        let place = match rest.strip_prefix(JSON) {
+        let place = match tail.strip_prefix(JSON) {
             Some(pointer) if pointer.is_empty() || pointer.starts_with('/') => {
                 NumberLocation::Pointer(pointer.to_owned())
             }
             Some(_) => return Err(fault("a JSON pointer begins with /, as json:/jobs/0/iops")),
-            None => NumberLocation::Regex(expression(name, rest)?),
+            None => NumberLocation::Regex(expression(name, tail)?),
         };
         Ok(Self { name: name.to_owned(), place, unit, factor, better, primary })
     }
@@ -214,8 +214,8 @@ fn expression(name: &str, text: &str) -> Result<Regex, ConfigError> {
         other => {
             let lines = other.to_string();
             // The last line states the error, the lines before its position.
-            let what = lines.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            wrong(name, &format!("not a regular expression: {what}"))
+            let message = lines.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            wrong(name, &format!("not a regular expression: {message}"))
         }
     })?;
     match regex.captures_len() {
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_number_is_never_zero() {
+    fn missing_number_is_an_error_not_zero() {
         let wanted = MetricPattern::parse("x=x is (.*),unit=s").unwrap();
         for output in ["", "x is ", "x is nan", "x is inf", "x is 1e999", "x is 1,5", "x is 1 2"] {
             assert!(wanted.find(output, "").is_err(), "{output}");

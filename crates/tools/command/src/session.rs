@@ -24,7 +24,7 @@ const WORDS_CHARS_MAX: usize = 240;
 
 /// Recorded result of a program.
 #[derive(Debug, Serialize, Deserialize)]
-struct Record {
+struct ProgramResult {
     /// Exit code; `None` if a signal ended the program.
     exit_code: Option<i32>,
     /// The signal that ended it.
@@ -75,17 +75,17 @@ impl<'j> CommandSession<'j> {
             self.measure(&end, &output, &errors);
         }
         conductor.report(vec![reported(kind, &name, &end, (&output, &errors))])?;
-        let said = last_lines(if errors.trim().is_empty() { &output } else { &errors });
+        let last = last_lines(if errors.trim().is_empty() { &output } else { &errors });
         Ok(why_failed(&end).map_or(Ok(()), |why| {
-            let why = if said.is_empty() { why } else { format!("{why}: {said}") };
+            let why = if last.is_empty() { why } else { format!("{why}: {last}") };
             Err(SessionError::at(name, why))
         }))
     }
 
     /// Extracts facts, metrics and cautions from the result of the command.
     fn measure(&mut self, end: &ProgramEnd, output: &str, errors: &str) {
-        let mut said = [("command.output", output), ("command.errors", errors)];
-        for (name, text) in &mut said {
+        let mut texts = [("command.output", output), ("command.errors", errors)];
+        for (name, text) in &mut texts {
             let words = last_lines(text);
             if !words.is_empty() {
                 self.facts.push(Fact { name: (*name).to_owned(), value: words });
@@ -125,7 +125,7 @@ fn reported(
     end: &ProgramEnd,
     (output, errors): (&str, &str),
 ) -> ReportedPhase {
-    let record = Record {
+    let record = ProgramResult {
         exit_code: end.code,
         signal: end.signal,
         output: shortened(output),
@@ -198,8 +198,8 @@ fn why_failed(end: &ProgramEnd) -> Option<String> {
 }
 
 /// The last lines of what it said, escaped.
-fn last_lines(said: &str) -> String {
-    let mut lines: Vec<String> = said
+fn last_lines(text: &str) -> String {
+    let mut lines: Vec<String> = text
         .rsplit(['\n', '\r'])
         .map(str::trim)
         .filter(|line| !line.is_empty())

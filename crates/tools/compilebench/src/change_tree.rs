@@ -12,13 +12,13 @@ use treering_script::{
     CreateHow, DirSlot, ExpectedErrors, FileSlot, Io, NameId, NameTree, Script, Stop, SyncScope,
 };
 
-use super::cursor::{Cursor, TOP};
-use super::recipes::Change;
-use treering_kit::ahead::{Counted, can_allocate};
+use super::cursor::{DirStack, TOP};
+use super::recipes::TreeChange;
+use treering_kit::ahead::{AheadCounters, can_allocate};
 
 /// Write mode of a change.
 #[derive(Clone, Debug)]
-pub(super) struct Writing {
+pub(super) struct WriteMode {
     /// Open mode for written files.
     pub(super) how: CreateHow,
     /// True if the old content is read and truncated before writing, as a patch does.
@@ -32,12 +32,12 @@ pub(super) struct Writing {
     /// Scope of the sync at the end, if any.
     pub(super) sync: Option<SyncScope>,
     /// Fast-forward mode, if any.
-    pub(super) ahead: Option<Ahead>,
+    pub(super) ahead: Option<FastForwardMode>,
 }
 
 /// Fast-forward mode of a change.
 #[derive(Clone, Debug)]
-pub(super) enum Ahead {
+pub(super) enum FastForwardMode {
     /// Only allocates these files, which are deleted or replaced later.
     Allocate(Arc<HashSet<NameId>>),
     /// Allocates like `Allocate`, after a check that the filesystem can; for the first change of a
@@ -47,7 +47,7 @@ pub(super) enum Ahead {
     Write,
 }
 
-impl Ahead {
+impl FastForwardMode {
     fn allocates(&self, file: NameId) -> bool {
         match self {
             Self::Allocate(files) | Self::Probe(files) => files.contains(&file),
@@ -58,7 +58,7 @@ impl Ahead {
 
 const FILE: FileSlot = FileSlot(0);
 
-impl Writing {
+impl WriteMode {
     /// Writes a file from its start or at its end, or only allocates it.
     fn file(
         &self,
@@ -94,10 +94,10 @@ impl Writing {
 #[derive(Debug)]
 pub(super) struct ChangeTree {
     tree: CString,
-    change: Arc<Change>,
-    writing: Writing,
-    cursor: Cursor,
-    counted: Counted,
+    change: Arc<TreeChange>,
+    write_mode: WriteMode,
+    cursor: DirStack,
+    counted: AheadCounters,
 }
 
 impl ChangeTree {
@@ -105,24 +105,24 @@ impl ChangeTree {
     pub(super) fn new(
         tree: CString,
         names: &Arc<NameTree>,
-        change: Arc<Change>,
-        writing: Writing,
+        change: Arc<TreeChange>,
+        write_mode: WriteMode,
     ) -> Self {
-        let cursor = Cursor::new(Arc::clone(names), writing.fresh);
-        Self { tree, change, writing, cursor, counted: Counted::default() }
+        let cursor = DirStack::new(Arc::clone(names), write_mode.fresh);
+        Self { tree, change, write_mode, cursor, counted: AheadCounters::default() }
     }
 }
 
 impl Script for ChangeTree {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        let Self { tree, change, writing, cursor, counted } = self;
-        if matches!(writing.ahead, Some(Ahead::Probe(_)))
+        let Self { tree, change, write_mode, cursor, counted } = self;
+        if matches!(write_mode.ahead, Some(FastForwardMode::Probe(_)))
             && !can_allocate(io, DirSlot::TARGET, FILE)?
         {
             counted.cannot_allocate = true;
             return Ok(());
         }
-        if writing.fresh {
+        if write_mode.fresh {
             io.make_dir(DirSlot::TARGET, tree).unless_existing()?;
         }
         io.open_dir(DirSlot::TARGET, tree, TOP)?;
@@ -133,26 +133,26 @@ impl Script for ChangeTree {
             io.unlink(at, path)?;
         }
         // Files cannot be reached by path then: an unlink takes one name in an open directory.
-        cursor.by_path = !writing.unlink_first;
+        cursor.by_path = !write_mode.unlink_first;
         let mut writes = change.writes.iter().peekable();
         while let Some((file, size)) = writes.next() {
             cursor.go(io, file, writes.peek().map(|(next, _)| *next))?;
-            let allocates = writing.ahead.as_ref().is_some_and(|ahead| ahead.allocates(file));
-            writing.file(io, cursor.place(file), size, allocates)?;
+            let allocates = write_mode.ahead.as_ref().is_some_and(|ahead| ahead.allocates(file));
+            write_mode.file(io, cursor.place(file), size, allocates)?;
             let ahead_bytes = counted.ahead_bytes;
-            counted.ahead_bytes = match writing.ahead {
-                Some(Ahead::Write) => ahead_bytes.saturating_sub_unsigned(size),
+            counted.ahead_bytes = match write_mode.ahead {
+                Some(FastForwardMode::Write) => ahead_bytes.saturating_sub_unsigned(size),
                 _ if allocates => ahead_bytes.saturating_add_unsigned(size),
                 _ => ahead_bytes,
             };
         }
-        counted.operations = u64::from(!matches!(writing.ahead, Some(Ahead::Write)));
+        counted.operations = u64::from(!matches!(write_mode.ahead, Some(FastForwardMode::Write)));
         cursor.close(io, 0)?;
-        writing.sync.map_or(Ok(()), |scope| io.sync(scope))
+        write_mode.sync.map_or(Ok(()), |scope| io.sync(scope))
     }
 
     fn counters(&mut self) -> Counters {
-        let counts = self.writing.ahead.is_some();
+        let counts = self.write_mode.ahead.is_some();
         if counts { Counters::from_value(&self.counted) } else { Counters::default() }
     }
 }

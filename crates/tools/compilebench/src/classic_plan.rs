@@ -2,13 +2,15 @@
 
 use std::collections::{HashMap, HashSet};
 
-use treering_datasets::State;
+use treering_datasets::TreeState;
 use treering_script::SyncScope;
 
 use super::cpython::{PythonDict, PythonRandom};
-use super::operation::{Kind, Operation};
-use super::plan::{CacheDrop, INITIAL_CREATE, OPERATIONS, PlannedPhase, Work, native_order_phase};
-use super::tally::Tally;
+use super::operation::{OperationKind, TreeOperation};
+use super::plan::{
+    CacheDrop, INITIAL_CREATE, OPERATIONS, PlannedPhase, TaskWork, native_order_phase,
+};
+use super::tally::SummaryRow;
 
 /// Parameters of the classic sequence.
 #[derive(Clone, Debug)]
@@ -29,7 +31,7 @@ pub(super) struct ClassicShape {
 
 /// Phases of a classic run in a directory with these entries.
 pub(super) fn phases(shape: &ClassicShape, existing: &[String]) -> Vec<PlannedPhase> {
-    let mut sequence = Sequence::new(shape, existing);
+    let mut sequence = ClassicSequence::new(shape, existing);
     let sync = shape.sync.then_some(SyncScope::Machine);
     let mut initial = one_by_one(INITIAL_CREATE, sequence.initial(shape.initial_dirs));
     initial.sync_end = sync;
@@ -47,16 +49,16 @@ pub(super) fn phases(shape: &ClassicShape, existing: &[String]) -> Vec<PlannedPh
     phases
 }
 
-fn makej_phases(sequence: &mut Sequence, sync: bool) -> [PlannedPhase; 3] {
+fn makej_phases(sequence: &mut ClassicSequence, sync: bool) -> [PlannedPhase; 3] {
     let sync_end = sync.then_some(SyncScope::Machine);
     let dropping = if sync { CacheDrop::First } else { CacheDrop::Never };
-    let all = |sequence: &mut Sequence, kind| {
-        std::iter::from_fn(|| sequence.one(kind)).collect::<Vec<_>>()
+    let every_tree = |sequence: &mut ClassicSequence, kind| {
+        std::iter::from_fn(|| sequence.draw_operation(kind)).collect::<Vec<_>>()
     };
-    let compile = one_by_one("makej compile", all(sequence, Kind::Compile));
-    let reads = (0..3).filter_map(|_| sequence.one(Kind::Read)).collect();
+    let compile = one_by_one("makej compile", every_tree(sequence, OperationKind::Compile));
+    let reads = (0..3).filter_map(|_| sequence.draw_operation(OperationKind::Read)).collect();
     let read = one_by_one("makej read", reads);
-    let delete = one_by_one("makej delete", all(sequence, Kind::Delete));
+    let delete = one_by_one("makej delete", every_tree(sequence, OperationKind::Delete));
     [
         PlannedPhase { sync_end, ..compile },
         PlannedPhase { sync_end, drop_caches: dropping, ..read },
@@ -64,61 +66,68 @@ fn makej_phases(sequence: &mut Sequence, sync: bool) -> [PlannedPhase; 3] {
     ]
 }
 
-fn one_by_one(name: &'static str, operations: Vec<Operation>) -> PlannedPhase {
-    let groups = operations.into_iter().map(|operation| vec![Work::Operation(operation)]).collect();
+fn one_by_one(name: &'static str, operations: Vec<TreeOperation>) -> PlannedPhase {
+    let groups =
+        operations.into_iter().map(|operation| vec![TaskWork::Operation(operation)]).collect();
     PlannedPhase::new(name, groups)
 }
 
 /// Living trees by state, and the random generator.
-struct Sequence {
+struct ClassicSequence {
     random: PythonRandom,
-    trees: HashMap<State, PythonDict>,
+    trees: HashMap<TreeState, PythonDict>,
     /// Names in the directory: those of deleted trees too, since their top directory stays.
     existing: HashSet<String>,
 }
 
-impl Sequence {
+impl ClassicSequence {
     fn new(shape: &ClassicShape, existing: &[String]) -> Self {
         let mut random = PythonRandom::new(shape.seed);
         random.skip_shuffle(shape.shuffled);
         Self {
             random,
-            trees: State::ALL.into_iter().map(|state| (state, PythonDict::default())).collect(),
+            trees: TreeState::ALL.into_iter().map(|state| (state, PythonDict::default())).collect(),
             existing: existing.iter().cloned().collect(),
         }
     }
 
-    fn initial(&mut self, count: u32) -> Vec<Operation> {
+    fn initial(&mut self, count: u32) -> Vec<TreeOperation> {
         let names = (0..count).map(|number| format!("kernel-{number}"));
-        names.map(|name| self.create(name, Tally::InitialCreate)).collect()
+        names.map(|name| self.create(name, SummaryRow::InitialCreate)).collect()
     }
 
-    fn create(&mut self, tree: String, tally: Tally) -> Operation {
-        self.dict(State::Unpatched).insert(&tree);
+    fn create(&mut self, tree: String, tally: SummaryRow) -> TreeOperation {
+        self.dict(TreeState::Unpatched).insert(&tree);
         self.existing.insert(tree.clone());
-        Operation { kind: Kind::Create, tree, state: State::Unpatched, unlink_first: false, tally }
+        TreeOperation {
+            kind: OperationKind::Create,
+            tree,
+            state: TreeState::Unpatched,
+            unlink_first: false,
+            tally,
+        }
     }
 
-    fn dict(&mut self, state: State) -> &mut PythonDict {
+    fn dict(&mut self, state: TreeState) -> &mut PythonDict {
         self.trees.entry(state).or_default()
     }
 
-    fn operations(&mut self, runs: u32) -> Vec<Operation> {
+    fn operations(&mut self, runs: u32) -> Vec<TreeOperation> {
         let mut done = Vec::new();
         while done.len() < runs as usize {
-            let kind = Kind::ALL[self.random.choice(Kind::ALL.len())];
-            done.extend(self.one(kind));
+            let kind = OperationKind::ALL[self.random.choice(OperationKind::ALL.len())];
+            done.extend(self.draw_operation(kind));
         }
         done
     }
 
     /// Draws one operation of this kind; `None`, without a draw, when no tree is a candidate.
-    fn one(&mut self, kind: Kind) -> Option<Operation> {
-        if kind == Kind::Create {
+    fn draw_operation(&mut self, kind: OperationKind) -> Option<TreeOperation> {
+        if kind == OperationKind::Create {
             let name = self.new_name();
-            return Some(self.create(name, Tally::Create));
+            return Some(self.create(name, SummaryRow::Create));
         }
-        let present: Vec<State> = kind
+        let present: Vec<TreeState> = kind
             .candidates()
             .iter()
             .copied()
@@ -130,7 +139,7 @@ impl Sequence {
         let state = present[self.random.choice(present.len())];
         let place = self.random.choice(self.trees[&state].len());
         let tree = self.trees[&state].keys().nth(place).expect("below the length").to_owned();
-        let unlink_first = kind == Kind::Patch && self.random.randint(0, 3) == 1;
+        let unlink_first = kind == OperationKind::Patch && self.random.randint(0, 3) == 1;
         if kind.leads_to(state) != Some(state) {
             self.dict(state).remove(&tree);
         }
@@ -138,7 +147,7 @@ impl Sequence {
         if let Some(next) = kind.leads_to(state).filter(|&next| next != state) {
             self.dict(next).insert(&tree);
         }
-        Some(Operation { kind, tree, state, unlink_first, tally })
+        Some(TreeOperation { kind, tree, state, unlink_first, tally })
     }
 
     fn new_name(&mut self) -> String {
@@ -153,19 +162,20 @@ impl Sequence {
     /// True if the original takes a tree of this state for compiled: it compares dictionaries by
     /// equality, so after the last plain tree was deleted, the empty dictionary equals any other
     /// empty one.
-    fn looks_compiled(&self, state: State) -> bool {
-        let empty = |state: State| self.trees[&state].is_empty();
+    fn looks_compiled(&self, state: TreeState) -> bool {
+        let empty = |state: TreeState| self.trees[&state].is_empty();
         state.is_compiled()
-            || (empty(state) && (empty(State::UnpatchedCompiled) || empty(State::PatchedCompiled)))
+            || (empty(state)
+                && (empty(TreeState::UnpatchedCompiled) || empty(TreeState::PatchedCompiled)))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ClassicShape, Sequence, phases};
-    use crate::operation::Kind;
-    use crate::plan::{PlannedPhase, Work};
-    use crate::tally::Tally;
+    use super::{ClassicSequence, ClassicShape, phases};
+    use crate::operation::OperationKind;
+    use crate::plan::{PlannedPhase, TaskWork};
+    use crate::tally::SummaryRow;
 
     fn shape() -> ClassicShape {
         ClassicShape {
@@ -180,11 +190,14 @@ mod tests {
 
     #[test]
     fn the_default_run_consumes_the_published_number_of_draws() {
-        let mut sequence = Sequence::new(&shape(), &[]);
+        let mut sequence = ClassicSequence::new(&shape(), &[]);
         sequence.initial(30);
         let operations = sequence.operations(100);
         assert_eq!(operations.len(), 100);
-        assert_eq!((operations[0].kind, operations[0].tree.as_str()), (Kind::Patch, "kernel-7"));
+        assert_eq!(
+            (operations[0].kind, operations[0].tree.as_str()),
+            (OperationKind::Patch, "kernel-7")
+        );
         assert!(operations[0].unlink_first);
         assert_eq!(sequence.random.random(), 0.094_032_999_184_385_9);
     }
@@ -194,27 +207,29 @@ mod tests {
         let phases = phases(&shape(), &[]);
         let count = |tally| {
             let works = phases.iter().flat_map(|phase| phase.groups.iter().flatten());
-            let of_tally = |work: &&Work| matches!(work, Work::Operation(op) if op.tally == tally);
+            let of_tally =
+                |work: &&TaskWork| matches!(work, TaskWork::Operation(op) if op.tally == tally);
             works.filter(of_tally).count()
         };
-        let counts: Vec<usize> = Tally::ALL.into_iter().map(count).collect();
+        let counts: Vec<usize> = SummaryRow::ALL.into_iter().map(count).collect();
         assert_eq!(counts, [30, 14, 15, 14, 10, 11, 4, 10, 4, 11, 7]);
     }
 
     #[test]
-    fn names_that_exist_are_not_used_for_new_trees() {
-        let plain = Sequence::new(&shape(), &[]).operations(40);
-        let created = plain.iter().find(|operation| operation.kind == Kind::Create).unwrap();
-        let again = Sequence::new(&shape(), std::slice::from_ref(&created.tree)).operations(40);
+    fn names_of_existing_trees_are_not_reused() {
+        let plain = ClassicSequence::new(&shape(), &[]).operations(40);
+        let created =
+            plain.iter().find(|operation| operation.kind == OperationKind::Create).unwrap();
+        let again =
+            ClassicSequence::new(&shape(), std::slice::from_ref(&created.tree)).operations(40);
         assert!(
-            again
-                .iter()
-                .all(|operation| operation.kind != Kind::Create || operation.tree != created.tree)
+            again.iter().all(|operation| operation.kind != OperationKind::Create
+                || operation.tree != created.tree)
         );
     }
 
     #[test]
-    fn makej_compiles_all_reads_three_and_deletes_all() {
+    fn makej_compiles_all_trees_reads_three_and_deletes_all() {
         let phases = phases(&ClassicShape { makej: true, initial_dirs: 5, ..shape() }, &[]);
         let counts: Vec<usize> = phases.iter().map(PlannedPhase::works).collect();
         assert_eq!(counts, [9, 5, 5, 3, 5]);

@@ -67,7 +67,7 @@ fn string_hash(text: &str) -> u64 {
 }
 
 #[derive(Clone, Debug, Default)]
-enum Slot {
+enum DictSlot {
     #[default]
     Unused,
     Dummy,
@@ -77,7 +77,7 @@ enum Slot {
 /// Keys of a CPython 2 dictionary in its iteration order.
 #[derive(Clone, Debug)]
 pub(super) struct PythonDict {
-    slots: Vec<Slot>,
+    slots: Vec<DictSlot>,
     /// Number of live slots.
     used: usize,
     /// Number of live and dummy slots.
@@ -86,7 +86,7 @@ pub(super) struct PythonDict {
 
 impl Default for PythonDict {
     fn default() -> Self {
-        Self { slots: vec![Slot::Unused; 8], used: 0, fill: 0 }
+        Self { slots: vec![DictSlot::Unused; 8], used: 0, fill: 0 }
     }
 }
 
@@ -104,8 +104,8 @@ impl PythonDict {
     /// Keys in iteration order, which is that of the slots.
     pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
         self.slots.iter().filter_map(|slot| match slot {
-            Slot::Live(_, key) => Some(key.as_str()),
-            Slot::Unused | Slot::Dummy => None,
+            DictSlot::Live(_, key) => Some(key.as_str()),
+            DictSlot::Unused | DictSlot::Dummy => None,
         })
     }
 
@@ -113,11 +113,12 @@ impl PythonDict {
     pub(super) fn insert(&mut self, key: &str) {
         let hash = string_hash(key);
         let place = self.place_of(hash, key);
-        let before = std::mem::replace(&mut self.slots[place], Slot::Live(hash, key.to_owned()));
+        let before =
+            std::mem::replace(&mut self.slots[place], DictSlot::Live(hash, key.to_owned()));
         match before {
-            Slot::Live(..) => return,
-            Slot::Unused => self.fill += 1,
-            Slot::Dummy => {}
+            DictSlot::Live(..) => return,
+            DictSlot::Unused => self.fill += 1,
+            DictSlot::Dummy => {}
         }
         self.used += 1;
         if self.fill * 3 >= self.slots.len() * 2 {
@@ -128,8 +129,8 @@ impl PythonDict {
     /// Removes a key, leaving a dummy in its slot.
     pub(super) fn remove(&mut self, key: &str) {
         let place = self.place_of(string_hash(key), key);
-        if matches!(self.slots[place], Slot::Live(..)) {
-            self.slots[place] = Slot::Dummy;
+        if matches!(self.slots[place], DictSlot::Live(..)) {
+            self.slots[place] = DictSlot::Dummy;
             self.used -= 1;
         }
     }
@@ -140,10 +141,10 @@ impl PythonDict {
         let mut first_dummy = None;
         for place in probes(hash, self.slots.len()) {
             match &self.slots[place] {
-                Slot::Unused => return first_dummy.unwrap_or(place),
-                Slot::Dummy => first_dummy = first_dummy.or(Some(place)),
-                Slot::Live(other, name) if *other == hash && name == key => return place,
-                Slot::Live(..) => {}
+                DictSlot::Unused => return first_dummy.unwrap_or(place),
+                DictSlot::Dummy => first_dummy = first_dummy.or(Some(place)),
+                DictSlot::Live(other, name) if *other == hash && name == key => return place,
+                DictSlot::Live(..) => {}
             }
         }
         unreachable!("probing ends at an unused slot: a third of the table is always unused")
@@ -156,12 +157,12 @@ impl PythonDict {
         while size <= wanted {
             size *= 2;
         }
-        let old = std::mem::replace(&mut self.slots, vec![Slot::Unused; size]);
+        let old = std::mem::replace(&mut self.slots, vec![DictSlot::Unused; size]);
         self.fill = self.used;
         for slot in old {
-            if let Slot::Live(hash, _) = &slot {
+            if let DictSlot::Live(hash, _) = &slot {
                 let free = probes(*hash, size)
-                    .find(|&place| matches!(self.slots[place], Slot::Unused))
+                    .find(|&place| matches!(self.slots[place], DictSlot::Unused))
                     .expect("the new table is larger than what goes into it");
                 self.slots[free] = slot;
             }

@@ -11,7 +11,7 @@ use treering_script::{DirSlot, ExpectedErrors, Io, NameId, NameTree, Stop};
 
 /// Stack of open directories, from the tree's top down.
 #[derive(Debug)]
-pub(super) struct Cursor {
+pub(super) struct DirStack {
     names: Arc<NameTree>,
     /// True for a new tree: directories are made before they are opened, not only where they are
     /// missing.
@@ -32,7 +32,7 @@ pub(super) struct Cursor {
 /// Slot of the tree's top directory.
 pub(super) const TOP: DirSlot = DirSlot(1);
 
-impl Cursor {
+impl DirStack {
     /// Cursor in a tree whose top directory the caller opens in slot [`TOP`].
     pub(super) fn new(names: Arc<NameTree>, is_new: bool) -> Self {
         let words = names.len().div_ceil(64);

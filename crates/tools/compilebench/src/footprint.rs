@@ -8,8 +8,8 @@ use std::collections::HashMap;
 
 use treering_script::{Footprint, NameId, NodeKind as NameKind};
 
-use super::operation::{NodeKind, Operation};
-use super::plan::{PlannedPhase, Work};
+use super::operation::{OperationKind, TreeOperation};
+use super::plan::{PlannedPhase, TaskWork};
 use super::recipes::{NativeList, Recipe, Recipes};
 
 const RECIPES: [Recipe; 7] = [
@@ -94,7 +94,7 @@ impl NameGroups {
 
     /// Applies a recipe to a content and returns the sum that it writes.
     fn apply(&self, recipe: Recipe, content: &mut TreeContent) -> FileSum {
-        let place = RECIPES.iter().position(|&one| one == recipe).expect("all are listed");
+        let place = RECIPES.iter().position(|&known| known == recipe).expect("all are listed");
         let mut written = FileSum::default();
         for (group, by) in self.groups.iter().zip(content) {
             if group.removed[place] {
@@ -129,14 +129,14 @@ pub(super) fn footprint(recipes: &Recipes, phases: &[PlannedPhase], block_bytes:
     let is_dir = |id: &u32| recipes.names.kind(NameId(*id)) == NameKind::Directory;
     let count = u32::try_from(recipes.names.len()).unwrap_or(u32::MAX);
     let dirs_a_tree = (0..count).filter(is_dir).count() as u64;
-    let mut replay = Replay { groups, trees: HashMap::new(), footprint: Footprint::default() };
+    let mut replay = PlanReplay { groups, trees: HashMap::new(), footprint: Footprint::default() };
     for group in phases.iter().flat_map(|phase| &phase.groups) {
         let mut temporary = FileSum::default();
         for work in group {
             match work {
-                Work::NativeCreate(list) => temporary = replay.native(*list),
-                Work::NativeWalk(_) | Work::NativeDelete(_) => {}
-                Work::Operation(operation) => replay.operation(operation),
+                TaskWork::NativeCreate(list) => temporary = replay.native(*list),
+                TaskWork::NativeWalk(_) | TaskWork::NativeDelete(_) => {}
+                TaskWork::Operation(operation) => replay.operation(operation),
             }
         }
         replay.note_peak(temporary, dirs_a_tree);
@@ -144,13 +144,13 @@ pub(super) fn footprint(recipes: &Recipes, phases: &[PlannedPhase], block_bytes:
     replay.footprint
 }
 
-struct Replay {
+struct PlanReplay {
     groups: NameGroups,
     trees: HashMap<String, (TreeContent, FileSum)>,
     footprint: Footprint,
 }
 
-impl Replay {
+impl PlanReplay {
     fn native(&mut self, list: NativeList) -> FileSum {
         let recipe = match list {
             NativeList::Unpatched => Recipe::Create,
@@ -163,8 +163,8 @@ impl Replay {
         sum
     }
 
-    fn operation(&mut self, operation: &Operation) {
-        if operation.kind == NodeKind::Delete {
+    fn operation(&mut self, operation: &TreeOperation) {
+        if operation.kind == OperationKind::Delete {
             self.trees.remove(&operation.tree);
             return;
         }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use treering_datasets::FileList;
 use treering_script::NameId;
 
-use super::operation::{Kind, Operation};
-use super::plan::{PlannedPhase, Work};
+use super::operation::{OperationKind, TreeOperation};
+use super::plan::{PlannedPhase, TaskWork};
 use super::recipes::{Recipe, Recipes};
 
 /// Later operations on a tree.
@@ -28,7 +28,7 @@ impl LaterOperations {
 
 /// Look-ahead over the operations to come, and files allocated so far.
 #[derive(Debug)]
-pub(super) struct Forward {
+pub(super) struct FastForward {
     /// Later operations on the tree of each operation, in order.
     later: VecDeque<LaterOperations>,
     /// Existing files that are only allocated, by tree.
@@ -36,18 +36,18 @@ pub(super) struct Forward {
     has_begun: bool,
 }
 
-impl Forward {
+impl FastForward {
     pub(super) fn new(phases: &[PlannedPhase]) -> Self {
         let mut trees: BTreeMap<&str, LaterOperations> = BTreeMap::new();
         let mut later = VecDeque::new();
         let works = phases.iter().flat_map(|phase| phase.groups.iter().flatten());
         for work in works.collect::<Vec<_>>().into_iter().rev() {
-            let Work::Operation(operation) = work else { continue };
+            let TaskWork::Operation(operation) = work else { continue };
             let known = trees.entry(&operation.tree).or_default();
             later.push_front(known.clone());
             match operation.kind {
-                Kind::Create => *known = LaterOperations::default(),
-                Kind::Delete => {
+                OperationKind::Create => *known = LaterOperations::default(),
+                OperationKind::Delete => {
                     *known = LaterOperations { is_deleted: true, ..LaterOperations::default() }
                 }
                 kind => known.recipes.extend(kind.recipe(operation.state)),
@@ -60,13 +60,13 @@ impl Forward {
     /// first operation. Called once per operation, in order.
     pub(super) fn next(
         &mut self,
-        operation: &Operation,
+        operation: &TreeOperation,
         recipes: &Recipes,
     ) -> (Arc<HashSet<NameId>>, bool) {
         let later = self.later.pop_front().unwrap_or_default();
         let is_first = !std::mem::replace(&mut self.has_begun, true);
         let mut goes = HashSet::new();
-        if operation.kind == Kind::Delete {
+        if operation.kind == OperationKind::Delete {
             self.allocated.remove(&operation.tree);
         } else if let Some(recipe) = operation.kind.recipe(operation.state) {
             let change = recipes.get(recipe);

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use treering_model::metrics::{MetricSpec, cpu, rates, times};
 use treering_model::{Metric, Scope, TaskTotals};
 
-use treering_kit::span::Span;
+use treering_kit::span::TimeSpan;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct KindSums {
@@ -20,16 +20,16 @@ struct KindSums {
 
 /// Accumulator of sums by kind of operation.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Headline {
+pub(super) struct HeadlineSums {
     kinds: BTreeMap<String, KindSums>,
     /// Time span of the last operation, over all ranks.
-    last: Span,
+    last: TimeSpan,
 }
 
-impl Headline {
+impl HeadlineSums {
     /// Adds an operation.
     pub(super) fn add(&mut self, task: &TaskTotals) {
-        self.last = Span::default();
+        self.last = TimeSpan::default();
         self.beside(task);
         self.kinds.entry(task.kind.clone()).or_default().tasks += 1;
     }
@@ -68,7 +68,7 @@ impl Headline {
 /// Metrics of a run with operations of these kinds, on files that are not all empty; the values are
 /// meaningless.
 pub(super) fn foreseen<'k>(kinds: impl Iterator<Item = &'k str>) -> Vec<Metric> {
-    let mut headline = Headline::default();
+    let mut headline = HeadlineSums::default();
     for kind in kinds {
         let task = TaskTotals { wall_ns: 1, files: 1, bytes: 1, ..TaskTotals::default() };
         headline.add(&TaskTotals { kind: kind.to_owned(), ..task });
@@ -101,10 +101,10 @@ fn kind_metrics(kind: &str, sums: KindSums) -> Vec<Metric> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Headline, TaskTotals};
+    use super::{HeadlineSums, TaskTotals};
 
     #[test]
-    fn an_operation_of_several_ranks_takes_from_the_first_beginning_to_the_last_end() {
+    fn parallel_operation_lasts_from_first_start_to_last_end() {
         let task = |began_s: u64| TaskTotals {
             kind: "delete".to_owned(),
             began_ns: began_s * 1_000_000_000,
@@ -112,7 +112,7 @@ mod tests {
             files: 30,
             ..TaskTotals::default()
         };
-        let mut headline = Headline::default();
+        let mut headline = HeadlineSums::default();
         for began_s in [0, 10] {
             headline.add(&task(began_s));
             headline.beside(&task(began_s + 1));

@@ -12,13 +12,13 @@ use treering_script::{
 
 use super::classic_plan::{self, ClassicShape};
 use super::footprint::footprint;
-use super::forward::Forward;
+use super::forward::FastForward;
 use super::headline;
-use super::native_plan::{self, Mix, NativeShape, SyncPolicy};
-use super::options::{Classic, Native};
-use super::plan::{INITIAL_CREATE, NATIVE_ORDER, PlannedPhase, Work};
+use super::native_plan::{self, NativeShape, OperationMix, SyncPolicy};
+use super::options::{ClassicOptions, NativeOptions};
+use super::plan::{INITIAL_CREATE, NATIVE_ORDER, PlannedPhase, TaskWork};
 use super::recipes::{NativeList, Recipe, Recipes};
-use super::session::{AgingSession, Style, kind_name, native_tree};
+use super::session::{AgingSession, OperationStyle, kind_name, native_tree};
 use super::text;
 
 /// Numbers of trees and runs that are planned to find the kinds of operation of a run.
@@ -28,7 +28,7 @@ const FORESEEN_RUNS: u32 = 1_000;
 const LARGEST_CHUNK: u64 = 1 << 30;
 
 #[derive(Clone, Debug)]
-enum Shape {
+enum RunShape {
     Classic(ClassicShape),
     Native {
         shape: NativeShape,
@@ -40,8 +40,8 @@ enum Shape {
 /// compilebench with all its settings.
 #[derive(Debug)]
 pub(super) struct AgingJob {
-    shape: Shape,
-    style: Style,
+    shape: RunShape,
+    style: OperationStyle,
     recipes: Recipes,
     /// Directories of one tree in all its states.
     tree_dirs: u64,
@@ -53,7 +53,7 @@ pub(super) struct AgingJob {
 impl AgingJob {
     /// Reads the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
-        let mut options = Classic::read(settings)?;
+        let mut options = ClassicOptions::read(settings)?;
         let chunk_bytes = chunk(options.buffer_size)?;
         let dataset = match settings.text("sources") {
             Some(source) => load(source, settings)?,
@@ -75,13 +75,13 @@ impl AgingJob {
             shuffle(&mut recipes, recipe, &mut Random::for_part(shape.seed, "compile order"));
         }
         options.sources = lasting_name(settings.text("sources").unwrap_or(&dataset.name));
-        let style = Style { classic: true, chunk_bytes };
-        Ok(Self::new(Shape::Classic(shape), style, recipes, &dataset, options.parameters()))
+        let style = OperationStyle { classic: true, chunk_bytes };
+        Ok(Self::new(RunShape::Classic(shape), style, recipes, &dataset, options.parameters()))
     }
 
     /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        let mut options = Native::read(settings)?;
+        let mut options = NativeOptions::read(settings)?;
         let chunk_bytes = chunk(options.buffer_size)?;
         let fill = options.fill;
         if fill.is_some() && settings.text("initial-dirs").is_some() {
@@ -94,7 +94,7 @@ impl AgingJob {
             runs: options.runs,
             makej: options.makej,
             threads: options.threads,
-            mix: Mix::parse(&options.mix)?,
+            mix: OperationMix::parse(&options.mix)?,
             sync: match options.sync {
                 "end" => SyncPolicy::End,
                 "none" => SyncPolicy::Never,
@@ -109,8 +109,8 @@ impl AgingJob {
         options.dataset = lasting_name(&options.dataset);
         options.initial_dirs = options.initial_dirs.filter(|_| fill.is_none());
         options.mix = shape.mix.text();
-        let style = Style { classic: false, chunk_bytes };
-        let shape = Shape::Native { shape, fill };
+        let style = OperationStyle { classic: false, chunk_bytes };
+        let shape = RunShape::Native { shape, fill };
         Ok(Self::new(shape, style, recipes, &dataset, options.parameters()))
     }
 
@@ -120,8 +120,8 @@ impl AgingJob {
     }
 
     fn new(
-        shape: Shape,
-        style: Style,
+        shape: RunShape,
+        style: OperationStyle,
         recipes: Recipes,
         dataset: &Dataset,
         parameters: Vec<(String, String)>,
@@ -134,8 +134,8 @@ impl AgingJob {
 
     fn phases(&self, facts: &TargetFacts) -> Vec<PlannedPhase> {
         match &self.shape {
-            Shape::Classic(shape) => classic_plan::phases(shape, &facts.existing),
-            Shape::Native { shape, fill } => {
+            RunShape::Classic(shape) => classic_plan::phases(shape, &facts.existing),
+            RunShape::Native { shape, fill } => {
                 let initial_dirs =
                     fill.map_or(shape.initial_dirs, |fill| self.trees_to(fill, facts));
                 native_plan::phases(&NativeShape { initial_dirs, ..shape.clone() })
@@ -164,8 +164,8 @@ impl AgingJob {
     fn trees_there(facts: &TargetFacts) -> Vec<&String> {
         let is_ours = |name: &&String| {
             let number = name.strip_prefix("kernel-").or_else(|| name.strip_prefix("native-"));
-            number.is_some_and(|rest| {
-                !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit())
+            number.is_some_and(|tail| {
+                !tail.is_empty() && tail.bytes().all(|byte| byte.is_ascii_digit())
             })
         };
         facts.existing.iter().filter(is_ours).collect()
@@ -182,14 +182,14 @@ impl Job for AgingJob {
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
-        let there = Self::trees_there(facts);
-        if let Shape::Native { fill: Some(_), .. } = &self.shape
+        let existing = Self::trees_there(facts);
+        if let RunShape::Native { fill: Some(_), .. } = &self.shape
             && facts.capacity_bytes == u64::MAX
         {
             return Err(ConfigError::new("--fill: the size of the filesystem is not known")
                 .hint("name a directory on it with --dir"));
         }
-        if let Shape::Native { fill: Some(fill), .. } = &self.shape
+        if let RunShape::Native { fill: Some(fill), .. } = &self.shape
             && self.trees_to(*fill, facts) == 0
         {
             let full = 1.0 - facts.free_bytes as f64 / facts.capacity_bytes.max(1) as f64;
@@ -200,8 +200,8 @@ impl Job for AgingJob {
             ))
             .hint("ask for a larger share, or give --initial-dirs"));
         }
-        let Some(first) = there.first() else { return Ok(Vec::new()) };
-        let message = match there.len() - 1 {
+        let Some(first) = existing.first() else { return Ok(Vec::new()) };
+        let message = match existing.len() - 1 {
             0 => format!("{first} is there already"),
             more => format!("{first} and {more} more trees are there already"),
         };
@@ -228,13 +228,13 @@ impl Job for AgingJob {
     fn foreseen_metrics(&self, facts: &TargetFacts) -> Vec<Metric> {
         // Every kind that is drawn at all is drawn soon; the whole plan may be long.
         let mut phases = match &self.shape {
-            Shape::Classic(shape) => {
+            RunShape::Classic(shape) => {
                 let runs = shape.runs.min(FORESEEN_RUNS);
                 let initial_dirs = shape.initial_dirs.min(FORESEEN_TREES);
                 let shape = ClassicShape { initial_dirs, runs, ..shape.clone() };
                 classic_plan::phases(&shape, &facts.existing)
             }
-            Shape::Native { shape, fill } => {
+            RunShape::Native { shape, fill } => {
                 let trees = if fill.is_some() { FORESEEN_TREES } else { shape.initial_dirs };
                 let (runs, initial_dirs) =
                     (shape.runs.min(FORESEEN_RUNS), trees.min(FORESEEN_TREES));
@@ -246,8 +246,10 @@ impl Job for AgingJob {
             let initial = phase.name == INITIAL_CREATE;
             let works = phase.groups.iter().flatten();
             works.filter_map(move |work| match work {
-                Work::Operation(operation) => Some(kind_name(operation.kind, initial)),
-                Work::NativeCreate(_) | Work::NativeWalk(_) | Work::NativeDelete(_) => None,
+                TaskWork::Operation(operation) => Some(kind_name(operation.kind, initial)),
+                TaskWork::NativeCreate(_) | TaskWork::NativeWalk(_) | TaskWork::NativeDelete(_) => {
+                    None
+                }
             })
         });
         headline::foreseen(kinds)
@@ -259,22 +261,22 @@ impl Job for AgingJob {
 
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
         let phases = self.phases(facts);
-        let forward = self.fast_forward.then(|| Forward::new(&phases));
+        let forward = self.fast_forward.then(|| FastForward::new(&phases));
         let recipes = self.recipes.clone();
         Box::new(AgingSession::new(self.style, recipes, phases, &facts.existing, forward))
     }
 }
 
 impl AgingJob {
-    fn outline_line(&self, work: &Work, existing: &[String]) -> Option<OutlineLine> {
+    fn outline_line(&self, work: &TaskWork, existing: &[String]) -> Option<OutlineLine> {
         match work {
-            Work::NativeCreate(list) => {
+            TaskWork::NativeCreate(list) => {
                 let bytes = self.recipes.native_list(*list).bytes();
                 let kind = format!("native {}", list.name());
                 text::task_outline(&kind, &native_tree(existing), bytes)
             }
-            Work::NativeWalk(_) | Work::NativeDelete(_) => None,
-            Work::Operation(operation) => {
+            TaskWork::NativeWalk(_) | TaskWork::NativeDelete(_) => None,
+            TaskWork::Operation(operation) => {
                 let recipe = operation.kind.recipe(operation.state);
                 let bytes = recipe.map_or(0, |recipe| self.recipes.get(recipe).listed_bytes);
                 text::task_outline(operation.kind.name(), &operation.tree, bytes)

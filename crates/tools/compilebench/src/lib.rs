@@ -29,16 +29,18 @@ use treering_script::Settings;
 use job::AgingJob;
 pub use plan::OPERATIONS as AGING_PHASE;
 use treering_kit::imitation;
-use treering_kit::imitation::Made;
+use treering_kit::imitation::JobResult;
 
 /// Entry of the tool in the registry.
-pub const TOOL: treering_kit::Tool =
-    treering_kit::Tool { workload: Some(&Compilebench), importer: Some(&import::Compilebench) };
+pub const TOOL: treering_kit::Tool = treering_kit::Tool {
+    workload: Some(&Compilebench),
+    importer: Some(&import::CompilebenchImporter),
+};
 
 imitation!(Compilebench, AgingJob, over_ranks: Apart);
 
 /// Job for deliberate aging. In fast-forward, files that are deleted before the end are allocated
 /// and not written.
-pub fn aging(settings: &Settings, fast_forward: bool) -> Made {
+pub fn aging(settings: &Settings, fast_forward: bool) -> JobResult {
     Ok(Box::new(AgingJob::native(settings)?.with_fast_forward(fast_forward)))
 }

@@ -3,29 +3,31 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use treering_datasets::State;
+use treering_datasets::TreeState;
 use treering_script::{ConfigError, Random, SyncScope};
 
-use super::operation::{Kind, Operation};
-use super::plan::{CacheDrop, INITIAL_CREATE, OPERATIONS, PlannedPhase, Work, native_order_phase};
-use super::tally::Tally;
+use super::operation::{OperationKind, TreeOperation};
+use super::plan::{
+    CacheDrop, INITIAL_CREATE, OPERATIONS, PlannedPhase, TaskWork, native_order_phase,
+};
+use super::tally::SummaryRow;
 
-/// Weights of the kinds of operations, in the order of [`Kind::ALL`].
+/// Weights of the kinds of operations, in the order of [`OperationKind::ALL`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Mix([u32; 7]);
+pub(super) struct OperationMix([u32; 7]);
 
-impl Default for Mix {
+impl Default for OperationMix {
     fn default() -> Self {
         Self([1; 7])
     }
 }
 
-impl Mix {
+impl OperationMix {
     /// Parses `create=2,patch=1`; kinds that are not named have weight 0.
     pub(super) fn parse(text: &str) -> Result<Self, ConfigError> {
-        let kinds = || Kind::ALL.map(Kind::name).join(", ");
-        let wrong = |what: String| {
-            ConfigError::new(format!("--mix: {what}")).hint(format!(
+        let kinds = || OperationKind::ALL.map(OperationKind::name).join(", ");
+        let wrong = |message: String| {
+            ConfigError::new(format!("--mix: {message}")).hint(format!(
                 "a mix is kind=weight, separated by commas, as create=2,patch=1; kinds: {}",
                 kinds()
             ))
@@ -35,7 +37,7 @@ impl Mix {
         for part in text.split(',').map(str::trim) {
             let (name, weight) =
                 part.split_once('=').ok_or_else(|| wrong(format!("'{part}' has no '='")))?;
-            let place = Kind::ALL
+            let place = OperationKind::ALL
                 .iter()
                 .position(|kind| kind.name() == name.trim())
                 .ok_or_else(|| wrong(format!("'{}' is no kind of operation", name.trim())))?;
@@ -55,7 +57,7 @@ impl Mix {
 
     /// Canonical text of the mix.
     pub(super) fn text(&self) -> String {
-        let named = Kind::ALL.iter().zip(self.0).filter(|(_, weight)| *weight > 0);
+        let named = OperationKind::ALL.iter().zip(self.0).filter(|(_, weight)| *weight > 0);
         named.map(|(kind, weight)| format!("{kind}={weight}")).collect::<Vec<_>>().join(",")
     }
 }
@@ -79,7 +81,7 @@ pub(super) struct NativeShape {
     pub(super) runs: u32,
     pub(super) makej: bool,
     pub(super) threads: u16,
-    pub(super) mix: Mix,
+    pub(super) mix: OperationMix,
     pub(super) sync: SyncPolicy,
     pub(super) drop_caches: bool,
     /// True if the filesystem's native order is determined first.
@@ -88,7 +90,7 @@ pub(super) struct NativeShape {
 
 /// Phases of a native run.
 pub(super) fn phases(shape: &NativeShape) -> Vec<PlannedPhase> {
-    let mut sequence = Sequence::new(shape);
+    let mut sequence = NativeSequence::new(shape);
     let mut phases = Vec::new();
     if shape.native_order {
         phases.push(native_order_phase());
@@ -104,11 +106,11 @@ pub(super) fn phases(shape: &NativeShape) -> Vec<PlannedPhase> {
     };
     phases.push(syncing(groups_of(INITIAL_CREATE, sequence.initial(shape))));
     if shape.makej {
-        let compile = sequence.until_none(Kind::Compile, shape.threads);
+        let compile = sequence.until_none(OperationKind::Compile, shape.threads);
         phases.push(syncing(groups_of("makej compile", compile)));
-        let read = sequence.group_of(Kind::Read, shape.threads, 3);
+        let read = sequence.group_of(OperationKind::Read, shape.threads, 3);
         phases.push(dropping(groups_of("makej read", read), CacheDrop::First));
-        let delete = sequence.until_none(Kind::Delete, shape.threads);
+        let delete = sequence.until_none(OperationKind::Delete, shape.threads);
         phases.push(dropping(syncing(groups_of("makej delete", delete)), CacheDrop::First));
     } else {
         let operations = sequence.operations(shape);
@@ -117,21 +119,21 @@ pub(super) fn phases(shape: &NativeShape) -> Vec<PlannedPhase> {
     phases
 }
 
-fn groups_of(name: &'static str, groups: Vec<Vec<Operation>>) -> PlannedPhase {
-    let works = |group: Vec<Operation>| group.into_iter().map(Work::Operation).collect();
+fn groups_of(name: &'static str, groups: Vec<Vec<TreeOperation>>) -> PlannedPhase {
+    let works = |group: Vec<TreeOperation>| group.into_iter().map(TaskWork::Operation).collect();
     PlannedPhase::new(name, groups.into_iter().map(works).collect())
 }
 
 /// Living trees with their states, and the random generator.
-struct Sequence {
+struct NativeSequence {
     random: Random,
-    trees: BTreeMap<u32, State>,
+    trees: BTreeMap<u32, TreeState>,
     next_tree: u32,
     /// Trees that the present group already works on.
     busy: HashSet<u32>,
 }
 
-impl Sequence {
+impl NativeSequence {
     fn new(shape: &NativeShape) -> Self {
         Self {
             random: Random::for_part(shape.seed, "operations"),
@@ -141,19 +143,19 @@ impl Sequence {
         }
     }
 
-    fn initial(&mut self, shape: &NativeShape) -> Vec<Vec<Operation>> {
+    fn initial(&mut self, shape: &NativeShape) -> Vec<Vec<TreeOperation>> {
         let mut left = shape.initial_dirs;
         let mut groups = Vec::new();
         while left > 0 {
             let width = left.min(u32::from(shape.threads));
-            groups.push((0..width).map(|_| self.create(Tally::InitialCreate)).collect());
+            groups.push((0..width).map(|_| self.create(SummaryRow::InitialCreate)).collect());
             self.busy.clear();
             left -= width;
         }
         groups
     }
 
-    fn operations(&mut self, shape: &NativeShape) -> Vec<Vec<Operation>> {
+    fn operations(&mut self, shape: &NativeShape) -> Vec<Vec<TreeOperation>> {
         let mut left = shape.runs as usize;
         let mut groups = Vec::new();
         while left > 0 {
@@ -167,28 +169,28 @@ impl Sequence {
         groups
     }
 
-    fn group(&mut self, width: usize, mix: &Mix) -> Vec<Operation> {
+    fn group(&mut self, width: usize, mix: &OperationMix) -> Vec<TreeOperation> {
         let mut group = Vec::new();
         while group.len() < width {
-            let weights: Vec<u64> = Kind::ALL
+            let weights: Vec<u64> = OperationKind::ALL
                 .iter()
                 .zip(mix.0)
                 .map(|(&kind, weight)| if self.is_possible(kind) { u64::from(weight) } else { 0 })
                 .collect();
             let Some(kind) = self.draw_kind(&weights) else { break };
-            group.extend(self.one(kind));
+            group.extend(self.draw_operation(kind));
         }
         self.busy.clear();
         group
     }
 
-    fn draw_kind(&mut self, weights: &[u64]) -> Option<Kind> {
+    fn draw_kind(&mut self, weights: &[u64]) -> Option<OperationKind> {
         let sum: u64 = weights.iter().sum();
         if sum == 0 {
             return None;
         }
         let mut drawn = self.random.below(sum);
-        for (kind, &weight) in Kind::ALL.into_iter().zip(weights) {
+        for (kind, &weight) in OperationKind::ALL.into_iter().zip(weights) {
             if drawn < weight {
                 return Some(kind);
             }
@@ -197,12 +199,12 @@ impl Sequence {
         None
     }
 
-    fn is_possible(&self, kind: Kind) -> bool {
-        kind == Kind::Create || self.free_candidates(kind).next().is_some()
+    fn is_possible(&self, kind: OperationKind) -> bool {
+        kind == OperationKind::Create || self.free_candidates(kind).next().is_some()
     }
 
-    fn free_candidates(&self, kind: Kind) -> impl Iterator<Item = (u32, State)> + '_ {
-        let suits = move |state: &State| kind.candidates().contains(state);
+    fn free_candidates(&self, kind: OperationKind) -> impl Iterator<Item = (u32, TreeState)> + '_ {
+        let suits = move |state: &TreeState| kind.candidates().contains(state);
         self.trees
             .iter()
             .filter(move |(tree, state)| suits(state) && !self.busy.contains(tree))
@@ -210,41 +212,47 @@ impl Sequence {
     }
 
     /// Draws one operation on a tree that the present group does not work on yet.
-    fn one(&mut self, kind: Kind) -> Option<Operation> {
-        if kind == Kind::Create {
-            return Some(self.create(Tally::Create));
+    fn draw_operation(&mut self, kind: OperationKind) -> Option<TreeOperation> {
+        if kind == OperationKind::Create {
+            return Some(self.create(SummaryRow::Create));
         }
-        let candidates: Vec<(u32, State)> = self.free_candidates(kind).collect();
+        let candidates: Vec<(u32, TreeState)> = self.free_candidates(kind).collect();
         if candidates.is_empty() {
             return None;
         }
         let (number, state) = candidates[self.random.index(candidates.len())];
-        let unlink_first = kind == Kind::Patch && self.random.below(4) == 0;
+        let unlink_first = kind == OperationKind::Patch && self.random.below(4) == 0;
         match kind.leads_to(state) {
             Some(next) => self.trees.insert(number, next),
             None => self.trees.remove(&number),
         };
         self.busy.insert(number);
         let tally = kind.tally(state.is_compiled());
-        Some(Operation { kind, tree: format!("kernel-{number}"), state, unlink_first, tally })
+        Some(TreeOperation { kind, tree: format!("kernel-{number}"), state, unlink_first, tally })
     }
 
-    fn create(&mut self, tally: Tally) -> Operation {
+    fn create(&mut self, tally: SummaryRow) -> TreeOperation {
         let number = self.next_tree;
         self.next_tree += 1;
-        self.trees.insert(number, State::Unpatched);
+        self.trees.insert(number, TreeState::Unpatched);
         self.busy.insert(number);
-        Operation {
-            kind: Kind::Create,
+        TreeOperation {
+            kind: OperationKind::Create,
             tree: format!("kernel-{number}"),
-            state: State::Unpatched,
+            state: TreeState::Unpatched,
             unlink_first: false,
             tally,
         }
     }
 
-    fn group_of(&mut self, kind: Kind, width: u16, count: usize) -> Vec<Vec<Operation>> {
-        let mut operations: Vec<Operation> = (0..count).filter_map(|_| self.one(kind)).collect();
+    fn group_of(
+        &mut self,
+        kind: OperationKind,
+        width: u16,
+        count: usize,
+    ) -> Vec<Vec<TreeOperation>> {
+        let mut operations: Vec<TreeOperation> =
+            (0..count).filter_map(|_| self.draw_operation(kind)).collect();
         self.busy.clear();
         let mut groups = Vec::new();
         while !operations.is_empty() {
@@ -254,7 +262,7 @@ impl Sequence {
         groups
     }
 
-    fn until_none(&mut self, kind: Kind, width: u16) -> Vec<Vec<Operation>> {
+    fn until_none(&mut self, kind: OperationKind, width: u16) -> Vec<Vec<TreeOperation>> {
         let count = self.free_candidates(kind).count();
         self.group_of(kind, width, count)
     }
@@ -264,9 +272,9 @@ impl Sequence {
 mod tests {
     use std::collections::HashSet;
 
-    use super::{Mix, NativeShape, SyncPolicy, phases};
-    use crate::operation::{Kind, Operation};
-    use crate::plan::Work;
+    use super::{NativeShape, OperationMix, SyncPolicy, phases};
+    use crate::operation::{OperationKind, TreeOperation};
+    use crate::plan::TaskWork;
 
     fn shape(threads: u16, mix: &str) -> NativeShape {
         NativeShape {
@@ -275,31 +283,31 @@ mod tests {
             runs: 200,
             makej: false,
             threads,
-            mix: Mix::parse(mix).unwrap(),
+            mix: OperationMix::parse(mix).unwrap(),
             sync: SyncPolicy::Each,
             drop_caches: true,
             native_order: false,
         }
     }
 
-    fn operations(shape: &NativeShape) -> Vec<Vec<Operation>> {
+    fn operations(shape: &NativeShape) -> Vec<Vec<TreeOperation>> {
         let last = phases(shape).pop().unwrap();
         let operation = |work| match work {
-            Work::Operation(operation) => operation,
+            TaskWork::Operation(operation) => operation,
             other => panic!("{other:?}"),
         };
         last.groups.into_iter().map(|group| group.into_iter().map(operation).collect()).collect()
     }
 
     #[test]
-    fn one_seed_gives_one_sequence() {
+    fn equal_seeds_give_equal_sequences() {
         let shape = shape(3, "create=2,patch=1,delete=1");
         assert_eq!(phases(&shape), phases(&shape));
         assert_ne!(phases(&shape), phases(&NativeShape { seed: 2, ..shape.clone() }));
     }
 
     #[test]
-    fn a_group_never_works_on_one_tree_twice() {
+    fn concurrent_operations_use_distinct_trees() {
         for group in
             operations(&shape(4, "create=1,patch=1,compile=1,clean=1,delete=1,read=1,stat=1"))
         {
@@ -310,25 +318,27 @@ mod tests {
     }
 
     #[test]
-    fn weights_decide_how_often_a_kind_comes() {
-        let all: Vec<Operation> =
+    fn weights_determine_the_frequency_of_each_kind() {
+        let planned: Vec<TreeOperation> =
             operations(&shape(1, "create=3,read=1")).into_iter().flatten().collect();
-        let creates = all.iter().filter(|op| op.kind == Kind::Create).count();
-        assert_eq!(all.len(), 200);
+        let creates = planned.iter().filter(|op| op.kind == OperationKind::Create).count();
+        assert_eq!(planned.len(), 200);
         assert!((130..170).contains(&creates), "{creates}");
-        assert!(all.iter().all(|op| matches!(op.kind, Kind::Create | Kind::Read)));
+        assert!(
+            planned.iter().all(|op| matches!(op.kind, OperationKind::Create | OperationKind::Read))
+        );
     }
 
     #[test]
-    fn a_mix_that_runs_out_of_trees_ends_early() {
-        let all: Vec<_> = operations(&shape(1, "delete=1")).into_iter().flatten().collect();
-        assert_eq!(all.len(), 5);
+    fn mix_without_remaining_trees_ends_early() {
+        let planned: Vec<_> = operations(&shape(1, "delete=1")).into_iter().flatten().collect();
+        assert_eq!(planned.len(), 5);
     }
 
     #[test]
-    fn a_mix_says_what_is_wrong() {
-        assert_eq!(Mix::parse("create=2, patch=1").unwrap().text(), "patch=1,create=2");
-        for (wrong, what) in [
+    fn invalid_mixes_are_refused_with_a_message() {
+        assert_eq!(OperationMix::parse("create=2, patch=1").unwrap().text(), "patch=1,create=2");
+        for (wrong, message) in [
             ("", "'' has no '='"),
             ("create", "'create' has no '='"),
             ("make=1", "'make' is no kind of operation"),
@@ -336,7 +346,10 @@ mod tests {
             ("create=0", "all weights are 0"),
             ("create=1,create=2", "'create' is there twice"),
         ] {
-            assert_eq!(Mix::parse(wrong).unwrap_err().message, format!("--mix: {what}"));
+            assert_eq!(
+                OperationMix::parse(wrong).unwrap_err().message,
+                format!("--mix: {message}")
+            );
         }
     }
 }

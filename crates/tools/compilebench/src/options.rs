@@ -9,8 +9,8 @@ pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     about: "Age a filesystem with work on source trees: create, patch, compile, clean, read, \
             stat, delete",
     imitates: "compilebench 0.6",
-    classic: Classic::SPECS,
-    native: Native::SPECS,
+    classic: ClassicOptions::SPECS,
+    native: NativeOptions::SPECS,
     classic_payload: ClassicPayload::LetterA,
     classic_usage_exit: 2,
 };
@@ -25,7 +25,7 @@ const RUNS_MAX: u64 = 10_000_000;
 
 options! {
     /// Options of the classic command line.
-    pub(super) struct Classic {
+    pub(super) struct ClassicOptions {
         /// Bytes per read and write request.
         buffer_size('b'): u64 = Size, "262144";
         /// Trees created first, kernel-0, kernel-1 and so on.
@@ -59,7 +59,7 @@ options! {
 
 options! {
     /// Options of the native command line and of plans.
-    pub(super) struct Native {
+    pub(super) struct NativeOptions {
         /// The data set the trees are made of: a name from `treering dataset list`, or a directory
         /// with the original's four files.
         dataset: String = Text, "linux-6.1";

@@ -8,13 +8,13 @@ use treering_script::{
     OutputContext, Settings, ToolOutput, UnusableDirectory,
 };
 
-use super::options::Classic;
+use super::options::ClassicOptions;
 use super::plan::INITIAL_CREATE;
 use super::text::{ClassicSummary, opening_line, task_line};
 
 /// Classic mode for a command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
-    let options = Classic::read(settings)?;
+    let options = ClassicOptions::read(settings)?;
     Ok(ClassicMode {
         roots: vec![PathBuf::from(&options.directory)],
         make_roots: MissingRootPolicy::WithParents,
@@ -23,7 +23,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
         seed: options.seed,
         signal_exit: 1,
         catches_sigint: true,
-        output: Box::new(Output {
+        output: Box::new(CompilebenchOutput {
             traces: options.trace.map(|prefix| ClassicTraces {
                 prefix,
                 device: options.device.map(PathBuf::from),
@@ -41,7 +41,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
 const TRACES: &[(&str, &str)] =
     &[(INITIAL_CREATE, "create-dirs-0"), ("makej compile", "compile-dirs-0")];
 
-struct Output {
+struct CompilebenchOutput {
     traces: Option<ClassicTraces>,
     directory: String,
     initial_dirs: u32,
@@ -49,7 +49,7 @@ struct Output {
     summary: ClassicSummary,
 }
 
-impl ClassicOutput for Output {
+impl ClassicOutput for CompilebenchOutput {
     fn open(&mut self, scene: &ClassicScene) -> ToolOutput {
         let line = opening_line(&self.directory, self.initial_dirs, self.runs);
         let made =

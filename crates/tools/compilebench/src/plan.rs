@@ -5,12 +5,12 @@
 
 use treering_script::SyncScope;
 
-use super::operation::Operation;
+use super::operation::TreeOperation;
 use super::recipes::NativeList;
 
 /// Work of one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Work {
+pub(super) enum TaskWork {
     /// Writes a list into a temporary tree, to learn the filesystem's order.
     NativeCreate(NativeList),
     /// Walks the temporary tree; the order found becomes the order of the list.
@@ -18,7 +18,7 @@ pub(super) enum Work {
     /// Removes the temporary tree.
     NativeDelete(NativeList),
     /// An operation on a tree.
-    Operation(Operation),
+    Operation(TreeOperation),
 }
 
 /// A phase with its groups; the works of a group run concurrently.
@@ -27,7 +27,7 @@ pub(super) struct PlannedPhase {
     /// Name of the phase.
     pub(super) name: &'static str,
     /// Groups of concurrent works.
-    pub(super) groups: Vec<Vec<Work>>,
+    pub(super) groups: Vec<Vec<TaskWork>>,
     /// Groups before which caches are dropped.
     pub(super) drop_caches: CacheDrop,
     /// Scope of a sync as the last step of every work, within its time.
@@ -49,7 +49,7 @@ pub(super) enum CacheDrop {
 
 impl PlannedPhase {
     /// Phase without sync and cache drop.
-    pub(super) fn new(name: &'static str, groups: Vec<Vec<Work>>) -> Self {
+    pub(super) fn new(name: &'static str, groups: Vec<Vec<TaskWork>>) -> Self {
         Self { name, groups, drop_caches: CacheDrop::Never, sync_each: None, sync_end: None }
     }
 
@@ -68,7 +68,9 @@ pub const OPERATIONS: &str = "operations";
 
 /// Phase that determines native orders, one tree after the other.
 pub(super) fn native_order_phase() -> PlannedPhase {
-    let works = |list| [Work::NativeCreate(list), Work::NativeWalk(list), Work::NativeDelete(list)];
+    let works = |list| {
+        [TaskWork::NativeCreate(list), TaskWork::NativeWalk(list), TaskWork::NativeDelete(list)]
+    };
     let groups = NativeList::ALL.into_iter().flat_map(works).map(|work| vec![work]).collect();
     PlannedPhase::new(NATIVE_ORDER, groups)
 }

@@ -31,7 +31,7 @@ pub(super) enum Recipe {
 
 /// Files to remove, then files to write, each in order.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Change {
+pub(super) struct TreeChange {
     /// Files removed first.
     pub(super) removes: Vec<NameId>,
     /// Files written then, with their sizes.
@@ -70,13 +70,13 @@ impl NativeList {
 pub(super) struct Recipes {
     /// Names that the lists refer to.
     pub(super) names: Arc<NameTree>,
-    create: Arc<Change>,
-    patch: Arc<Change>,
-    patch_compiled: Arc<Change>,
-    compile: Arc<Change>,
-    compile_patched: Arc<Change>,
-    clean: Arc<Change>,
-    clean_patched: Arc<Change>,
+    create: Arc<TreeChange>,
+    patch: Arc<TreeChange>,
+    patch_compiled: Arc<TreeChange>,
+    compile: Arc<TreeChange>,
+    compile_patched: Arc<TreeChange>,
+    clean: Arc<TreeChange>,
+    clean_patched: Arc<TreeChange>,
 }
 
 impl Recipes {
@@ -94,14 +94,14 @@ impl Recipes {
         let patched_compiled =
             without(&patched_compiled, |name, size| compiled_sizes.size(name) == Some(size));
         let shuffled = compiled.len();
-        let of_patched_compiled = Arc::new(writing(patched_compiled.clone()));
+        let of_patched_compiled = Arc::new(write_mode(patched_compiled.clone()));
         let recipes = Self {
             names: Arc::clone(names),
-            create: Arc::new(writing(dataset.unpatched.clone())),
-            patch: Arc::new(writing(patched)),
+            create: Arc::new(write_mode(dataset.unpatched.clone())),
+            patch: Arc::new(write_mode(patched)),
             patch_compiled: Arc::clone(&of_patched_compiled),
             clean: Arc::new(removing(&compiled)),
-            compile: Arc::new(writing(compiled)),
+            compile: Arc::new(write_mode(compiled)),
             compile_patched: of_patched_compiled,
             clean_patched: Arc::new(removing(&patched_compiled)),
         };
@@ -114,7 +114,7 @@ impl Recipes {
             |from: &FileList, to: &FileList| Arc::new(difference(&dataset.names, from, to));
         Self {
             names: Arc::clone(&dataset.names),
-            create: Arc::new(writing(dataset.unpatched.clone())),
+            create: Arc::new(write_mode(dataset.unpatched.clone())),
             patch: between(&dataset.unpatched, &dataset.patched),
             patch_compiled: between(&dataset.unpatched_compiled, &dataset.patched_compiled),
             compile: between(&dataset.unpatched, &dataset.unpatched_compiled),
@@ -125,7 +125,7 @@ impl Recipes {
     }
 
     /// Change of a recipe.
-    pub(super) fn get(&self, recipe: Recipe) -> &Arc<Change> {
+    pub(super) fn get(&self, recipe: Recipe) -> &Arc<TreeChange> {
         match recipe {
             Recipe::Create => &self.create,
             Recipe::Patch => &self.patch,
@@ -155,7 +155,7 @@ impl Recipes {
             NativeList::PatchedCompiled => &mut self.patch_compiled,
         };
         let writes = Arc::new(in_order(&self.names, &recipe.writes, order));
-        *recipe = Arc::new(Change {
+        *recipe = Arc::new(TreeChange {
             removes: recipe.removes.clone(),
             writes: Arc::clone(&writes),
             listed_bytes: recipe.listed_bytes,
@@ -189,10 +189,10 @@ impl Recipes {
         };
         order(&names, &mut wanted);
         let changed = if place.writes.is_empty() {
-            Change { removes: wanted, ..Change::clone(place) }
+            TreeChange { removes: wanted, ..TreeChange::clone(place) }
         } else {
             let writes = Arc::new(in_order(&names, &place.writes, &wanted));
-            Change { writes, ..Change::clone(place) }
+            TreeChange { writes, ..TreeChange::clone(place) }
         };
         *place = Arc::new(changed);
     }
@@ -230,12 +230,12 @@ fn without(list: &FileList, dropped: impl Fn(NameId, u64) -> bool) -> FileList {
     kept
 }
 
-fn writing(list: FileList) -> Change {
-    Change { removes: Vec::new(), listed_bytes: list.bytes(), writes: Arc::new(list) }
+fn write_mode(list: FileList) -> TreeChange {
+    TreeChange { removes: Vec::new(), listed_bytes: list.bytes(), writes: Arc::new(list) }
 }
 
-fn removing(list: &FileList) -> Change {
-    Change {
+fn removing(list: &FileList) -> TreeChange {
+    TreeChange {
         removes: list.iter().map(|(name, _)| name).collect(),
         writes: Arc::default(),
         listed_bytes: list.bytes(),
@@ -243,13 +243,13 @@ fn removing(list: &FileList) -> Change {
 }
 
 /// Changes that turn a tree with the files `from` into one with `to`.
-fn difference(names: &NameTree, from: &FileList, to: &FileList) -> Change {
+fn difference(names: &NameTree, from: &FileList, to: &FileList) -> TreeChange {
     let old = SizeTable::from_list(names, from);
     let new = SizeTable::from_list(names, to);
     let gone = without(from, |name, _| new.has(name));
     let written = without(to, |name, size| old.size(name) == Some(size));
     let listed_bytes = if written.is_empty() { gone.bytes() } else { written.bytes() };
-    Change {
+    TreeChange {
         removes: gone.iter().map(|(name, _)| name).collect(),
         writes: Arc::new(written),
         listed_bytes,

@@ -10,21 +10,21 @@ use treering_script::{
     SessionResult, SessionStop, SyncScope, Task, TaskListener,
 };
 
-use super::change_tree::{Ahead, ChangeTree, Writing};
-use super::forward::Forward;
-use super::headline::Headline;
-use super::operation::{Kind, Operation};
-use super::plan::{CacheDrop, INITIAL_CREATE, NATIVE_ORDER, PlannedPhase, Work};
-use super::recipes::{Change, NativeList, Recipes};
-use super::walk_tree::{Visit, WalkTree};
-use treering_kit::ahead::{Counted, WRITE, refusal};
+use super::change_tree::{ChangeTree, FastForwardMode, WriteMode};
+use super::forward::FastForward;
+use super::headline::HeadlineSums;
+use super::operation::{OperationKind, TreeOperation};
+use super::plan::{CacheDrop, INITIAL_CREATE, NATIVE_ORDER, PlannedPhase, TaskWork};
+use super::recipes::{NativeList, Recipes, TreeChange};
+use super::walk_tree::{EntryAction, WalkTree};
+use treering_kit::ahead::{AheadCounters, WRITE, refusal};
 
 /// The kind of task that removes the temporary tree.
 const REMOVE_NATIVE: &str = "remove native";
 
 /// Differences between classic and native operations.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Style {
+pub(super) struct OperationStyle {
     /// Behaves like compilebench 0.6: appends on create, calls stat on every walk, leaves top
     /// directories in place.
     pub(super) classic: bool,
@@ -34,7 +34,7 @@ pub(super) struct Style {
 
 /// A run in progress.
 pub(super) struct AgingSession {
-    style: Style,
+    style: OperationStyle,
     recipes: Recipes,
     phases: Vec<PlannedPhase>,
     /// The temporary tree that shows the native order.
@@ -44,8 +44,8 @@ pub(super) struct AgingSession {
     /// The list whose order a walk is finding, and where the walk leaves it.
     finding: Option<(NativeList, Arc<Mutex<Vec<NameId>>>)>,
     standing: Vec<String>,
-    headline: Headline,
-    forward: Option<Forward>,
+    headline: HeadlineSums,
+    forward: Option<FastForward>,
     /// Error of a run that was refused before any work.
     refusal: Option<SessionError>,
 }
@@ -53,11 +53,11 @@ pub(super) struct AgingSession {
 impl AgingSession {
     /// A run of these phases in a directory that has these names already.
     pub(super) fn new(
-        style: Style,
+        style: OperationStyle,
         recipes: Recipes,
         phases: Vec<PlannedPhase>,
         existing: &[String],
-        forward: Option<Forward>,
+        forward: Option<FastForward>,
     ) -> Self {
         Self {
             style,
@@ -67,32 +67,32 @@ impl AgingSession {
             is_measured: false,
             finding: None,
             standing: Vec::new(),
-            headline: Headline::default(),
+            headline: HeadlineSums::default(),
             forward,
             refusal: None,
         }
     }
 
-    fn task(&mut self, work: &Work, sync: Option<SyncScope>, initial: bool) -> Task {
+    fn task(&mut self, work: &TaskWork, sync: Option<SyncScope>, initial: bool) -> Task {
         match work {
-            Work::NativeCreate(list) => self.native_create(*list),
-            Work::NativeWalk(list) => self.native_walk(*list),
-            Work::NativeDelete(_) => {
+            TaskWork::NativeCreate(list) => self.native_create(*list),
+            TaskWork::NativeWalk(list) => self.native_walk(*list),
+            TaskWork::NativeDelete(_) => {
                 let tree = self.native_tree.clone();
-                let script = self.walk(&tree, Visit::Delete(true), None);
+                let script = self.walk(&tree, EntryAction::Delete(true), None);
                 Task::new(REMOVE_NATIVE, &tree, Op::Unlink, script)
             }
-            Work::Operation(operation) => self.operation(operation, sync, initial),
+            TaskWork::Operation(operation) => self.operation(operation, sync, initial),
         }
     }
 
     fn native_create(&mut self, list: NativeList) -> Task {
         let writes = Arc::clone(self.recipes.native_list(list));
         let listed_bytes = writes.bytes();
-        let change = Change { removes: Vec::new(), writes, listed_bytes };
-        let writing = self.writing(Kind::Create, false, None);
+        let change = TreeChange { removes: Vec::new(), writes, listed_bytes };
+        let write_mode = self.write_mode(OperationKind::Create, false, None);
         let tree = self.native_tree.clone();
-        let script = self.change(&tree, Arc::new(change), writing);
+        let script = self.change(&tree, Arc::new(change), write_mode);
         let kind = format!("native {}", list.name());
         self.standing.push(tree.clone());
         Task {
@@ -107,34 +107,39 @@ impl AgingSession {
         self.finding = Some((list, Arc::clone(&order)));
         let names = Arc::clone(&self.recipes.names);
         let tree = self.native_tree.clone();
-        let script = self.walk(&tree, Visit::Order(names, order), None);
+        let script = self.walk(&tree, EntryAction::Order(names, order), None);
         Task::new("walk native", &tree, Op::OpenDir, script)
     }
 
-    fn operation(&mut self, operation: &Operation, sync: Option<SyncScope>, initial: bool) -> Task {
+    fn operation(
+        &mut self,
+        operation: &TreeOperation,
+        sync: Option<SyncScope>,
+        initial: bool,
+    ) -> Task {
         let kind = operation.kind;
         let tree = operation.tree.as_str();
-        let next = |forward: &mut Forward| forward.next(operation, &self.recipes);
+        let next = |forward: &mut FastForward| forward.next(operation, &self.recipes);
         let ahead = self.forward.as_mut().map(next).map(|(goes, is_first)| {
-            if is_first { Ahead::Probe(goes) } else { Ahead::Allocate(goes) }
+            if is_first { FastForwardMode::Probe(goes) } else { FastForwardMode::Allocate(goes) }
         });
         let change = kind.recipe(operation.state).map(|recipe| self.recipes.get(recipe).clone());
         let (script, file_op): (Box<dyn Script>, Op) = match (kind, &change) {
-            (Kind::Read, _) => {
-                (self.walk(tree, Visit::Read(self.style.chunk_bytes), sync), Op::Open)
+            (OperationKind::Read, _) => {
+                (self.walk(tree, EntryAction::Read(self.style.chunk_bytes), sync), Op::Open)
             }
-            (Kind::Stat, _) => (self.walk(tree, Visit::Stat, sync), Op::Stat),
-            (Kind::Delete, _) | (_, None) => {
-                (self.walk(tree, Visit::Delete(!self.style.classic), sync), Op::Unlink)
+            (OperationKind::Stat, _) => (self.walk(tree, EntryAction::Stat, sync), Op::Stat),
+            (OperationKind::Delete, _) | (_, None) => {
+                (self.walk(tree, EntryAction::Delete(!self.style.classic), sync), Op::Unlink)
             }
             (_, Some(change)) => {
-                let writing = self.writing(kind, operation.unlink_first, sync);
-                let writing = Writing { ahead, ..writing };
+                let write_mode = self.write_mode(kind, operation.unlink_first, sync);
+                let write_mode = WriteMode { ahead, ..write_mode };
                 let file_op = if change.writes.is_empty() { Op::Unlink } else { Op::Create };
-                (self.change(tree, Arc::clone(change), writing), file_op)
+                (self.change(tree, Arc::clone(change), write_mode), file_op)
             }
         };
-        if kind == Kind::Create {
+        if kind == OperationKind::Create {
             self.standing.push(operation.tree.clone());
         }
         let listed_bytes = change.as_ref().map_or(0, |change| change.listed_bytes);
@@ -148,18 +153,23 @@ impl AgingSession {
         }
     }
 
-    fn writing(&self, kind: Kind, unlink_first: bool, sync: Option<SyncScope>) -> Writing {
+    fn write_mode(
+        &self,
+        kind: OperationKind,
+        unlink_first: bool,
+        sync: Option<SyncScope>,
+    ) -> WriteMode {
         let how = match kind {
             _ if self.style.classic => CreateHow::Append,
-            Kind::Patch => CreateHow::Append,
-            Kind::Create => CreateHow::Exclusive,
+            OperationKind::Patch => CreateHow::Append,
+            OperationKind::Create => CreateHow::Exclusive,
             _ => CreateHow::Truncate,
         };
-        Writing {
+        WriteMode {
             how,
-            rewrite: kind == Kind::Patch,
+            rewrite: kind == OperationKind::Patch,
             unlink_first,
-            fresh: kind == Kind::Create,
+            fresh: kind == OperationKind::Create,
             chunk_bytes: self.style.chunk_bytes,
             sync,
             ahead: None,
@@ -170,31 +180,36 @@ impl AgingSession {
     fn write_allocated(&self, tree: &str, files: FileList) -> Task {
         let (writes, listed_bytes) = (Arc::new(files), 0);
         let expected_bytes = writes.bytes();
-        let change = Arc::new(Change { removes: Vec::new(), writes, listed_bytes });
-        let writing = Writing {
+        let change = Arc::new(TreeChange { removes: Vec::new(), writes, listed_bytes });
+        let write_mode = WriteMode {
             how: CreateHow::OrOpen,
             rewrite: false,
             unlink_first: false,
             fresh: false,
             chunk_bytes: self.style.chunk_bytes,
             sync: Some(SyncScope::Target),
-            ahead: Some(Ahead::Write),
+            ahead: Some(FastForwardMode::Write),
         };
-        let script = self.change(tree, change, writing);
+        let script = self.change(tree, change, write_mode);
         Task { expected_bytes, ..Task::new(WRITE, tree, Op::Write, script) }
     }
 
-    fn change(&self, tree: &str, change: Arc<Change>, writing: Writing) -> Box<dyn Script> {
-        Box::new(ChangeTree::new(c_name(tree), &self.recipes.names, change, writing))
+    fn change(
+        &self,
+        tree: &str,
+        change: Arc<TreeChange>,
+        write_mode: WriteMode,
+    ) -> Box<dyn Script> {
+        Box::new(ChangeTree::new(c_name(tree), &self.recipes.names, change, write_mode))
     }
 
-    fn walk(&self, tree: &str, visit: Visit, sync: Option<SyncScope>) -> Box<dyn Script> {
+    fn walk(&self, tree: &str, visit: EntryAction, sync: Option<SyncScope>) -> Box<dyn Script> {
         Box::new(WalkTree::new(c_name(tree), visit, self.style.classic, sync))
     }
 }
 
 /// The first creates and the later ones are distinguished: the first ones fill an empty filesystem.
-pub(super) fn kind_name(kind: Kind, initial: bool) -> &'static str {
+pub(super) fn kind_name(kind: OperationKind, initial: bool) -> &'static str {
     if initial { "initial create" } else { kind.name() }
 }
 
@@ -244,13 +259,13 @@ impl AgingSession {
 
     /// Writes the files that were only allocated, in a phase behind all that were planned.
     fn run_writes(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
-        let trees = self.forward.as_ref().map_or(0, Forward::trees);
+        let trees = self.forward.as_ref().map_or(0, FastForward::trees);
         if trees == 0 {
             return Ok(());
         }
         conductor.phase(Phase::new(WRITE, trees))?;
         self.is_measured = false;
-        while let Some((tree, files)) = self.forward.as_mut().and_then(Forward::take) {
+        while let Some((tree, files)) = self.forward.as_mut().and_then(FastForward::take) {
             let task = self.write_allocated(&tree, files);
             self.run_group(ParallelGroup::new(vec![task]), conductor)?;
         }
@@ -267,12 +282,12 @@ impl TaskListener for AgingSession {
         if self.is_measured {
             self.headline.add(totals);
         }
-        if totals.counters.read().is_some_and(|counted: Counted| counted.cannot_allocate) {
+        if totals.counters.read().is_some_and(|counted: AheadCounters| counted.cannot_allocate) {
             self.standing.retain(|tree| *tree != totals.subject);
             self.refusal = Some(refusal());
         }
         let removes = totals.kind == REMOVE_NATIVE
-            || (totals.kind == Kind::Delete.name() && !self.style.classic);
+            || (totals.kind == OperationKind::Delete.name() && !self.style.classic);
         if removes {
             self.standing.retain(|tree| *tree != totals.subject);
         }

@@ -16,7 +16,7 @@ use super::cursor::TOP;
 
 /// Action on the entries of a walk.
 #[derive(Clone, Debug)]
-pub(super) enum Visit {
+pub(super) enum EntryAction {
     /// Records the order of the files.
     Order(Arc<NameTree>, Arc<Mutex<Vec<NameId>>>),
     /// Reads every file, with this many bytes per read.
@@ -33,7 +33,7 @@ const FILE: FileSlot = FileSlot(0);
 #[derive(Debug)]
 pub(super) struct WalkTree {
     tree: CString,
-    visit: Visit,
+    visit: EntryAction,
     stat_entries: bool,
     sync: Option<SyncScope>,
     order: Vec<NameId>,
@@ -43,7 +43,7 @@ impl WalkTree {
     /// Walk through the tree of this name.
     pub(super) fn new(
         tree: CString,
-        visit: Visit,
+        visit: EntryAction,
         stat_entries: bool,
         sync: Option<SyncScope>,
     ) -> Self {
@@ -51,7 +51,7 @@ impl WalkTree {
     }
 
     fn top_down(&self) -> bool {
-        matches!(self.visit, Visit::Order(..) | Visit::Read(_))
+        matches!(self.visit, EntryAction::Order(..) | EntryAction::Read(_))
     }
 
     /// Walks an open directory and everything below it, and closes it. `entries` holds those of all
@@ -60,35 +60,36 @@ impl WalkTree {
         &mut self,
         io: &mut dyn Io,
         entries: &mut Vec<u8>,
-        here: DirSlot,
+        open_dir: DirSlot,
         dir: Option<NameId>,
     ) -> Result<(), Stop> {
         let start = entries.len();
         loop {
-            let batch = io.read_dir(here)?;
+            let batch = io.read_dir(open_dir)?;
             if batch.is_empty() {
                 break;
             }
             entries.extend_from_slice(batch.packed());
         }
         if self.stat_entries {
-            DirEntries::new(&entries[start..]).try_for_each(|entry| io.stat(here, entry.name))?;
+            DirEntries::new(&entries[start..])
+                .try_for_each(|entry| io.stat(open_dir, entry.name))?;
         }
         if self.top_down() {
-            self.files(io, DirEntries::new(&entries[start..]), here, dir)?;
-            self.directories_below(io, entries, start, here, dir)?;
+            self.files(io, DirEntries::new(&entries[start..]), open_dir, dir)?;
+            self.directories_below(io, entries, start, open_dir, dir)?;
         } else {
-            self.directories_below(io, entries, start, here, dir)?;
-            self.files(io, DirEntries::new(&entries[start..]), here, dir)?;
+            self.directories_below(io, entries, start, open_dir, dir)?;
+            self.files(io, DirEntries::new(&entries[start..]), open_dir, dir)?;
             for entry in DirEntries::new(&entries[start..]).filter(is_directory) {
                 match self.visit {
-                    Visit::Delete(_) => io.remove_dir(here, entry.name)?,
-                    _ => io.stat(here, entry.name)?,
+                    EntryAction::Delete(_) => io.remove_dir(open_dir, entry.name)?,
+                    _ => io.stat(open_dir, entry.name)?,
                 }
             }
         }
         entries.truncate(start);
-        io.close_dir(here)
+        io.close_dir(open_dir)
     }
 
     /// Enters the directories among the entries that begin at `start`.
@@ -97,10 +98,10 @@ impl WalkTree {
         io: &mut dyn Io,
         entries: &mut Vec<u8>,
         start: usize,
-        here: DirSlot,
+        open_dir: DirSlot,
         dir: Option<NameId>,
     ) -> Result<(), Stop> {
-        let below = DirSlot(here.0 + 1);
+        let below = DirSlot(open_dir.0 + 1);
         if below.0 >= MAX_DIRS {
             return Ok(()); // deeper than anything we made
         }
@@ -110,10 +111,10 @@ impl WalkTree {
             let Some(entry) = list.find(is_directory) else { return Ok(()) };
             offset = entries.len() - list.packed().len();
             if self.stat_entries {
-                io.stat(here, entry.name)?;
+                io.stat(open_dir, entry.name)?;
             }
-            io.open_dir(here, entry.name, below)?;
-            let dir = self.known(dir, entry.name);
+            io.open_dir(open_dir, entry.name, below)?;
+            let dir = self.name_id(dir, entry.name);
             self.directory(io, entries, below, dir)?;
         }
     }
@@ -123,29 +124,29 @@ impl WalkTree {
         &mut self,
         io: &mut dyn Io,
         entries: DirEntries<'_>,
-        here: DirSlot,
+        open_dir: DirSlot,
         dir: Option<NameId>,
     ) -> Result<(), Stop> {
         for entry in entries.filter(|entry| !is_directory(entry)) {
             match self.visit {
-                Visit::Order(..) => self.order.extend(self.known(dir, entry.name)),
-                Visit::Read(_) if entry.kind != EntryKind::File => {}
-                Visit::Read(chunk) => {
-                    io.open(here, entry.name, OpenHow::Read, FILE)?;
+                EntryAction::Order(..) => self.order.extend(self.name_id(dir, entry.name)),
+                EntryAction::Read(_) if entry.kind != EntryKind::File => {}
+                EntryAction::Read(chunk) => {
+                    io.open(open_dir, entry.name, OpenHow::Read, FILE)?;
                     while io.read(FILE, chunk)? > 0 {}
                     io.close(FILE)?;
                 }
-                Visit::Stat => io.stat(here, entry.name)?,
-                Visit::Delete(_) => io.unlink(here, entry.name)?,
+                EntryAction::Stat => io.stat(open_dir, entry.name)?,
+                EntryAction::Delete(_) => io.unlink(open_dir, entry.name)?,
             }
         }
         Ok(())
     }
 
     /// Name of a directory's entry in the tree of names, when the order is recorded.
-    fn known(&self, dir: Option<NameId>, name: &CStr) -> Option<NameId> {
+    fn name_id(&self, dir: Option<NameId>, name: &CStr) -> Option<NameId> {
         match &self.visit {
-            Visit::Order(names, _) => names.find(dir?, name.to_bytes()),
+            EntryAction::Order(names, _) => names.find(dir?, name.to_bytes()),
             _ => None,
         }
     }
@@ -156,12 +157,12 @@ impl Script for WalkTree {
         io.open_dir(DirSlot::TARGET, &self.tree, TOP)?;
         self.directory(io, &mut Vec::new(), TOP, Some(NameId::ROOT))?;
         match &self.visit {
-            Visit::Order(_, order) => {
+            EntryAction::Order(_, order) => {
                 let mut shared = order.lock().expect("nobody panics while holding it");
                 *shared = std::mem::take(&mut self.order);
             }
-            Visit::Delete(true) => io.remove_dir(DirSlot::TARGET, &self.tree)?,
-            Visit::Read(_) | Visit::Stat | Visit::Delete(false) => {}
+            EntryAction::Delete(true) => io.remove_dir(DirSlot::TARGET, &self.tree)?,
+            EntryAction::Read(_) | EntryAction::Stat | EntryAction::Delete(false) => {}
         }
         self.sync.map_or(Ok(()), |scope| io.sync(scope))
     }
@@ -179,10 +180,10 @@ mod tests {
     use treering_model::Op;
     use treering_script::{Call, DirSlot, MAX_DIRS};
 
-    use super::{Visit, WalkTree};
+    use super::{EntryAction, WalkTree};
 
     #[test]
-    fn a_tree_deeper_than_there_are_slots_is_walked_as_far_as_they_reach() {
+    fn walk_of_a_tree_deeper_than_the_slots_stops_at_the_deepest_slot() {
         let memory = MemoryFilesystem::default();
         let mut caller = MemoryCaller::new(&memory);
         let mut at = DirSlot::TARGET;
@@ -203,7 +204,7 @@ mod tests {
             }
             ControlFlow::Continue(())
         };
-        let mut walk = WalkTree::new(c"deep".to_owned(), Visit::Stat, false, None);
+        let mut walk = WalkTree::new(c"deep".to_owned(), EntryAction::Stat, false, None);
         rehearse(&mut walk, &mut caller, 1, &mut watch).unwrap();
         assert_eq!([opened, closed, seen], [MAX_DIRS - 1; 3]);
     }

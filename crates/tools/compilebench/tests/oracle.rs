@@ -69,10 +69,10 @@ fn mix() -> impl Strategy<Value = String> {
     })
 }
 
-type Options = Vec<(String, String)>;
+type OptionPairs = Vec<(String, String)>;
 
 /// Options by name and value; flags only when they are set.
-fn options(named: impl IntoIterator<Item = (&'static str, String)>) -> Options {
+fn options(named: impl IntoIterator<Item = (&'static str, String)>) -> OptionPairs {
     named
         .into_iter()
         .filter(|(_, value)| value != "false")
@@ -80,7 +80,7 @@ fn options(named: impl IntoIterator<Item = (&'static str, String)>) -> Options {
         .collect()
 }
 
-fn native_options() -> impl Strategy<Value = Options> {
+fn native_options() -> impl Strategy<Value = OptionPairs> {
     let order = prop_oneof![Just("native"), Just("sorted"), Just("random")];
     let makej = prop_oneof![4 => Just(false), 1 => Just(true)];
     (0..5_u32, 0..30_u32, 1..5_u16, any::<u64>(), mix(), order, makej, 1..100_000_u32).prop_map(
@@ -101,7 +101,7 @@ fn native_options() -> impl Strategy<Value = Options> {
     )
 }
 
-fn classic_options() -> impl Strategy<Value = Options> {
+fn classic_options() -> impl Strategy<Value = OptionPairs> {
     let makej = prop_oneof![4 => Just(false), 1 => Just(true)];
     (0..5_u32, 0..30_u32, any::<u64>(), makej, 1..100_000_u32).prop_map(
         |(dirs, runs, seed, makej, buffer)| {
@@ -122,7 +122,7 @@ fn entry_order() -> impl Strategy<Value = EntryOrder> {
 }
 
 /// Job with these options on these lists.
-fn job(lists: &FourLists, mut options: Options, classic: bool) -> Box<dyn Job> {
+fn job(lists: &FourLists, mut options: OptionPairs, classic: bool) -> Box<dyn Job> {
     let dir = temp_dir();
     lists.write_to(dir.path());
     let name = if classic { "sources" } else { "dataset" };
@@ -204,9 +204,9 @@ fn assert_exact(lists: &FourLists, tasks: &[TaskTotals], snapshot: &TreeSnapshot
         expected.extend(files.map(|(path, size)| (format!("{tree}/{path}"), *size)));
     }
     assert_eq!(files(snapshot), expected);
-    let all =
+    let operations =
         [&lists.unpatched, &lists.patched, &lists.unpatched_compiled, &lists.patched_compiled];
-    let known: BTreeSet<&Path> = all
+    let known: BTreeSet<&Path> = operations
         .into_iter()
         .flat_map(|list| list.keys())
         .flat_map(|p| Path::new(p).ancestors())
@@ -235,7 +235,7 @@ fn assert_foretold(job: &dyn Job, tasks: &[TaskTotals]) {
         assert!(line.starts_with(kind) && line.contains(&task.subject), "{line}: {task:?}");
     }
     let sum = |op: Op, of: fn(&treering_model::OpTotals) -> u64| -> u64 {
-        tasks.iter().flat_map(|task| &task.ops).filter(|one| one.op == op).map(of).sum()
+        tasks.iter().flat_map(|task| &task.ops).filter(|totals| totals.op == op).map(of).sum()
     };
     let footprint = job.footprint(&facts);
     assert_eq!(footprint.written_files, sum(Op::Create, |op| op.calls));
@@ -285,7 +285,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn the_disk_is_as_the_memory_after_native_sessions(
+    fn native_sessions_leave_equal_trees_on_disk_and_in_memory(
         lists in lists(),
         options in native_options(),
     ) {
@@ -296,7 +296,7 @@ proptest! {
     }
 
     #[test]
-    fn the_disk_is_as_the_memory_after_classic_sessions(
+    fn classic_sessions_leave_equal_trees_on_disk_and_in_memory(
         lists in lists(),
         options in classic_options(),
     ) {
@@ -309,7 +309,7 @@ proptest! {
 
 /// Appends to the files of the first classic session with a second one in the same place.
 #[test]
-fn the_disk_is_as_the_memory_after_two_classic_sessions() {
+fn two_classic_sessions_leave_equal_trees_on_disk_and_in_memory() {
     let named = [("initial-dirs", "3"), ("runs", "20"), ("no-sync", "true")];
     let options = options(named.map(|(name, value)| (name, value.to_owned())));
     let job = job(&FourLists::tiny(), options, true);

@@ -12,10 +12,10 @@ use treering_testkit::require_shared;
 const LISTS: &str = "data/compilebench-0.6";
 
 fn job(sources: &Path, options: &[(&str, &str)]) -> Box<dyn Job> {
-    let mut given: Vec<(String, String)> =
+    let mut pairs: Vec<(String, String)> =
         options.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-    given.push(("sources".into(), sources.to_string_lossy().into_owned()));
-    Compilebench.classic(&Settings::new(given)).expect("the original's files are read")
+    pairs.push(("sources".into(), sources.to_string_lossy().into_owned()));
+    Compilebench.classic(&Settings::new(pairs)).expect("the original's files are read")
 }
 
 /// Operation lines in a published listing, without time and rate.
@@ -44,16 +44,16 @@ fn the_default_run_equals_both_published_listings() {
     let job = job(&require_shared!(LISTS), &[]);
     let report = require_shared!("seeds/001_26b0cef4a741bd4e.txt");
     let report = std::fs::read_to_string(report).unwrap();
-    let ours = job.outline(&TargetFacts::unknown());
-    assert_eq!(ours.len(), 133);
+    let outline = job.outline(&TargetFacts::unknown());
+    assert_eq!(outline.len(), 133);
     for listing in 0..2 {
-        let theirs = published(&report, listing);
-        assert_eq!(ours, theirs, "listing {listing}");
+        let expected = published(&report, listing);
+        assert_eq!(outline, expected, "listing {listing}");
     }
 }
 
 #[test]
-fn the_footprint_is_that_of_a_replay_of_the_original() {
+fn footprint_matches_a_replay_of_the_original() {
     let job = job(&require_shared!(LISTS), &[]);
     let footprint = job.footprint(&TargetFacts::unknown());
     assert_eq!(footprint.peak_bytes, 12_065_610_519);
@@ -89,7 +89,7 @@ fn makej_compiles_every_tree_and_deletes_it() {
 }
 
 #[test]
-fn another_seed_is_another_sequence() {
+fn different_seeds_give_different_sequences() {
     let sources = require_shared!(LISTS);
     let (first, second) = (job(&sources, &[]), job(&sources, &[("seed", "556")]));
     let facts = TargetFacts::unknown();
@@ -154,7 +154,7 @@ const THREE_TREES_SEED_ONE: [&str; 12] = [
 ];
 
 #[test]
-fn other_numbers_of_trees_and_other_seeds_are_as_replayed() {
+fn other_tree_counts_and_seeds_match_the_replay() {
     let sources = require_shared!(LISTS);
     let operations = |options: &[(&str, &str)], initial: usize| {
         let lines = job(&sources, options).outline(&TargetFacts::unknown());

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use treering_datasets::classic::read_lists;
 use treering_datasets::library::{builtin_names, load};
-use treering_datasets::{Dataset, State, format};
+use treering_datasets::{Dataset, TreeState, format};
 
 const USAGE: &str = "dataset_cost read | dataset_cost names COUNT LISTS [write]";
 
@@ -51,14 +51,14 @@ fn read_shipped() -> Result<(), Box<dyn Error>> {
 fn names(count: u64, lists: usize) -> Result<Dataset, Box<dyn Error>> {
     let began = Instant::now();
     let mut place = 0;
-    let sources = State::ALL.map(|state| {
+    let sources = TreeState::ALL.map(|state| {
         place += 1;
         let last = if place <= lists { count } else { 0 };
-        let lines = Generated { next: 0, last, piece: Vec::new(), given: 0 };
+        let lines = GeneratedLines { next: 0, last, piece: Vec::new(), given: 0 };
         (PathBuf::from(state.classic_file()), BufReader::with_capacity(64 * 1024, lines))
     });
     let dataset = read_lists("generated", sources)?;
-    let files: usize = State::ALL.iter().map(|state| dataset.list(*state).len()).sum();
+    let files: usize = TreeState::ALL.iter().map(|state| dataset.list(*state).len()).sum();
     say(format_args!(
         "{files} lines, {} names: {:.1} s, peak memory {}",
         dataset.names.len(),
@@ -91,14 +91,14 @@ fn peak_memory() -> Result<String, Box<dyn Error>> {
 }
 
 /// Generated lines of a dataset: a hundred files in a directory, paths of 35 bytes.
-struct Generated {
+struct GeneratedLines {
     next: u64,
     last: u64,
     piece: Vec<u8>,
     given: usize,
 }
 
-impl Read for Generated {
+impl Read for GeneratedLines {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.given == self.piece.len() {
             self.given = 0;

@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 
 use treering_datasets::format::write;
-use treering_datasets::record::{Recording, record};
-use treering_datasets::{Selection, State};
+use treering_datasets::record::{RecordingInput, record};
+use treering_datasets::{PathSelection, TreeState};
 
 const USAGE: &str = "record_dataset NAME --clean DIR [--patched DIR] [--compiled DIR] \
                      [--patched-compiled DIR] [--only PREFIX]... [--about TEXT] > FILE";
@@ -28,13 +28,13 @@ fn main() -> Result<(), Box<dyn Error>> {
             "only" => only.push(value.as_bytes().to_owned()),
             "about" => value.to_str().ok_or(USAGE)?.clone_into(&mut about),
             tree => {
-                let state = State::ALL.into_iter().find(|state| state.label() == tree);
+                let state = TreeState::ALL.into_iter().find(|state| state.label() == tree);
                 trees[state.ok_or(USAGE)?.index()] = Some(value.into());
             }
         }
     }
     let [clean, patched, compiled, patched_compiled] = trees.each_ref().map(Option::as_deref);
-    let recording = Recording {
+    let recording = RecordingInput {
         name: name.as_deref().ok_or(USAGE)?,
         about: &about,
         clean: clean.ok_or(USAGE)?,
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         compiled,
         patched_compiled,
         build: None,
-        only: Selection::of(only)?,
+        only: PathSelection::from_prefixes(only)?,
     };
     let recorded = record(&recording, &mut |_| {})?;
     for note in recorded.counters {

@@ -14,8 +14,8 @@ mod selection;
 
 use crate::language::order;
 pub use crate::language::{
-    Dataset, FileList, State, States, TitleError, TooManyBytes, check_title, classic, format,
+    Dataset, FileList, StateSet, TitleError, TooManyBytes, TreeState, check_title, classic, format,
 };
 
-pub use scan::Note;
-pub use selection::{Selection, SelectionError};
+pub use scan::OmittedEntries;
+pub use selection::{PathSelection, SelectionError};

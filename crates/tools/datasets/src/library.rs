@@ -12,7 +12,7 @@ use treering_sys::WholeFile;
 
 use crate::classic::{self, ClassicError};
 use crate::format::{self, EXTENSION, FormatError, Header, ListCount, WriteError};
-use crate::{Dataset, State, TitleError, check_title};
+use crate::{Dataset, TitleError, TreeState, check_title};
 
 /// Shipped datasets: name and file.
 const BUILTIN: [(&str, &[u8]); 2] = [
@@ -31,7 +31,7 @@ const BUILTIN: [(&str, &[u8]); 2] = [
 
 /// Location of a dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum DatasetOrigin {
     /// Shipped inside the program.
     Builtin,
     /// Dataset file of treering.
@@ -46,14 +46,14 @@ pub struct DatasetInfo {
     /// Name of the dataset.
     pub name: String,
     /// Location of the dataset.
-    pub origin: Origin,
+    pub origin: DatasetOrigin,
     /// Counts, or the error that prevents reading it.
     pub header: Result<Header, LibraryError>,
 }
 
 /// Treatment of an existing dataset of the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Existing {
+pub enum OverwritePolicy {
     /// Keeps the existing dataset, and reports an error.
     Keep,
     /// Replaces the existing dataset.
@@ -151,20 +151,20 @@ pub fn builtin_names() -> impl Iterator<Item = &'static str> {
 /// # Errors
 /// When a directory cannot be read. A dataset that cannot be read is listed with the reason.
 pub fn list(directories: &[PathBuf]) -> Result<Vec<DatasetInfo>, LibraryError> {
-    let all = origins(directories)?.into_iter();
-    Ok(all.map(|(name, origin)| info(name, origin)).collect())
+    let datasets = origins(directories)?.into_iter();
+    Ok(datasets.map(|(name, origin)| info(name, origin)).collect())
 }
 
 /// Finds the dataset of a name.
 ///
 /// # Errors
 /// When there is none; the error lists what there is.
-pub fn find(name: &str, directories: &[PathBuf]) -> Result<Origin, LibraryError> {
-    let all = origins(directories)?;
-    if let Some((_, origin)) = all.iter().find(|(known, _)| known == name) {
+pub fn find(name: &str, directories: &[PathBuf]) -> Result<DatasetOrigin, LibraryError> {
+    let datasets = origins(directories)?;
+    if let Some((_, origin)) = datasets.iter().find(|(known, _)| known == name) {
         return Ok(origin.clone());
     }
-    let known: Vec<String> = all.into_iter().map(|(known, _)| known).collect();
+    let known: Vec<String> = datasets.into_iter().map(|(known, _)| known).collect();
     Err(LibraryError::Unknown { name: name.to_owned(), closest: closest(name, &known), known })
 }
 
@@ -180,11 +180,11 @@ pub fn load(name: &str, directories: &[PathBuf]) -> Result<Dataset, LibraryError
 ///
 /// # Errors
 /// When it cannot be read.
-pub fn open(name: &str, origin: &Origin) -> Result<Dataset, LibraryError> {
+pub fn open(name: &str, origin: &DatasetOrigin) -> Result<Dataset, LibraryError> {
     let mut dataset = match origin {
-        Origin::Builtin => from_builtin(name, format::read)?,
-        Origin::File(file) => from_file(file, format::read)?,
-        Origin::ClassicFiles(directory) => classic::read_directory(name, directory)?,
+        DatasetOrigin::Builtin => from_builtin(name, format::read)?,
+        DatasetOrigin::File(file) => from_file(file, format::read)?,
+        DatasetOrigin::ClassicFiles(directory) => classic::read_directory(name, directory)?,
     };
     // The file name takes precedence over the name in the file.
     name.clone_into(&mut dataset.name);
@@ -199,7 +199,7 @@ pub fn open(name: &str, origin: &Origin) -> Result<Dataset, LibraryError> {
 pub fn save(
     dataset: &Dataset,
     directory: &Path,
-    existing: Existing,
+    existing: OverwritePolicy,
 ) -> Result<PathBuf, LibraryError> {
     check_title(&dataset.name)?;
     if builtin_names().any(|name| name == dataset.name) {
@@ -207,12 +207,12 @@ pub fn save(
     }
     fs::create_dir_all(directory).map_err(|error| disk("create", directory, error))?;
     let file = directory.join(format!("{}.{EXTENSION}", dataset.name));
-    if existing == Existing::Keep && file.symlink_metadata().is_ok() {
+    if existing == OverwritePolicy::Keep && file.symlink_metadata().is_ok() {
         return Err(LibraryError::Exists { file });
     }
     let on_existing = match existing {
-        Existing::Keep => treering_sys::ExistingFile::Keep,
-        Existing::Replace => treering_sys::ExistingFile::Replace,
+        OverwritePolicy::Keep => treering_sys::ExistingFile::Keep,
+        OverwritePolicy::Replace => treering_sys::ExistingFile::Replace,
     };
     let whole = WholeFile::create(&file, 0o666, on_existing);
     let whole = whole.map_err(|error| disk("create", &file, error))?;
@@ -232,11 +232,11 @@ fn disk(action: &'static str, path: &Path, source: io::Error) -> LibraryError {
 }
 
 /// Locations of all datasets by name, the first of each name.
-fn origins(directories: &[PathBuf]) -> Result<Vec<(String, Origin)>, LibraryError> {
-    let mut all: Vec<(String, Origin)> =
-        builtin_names().map(|name| (name.to_owned(), Origin::Builtin)).collect();
+fn origins(directories: &[PathBuf]) -> Result<Vec<(String, DatasetOrigin)>, LibraryError> {
+    let mut origins: Vec<(String, DatasetOrigin)> =
+        builtin_names().map(|name| (name.to_owned(), DatasetOrigin::Builtin)).collect();
     for directory in directories {
-        let mut here = Vec::new();
+        let mut in_directory = Vec::new();
         let entries = match directory.read_dir() {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -244,39 +244,41 @@ fn origins(directories: &[PathBuf]) -> Result<Vec<(String, Origin)>, LibraryErro
         };
         for entry in entries {
             let path = entry.map_err(|error| disk("read", directory, error))?.path();
-            here.extend(origin(path));
+            in_directory.extend(origin(path));
         }
         // A file precedes a directory of the same name.
-        here.sort_by_key(|(name, origin)| (name.clone(), !matches!(origin, Origin::File(_))));
-        for (name, origin) in here {
-            if all.iter().all(|(known, _)| *known != name) {
-                all.push((name, origin));
+        in_directory.sort_by_key(|(name, origin)| {
+            (name.clone(), !matches!(origin, DatasetOrigin::File(_)))
+        });
+        for (name, origin) in in_directory {
+            if origins.iter().all(|(known, _)| *known != name) {
+                origins.push((name, origin));
             }
         }
     }
-    Ok(all)
+    Ok(origins)
 }
 
 /// Dataset of an entry of a data directory, if it is one.
-fn origin(path: PathBuf) -> Option<(String, Origin)> {
+fn origin(path: PathBuf) -> Option<(String, DatasetOrigin)> {
     let file_name = path.file_name()?.to_str()?;
     let is_dataset = path.extension().is_some_and(|extension| extension == EXTENSION);
     let (name, origin) = if is_dataset && path.is_file() {
         let name = file_name.strip_suffix(EXTENSION)?.strip_suffix('.')?.to_owned();
-        (name, Origin::File(path))
-    } else if path.join(State::Unpatched.classic_file()).is_file() {
-        (file_name.to_owned(), Origin::ClassicFiles(path))
+        (name, DatasetOrigin::File(path))
+    } else if path.join(TreeState::Unpatched.classic_file()).is_file() {
+        (file_name.to_owned(), DatasetOrigin::ClassicFiles(path))
     } else {
         return None;
     };
     check_title(&name).is_ok().then_some((name, origin))
 }
 
-fn info(name: String, origin: Origin) -> DatasetInfo {
+fn info(name: String, origin: DatasetOrigin) -> DatasetInfo {
     let header = match &origin {
-        Origin::Builtin => from_builtin(&name, format::read_header),
-        Origin::File(file) => from_file(file, format::read_header),
-        Origin::ClassicFiles(directory) => classic_header(&name, directory),
+        DatasetOrigin::Builtin => from_builtin(&name, format::read_header),
+        DatasetOrigin::File(file) => from_file(file, format::read_header),
+        DatasetOrigin::ClassicFiles(directory) => classic_header(&name, directory),
     };
     let header = header.map(|header| Header { name: name.clone(), ..header });
     DatasetInfo { name, origin, header }
@@ -310,7 +312,7 @@ fn from_file<T>(
 fn classic_header(name: &str, directory: &Path) -> Result<Header, LibraryError> {
     let dataset = classic::read_directory(name, directory)?;
     let mut header = Header { name: name.to_owned(), ..Header::default() };
-    for (state, count) in State::ALL.into_iter().zip(&mut header.lists) {
+    for (state, count) in TreeState::ALL.into_iter().zip(&mut header.lists) {
         let list = dataset.list(state);
         *count = ListCount { files: list.len() as u64, bytes: list.bytes() };
     }

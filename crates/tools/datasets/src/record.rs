@@ -7,8 +7,8 @@ use treering_script::{NameId, NamesBuilder};
 
 use crate::order::{ranks, sorted_list, walk_order};
 pub use crate::record_error::RecordError;
-use crate::scan::{Scanned, scan};
-use crate::{Dataset, FileList, Note, Selection, State, States, build_command};
+use crate::scan::{ScannedTree, scan};
+use crate::{Dataset, FileList, OmittedEntries, PathSelection, StateSet, TreeState, build_command};
 
 /// Input of a recording.
 ///
@@ -16,7 +16,7 @@ use crate::{Dataset, FileList, Note, Selection, State, States, build_command};
 /// compiled one, compiled equals clean. If only the patched compiled tree is missing, it is derived
 /// from the patched tree without the files that the build removed and with those it added.
 #[derive(Clone, Debug)]
-pub struct Recording<'a> {
+pub struct RecordingInput<'a> {
     /// Name of the dataset.
     pub name: &'a str,
     /// Description of the origin.
@@ -33,16 +33,16 @@ pub struct Recording<'a> {
     /// after.
     pub build: Option<&'a str>,
     /// Part of the trees to record.
-    pub only: Selection,
+    pub only: PathSelection,
 }
 
 /// Result of recording.
 #[derive(Debug)]
-pub struct Recorded {
+pub struct RecordingResult {
     /// Recorded dataset.
     pub dataset: Dataset,
     /// Entries left out.
-    pub counters: Vec<Note>,
+    pub counters: Vec<OmittedEntries>,
 }
 
 /// Records a dataset. The output of a build command goes to `output`.
@@ -50,9 +50,9 @@ pub struct Recorded {
 /// # Errors
 /// When a tree cannot be scanned or kept, or the build command fails.
 pub fn record(
-    recording: &Recording<'_>,
+    recording: &RecordingInput<'_>,
     output: &mut dyn FnMut(&[u8]),
-) -> Result<Recorded, RecordError> {
+) -> Result<RecordingResult, RecordError> {
     let built = recording.compiled.is_some() || recording.patched_compiled.is_some();
     if recording.build.is_some() && built {
         return Err(RecordError::BuildAndCompiled);
@@ -81,10 +81,10 @@ pub fn record(
     let mut scans = [Some(clean), patched, compiled, patched_compiled];
     let counters = scans.iter_mut().flatten().flat_map(|scan| std::mem::take(&mut scan.counters));
     let counters = counters.collect();
-    let states = Trees::new(scans, names.len());
+    let states = StateLists::new(scans, names.len());
     let dataset = states.dataset(recording, names);
     check_prefixes(&recording.only, &dataset)?;
-    Ok(Recorded { dataset, counters })
+    Ok(RecordingResult { dataset, counters })
 }
 
 fn run_build(
@@ -101,15 +101,15 @@ fn run_build(
 }
 
 /// Refuses prefixes without any file, which are probably misspelt.
-fn check_prefixes(only: &Selection, dataset: &Dataset) -> Result<(), RecordError> {
+fn check_prefixes(only: &PathSelection, dataset: &Dataset) -> Result<(), RecordError> {
     let mut path = Vec::new();
-    let lost = only.without_match(|one| {
-        let files = State::ALL.into_iter().flat_map(|state| dataset.list(state).iter());
+    let lost = only.without_match(|path_prefix| {
+        let files = TreeState::ALL.into_iter().flat_map(|state| dataset.list(state).iter());
         let marks = dataset.links.iter().chain(&dataset.empty_directories);
         files.map(|file| file.0).chain(marks.map(|mark| mark.0)).any(|id| {
             path.clear();
             dataset.names.write_path(id, &mut path);
-            one.covers(&path)
+            path_prefix.covers(&path)
         })
     });
     match lost.into_iter().next() {
@@ -119,20 +119,20 @@ fn check_prefixes(only: &Selection, dataset: &Dataset) -> Result<(), RecordError
 }
 
 /// Lists of the four states; those that were not scanned are derived.
-struct Trees {
+struct StateLists {
     files: [FileList; 4],
-    links: Vec<States>,
-    empty_directories: Vec<States>,
+    links: Vec<StateSet>,
+    empty_directories: Vec<StateSet>,
 }
 
-impl Trees {
-    fn new(scans: [Option<Scanned>; 4], names: usize) -> Self {
+impl StateLists {
+    fn new(scans: [Option<ScannedTree>; 4], names: usize) -> Self {
         let [clean, patched, compiled, patched_compiled] = scans;
         let is_derived = patched_compiled.is_none();
         let clean = clean.unwrap_or_default();
-        let copy = |scan: Option<Scanned>, of: &Scanned| match scan {
+        let copy = |scan: Option<ScannedTree>, of: &ScannedTree| match scan {
             Some(scan) => scan,
-            None => Scanned {
+            None => ScannedTree {
                 files: of.files.clone(),
                 links: of.links.clone(),
                 empty_directories: of.empty_directories.clone(),
@@ -146,21 +146,21 @@ impl Trees {
         let mut empty =
             marks(trees.each_ref().map(|tree| tree.empty_directories.as_slice()), names);
         if is_derived {
-            trees[State::PatchedCompiled.index()].files = derived_files(&trees, names);
+            trees[TreeState::PatchedCompiled.index()].files = derived_files(&trees, names);
             for states in links.iter_mut().chain(&mut empty) {
                 if is_in_patched_compiled(*states) {
-                    *states = states.with(State::PatchedCompiled);
+                    *states = states.with(TreeState::PatchedCompiled);
                 }
             }
         }
         Self { files: trees.map(|tree| tree.files), links, empty_directories: empty }
     }
 
-    fn dataset(self, recording: &Recording<'_>, names: NamesBuilder) -> Dataset {
+    fn dataset(self, recording: &RecordingInput<'_>, names: NamesBuilder) -> Dataset {
         let names = names.build();
         let order = walk_order(&names);
         let ranks = ranks(&order);
-        let marked = |marks: &[States]| {
+        let marked = |marks: &[StateSet]| {
             let marks = order.iter().map(|id| (*id, marks[id.index()]));
             marks.filter(|mark| !mark.1.is_empty()).collect()
         };
@@ -176,9 +176,9 @@ impl Trees {
 }
 
 /// States in which each name is listed.
-fn marks(lists: [&[NameId]; 4], names: usize) -> Vec<States> {
-    let mut marks = vec![States::default(); names];
-    for (state, list) in State::ALL.into_iter().zip(lists) {
+fn marks(lists: [&[NameId]; 4], names: usize) -> Vec<StateSet> {
+    let mut marks = vec![StateSet::default(); names];
+    for (state, list) in TreeState::ALL.into_iter().zip(lists) {
         for id in list {
             marks[id.index()] = marks[id.index()].with(state);
         }
@@ -188,26 +188,26 @@ fn marks(lists: [&[NameId]; 4], names: usize) -> Vec<States> {
 
 /// Derives membership in the patched compiled tree: patched files, without those the build removed,
 /// and with those it added.
-fn is_in_patched_compiled(states: States) -> bool {
-    let clean = states.contains(State::Unpatched);
-    let compiled = states.contains(State::UnpatchedCompiled);
-    let patched = states.contains(State::Patched);
+fn is_in_patched_compiled(states: StateSet) -> bool {
+    let clean = states.contains(TreeState::Unpatched);
+    let compiled = states.contains(TreeState::UnpatchedCompiled);
+    let patched = states.contains(TreeState::Patched);
     (patched && (compiled || !clean)) || (compiled && !clean)
 }
 
 /// Derives the patched compiled list if it was not scanned. Sizes are the patched tree's where it
 /// has the file.
-fn derived_files(trees: &[Scanned; 4], names: usize) -> FileList {
-    let mut files = vec![States::default(); names];
-    for state in State::ALL {
+fn derived_files(trees: &[ScannedTree; 4], names: usize) -> FileList {
+    let mut files = vec![StateSet::default(); names];
+    for state in TreeState::ALL {
         for (id, _) in trees[state.index()].files.iter() {
             files[id.index()] = files[id.index()].with(state);
         }
     }
     let is_in = |file: &(NameId, u64)| is_in_patched_compiled(files[file.0.index()]);
-    let is_new = |file: &(NameId, u64)| !files[file.0.index()].contains(State::Patched);
-    let patched = trees[State::Patched.index()].files.iter();
-    let compiled = trees[State::UnpatchedCompiled.index()].files.iter();
+    let is_new = |file: &(NameId, u64)| !files[file.0.index()].contains(TreeState::Patched);
+    let patched = trees[TreeState::Patched.index()].files.iter();
+    let compiled = trees[TreeState::UnpatchedCompiled.index()].files.iter();
     let mut derived = FileList::default();
     for (id, size) in patched.filter(is_in).chain(compiled.filter(is_new).filter(is_in)) {
         derived.push(id, size);

@@ -3,7 +3,7 @@
 use treering_script::{NameId, NameTree, NodeKind};
 
 use crate::format::ListCount;
-use crate::{Dataset, FileList, State};
+use crate::{Dataset, FileList, TreeState};
 
 /// Number of a list's largest files that are named.
 const LARGEST: usize = 10;
@@ -15,12 +15,12 @@ pub struct DatasetReport {
     pub name: String,
     /// Description of the origin; can be empty.
     pub about: String,
-    /// Statistics of the four lists, in the order of [`State::ALL`].
+    /// Statistics of the four lists, in the order of [`TreeState::ALL`].
     pub states: [StateReport; 4],
     /// Changes from clean to patched.
-    pub patch: Difference,
+    pub patch: ListDifference,
     /// Changes from compiled to patched compiled, of build products alone.
-    pub recompile: Difference,
+    pub recompile: ListDifference,
     /// Files that a build adds to the clean tree.
     pub products: ListCount,
     /// Files that a build adds to the patched tree.
@@ -31,7 +31,7 @@ pub struct DatasetReport {
 #[derive(Clone, Debug, PartialEq)]
 pub struct StateReport {
     /// State that the list describes.
-    pub state: State,
+    pub state: TreeState,
     /// Number of files and their bytes.
     pub count: ListCount,
     /// Number of directories below the root, empty ones included.
@@ -101,7 +101,7 @@ pub struct LargeFile {
 
 /// Comparison of two lists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Difference {
+pub struct ListDifference {
     /// Files in both lists with the same size.
     pub same: ListCount,
     /// Files in both lists with different sizes; bytes are those of the second.
@@ -114,9 +114,9 @@ pub struct Difference {
 
 impl DatasetReport {
     /// Computes the statistics of a dataset.
-    pub fn of(dataset: &Dataset) -> Self {
+    pub fn new(dataset: &Dataset) -> Self {
         let names = dataset.names.len();
-        let sizes = State::ALL.map(|state| sizes_by_name(dataset.list(state), names));
+        let sizes = TreeState::ALL.map(|state| sizes_by_name(dataset.list(state), names));
         let [clean, patched, compiled, patched_compiled] = &sizes;
         let products = without(compiled, clean);
         let patched_products = without(patched_compiled, patched);
@@ -124,7 +124,7 @@ impl DatasetReport {
         Self {
             name: dataset.name.clone(),
             about: dataset.about.clone(),
-            states: State::ALL.map(|state| StateReport::new(dataset, &paths, state)),
+            states: TreeState::ALL.map(|state| StateReport::new(dataset, &paths, state)),
             patch: difference(clean, patched),
             recompile: difference(&products, &patched_products),
             products: count(products.iter().copied().flatten()),
@@ -153,8 +153,8 @@ fn count(sizes: impl Iterator<Item = u64>) -> ListCount {
     count
 }
 
-fn difference(first: &[Option<u64>], second: &[Option<u64>]) -> Difference {
-    let mut difference = Difference::default();
+fn difference(first: &[Option<u64>], second: &[Option<u64>]) -> ListDifference {
+    let mut difference = ListDifference::default();
     for pair in first.iter().zip(second) {
         match pair {
             (Some(a), Some(b)) if a == b => difference.same.add(*b),
@@ -168,13 +168,13 @@ fn difference(first: &[Option<u64>], second: &[Option<u64>]) -> Difference {
 }
 
 impl StateReport {
-    fn new(dataset: &Dataset, paths: &PathLengths, state: State) -> Self {
+    fn new(dataset: &Dataset, paths: &PathLengths, state: TreeState) -> Self {
         let (names, list) = (&*dataset.names, dataset.list(state));
-        let here = |marks: &[(NameId, crate::States)]| {
+        let names_of = |marks: &[(NameId, crate::StateSet)]| {
             marks.iter().filter(|mark| mark.1.contains(state)).map(|mark| mark.0).collect()
         };
-        let empty: Vec<NameId> = here(&dataset.empty_directories);
-        let links: Vec<NameId> = here(&dataset.links);
+        let empty: Vec<NameId> = names_of(&dataset.empty_directories);
+        let links: Vec<NameId> = names_of(&dataset.links);
         let mut sizes: Vec<u64> = list.iter().map(|file| file.1).collect();
         sizes.sort_unstable();
         let listed = || list.iter().map(|file| file.0);

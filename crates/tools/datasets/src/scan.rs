@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use treering_script::{NameId, NamesBuilder, NodeKind};
 
 use crate::record_error::RecordError;
-use crate::{FileList, Selection};
+use crate::{FileList, PathSelection};
 
 /// Entries left out by a scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Note {
+pub enum OmittedEntries {
     /// Mount point of another filesystem, or root of a subvolume.
     OtherFilesystem(PathBuf),
     /// Device files, sockets and named pipes below a directory.
@@ -30,46 +30,46 @@ pub enum Note {
 
 /// Result of a scan: directories by name, the files of a directory by name.
 #[derive(Debug, Default)]
-pub(super) struct Scanned {
+pub(super) struct ScannedTree {
     pub(super) files: FileList,
     pub(super) links: Vec<NameId>,
     pub(super) empty_directories: Vec<NameId>,
-    pub(super) counters: Vec<Note>,
+    pub(super) counters: Vec<OmittedEntries>,
 }
 
 /// Scans a tree into the names that all states share.
 pub(super) fn scan(
     root: &Path,
-    selection: &Selection,
+    selection: &PathSelection,
     names: &mut NamesBuilder,
-) -> Result<Scanned, RecordError> {
+) -> Result<ScannedTree, RecordError> {
     let unreadable = |source| RecordError::Scan { path: root.to_owned(), source };
     let top = root.metadata().map_err(unreadable)?;
-    let mut scan = Scan {
+    let mut scan = TreeScan {
         root,
         device: top.dev(),
         selection,
         names,
-        found: Scanned::default(),
+        found: ScannedTree::default(),
         special_files: 0,
         pending: vec![Vec::new()],
     };
     while let Some(directory) = scan.pending.pop() {
         scan.directory(&directory)?;
     }
-    let (mut found, count) = (scan.found, scan.special_files);
+    let (mut scanned, count) = (scan.found, scan.special_files);
     if count > 0 {
-        found.counters.push(Note::SpecialFiles { root: root.to_owned(), count });
+        scanned.counters.push(OmittedEntries::SpecialFiles { root: root.to_owned(), count });
     }
-    Ok(found)
+    Ok(scanned)
 }
 
-struct Scan<'a> {
+struct TreeScan<'a> {
     root: &'a Path,
     device: u64,
-    selection: &'a Selection,
+    selection: &'a PathSelection,
     names: &'a mut NamesBuilder,
-    found: Scanned,
+    found: ScannedTree,
     special_files: u64,
     /// Stack of directories to be read, as paths in the tree.
     pending: Vec<Vec<u8>>,
@@ -77,7 +77,7 @@ struct Scan<'a> {
 
 /// Entries of one directory; the names share one buffer, since there can be millions.
 #[derive(Default)]
-struct Listing {
+struct DirListing {
     bytes: Vec<u8>,
     entries: Vec<ListingEntry>,
 }
@@ -96,9 +96,9 @@ enum EntryKind {
     Directory,
 }
 
-impl Listing {
-    fn push(&mut self, name: &[u8], what: EntryKind) {
-        self.entries.push(ListingEntry { start: self.bytes.len(), length: name.len(), what });
+impl DirListing {
+    fn push(&mut self, name: &[u8], kind: EntryKind) {
+        self.entries.push(ListingEntry { start: self.bytes.len(), length: name.len(), what: kind });
         self.bytes.extend_from_slice(name);
     }
 
@@ -114,7 +114,7 @@ impl Listing {
     }
 }
 
-impl Scan<'_> {
+impl TreeScan<'_> {
     fn directory(&mut self, path: &[u8]) -> Result<(), RecordError> {
         let listing = self.read(path)?;
         let mut inside = path.to_owned();
@@ -123,10 +123,10 @@ impl Scan<'_> {
         }
         let stem = inside.len();
         let first = self.pending.len();
-        for (name, what) in listing.iter() {
+        for (name, kind) in listing.iter() {
             inside.truncate(stem);
             inside.extend_from_slice(name);
-            match what {
+            match kind {
                 EntryKind::Directory => self.pending.push(inside.clone()),
                 EntryKind::File(size) if self.selection.covers(&inside) => {
                     let id = self.add(&inside, NodeKind::File)?;
@@ -151,21 +151,21 @@ impl Scan<'_> {
     }
 
     /// Reads the entries of a directory that a dataset can have, sorted.
-    fn read(&mut self, path: &[u8]) -> Result<Listing, RecordError> {
+    fn read(&mut self, path: &[u8]) -> Result<DirListing, RecordError> {
         let place = self.place(path);
         let unreadable = |source: io::Error| RecordError::Scan { path: place.clone(), source };
-        let mut listing = Listing::default();
+        let mut listing = DirListing::default();
         for entry in place.read_dir().map_err(unreadable)? {
             let entry = entry.map_err(unreadable)?;
-            if let Some(what) = self.what(path, &entry)? {
-                listing.push(entry.file_name().as_bytes(), what);
+            if let Some(kind) = self.entry_kind(path, &entry)? {
+                listing.push(entry.file_name().as_bytes(), kind);
             }
         }
         listing.sort();
         Ok(listing)
     }
 
-    fn what(
+    fn entry_kind(
         &mut self,
         directory: &[u8],
         entry: &DirEntry,
@@ -188,7 +188,7 @@ impl Scan<'_> {
             return Ok(Some(EntryKind::File(facts.len())));
         }
         if facts.dev() != self.device {
-            self.found.counters.push(Note::OtherFilesystem(entry.path()));
+            self.found.counters.push(OmittedEntries::OtherFilesystem(entry.path()));
             return Ok(None);
         }
         Ok(Some(EntryKind::Directory))
@@ -220,14 +220,14 @@ mod tests {
 
     use treering_script::NamesBuilder;
 
-    use super::{Note, Selection, scan};
+    use super::{OmittedEntries, PathSelection, scan};
 
     #[test]
     fn other_filesystems_are_left_out() {
-        let only = Selection::of(["proc"]).unwrap();
+        let only = PathSelection::from_prefixes(["proc"]).unwrap();
         let mut names = NamesBuilder::default();
-        let found = scan(Path::new("/"), &only, &mut names).unwrap();
-        assert_eq!(found.counters, [Note::OtherFilesystem(PathBuf::from("/proc"))]);
-        assert!(found.files.is_empty() && names.is_empty());
+        let scanned = scan(Path::new("/"), &only, &mut names).unwrap();
+        assert_eq!(scanned.counters, [OmittedEntries::OtherFilesystem(PathBuf::from("/proc"))]);
+        assert!(scanned.files.is_empty() && names.is_empty());
     }
 }

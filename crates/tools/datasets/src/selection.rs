@@ -8,18 +8,18 @@ use treering_script::{NameError, path_components};
 /// A prefix `fs/ext4` selects that file or everything below that directory, `fs/.` the files
 /// directly in `fs` without its subdirectories, and `.` the files in the root.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection {
-    prefixes: Vec<Prefix>,
+pub struct PathSelection {
+    prefixes: Vec<PathPrefix>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Prefix {
+struct PathPrefix {
     path: Vec<u8>,
-    reach: Reach,
+    reach: PrefixReach,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reach {
+enum PrefixReach {
     /// Path itself and everything below.
     All,
     /// Files directly in the path.
@@ -37,15 +37,15 @@ pub struct SelectionError {
     source: NameError,
 }
 
-impl Selection {
+impl PathSelection {
     /// Selects the paths below any of the prefixes; all paths without prefixes.
     ///
     /// # Errors
     /// When a prefix is absolute or leads out of the tree.
-    pub fn of<P: AsRef<[u8]>>(
+    pub fn from_prefixes<P: AsRef<[u8]>>(
         prefixes: impl IntoIterator<Item = P>,
     ) -> Result<Self, SelectionError> {
-        let prefixes = prefixes.into_iter().map(|prefix| Prefix::parse(prefix.as_ref()));
+        let prefixes = prefixes.into_iter().map(|prefix| PathPrefix::parse(prefix.as_ref()));
         Ok(Self { prefixes: prefixes.collect::<Result<_, _>>()? })
     }
 
@@ -56,27 +56,27 @@ impl Selection {
 
     /// True if anything below the directory may be selected.
     pub(super) fn reaches_into(&self, directory: &[u8]) -> bool {
-        let all = self.prefixes.is_empty() || directory.is_empty();
-        all || self.prefixes.iter().any(|prefix| prefix.reaches_into(directory))
+        let is_selected = self.prefixes.is_empty() || directory.is_empty();
+        is_selected || self.prefixes.iter().any(|prefix| prefix.reaches_into(directory))
     }
 
     /// Prefixes that cover none of these paths, as the user wrote them.
     pub(super) fn without_match(&self, mut is_covered: impl FnMut(&Self) -> bool) -> Vec<String> {
-        let alone = |prefix: &Prefix| Self { prefixes: vec![prefix.clone()] };
+        let alone = |prefix: &PathPrefix| Self { prefixes: vec![prefix.clone()] };
         let lost = self.prefixes.iter().filter(|prefix| !is_covered(&alone(prefix)));
-        lost.map(Prefix::text).collect()
+        lost.map(PathPrefix::text).collect()
     }
 }
 
-impl Prefix {
+impl PathPrefix {
     fn parse(text: &[u8]) -> Result<Self, SelectionError> {
         let error = |source| SelectionError { prefix: text.escape_ascii().to_string(), source };
         let inner = text.strip_prefix(b"./").unwrap_or(text);
         let (path, reach) = match inner {
-            b"." => (b"".as_slice(), Reach::Files),
+            b"." => (b"".as_slice(), PrefixReach::Files),
             _ => match inner.strip_suffix(b"/.") {
-                Some(path) => (path, Reach::Files),
-                None => (inner.strip_suffix(b"/").unwrap_or(inner), Reach::All),
+                Some(path) => (path, PrefixReach::Files),
+                None => (inner.strip_suffix(b"/").unwrap_or(inner), PrefixReach::All),
             },
         };
         if inner != b"." {
@@ -87,8 +87,8 @@ impl Prefix {
 
     fn covers(&self, path: &[u8]) -> bool {
         match self.reach {
-            Reach::All => path == self.path || is_below(path, &self.path),
-            Reach::Files => {
+            PrefixReach::All => path == self.path || is_below(path, &self.path),
+            PrefixReach::Files => {
                 let slash = path.iter().rposition(|byte| *byte == b'/').unwrap_or(0);
                 path[..slash] == self.path
             }
@@ -96,31 +96,31 @@ impl Prefix {
     }
 
     fn reaches_into(&self, directory: &[u8]) -> bool {
-        let inside = self.reach == Reach::All && is_below(directory, &self.path);
+        let inside = self.reach == PrefixReach::All && is_below(directory, &self.path);
         inside || directory == self.path || is_below(&self.path, directory)
     }
 
     fn text(&self) -> String {
         let path = self.path.escape_ascii();
         match self.reach {
-            Reach::All => path.to_string(),
-            Reach::Files if self.path.is_empty() => ".".to_owned(),
-            Reach::Files => format!("{path}/."),
+            PrefixReach::All => path.to_string(),
+            PrefixReach::Files if self.path.is_empty() => ".".to_owned(),
+            PrefixReach::Files => format!("{path}/."),
         }
     }
 }
 
 /// True if the path is below the directory, at any depth.
 fn is_below(path: &[u8], directory: &[u8]) -> bool {
-    path.strip_prefix(directory).is_some_and(|rest| rest.first() == Some(&b'/'))
+    path.strip_prefix(directory).is_some_and(|tail| tail.first() == Some(&b'/'))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Selection;
+    use super::PathSelection;
 
     fn covered(prefixes: &[&str], path: &str) -> bool {
-        Selection::of(prefixes).unwrap().covers(path.as_bytes())
+        PathSelection::from_prefixes(prefixes).unwrap().covers(path.as_bytes())
     }
 
     #[test]
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn parent_directories_of_prefixes_are_entered() {
-        let selection = Selection::of(["fs/ext4", "arch/x86/."]).unwrap();
+        let selection = PathSelection::from_prefixes(["fs/ext4", "arch/x86/."]).unwrap();
         for (directory, expected) in [
             ("", true),
             ("fs", true),
@@ -163,15 +163,15 @@ mod tests {
     #[test]
     fn prefixes_outside_the_tree_are_refused() {
         for bad in ["", "/", "/fs", "../x", "a/../b", "a//b", "..", "./."] {
-            let error = Selection::of([bad]);
+            let error = PathSelection::from_prefixes([bad]);
             assert_eq!(error.is_err(), bad != "./.", "{bad}: {error:?}");
         }
     }
 
     #[test]
     fn prefixes_without_a_match_are_named() {
-        let selection = Selection::of(["fs", "nowhere/.", "."]).unwrap();
-        let lost = selection.without_match(|one| one.covers(b"fs/a") || one.covers(b"b"));
+        let selection = PathSelection::from_prefixes(["fs", "nowhere/.", "."]).unwrap();
+        let lost = selection.without_match(|prefix| prefix.covers(b"fs/a") || prefix.covers(b"b"));
         assert_eq!(lost, ["nowhere/."]);
     }
 }

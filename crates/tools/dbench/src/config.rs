@@ -7,17 +7,17 @@ use treering_model::Fingerprint;
 use treering_script::{ConfigError, Settings, WorkerKind};
 
 use super::load_text::read;
-use super::options::{Classic, Native, Style};
-use super::player::Manner;
+use super::options::{ClassicOptions, FileOptions, NativeOptions};
+use super::player::PlaybackOptions;
 use crate::language::generate;
-use crate::language::{Lines, Load, parse};
+use crate::language::{LineRange, Load, parse};
 
 /// Native runs work below this directory.
 pub(super) const BASE: &str = "dbench-0";
 
 /// Load and its origin.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(super) struct LoadSource {
     /// Name of the load in messages.
     pub(super) name: String,
     /// Absolute path; `None` for a generated load.
@@ -28,7 +28,7 @@ pub(super) struct Source {
 
 /// End condition of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ends {
+pub(super) enum EndCondition {
     /// Ends after `warmup` and then `seconds` of measured time.
     Time { warmup: u64, seconds: u64 },
     /// Ends after this many passes of each client.
@@ -37,23 +37,23 @@ pub(super) enum Ends {
 
 /// A run.
 #[derive(Clone, Debug)]
-pub(super) struct Config {
+pub(super) struct RunConfig {
     pub(super) classic: bool,
     /// Loads, one for each process; reused in turn if there are fewer.
-    pub(super) sources: Vec<Source>,
+    pub(super) sources: Vec<LoadSource>,
     /// Load played once before the run, to create files.
     pub(super) fill: Option<Arc<Load>>,
     pub(super) processes: u32,
     pub(super) per_process: u32,
-    pub(super) ends: Ends,
+    pub(super) ends: EndCondition,
     pub(super) workers: WorkerKind,
     pub(super) synchronous: bool,
-    pub(super) manner: Manner,
+    pub(super) playback: PlaybackOptions,
     pub(super) parameters: Vec<(String, String)>,
 }
 
 /// The lines that an option names.
-fn lines(name: &str, text: Option<&String>) -> Result<Option<Lines>, ConfigError> {
+fn lines(name: &str, text: Option<&String>) -> Result<Option<LineRange>, ConfigError> {
     let Some(text) = text else { return Ok(None) };
     let number = |text: &str| text.trim().parse::<u32>().ok().filter(|number| *number > 0);
     let range = text.split_once('-').and_then(|(from, to)| Some(number(from)?..=number(to)?));
@@ -64,7 +64,11 @@ fn lines(name: &str, text: Option<&String>) -> Result<Option<Lines>, ConfigError
 }
 
 /// Reads a load file.
-fn source(settings: &Settings, name: &str, lines: Option<&Lines>) -> Result<Source, ConfigError> {
+fn source(
+    settings: &Settings,
+    name: &str,
+    lines: Option<&LineRange>,
+) -> Result<LoadSource, ConfigError> {
     let path = settings.file(name);
     let text = read(&path).map_err(|error| {
         let why = error.to_string();
@@ -76,7 +80,7 @@ fn source(settings: &Settings, name: &str, lines: Option<&Lines>) -> Result<Sour
     })?;
     settings.files.note(&path, &text);
     let load = parse(name, &text, lines)?;
-    Ok(Source {
+    Ok(LoadSource {
         name: name.to_owned(),
         path: Some(std::path::absolute(&path).unwrap_or(path)),
         fingerprint: Fingerprint::from_bytes(&text).text(),
@@ -89,8 +93,8 @@ fn workers(word: &str) -> WorkerKind {
 }
 
 /// Settings that both command lines share; everything else is off.
-fn manner(style: &Style, clients: u32, seed: u64) -> Result<Manner, ConfigError> {
-    Ok(Manner {
+fn playback(style: &FileOptions, clients: u32, seed: u64) -> Result<PlaybackOptions, ConfigError> {
+    Ok(PlaybackOptions {
         base: Vec::new(),
         resolve: !style.no_resolve,
         sync_dir: style.sync_dir,
@@ -107,25 +111,25 @@ fn manner(style: &Style, clients: u32, seed: u64) -> Result<Manner, ConfigError>
     })
 }
 
-impl Config {
+impl RunConfig {
     /// Builds the configuration from the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
-        let mut options = Classic::resolved(settings)?;
+        let mut options = ClassicOptions::resolved(settings)?;
         let processes = options.processes()?;
         let seconds = options.timelimit;
         let (warmup, seed) = (options.warmup.unwrap_or_default(), options.seed.unwrap_or_default());
         let lines = lines("lines", options.lines.as_ref())?;
         let sources = sources(settings, &options.loadfile, lines.as_ref())?;
         let clients = processes.saturating_mul(options.clients_per_process);
-        let manner = Manner {
+        let playback = PlaybackOptions {
             stat_check: options.stat_check,
             fake_io: options.fake_io,
             one_byte_write_fix: options.one_byte_write_fix,
             cleans_up: !options.skip_cleanup,
             passes: options.run_once.then_some(1),
-            ..manner(&options.style, clients, seed)?
+            ..playback(&options.style, clients, seed)?
         };
-        let paths: Vec<String> = sources.iter().filter_map(Source::shown_path).collect();
+        let paths: Vec<String> = sources.iter().filter_map(LoadSource::shown_path).collect();
         (options.nprocs, options.loadfile) = (Some(processes.to_string()), paths.join(","));
         Ok(Self {
             classic: true,
@@ -133,23 +137,23 @@ impl Config {
             fill: None,
             processes,
             per_process: options.clients_per_process,
-            ends: Ends::Time { warmup, seconds },
+            ends: EndCondition::Time { warmup, seconds },
             workers: workers(options.clients_as),
             synchronous: options.style.sync,
-            manner,
+            playback,
             parameters: options.parameters(),
         })
     }
 
     /// Builds the configuration from native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        let mut options = Native::read(settings)?;
+        let mut options = NativeOptions::read(settings)?;
         let (source, fill) = native_loads(settings, &mut options)?;
         let ends = native_ends(settings, &mut options)?;
-        let manner = Manner {
+        let playback = PlaybackOptions {
             base: BASE.as_bytes().to_vec(),
             passes: options.passes,
-            ..manner(&options.style, options.clients, options.seed)?
+            ..playback(&options.style, options.clients, options.seed)?
         };
         let mut parameters = options.parameters();
         if source.path.is_some() {
@@ -164,7 +168,7 @@ impl Config {
             ends,
             workers: workers(options.clients_as),
             synchronous: options.style.sync,
-            manner,
+            playback,
             parameters,
         })
     }
@@ -183,8 +187,8 @@ impl Config {
 /// Loads of a native run, and the load that is played once before.
 fn native_loads(
     settings: &Settings,
-    options: &mut Native,
-) -> Result<(Source, Option<Arc<Load>>), ConfigError> {
+    options: &mut NativeOptions,
+) -> Result<(LoadSource, Option<Arc<Load>>), ConfigError> {
     let mut played = lines("lines", options.lines.as_ref())?;
     let mut filled = lines("fill-lines", options.fill_lines.as_ref())?;
     if let Some(named) = options.loadfile.take() {
@@ -207,10 +211,10 @@ fn native_loads(
     let load = Arc::new(parse(&name, &text, played.as_ref())?);
     let fill = filled.map(|lines| parse(&name, &text, Some(&lines))).transpose()?;
     let fingerprint = Fingerprint::from_bytes(&text).text();
-    Ok((Source { name, path: None, fingerprint, load }, fill.map(Arc::new)))
+    Ok((LoadSource { name, path: None, fingerprint, load }, fill.map(Arc::new)))
 }
 
-impl Source {
+impl LoadSource {
     fn shown_path(&self) -> Option<String> {
         self.path.as_ref().map(|path| path.to_string_lossy().into_owned())
     }
@@ -220,8 +224,8 @@ impl Source {
 fn sources(
     settings: &Settings,
     named: &str,
-    lines: Option<&Lines>,
-) -> Result<Vec<Source>, ConfigError> {
+    lines: Option<&LineRange>,
+) -> Result<Vec<LoadSource>, ConfigError> {
     if settings.file(named).exists() || !named.contains(',') {
         return Ok(vec![source(settings, named, lines)?]);
     }
@@ -229,7 +233,10 @@ fn sources(
     names.map(|name| source(settings, name, lines)).collect()
 }
 
-fn native_ends(settings: &Settings, options: &mut Native) -> Result<Ends, ConfigError> {
+fn native_ends(
+    settings: &Settings,
+    options: &mut NativeOptions,
+) -> Result<EndCondition, ConfigError> {
     if let Some(passes) = options.passes {
         let excluded = ["time", "warmup"].into_iter().find(|name| settings.text(name).is_some());
         if let Some(name) = excluded {
@@ -237,9 +244,9 @@ fn native_ends(settings: &Settings, options: &mut Native) -> Result<Ends, Config
                 .hint("give the number of passes, or the seconds"));
         }
         options.time = None;
-        return Ok(Ends::Passes(passes));
+        return Ok(EndCondition::Passes(passes));
     }
     let seconds = options.time.unwrap_or_default();
     let warmup = *options.warmup.get_or_insert(seconds / 5);
-    Ok(Ends::Time { warmup, seconds })
+    Ok(EndCondition::Time { warmup, seconds })
 }

@@ -8,12 +8,12 @@ use treering_model::metrics::{cpu, latency, rates, times};
 use treering_model::{Caution, CautionCode, Latency, Metric, OPERATIONS_FEW, Scope, TaskTotals};
 use treering_script::OperationSpans;
 
-use super::account::Account;
-use crate::language::Kind;
+use super::account::WorkerReport;
+use crate::language::OperationKind;
 
 /// Adds up a run.
 #[derive(Clone, Debug)]
-pub(super) struct Headline {
+pub(super) struct HeadlineSums {
     spans: OperationSpans,
     read: u64,
     written: u64,
@@ -28,10 +28,10 @@ pub(super) struct Headline {
     clients: u64,
 }
 
-impl Default for Headline {
+impl Default for HeadlineSums {
     fn default() -> Self {
         Self {
-            spans: OperationSpans::new(Kind::COUNT),
+            spans: OperationSpans::new(OperationKind::COUNT),
             read: 0,
             written: 0,
             surprises: 0,
@@ -46,9 +46,9 @@ impl Default for Headline {
     }
 }
 
-impl Headline {
+impl HeadlineSums {
     /// A worker has ended.
-    pub(super) fn played(&mut self, account: &Account, task: &TaskTotals) {
+    pub(super) fn played(&mut self, account: &WorkerReport, task: &TaskTotals) {
         self.cpu_ns += task.cpu.total_ns();
         for client in &account.clients {
             self.clients += 1;
@@ -82,13 +82,13 @@ impl Headline {
     /// The share of all operations' time that fsync takes.
     fn flush_percent(&self) -> f64 {
         let total_ns: u64 = self.spans.rows().iter().map(|row| row.total_ns).sum();
-        let flush = self.spans.row(Kind::Flush as usize).total_ns;
+        let flush = self.spans.row(OperationKind::Flush as usize).total_ns;
         flush as f64 / total_ns.max(1) as f64 * 100.0
     }
 
     /// The metrics of clients that play operations of these kinds, and passes. Their values mean
     /// nothing.
-    pub(super) fn foreseen(kinds: impl Iterator<Item = Kind>) -> Vec<Metric> {
+    pub(super) fn foreseen(kinds: impl Iterator<Item = OperationKind>) -> Vec<Metric> {
         let mut headline =
             Self { passes_ns: 1, from_ns: Some(0), to_ns: 1, clients: 1, ..Self::default() };
         headline.passes.record(1);
@@ -119,7 +119,7 @@ impl Headline {
             cpu::CPU_SECONDS.of(of.clone(), self.cpu_ns as f64 / 1e9),
             UNEXPECTED_OUTCOMES.of(of, self.surprises as f64),
         ]);
-        for kind in Kind::ALL {
+        for kind in OperationKind::ALL {
             let row = self.spans.row(kind as usize);
             if row.count == 0 {
                 continue;
@@ -131,7 +131,7 @@ impl Headline {
         }
         let mut metrics: Vec<Metric> =
             metrics.into_iter().map(|metric| metric.of_tasks(self.clients)).collect();
-        metrics.extend(Kind::ALL.into_iter().flat_map(|kind| self.latencies(kind)));
+        metrics.extend(OperationKind::ALL.into_iter().flat_map(|kind| self.latencies(kind)));
         metrics
     }
 
@@ -154,7 +154,7 @@ impl Headline {
     }
 
     /// Latency metrics of one operation kind; empty if its calls were not timed.
-    fn latencies(&self, kind: Kind) -> Vec<Metric> {
+    fn latencies(&self, kind: OperationKind) -> Vec<Metric> {
         let row = self.spans.row(kind as usize);
         let samples = row.latency.samples();
         if row.count == 0 || samples == 0 {
@@ -168,9 +168,9 @@ impl Headline {
             ("p999", quantile(0.999)),
             ("max", row.longest_ns as f64),
         ];
-        let of = |(what, ns): (&str, f64)| {
+        let of = |(statistic, ns): (&str, f64)| {
             let scope = Scope::Kind(kind.name().to_owned());
-            latency::LATENCY_NS.of_member(&[what], scope, ns).of_tasks(samples)
+            latency::LATENCY_NS.of_member(&[statistic], scope, ns).of_tasks(samples)
         };
         figures.into_iter().map(of).collect()
     }
@@ -192,30 +192,30 @@ impl Headline {
 mod tests {
     use treering_model::TaskTotals;
 
-    use super::Headline;
-    use crate::account::{Account, ClientAccount, Pass};
-    use crate::language::Kind;
+    use super::HeadlineSums;
+    use crate::account::{ClientAccount, LoadPass, WorkerReport};
+    use crate::language::OperationKind;
 
     #[test]
-    fn passes_of_the_warm_up_do_not_count_and_flush_has_its_share() {
-        let mut headline = Headline::default();
+    fn warm_up_passes_are_excluded_and_flush_is_accounted() {
+        let mut headline = HeadlineSums::default();
         assert!(headline.metrics().is_empty() && headline.cautions().is_empty());
         let mut client = ClientAccount::new(0);
         (client.from_ns, client.to_ns) = (3_000_000_000, 5_000_000_000);
         (client.read, client.written) = (4 << 20, 2 << 20);
-        for (kind, took_ns) in [(Kind::Flush, 300), (Kind::ReadX, 100)] {
+        for (kind, took_ns) in [(OperationKind::Flush, 300), (OperationKind::ReadX, 100)] {
             client.spans.record(kind as usize, false, Some(0), Some(took_ns));
         }
         // The task began at 1 s, the measured time at 3 s: 2 s later.
         for (took_ns, at_ns) in [(1_500_000_000, 2_000_000_000), (500_000_000, 2_600_000_000)] {
-            client.passed(Pass { took_ns, at_ns });
+            client.passed(LoadPass { took_ns, at_ns });
         }
-        let account = Account { clients: vec![client], ..Account::default() };
+        let account = WorkerReport { clients: vec![client], ..WorkerReport::default() };
         let task = TaskTotals { began_ns: 1_000_000_000, ..TaskTotals::default() };
         headline.played(&account, &task);
         let metrics = headline.metrics();
         let figure = |name: &str| {
-            metrics.iter().find(|metric| metric.name == name).map_or(f64::NAN, |found| found.value)
+            metrics.iter().find(|metric| metric.name == name).map_or(f64::NAN, |value| value.value)
         };
         assert_eq!(figure("passes"), 1.0);
         assert!((figure("pass_seconds") - 0.5).abs() < 0.001);

@@ -5,11 +5,11 @@ use treering_model::metrics::rates;
 use treering_model::{Caution, Metric, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
-use super::config::{BASE, Config, Ends};
-use super::headline::Headline;
+use super::config::{BASE, EndCondition, RunConfig};
+use super::headline::HeadlineSums;
 use super::session::PlaySession;
 use super::weigh::weigh;
-use crate::language::{Kind, Template, long_name};
+use crate::language::{OperationKind, PathTemplate, long_name};
 use treering_kit::occupied::refuse_existing;
 
 /// Top directory in all loads of the original.
@@ -18,18 +18,18 @@ const CLIENTS: &str = "clients";
 /// dbench with all its settings.
 #[derive(Debug)]
 pub(super) struct PlayJob {
-    config: Config,
+    config: RunConfig,
 }
 
 impl PlayJob {
     /// Reads the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
-        Ok(Self { config: Config::classic(settings)? })
+        Ok(Self { config: RunConfig::classic(settings)? })
     }
 
     /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        Ok(Self { config: Config::native(settings)? })
+        Ok(Self { config: RunConfig::native(settings)? })
     }
 }
 
@@ -48,11 +48,11 @@ impl Job for PlayJob {
             return Ok(Vec::new());
         }
         let sources = self.config.sources.iter();
-        let mut tops = sources.flat_map(|source| source.load.names.iter().map(Template::top));
-        let theirs = |top: &[u8]| {
+        let mut tops = sources.flat_map(|source| source.load.names.iter().map(PathTemplate::top));
+        let is_in_use = |top: &[u8]| {
             top != CLIENTS.as_bytes() && facts.existing.iter().any(|name| name.as_bytes() == top)
         };
-        match tops.find(|top| theirs(top)) {
+        match tops.find(|top| is_in_use(top)) {
             None => Ok(Vec::new()),
             Some(top) => {
                 let name = String::from_utf8_lossy(top).escape_debug().to_string();
@@ -72,16 +72,19 @@ impl Job for PlayJob {
         });
         for (weight, processes) in played.chain(fill) {
             let clients = processes.saturating_mul(per_process);
-            let all = |one: u64| one.saturating_mul(clients);
-            footprint.peak_files = footprint.peak_files.saturating_add(all(weight.files));
-            footprint.peak_dirs = footprint.peak_dirs.saturating_add(all(weight.dirs));
-            footprint.peak_bytes = footprint.peak_bytes.saturating_add(all(weight.bytes));
+            let of_clients = |of_client: u64| of_client.saturating_mul(clients);
+            footprint.peak_files = footprint.peak_files.saturating_add(of_clients(weight.files));
+            footprint.peak_dirs = footprint.peak_dirs.saturating_add(of_clients(weight.dirs));
+            footprint.peak_bytes = footprint.peak_bytes.saturating_add(of_clients(weight.bytes));
             // Half a block is left over in each file.
-            let rest = weight.files.saturating_mul(facts.block_bytes);
-            let in_blocks = weight.bytes.saturating_add(rest);
-            footprint.peak_block_bytes = footprint.peak_block_bytes.saturating_add(all(in_blocks));
-            footprint.written_files = footprint.written_files.saturating_add(all(weight.made));
-            footprint.written_bytes = footprint.written_bytes.saturating_add(all(weight.written));
+            let remainder = weight.files.saturating_mul(facts.block_bytes);
+            let in_blocks = weight.bytes.saturating_add(remainder);
+            footprint.peak_block_bytes =
+                footprint.peak_block_bytes.saturating_add(of_clients(in_blocks));
+            footprint.written_files =
+                footprint.written_files.saturating_add(of_clients(weight.made));
+            footprint.written_bytes =
+                footprint.written_bytes.saturating_add(of_clients(weight.written));
         }
         footprint
     }
@@ -102,7 +105,7 @@ impl Job for PlayJob {
                 weight.read, weight.written
             ));
             let counts = source.load.counts();
-            for kind in Kind::ALL.into_iter().filter(|&kind| counts[kind as usize] > 0) {
+            for kind in OperationKind::ALL.into_iter().filter(|&kind| counts[kind as usize] > 0) {
                 let count = counts[kind as usize];
                 let percent = count as f64 / operations.max(1) as f64 * 100.0;
                 lines.push(format!("  {count:9}  {percent:5.2} %  {}", long_name(kind)));
@@ -114,11 +117,11 @@ impl Job for PlayJob {
         }
         lines.push(format!("{} clients side by side", config.clients()));
         lines.push(match config.ends {
-            Ends::Passes(passes) => format!("until each has played {passes} passes"),
-            Ends::Time { seconds, .. } if config.manner.passes.is_some() => {
+            EndCondition::Passes(passes) => format!("until each has played {passes} passes"),
+            EndCondition::Time { seconds, .. } if config.playback.passes.is_some() => {
                 format!("until each has played it once, {seconds} seconds at most")
             }
-            Ends::Time { warmup, seconds } => {
+            EndCondition::Time { warmup, seconds } => {
                 format!("for {seconds} seconds after {warmup} seconds of warm-up")
             }
         });
@@ -127,9 +130,9 @@ impl Job for PlayJob {
 
     fn work(&self) -> WorkLimit {
         match self.config.ends {
-            Ends::Passes(_) => WorkLimit::Fixed,
-            Ends::Time { .. } if self.config.manner.passes.is_some() => WorkLimit::Fixed,
-            Ends::Time { .. } => WorkLimit::Timed,
+            EndCondition::Passes(_) => WorkLimit::Fixed,
+            EndCondition::Time { .. } if self.config.playback.passes.is_some() => WorkLimit::Fixed,
+            EndCondition::Time { .. } => WorkLimit::Timed,
         }
     }
 
@@ -146,8 +149,9 @@ impl Job for PlayJob {
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
         let counts: Vec<_> =
             self.config.sources.iter().map(|source| source.load.counts()).collect();
-        let is_played = |kind: &Kind| counts.iter().any(|counts| counts[*kind as usize] > 0);
-        Headline::foreseen(Kind::ALL.into_iter().filter(is_played))
+        let is_played =
+            |kind: &OperationKind| counts.iter().any(|counts| counts[*kind as usize] > 0);
+        HeadlineSums::foreseen(OperationKind::ALL.into_iter().filter(is_played))
     }
 
     fn overall_metric(&self) -> Option<&'static str> {

@@ -1,11 +1,12 @@
 //! dbench: clients that replay a load file of SMB operations on files, as dbench 4.00.
 //!
-//! `loadfile` is the language, `player` plays it call by call, `panel` is what a client shows
+//! `loadfile` is the language, `player` plays it call by call, `counters` is what a client shows
 //! meanwhile, `clock` decides what counts. Nothing here calls the kernel.
 
 mod classic;
 mod clock;
 mod config;
+mod counters;
 mod headline;
 mod import;
 mod job;
@@ -14,7 +15,6 @@ mod load_text;
 mod missing;
 mod options;
 mod output;
-mod panel;
 mod player;
 mod session;
 mod weigh;
@@ -28,7 +28,7 @@ use treering_kit::imitation;
 
 /// The line of dbench in the registry.
 pub const TOOL: treering_kit::Tool =
-    treering_kit::Tool { workload: Some(&Dbench), importer: Some(&import::Dbench) };
+    treering_kit::Tool { workload: Some(&Dbench), importer: Some(&import::DbenchImporter) };
 
 imitation!(Dbench, PlayJob, over_ranks: Apart);
 

@@ -1,7 +1,7 @@
 //! Output of clients whose directory does not exist: each operation of the load fails, up to the
 //! first that the original does not survive. No system call is made.
 
-use crate::language::{Expected, HandleId, Load, Operation};
+use crate::language::{ExpectedOutcome, HandleId, Load, Operation};
 
 /// Output of one client of the original; `why` is the system message.
 pub(super) fn lines(load: &Load, directory: &str, client: u32, why: &str) -> String {
@@ -13,8 +13,8 @@ pub(super) fn lines(load: &Load, directory: &str, client: u32, why: &str) -> Str
     let mut text = String::new();
     for op in &load.ops {
         let (line, status) = (op.line, load.status(op));
-        let must = status.expected == Expected::Success;
-        let what = match op.operation {
+        let must = status.expected == ExpectedOutcome::Success;
+        let message = match op.operation {
             Operation::Create { name: file, handle, .. } if must => {
                 let (file, number) = (name(file), number(load, handle));
                 text += &format!("[{line}] open {file} failed for handle {number} ({why})\n");
@@ -34,7 +34,7 @@ pub(super) fn lines(load: &Load, directory: &str, client: u32, why: &str) -> Str
             },
         };
         return text
-            + &format!("[{line}] {what} failed ({why}) - expected {}\n", status.text)
+            + &format!("[{line}] {message} failed ({why}) - expected {}\n", status.text)
             + &format!("ERROR: child {client} failed at line {line}\n");
     }
     text

@@ -8,19 +8,19 @@ use treering_script::{
     OutputContext, Settings, ToolOutput, UnusableDirectory,
 };
 
-use super::account::{Account, ClientAccount};
+use super::account::{ClientAccount, WorkerReport};
 use super::load_text::read;
 use super::missing::lines;
-use super::options::Classic;
+use super::options::ClassicOptions;
 use super::session::PLAY;
 use super::text::{self as output, RunResult};
-use super::tick::{Seen, Tick};
-use crate::language::{Kind, parse};
+use super::tick::{ProgressTick, ResultTicks};
+use crate::language::{OperationKind, parse};
 use treering_kit::cautions;
 
 /// Output of a classic command line. Errors in the options were reported when the job was built.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
-    let options = Classic::resolved(settings)?;
+    let options = ClassicOptions::resolved(settings)?;
     let processes = options.processes()?;
     let labels = [
         (options.style.sync, "sync open"),
@@ -35,7 +35,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
         seed: options.seed.unwrap_or_default(),
         signal_exit: 130,
         catches_sigint: false,
-        output: Box::new(Output {
+        output: Box::new(DbenchOutput {
             load_path: settings.file(&options.loadfile),
             load: options.loadfile,
             seconds: options.timelimit,
@@ -47,7 +47,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
             per_client: options.per_client_results,
             shows_passes: options.show_execute_time,
             once: options.run_once,
-            seen: Seen::default(),
+            seen: ResultTicks::default(),
             accounts: Vec::new(),
             messages: Vec::new(),
             unreported: 0,
@@ -61,7 +61,7 @@ const READ_ONLY: i32 = 30;
 /// System message of `ENOENT`.
 const MISSING: &str = "No such file or directory";
 
-struct Output {
+struct DbenchOutput {
     load_path: PathBuf,
     load: String,
     seconds: u64,
@@ -73,7 +73,7 @@ struct Output {
     per_client: bool,
     shows_passes: bool,
     once: bool,
-    seen: Seen,
+    seen: ResultTicks,
     accounts: Vec<ClientAccount>,
     messages: Vec<String>,
     unreported: u64,
@@ -85,14 +85,14 @@ fn out(words: String) -> ToolOutput {
     ToolOutput { out: words, ..ToolOutput::default() }
 }
 
-impl Output {
-    fn tick(&mut self, tick: Tick) -> ToolOutput {
+impl DbenchOutput {
+    fn tick(&mut self, tick: ProgressTick) -> ToolOutput {
         self.seen.hear(tick);
         out(if self.machine { output::machine_tick(&tick) } else { output::tick(&tick) })
     }
 
     fn task_ended(&mut self, task: &TaskTotals) {
-        if let Some(account) = Account::read(&task.counters) {
+        if let Some(account) = WorkerReport::read(&task.counters) {
             self.accounts.extend(account.clients);
             self.messages.extend(account.messages);
             self.unreported += account.unreported;
@@ -134,7 +134,7 @@ impl Output {
         }
         let measured_ns = self.seen.limit.or(self.seen.latest).map_or(0, |tick| tick.measured_ns);
         let seconds = wall_ns.saturating_sub(measured_ns) as f64 / 1e9;
-        let mut spans = OperationSpans::new(Kind::COUNT);
+        let mut spans = OperationSpans::new(OperationKind::COUNT);
         self.accounts.iter().for_each(|client| spans.merge(&client.spans));
         let longest = spans.rows().iter().map(|row| row.longest_ns).max().unwrap_or_default();
         let end = RunResult {
@@ -164,8 +164,8 @@ impl Output {
     /// Text of the original when a client cannot go on.
     fn failed(&mut self, why: &str) -> ToolOutput {
         let mut text = String::new();
-        if let Some(rest) = why.strip_prefix("client ")
-            && let Some((client, line)) = rest.split_once(" failed at line ")
+        if let Some(tail) = why.strip_prefix("client ")
+            && let Some((client, line)) = tail.split_once(" failed at line ")
         {
             let line = line.split(':').next().unwrap_or_default();
             text = format!("ERROR: child {client} failed at line {line}\n");
@@ -175,7 +175,7 @@ impl Output {
     }
 }
 
-impl ClassicOutput for Output {
+impl ClassicOutput for DbenchOutput {
     fn open(&mut self, _scene: &ClassicScene) -> ToolOutput {
         let header = output::header(self.seconds, &self.load, self.warmup);
         out(header + &output::releasing(self.processes))

@@ -11,14 +11,14 @@ use treering_script::{
     SessionError, SessionResult, Stop, Task, TaskListener, UnfinishedTasks,
 };
 
-use super::account::Account;
+use super::account::WorkerReport;
 use super::clock::Clock;
-use super::config::{BASE, Config, Ends};
-use super::headline::Headline;
-use super::panel::{Dial, Panel};
-use super::player::{Common, Manner, Player};
-use super::tick::{Part, Seen};
-use crate::language::{Kind, Load};
+use super::config::{BASE, EndCondition, RunConfig};
+use super::counters::{ClientCounters, CounterIndex};
+use super::headline::HeadlineSums;
+use super::player::{PlaybackOptions, Player, SharedState};
+use super::tick::{ResultTicks, RunPhase};
+use crate::language::{Load, OperationKind};
 
 /// The phases, by name.
 const SETUP: &str = "setup";
@@ -33,14 +33,14 @@ const SHOWN_MAX: usize = 8;
 
 /// A run in progress.
 pub(super) struct PlaySession<'j> {
-    config: &'j Config,
+    config: &'j RunConfig,
     has_begun: bool,
     /// True while clients play the load rather than fill the directory.
     is_playing: bool,
-    common: Common,
+    common: SharedState,
     clock: Clock,
-    headline: Headline,
-    seen: Seen,
+    headline: HeadlineSums,
+    seen: ResultTicks,
     messages: Vec<String>,
     unreported: u64,
     failure: Option<SessionError>,
@@ -50,15 +50,15 @@ pub(super) struct PlaySession<'j> {
 
 impl<'j> PlaySession<'j> {
     /// A run that has not begun.
-    pub(super) fn new(config: &'j Config) -> Self {
+    pub(super) fn new(config: &'j RunConfig) -> Self {
         Self {
             config,
             has_begun: false,
             is_playing: false,
-            common: Common::default(),
-            clock: Clock::new(0, None, Dial::Bytes, TICK_CLASSIC),
-            headline: Headline::default(),
-            seen: Seen::default(),
+            common: SharedState::default(),
+            clock: Clock::new(0, None, CounterIndex::Bytes, TICK_CLASSIC),
+            headline: HeadlineSums::default(),
+            seen: ResultTicks::default(),
             messages: Vec::new(),
             unreported: 0,
             failure: None,
@@ -76,14 +76,19 @@ impl<'j> PlaySession<'j> {
         latency.into_iter().chain([rate]).collect()
     }
 
-    fn tasks(&self, kind: &str, manner: &Manner, load: impl Fn(u32) -> Arc<Load>) -> Vec<Task> {
-        let manner = Arc::new(manner.clone());
+    fn tasks(
+        &self,
+        kind: &str,
+        playback: &PlaybackOptions,
+        load: impl Fn(u32) -> Arc<Load>,
+    ) -> Vec<Task> {
+        let playback = Arc::new(playback.clone());
         let per_process = self.config.per_process;
         let tasks = (0..self.config.processes).map(|process| {
             let first = process * per_process;
             let numbers: Vec<u32> = (first..first + per_process).collect();
             let load = load(process);
-            let player = Player::new(Arc::clone(&manner), &self.common, &load, &numbers);
+            let player = Player::new(Arc::clone(&playback), &self.common, &load, &numbers);
             let subject = match per_process {
                 1 => format!("client{first}"),
                 _ => format!("client{first} to client{}", first + per_process - 1),
@@ -95,8 +100,11 @@ impl<'j> PlaySession<'j> {
     }
 
     fn new_common(&mut self) {
-        let panels = (0..self.config.clients()).map(|_| Panel::default());
-        self.common = Common { signal: super::panel::Signal::default(), panels: panels.collect() };
+        let client_counters = (0..self.config.clients()).map(|_| ClientCounters::default());
+        self.common = SharedState {
+            signal: super::counters::PhaseSignal::default(),
+            client_counters: client_counters.collect(),
+        };
     }
 
     fn group(&self, tasks: Vec<Task>) -> ParallelGroup {
@@ -110,32 +118,34 @@ impl<'j> PlaySession<'j> {
 
     fn fill(&mut self, fill: &Arc<Load>) -> ParallelGroup {
         self.new_common();
-        self.common.signal.set(Part::Measured);
-        let manner = Manner { passes: Some(1), rate: None, ..self.config.manner.clone() };
-        self.group(self.tasks(FILL, &manner, |_| Arc::clone(fill)))
+        self.common.signal.set(RunPhase::Measured);
+        let playback =
+            PlaybackOptions { passes: Some(1), rate: None, ..self.config.playback.clone() };
+        self.group(self.tasks(FILL, &playback, |_| Arc::clone(fill)))
     }
 
     fn play(&mut self) -> ParallelGroup {
         self.new_common();
         let config = self.config;
-        let once = config.manner.passes.is_some();
+        let once = config.playback.passes.is_some();
         let (warmup, seconds) = match config.ends {
-            Ends::Time { seconds, .. } if once => (0, Some(seconds)),
-            Ends::Time { warmup, seconds } => (warmup, Some(seconds)),
-            Ends::Passes(_) => (0, None),
+            EndCondition::Time { seconds, .. } if once => (0, Some(seconds)),
+            EndCondition::Time { warmup, seconds } => (warmup, Some(seconds)),
+            EndCondition::Passes(_) => (0, None),
         };
         if warmup == 0 {
-            self.common.signal.set(Part::Measured);
+            self.common.signal.set(RunPhase::Measured);
         }
         let moves = |load: &Load| {
             let counts = load.counts();
-            counts[Kind::ReadX as usize] + counts[Kind::WriteX as usize] > 0
+            counts[OperationKind::ReadX as usize] + counts[OperationKind::WriteX as usize] > 0
         };
         let all_move = config.sources.iter().all(|source| moves(&source.load));
-        let works = if all_move { Dial::Bytes } else { Dial::Lines };
+        let works = if all_move { CounterIndex::Bytes } else { CounterIndex::Lines };
         let every = if config.classic { TICK_CLASSIC } else { TICK_NATIVE };
         self.clock = Clock::new(warmup, seconds, works, every);
-        let tasks = self.tasks(PLAY, &config.manner, |process| Arc::clone(config.load_of(process)));
+        let tasks =
+            self.tasks(PLAY, &config.playback, |process| Arc::clone(config.load_of(process)));
         ParallelGroup { tick_every: Some(every), ..self.group(tasks) }
     }
 
@@ -144,7 +154,7 @@ impl<'j> PlaySession<'j> {
         let Some(mut failure) = self.failure.take() else { return Ok(()) };
         // A load goes on for a while after the first call that fails: that one tells more.
         if let Some(before) = self.before_failure.as_ref().filter(|_| !self.config.classic) {
-            failure.what += &format!("; before that: {before}");
+            failure.message += &format!("; before that: {before}");
         }
         Err(failure.into())
     }
@@ -152,14 +162,14 @@ impl<'j> PlaySession<'j> {
 
 impl TaskListener for PlaySession<'_> {
     fn task_ended(&mut self, totals: &TaskTotals) {
-        let Some(account) = Account::read(&totals.counters) else { return };
+        let Some(account) = WorkerReport::read(&totals.counters) else { return };
         self.unreported += account.unreported;
         self.messages.extend(account.messages.iter().cloned());
         if self.failure.is_none()
             && let Some(why) = &account.failure
         {
             self.failure = Some(match why.split_once(": ") {
-                Some((place, what)) => SessionError::at(place, what),
+                Some((place, text)) => SessionError::at(place, text),
                 None => SessionError::new(why),
             });
             // Of other workers nothing tells whether theirs came before it.
@@ -173,7 +183,7 @@ impl TaskListener for PlaySession<'_> {
 
     fn others_task_ended(&mut self, totals: &TaskTotals) {
         if self.is_playing
-            && let Some(account) = Account::read(&totals.counters)
+            && let Some(account) = WorkerReport::read(&totals.counters)
         {
             self.headline.played(&account, totals);
         }
@@ -181,9 +191,9 @@ impl TaskListener for PlaySession<'_> {
 
     fn tick(&mut self, elapsed_ns: u64) -> Counters {
         let Self { clock, common, .. } = self;
-        let tick = clock.tick(elapsed_ns, &common.signal, &common.panels);
+        let tick = clock.tick(elapsed_ns, &common.signal, &common.client_counters);
         tick.iter().for_each(|tick| self.seen.hear(*tick));
-        tick.as_ref().map(Counters::of).unwrap_or_default()
+        tick.as_ref().map(Counters::from_value).unwrap_or_default()
     }
 }
 
@@ -244,7 +254,7 @@ impl Session for PlaySession<'_> {
 /// True if a message `[LINE] WHAT` describes the failure `client N failed at line LINE: WHAT`.
 fn is_of_failure(message: &str, why: &str) -> bool {
     let place = why.split_once(" failed at line ").and_then(|(_, place)| place.split_once(": "));
-    place.is_some_and(|(line, what)| message == format!("[{line}] {what}"))
+    place.is_some_and(|(line, text)| message == format!("[{line}] {text}"))
 }
 
 /// Makes the directory that a native run works in.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::language::{Disposition, Load, NameId, Operation};
+use crate::language::{CreateDisposition, Load, NameId, Operation};
 
 /// Files and bytes of one client in a pass.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl FootprintCounter {
             }
             Operation::Create { name, handle, how, .. } => {
                 self.open.insert(handle, name);
-                if how != Disposition::Open && self.sizes.insert(name, 0).is_none() {
+                if how != CreateDisposition::Open && self.sizes.insert(name, 0).is_none() {
                     self.weight.made += 1;
                     self.weight.files = self.weight.files.max(self.sizes.len() as u64);
                 }
@@ -125,7 +125,7 @@ Deltree "\d" 0x0"#;
 
     proptest::proptest! {
         #[test]
-        fn any_load_that_is_read_is_weighed(
+        fn footprint_accepts_any_parsed_load(
             lines in proptest::collection::vec((0..LINES.len(), 0u64..1 << 63), 0..60),
         ) {
             let line = |(line, number): (usize, u64)| LINES[line].replace('#', &number.to_string());

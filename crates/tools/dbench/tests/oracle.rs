@@ -89,9 +89,9 @@ fn play<P: RunSessions + ?Sized>(
     let path = dir.path().join("load");
     std::fs::write(&path, text).unwrap();
     let named = [("nprocs", "2"), ("loadfile", path.to_str().unwrap()), ("run-once", "true")];
-    let given = named.iter().chain(options);
-    let given = given.map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let job = Dbench.classic(&Settings::new(given)).unwrap();
+    let settings = named.iter().chain(options);
+    let settings = settings.map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let job = Dbench.classic(&Settings::new(settings)).unwrap();
     perform(job.as_ref(), place).failure
 }
 
@@ -136,7 +136,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn loads_leave_the_same_in_memory_and_on_a_disk(text in load(), cleans_up in any::<bool>()) {
+    fn loads_leave_equal_trees_in_memory_and_on_disk(text in load(), cleans_up in any::<bool>()) {
         let skip = if cleans_up { "false" } else { "true" };
         let mut snapshots = Vec::new();
         for clients in ["threads", "processes"] {
@@ -165,7 +165,7 @@ fn generated_load_plays_repeatedly_without_unexpected_outcomes() {
     // The last line removes the files.
     let lines = load.iter().filter(|byte| **byte == b'\n').count() - 1;
     std::fs::write(&path, load).unwrap();
-    let given = |words: &[(&str, &str)]| {
+    let settings = |words: &[(&str, &str)]| {
         let words = words.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
         Settings::new(words.collect())
     };
@@ -176,7 +176,7 @@ fn generated_load_plays_repeatedly_without_unexpected_outcomes() {
         vec![("loadfile", file), ("passes", "2"), ("fill-lines", "1-600"), ("lines", &lines)],
         vec![("passes", "2"), ("clients", "2"), ("blocks", "2")],
     ] {
-        let job = Dbench.native(&given(&words)).unwrap();
+        let job = Dbench.native(&settings(&words)).unwrap();
         let ran = perform(job.as_ref(), &MemoryFilesystem::default());
         let reported: Vec<&String> =
             ran.cautions.iter().filter(|message| message.contains("otherwise")).collect();

@@ -67,8 +67,8 @@ impl RunOutcome {
 
     fn figure(&self, kind: &str, name: &str) -> f64 {
         let scope = Scope::Kind(kind.to_owned());
-        let one = |metric: &&Metric| metric.name == name && metric.scope == scope;
-        self.metrics.iter().find(one).map_or(0.0, |metric| metric.value)
+        let is_wanted = |metric: &&Metric| metric.name == name && metric.scope == scope;
+        self.metrics.iter().find(is_wanted).map_or(0.0, |metric| metric.value)
     }
 }
 
@@ -96,12 +96,12 @@ fn perform(session: &mut dyn Session) -> RunOutcome {
         Ok(())
     });
     let failure = failure.err().map(|failure| failure.to_string());
-    let said = session.cautions().into_iter().find(|caution| caution.message.contains('['));
+    let stopping = session.cautions().into_iter().find(|caution| caution.message.contains('['));
     RunOutcome {
         calls,
         metrics: session.metrics(),
         failure,
-        said: said.map(|caution| caution.message),
+        said: stopping.map(|caution| caution.message),
     }
 }
 
@@ -116,9 +116,9 @@ fn play(load: &str, options: &[(&str, &str)]) -> RunOutcome {
         ("run-once", "true"),
         ("skip-cleanup", "true"),
     ];
-    let given = named.iter().chain(options);
-    let given = given.map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-    let job = Dbench.classic(&Settings::new(given)).unwrap();
+    let settings = named.iter().chain(options);
+    let settings = settings.map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let job = Dbench.classic(&Settings::new(settings)).unwrap();
     perform(job.begin(&TargetFacts::unknown()).as_mut())
 }
 
@@ -147,23 +147,23 @@ fn after(line: &str, options: &[(&str, &str)], expected: &[&str]) {
     let ran = play(&format!("{BEFORE}{line}\n"), options);
     let calls = ran.calls();
     let began = calls.iter().position(|call| *call == "write 5000 at 0").unwrap();
-    let mut rest = calls[began + 1..].to_vec();
+    let mut tail = calls[began + 1..].to_vec();
     if !line.starts_with("Close 7") {
-        assert_eq!(rest.pop(), Some("close"), "{line}");
+        assert_eq!(tail.pop(), Some("close"), "{line}");
     }
-    assert_eq!(rest, expected, "{line}");
+    assert_eq!(tail, expected, "{line}");
 }
 
 #[test]
-fn a_directory_and_a_file_are_made_as_by_the_original() {
+fn creating_a_directory_and_a_file_makes_the_calls_of_the_original() {
     let ran = play(BEFORE, &[]);
     // A directory without entries is read once by the engine in memory.
     let calls: Vec<&str> = ran.calls().into_iter().filter(|call| *call != "close").collect();
     let mut expected = CALLS_BEFORE.to_vec();
     expected.dedup();
-    let mut found = calls.clone();
-    found.dedup();
-    assert_eq!(found, expected);
+    let mut distinct = calls.clone();
+    distinct.dedup();
+    assert_eq!(distinct, expected);
 }
 
 #[test]
@@ -180,19 +180,19 @@ fn each_operation_makes_its_calls() {
     after("QUERY_FS_INFORMATION 259 *", none, &["statfs"]);
     after("QUERY_PATH_INFORMATION \"/d/f\" 1004 *", none, &["stat f"]);
     let scan = ["opendir d", "readdir", "readdir", "closedir"];
-    let with = |first: &'static str, rest: &[&'static str]| -> Vec<&str> {
-        [&[first][..], &scan, rest].concat()
+    let with = |first: &'static str, tail: &[&'static str]| -> Vec<&str> {
+        [&[first][..], &scan, tail].concat()
     };
     after("QUERY_PATH_INFORMATION \"/d/x\" 1004 *", none, &with("stat x", &[]));
     // A name that differs in case only ends the search.
-    let found = ["stat F", "opendir d", "readdir", "closedir"];
-    after("QUERY_PATH_INFORMATION \"/d/F\" 1004 *", none, &found);
+    let search = ["stat F", "opendir d", "readdir", "closedir"];
+    after("QUERY_PATH_INFORMATION \"/d/F\" 1004 *", none, &search);
     after("NTCreateX \"/d/x\" 0x40 0x1 8 NT_STATUS_X", none, &with("stat x", &["open x"]));
     after("FIND_FIRST \"/d/f\" 260 1366 1 *", none, &["stat f"]);
     after("FIND_FIRST \"/d/x\" 260 1366 1 *", none, &with("stat x", &[]));
     after("FIND_FIRST \"/d/*\" 260 1366 1 *", none, &with("stat *", &scan));
-    let one = ["opendir d", "readdir", "closedir"];
-    after("FIND_FIRST \"/d/<\" 260 1 1 *", none, &with("stat <", &one));
+    let one_scan = ["opendir d", "readdir", "closedir"];
+    after("FIND_FIRST \"/d/<\" 260 1 1 *", none, &with("stat <", &one_scan));
     after("Unlink \"/d/f\" 22 NT_STATUS_OK", none, &["stat f", "unlink f"]);
     after("Rename \"/d/f\" \"/d/f\" 0x0", none, &["stat f", "stat f", "rename f f"]);
     after("Mkdir \"/d\" 0x0", none, &["stat d", "mkdir d"]);
@@ -281,8 +281,8 @@ fn unexpected_outcomes_end_the_run_or_are_reported() {
         ("NTCreateX \"/d/f\" 0 1 8 0xc1", "[4] open d/f succeeded for handle 8"),
     ] {
         let ran = play(&format!("{BEFORE}{line}\nMkdir \"/after\" *\n"), &[]);
-        let said = ran.said.unwrap();
-        assert!(said.contains(why), "{said}");
+        let message = ran.said.unwrap();
+        assert!(message.contains(why), "{message}");
         assert_eq!(ran.failure, None);
         assert!(ran.calls.iter().any(|call| call == "mkdir after"), "{line}");
     }

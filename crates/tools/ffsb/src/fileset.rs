@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use treering_script::{Deadline, Random, SessionError, StatfsSpace};
 
 use super::original_draw;
-use super::plan::{Kept, Plan};
-use super::population::{Population, Series};
-use crate::language::{Filesystem, Sizes};
+use super::plan::{PopulationKind, WorkerPlan};
+use super::population::{NumberSeries, Population};
+use crate::language::{FileSizes, Filesystem};
 
 /// The blocks in which space is reckoned.
 const BLOCK_BYTES: u64 = 4096;
@@ -23,7 +23,7 @@ pub(super) struct Fileset {
     /// Directories of `metaop`; the directory index of an entry tells whether it was renamed.
     pub(super) meta: Population,
     /// The directories of the files that are worked on.
-    pub(super) dirs: Series,
+    pub(super) dirs: NumberSeries,
     sizes: SizeDraw,
     /// Free and used space before any file was created.
     room_before: OnceLock<StatfsSpace>,
@@ -38,7 +38,7 @@ impl Fileset {
             data: Population::default(),
             fill: Population::default(),
             meta: Population::default(),
-            dirs: Series::new(filesystem.dirs),
+            dirs: NumberSeries::new(filesystem.dirs),
             sizes: SizeDraw::new(filesystem, direct),
             room_before: OnceLock::new(),
             grown: AtomicI64::new(0),
@@ -47,10 +47,10 @@ impl Fileset {
 
     /// The files of a kind.
     #[inline]
-    pub(super) const fn files(&self, kept: Kept) -> &Population {
-        match kept {
-            Kept::Data => &self.data,
-            Kept::Fill => &self.fill,
+    pub(super) const fn files(&self, kind: PopulationKind) -> &Population {
+        match kind {
+            PopulationKind::Data => &self.data,
+            PopulationKind::Fill => &self.fill,
         }
     }
 
@@ -95,10 +95,10 @@ impl Fileset {
 }
 
 /// File sizes with their effective weights.
-pub(super) fn drawn_sizes(filesystem: &Filesystem) -> Sizes {
+pub(super) fn drawn_sizes(filesystem: &Filesystem) -> FileSizes {
     match &filesystem.sizes {
-        Sizes::Weights(rows) if filesystem.sizes_as_original => {
-            Sizes::Weights(original_draw::weights(rows))
+        FileSizes::Weights(rows) if filesystem.sizes_as_original => {
+            FileSizes::Weights(original_draw::weights(rows))
         }
         sizes => sizes.clone(),
     }
@@ -118,10 +118,10 @@ impl SizeDraw {
     fn new(filesystem: &Filesystem, direct: bool) -> Self {
         let whole = |bytes: u64| if direct { bytes.next_multiple_of(BLOCK_BYTES) } else { bytes };
         match &drawn_sizes(filesystem) {
-            Sizes::Range(least, below) => {
+            FileSizes::Range(least, below) => {
                 Self::Range(*least, *below, direct, filesystem.sizes_as_original)
             }
-            Sizes::Weights(weights) => {
+            FileSizes::Weights(weights) => {
                 let mut sum = 0;
                 let sums = weights.iter().map(|&(bytes, weight)| {
                     sum += weight;
@@ -170,15 +170,15 @@ fn makers(filesystems: usize) -> Arc<[AtomicU32]> {
 
 /// State shared by the workers of a run, apart from the files.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Common {
+pub(super) struct SharedState {
     /// Deadline of the workers.
     pub(super) deadline: Deadline,
     /// Number of running workers that create files, for each filesystem.
     makers: Arc<[AtomicU32]>,
-    trouble: Arc<Mutex<Option<SessionError>>>,
+    failure: Arc<Mutex<Option<SessionError>>>,
 }
 
-impl Common {
+impl SharedState {
     /// Shared state of a run on `filesystems` filesystems.
     pub(super) fn new(filesystems: usize) -> Self {
         Self { makers: makers(filesystems), ..Self::default() }
@@ -186,12 +186,12 @@ impl Common {
 
     /// Shared state with a new deadline, for another group of the same run.
     pub(super) fn another(&self) -> Self {
-        let (deadline, trouble) = (Deadline::default(), Arc::clone(&self.trouble));
-        Self { deadline, makers: makers(self.makers.len()), trouble }
+        let (deadline, failure) = (Deadline::default(), Arc::clone(&self.failure));
+        Self { deadline, makers: makers(self.makers.len()), failure }
     }
 
     /// Creator counts of the filesystems in which a worker with this plan works.
-    fn reach(&self, plan: &Plan) -> &[AtomicU32] {
+    fn reach(&self, plan: &WorkerPlan) -> &[AtomicU32] {
         match plan.bound {
             Some(number) => self.makers.get(number..=number).unwrap_or_default(),
             None => &self.makers,
@@ -199,43 +199,43 @@ impl Common {
     }
 
     /// Registers a worker with this plan as a creator of files.
-    pub(super) fn join(&self, plan: &Plan) {
+    pub(super) fn join(&self, plan: &WorkerPlan) {
         for makers in self.reach(plan).iter().filter(|_| plan.makes_files) {
             makers.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Unregisters a worker with this plan.
-    pub(super) fn leave(&self, plan: &Plan) {
+    pub(super) fn leave(&self, plan: &WorkerPlan) {
         for makers in self.reach(plan).iter().filter(|_| plan.makes_files) {
             makers.fetch_sub(1, Ordering::Relaxed);
         }
     }
 
     /// True while a worker still creates files in a filesystem that `plan` uses.
-    pub(super) fn has_makers(&self, plan: &Plan) -> bool {
+    pub(super) fn has_makers(&self, plan: &WorkerPlan) -> bool {
         self.reach(plan).iter().any(|makers| makers.load(Ordering::Relaxed) > 0)
     }
 
     /// Records a fatal error and ends all workers; the first error wins.
     pub(super) fn fail(&self, why: SessionError) {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
         self.deadline.reach();
     }
 
     /// Fatal error of the run, if any.
-    pub(super) fn trouble(&self) -> Option<SessionError> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn failure(&self) -> Option<SessionError> {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Common, Fileset};
-    use crate::language::{Filesystem, Sizes};
+    use super::{Fileset, SharedState};
+    use crate::language::{FileSizes, Filesystem};
     use treering_script::{Random, SessionError, StatfsSpace};
 
-    fn filesystem(sizes: Sizes) -> Filesystem {
+    fn filesystem(sizes: FileSizes) -> Filesystem {
         Filesystem {
             location: "/m".to_owned(),
             files: 0,
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn sizes_have_exactly_their_weights() {
         let table = vec![(4096, 33), (8192, 21), (1 << 20, 46)];
-        let fileset = Fileset::new(&filesystem(Sizes::Weights(table.clone())), false);
+        let fileset = Fileset::new(&filesystem(FileSizes::Weights(table.clone())), false);
         let mut random = Random::new(3);
         let drawn: Vec<u64> = (0..100_000).map(|_| fileset.draw_size(&mut random)).collect();
         for (bytes, weight) in table {
@@ -265,37 +265,37 @@ mod tests {
     }
 
     #[test]
-    fn a_range_ends_before_its_end_and_suits_direct_io_when_asked() {
-        let fileset = Fileset::new(&filesystem(Sizes::Range(10, 13)), false);
+    fn size_range_excludes_its_end_and_is_aligned_for_direct_io() {
+        let fileset = Fileset::new(&filesystem(FileSizes::Range(10, 13)), false);
         let mut random = Random::new(3);
         let drawn: std::collections::BTreeSet<u64> =
             (0..100).map(|_| fileset.draw_size(&mut random)).collect();
         assert_eq!(drawn.into_iter().collect::<Vec<_>>(), [10, 11, 12]);
-        let same = Fileset::new(&filesystem(Sizes::Range(10, 10)), false);
+        let same = Fileset::new(&filesystem(FileSizes::Range(10, 10)), false);
         assert_eq!(same.draw_size(&mut random), 10);
-        let direct = Fileset::new(&filesystem(Sizes::Range(10, 5000)), true);
+        let direct = Fileset::new(&filesystem(FileSizes::Range(10, 5000)), true);
         assert!((0..100).all(|_| [4096, 8192].contains(&direct.draw_size(&mut random))));
     }
 
     #[test]
     fn reused_files_must_have_possible_sizes() {
-        let could = |sizes: Sizes, direct, bytes: &[u64]| {
+        let could = |sizes: FileSizes, direct, bytes: &[u64]| {
             let fileset = Fileset::new(&filesystem(sizes), direct);
             bytes.iter().map(|&bytes| fileset.could_make(bytes)).collect::<Vec<_>>()
         };
         let sizes = [4999, 5000, 8192, 9000, 9001, 12_288, 16_384];
-        let plain = could(Sizes::Range(5000, 9000), false, &sizes);
+        let plain = could(FileSizes::Range(5000, 9000), false, &sizes);
         assert_eq!(plain, [false, true, true, true, false, false, false]);
-        let direct = could(Sizes::Range(5000, 9000), true, &sizes);
+        let direct = could(FileSizes::Range(5000, 9000), true, &sizes);
         assert_eq!(direct, [false, false, true, false, false, true, false]);
-        let table = || Sizes::Weights(vec![(5000, 1), (8192, 3)]);
+        let table = || FileSizes::Weights(vec![(5000, 1), (8192, 3)]);
         assert_eq!(could(table(), false, &sizes[..3]), [false, true, true]);
         assert_eq!(could(table(), true, &sizes[..3]), [false, false, true]);
     }
 
     #[test]
     fn fullness_is_the_larger_of_statfs_and_written_bytes() {
-        let fileset = Fileset::new(&filesystem(Sizes::Range(0, 0)), false);
+        let fileset = Fileset::new(&filesystem(FileSizes::Range(0, 0)), false);
         let room = |used: u64| StatfsSpace {
             capacity_bytes: 1 << 20,
             free_bytes: 0,
@@ -312,13 +312,13 @@ mod tests {
     }
 
     #[test]
-    fn the_first_trouble_stands() {
-        let common = Common::default();
-        assert_eq!(common.trouble(), None);
+    fn first_error_is_kept() {
+        let common = SharedState::default();
+        assert_eq!(common.failure(), None);
         common.another().fail(SessionError::new("one"));
         assert!(!common.deadline.is_reached(), "each has its own");
         common.fail(SessionError::new("two"));
-        assert_eq!(common.trouble(), Some(SessionError::new("one")));
+        assert_eq!(common.failure(), Some(SessionError::new("one")));
         assert!(common.deadline.is_reached());
     }
 }

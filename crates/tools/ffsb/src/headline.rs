@@ -5,30 +5,30 @@ use treering_model::metrics::{cpu, rates, times};
 use treering_model::{Caution, CautionCode, Metric, OPERATIONS_FEW, Scope, TaskTotals};
 
 use super::operation::Operation;
-use super::tally::{OperationCounts, Tally};
-use crate::language::{Profile, Sizes};
-use treering_kit::span::Span;
+use super::tally::{OperationCounts, WorkerCounters};
+use crate::language::{FileSizes, Profile};
+use treering_kit::span::TimeSpan;
 
 /// Adds up a run.
 #[derive(Clone, Debug)]
-pub(super) struct Headline {
-    setup: Span,
+pub(super) struct HeadlineSums {
+    setup: TimeSpan,
     /// Counters of each group.
-    groups: Vec<Tally>,
-    work: Span,
-    sync: Span,
+    groups: Vec<WorkerCounters>,
+    work: TimeSpan,
+    sync: TimeSpan,
     tasks: u64,
     cpu_ns: u64,
 }
 
-impl Headline {
+impl HeadlineSums {
     /// Empty results of a run with `groups` groups.
     pub(super) fn new(groups: usize) -> Self {
         Self {
-            setup: Span::default(),
-            groups: vec![Tally::default(); groups],
-            work: Span::default(),
-            sync: Span::default(),
+            setup: TimeSpan::default(),
+            groups: vec![WorkerCounters::default(); groups],
+            work: TimeSpan::default(),
+            sync: TimeSpan::default(),
             tasks: 0,
             cpu_ns: 0,
         }
@@ -40,7 +40,7 @@ impl Headline {
     }
 
     /// A worker of a group ended.
-    pub(super) fn worked(&mut self, group: usize, task: &TaskTotals, tally: &Tally) {
+    pub(super) fn worked(&mut self, group: usize, task: &TaskTotals, tally: &WorkerCounters) {
         self.work.add(task);
         self.tasks += 1;
         self.cpu_ns += task.cpu.total_ns();
@@ -56,8 +56,8 @@ impl Headline {
     }
 
     /// Sum of all groups.
-    fn all(&self) -> Tally {
-        self.groups.iter().fold(Tally::default(), |mut sum, group| {
+    fn totals(&self) -> WorkerCounters {
+        self.groups.iter().fold(WorkerCounters::default(), |mut sum, group| {
             // Ranges differ between groups and are no headline.
             sum.add(group);
             sum
@@ -66,21 +66,21 @@ impl Headline {
 
     /// Metrics of the run so far.
     pub(super) fn metrics(&self) -> Vec<Metric> {
-        let all = self.all();
+        let total = self.totals();
         let of = || Scope::Trial;
         let mut metrics = vec![times::SETUP_SECONDS.of(of(), self.setup.seconds())];
         // The sync is part of the work, as in the original.
         let elapsed = self.work.until(self.work.ended_ns.max(self.sync.ended_ns));
         let running = self.work.seconds();
-        if all.operations() == 0 || elapsed <= 0.0 || running <= 0.0 {
+        if total.operations() == 0 || elapsed <= 0.0 || running <= 0.0 {
             return self.of_tasks(metrics);
         }
-        let operations = all.operations() as f64;
+        let operations = total.operations() as f64;
         metrics.extend([
             rates::OPERATIONS_PER_SECOND.of(of(), operations / elapsed).primary(),
             rates::OPERATIONS.of(of(), operations),
             UNSYNCED_OPERATIONS_PER_SECOND.of(of(), operations / running),
-            TRANSACTIONS_PER_SECOND.of(of(), all.transactions() as f64 / elapsed),
+            TRANSACTIONS_PER_SECOND.of(of(), total.transactions() as f64 / elapsed),
             times::ELAPSED_SECONDS.of(of(), elapsed),
             times::FINAL_SYNC_SECONDS.of(of(), self.sync.seconds()),
             cpu::CPU_SECONDS.of(of(), self.cpu_ns as f64 / 1e9),
@@ -88,7 +88,7 @@ impl Headline {
         let mib = |bytes: u64| bytes as f64 / 1_048_576.0 / elapsed;
         let bytes = |is: fn(Operation) -> bool| -> u64 {
             let kinds = Operation::ALL.into_iter().filter(|&operation| is(operation));
-            kinds.map(|operation| all.done[operation.place()].bytes).sum()
+            kinds.map(|operation| total.done[operation.place()].bytes).sum()
         };
         for (direction, bytes) in
             [("read", bytes(Operation::reads)), ("write", bytes(Operation::writes))]
@@ -99,7 +99,7 @@ impl Headline {
             }
         }
         for operation in Operation::ALL {
-            let done = all.done[operation.place()];
+            let done = total.done[operation.place()];
             if done.operations == 0 {
                 continue;
             }
@@ -124,7 +124,7 @@ impl Headline {
     /// kinds, those of a setup.
     pub(super) fn foreseen(kinds: impl Iterator<Item = Operation>) -> Vec<Metric> {
         let task = TaskTotals { wall_ns: 1, ..TaskTotals::default() };
-        let mut tally = Tally::default();
+        let mut tally = WorkerCounters::default();
         for kind in kinds {
             tally.done[kind.place()] = OperationCounts { operations: 1, transactions: 1, bytes: 1 };
         }
@@ -136,7 +136,7 @@ impl Headline {
 
     /// Cautions, such as too few operations for the drawn mix to be representative.
     pub(super) fn cautions(&self, profile: &Profile) -> Vec<Caution> {
-        let operations = self.all().operations();
+        let operations = self.totals().operations();
         // A run that has not begun has drawn nothing.
         if self.tasks == 0 || operations >= OPERATIONS_FEW {
             return Vec::new();
@@ -159,8 +159,8 @@ impl Headline {
 
 /// The size that holds most of the bytes although few files have it: bytes, percent of the files,
 /// percent of the bytes.
-fn heaviest(sizes: &Sizes) -> Option<(u64, f64, f64)> {
-    let Sizes::Weights(weights) = sizes else { return None };
+fn heaviest(sizes: &FileSizes) -> Option<(u64, f64, f64)> {
+    let FileSizes::Weights(weights) = sizes else { return None };
     let files: f64 = weights.iter().map(|&(_, weight)| weight as f64).sum();
     let bytes: f64 = weights.iter().map(|&(bytes, weight)| bytes as f64 * weight as f64).sum();
     let share = |&(size, weight): &(u64, u64)| {
@@ -172,9 +172,9 @@ fn heaviest(sizes: &Sizes) -> Option<(u64, f64, f64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Headline, heaviest};
-    use crate::language::Sizes;
-    use crate::tally::{OperationCounts, Tally};
+    use super::{HeadlineSums, heaviest};
+    use crate::language::FileSizes;
+    use crate::tally::{OperationCounts, WorkerCounters};
     use treering_model::TaskTotals;
 
     fn task(began_ms: u64, wall_ms: u64) -> TaskTotals {
@@ -186,11 +186,11 @@ mod tests {
     }
 
     #[test]
-    fn rates_are_by_the_time_until_all_is_on_disk() {
-        let mut headline = Headline::new(2);
+    fn rates_include_the_final_sync() {
+        let mut headline = HeadlineSums::new(2);
         assert!(headline.metrics().iter().all(|metric| metric.name == "setup_seconds"));
         headline.set_up(&task(0, 500));
-        let mut tally = Tally::default();
+        let mut tally = WorkerCounters::default();
         tally.done[1] = OperationCounts { operations: 30, transactions: 300, bytes: 30 << 20 };
         tally.done[3] = OperationCounts { operations: 10, transactions: 80, bytes: 10 << 20 };
         headline.worked(0, &task(1000, 2000), &tally);
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_mix_is_ruled_by_its_largest_files() {
+    fn large_files_dominate_the_published_mix() {
         let kib = [
             (4, 33),
             (8, 21),
@@ -231,12 +231,12 @@ mod tests {
             (8192, 2),
             (32_768, 1),
         ];
-        let sizes = Sizes::Weights(kib.iter().map(|&(k, weight)| (k << 10, weight)).collect());
+        let sizes = FileSizes::Weights(kib.iter().map(|&(k, weight)| (k << 10, weight)).collect());
         let (bytes, of_files, of_bytes) = heaviest(&sizes).unwrap();
         assert_eq!(bytes, 32 << 20);
         assert!((of_files - 1.0).abs() < 1e-9);
         // 32768 of 53,692 KiB in a hundred files.
         assert!((of_bytes - 61.03).abs() < 0.01, "{of_bytes}");
-        assert_eq!(heaviest(&Sizes::Weights(vec![(4096, 1), (8192, 1)])), None);
+        assert_eq!(heaviest(&FileSizes::Weights(vec![(4096, 1), (8192, 1)])), None);
     }
 }

@@ -9,13 +9,13 @@ use treering_model::{Caution, Metric, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::fileset::drawn_sizes;
-use super::headline::Headline;
+use super::headline::HeadlineSums;
 use super::namespace::{DIRECTORY, directory};
 use super::operation::Operation;
-use super::options::{Classic, Drawing, Native, PROFILE};
-use super::session::{BenchSession, Run};
+use super::options::{ClassicOptions, NativeOptions, PROFILE, SizeDrawOptions};
+use super::session::{BenchSession, RunParameters};
 use super::slots::FILESYSTEMS_MAX;
-use crate::language::{self, Filesystem, Profile, Sizes};
+use crate::language::{self, FileSizes, Filesystem, Profile};
 use treering_kit::occupied::{is_numbered, refuse_existing};
 
 /// No profile is as long; more is not read.
@@ -24,7 +24,7 @@ const PROFILE_BYTES_MAX: u64 = 2 << 20;
 /// FFSB with all its settings.
 #[derive(Debug)]
 pub(super) struct BenchJob {
-    run: Run,
+    run: RunParameters,
     parameters: Vec<(String, String)>,
 }
 
@@ -66,20 +66,22 @@ fn real(location: &str) -> PathBuf {
 /// No two locations are one place under two names, and none lies in another's files: the profile's
 /// text does not tell links.
 fn apart(filesystems: &[Filesystem]) -> Result<(), ConfigError> {
-    let mut all = HashMap::new();
+    let mut known = HashMap::new();
     for Filesystem { location, .. } in filesystems {
-        if let Some(other) = all.insert(real(location), location) {
-            let what = format!("the locations {other} and {location} are one directory");
-            return Err(ConfigError::new(what).hint("each filesystem has a directory of its own"));
+        if let Some(other) = known.insert(real(location), location) {
+            let message = format!("the locations {other} and {location} are one directory");
+            return Err(
+                ConfigError::new(message).hint("each filesystem has a directory of its own")
+            );
         }
     }
-    for (real, location) in &all {
+    for (real, location) in &known {
         for inner in real.ancestors() {
-            let Some(outer) = inner.parent().and_then(|outer| all.get(outer)) else { continue };
+            let Some(outer) = inner.parent().and_then(|outer| known.get(outer)) else { continue };
             if inner.ends_with("data") || inner.ends_with("meta") {
-                let what = format!("the location {location} lies in the files of {outer}");
+                let message = format!("the location {location} lies in the files of {outer}");
                 let right = "the files of a filesystem are removed before they are made";
-                return Err(ConfigError::new(what).hint(right));
+                return Err(ConfigError::new(message).hint(right));
             }
         }
     }
@@ -93,7 +95,7 @@ fn parameter(name: &str, value: impl ToString) -> (String, String) {
 impl BenchJob {
     /// Reads the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
-        let mut options = Classic::read(settings)?;
+        let mut options = ClassicOptions::read(settings)?;
         let (path, mut profile) = read_profile(settings, options.profile.as_deref())?;
         apart(&profile.filesystems)?;
         let seed = *options.seed.get_or_insert(settings.started_unix_ms);
@@ -102,19 +104,19 @@ impl BenchJob {
         parameters.extend(contents(&profile));
         parameters.extend(options.parameters());
         let profile = Arc::new(profile);
-        let run = Run { profile, classic: true, seed, operations: None, callout: true };
+        let run = RunParameters { profile, classic: true, seed, operations: None, callout: true };
         Ok(Self { run, parameters })
     }
 
     /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        let mut options = Native::read(settings)?;
+        let mut options = NativeOptions::read(settings)?;
         if options.profile.is_none() {
             return Err(ConfigError::new("no profile is given")
                 .hint("treering run ffsb FILE --dir DIR; examples/ffsb has profiles"));
         }
         let (path, mut profile) = read_profile(settings, options.profile.as_deref())?;
-        let Native { operations, time, seed, .. } = options;
+        let NativeOptions { operations, time, seed, .. } = options;
         if operations.is_some() && time.is_some() {
             return Err(ConfigError::new("--operations and --time exclude each other")
                 .hint("give the number of operations, or the seconds"));
@@ -144,7 +146,8 @@ impl BenchJob {
         let mut parameters = vec![parameter(PROFILE, path.display())];
         parameters.extend(options.parameters());
         parameters.extend(contents(&profile));
-        let run = Run { profile: Arc::new(profile), classic: false, seed, operations, callout };
+        let run =
+            RunParameters { profile: Arc::new(profile), classic: false, seed, operations, callout };
         Ok(Self { run, parameters })
     }
 
@@ -154,7 +157,7 @@ impl BenchJob {
 }
 
 /// Has sizes drawn as by the original where that is asked for; what is not is no parameter.
-fn as_original(drawing: &mut Drawing, profile: &mut Profile) {
+fn as_original(drawing: &mut SizeDrawOptions, profile: &mut Profile) {
     drawing.sizes_as_original = drawing.sizes_as_original.filter(|is_asked| *is_asked);
     for filesystem in &mut profile.filesystems {
         filesystem.sizes_as_original = drawing.sizes_as_original.is_some();
@@ -163,26 +166,26 @@ fn as_original(drawing: &mut Drawing, profile: &mut Profile) {
 
 /// Parameters of the profile, with a prefix before their names.
 fn contents(profile: &Profile) -> impl Iterator<Item = (String, String)> {
-    let all = language::parameters(profile).into_iter();
-    all.map(|(name, value)| (format!("{PROFILE}.{name}"), value))
+    let parameters = language::parameters(profile).into_iter();
+    parameters.map(|(name, value)| (format!("{PROFILE}.{name}"), value))
 }
 
 /// Mean and whole-block mean of the sizes of new files.
-fn mean_bytes(sizes: &Sizes, block_bytes: u64) -> (u64, u64) {
+fn mean_bytes(sizes: &FileSizes, block_bytes: u64) -> (u64, u64) {
     let block = block_bytes.max(1);
     let in_blocks = |bytes: u64| bytes.div_ceil(block).saturating_mul(block);
     match sizes {
-        Sizes::Range(least, most) => {
+        FileSizes::Range(least, most) => {
             let mean = least.midpoint(*most);
             (mean, in_blocks(mean))
         }
-        Sizes::Weights(weights) => {
+        FileSizes::Weights(weights) => {
             let mean = |of: &dyn Fn(u64) -> u64| {
                 let sum: u128 = weights.iter().map(|&(_, weight)| u128::from(weight)).sum();
-                let all = weights.iter().fold(0_u128, |all, &(bytes, weight)| {
-                    all.saturating_add(u128::from(of(bytes)) * u128::from(weight))
+                let total = weights.iter().fold(0_u128, |total, &(bytes, weight)| {
+                    total.saturating_add(u128::from(of(bytes)) * u128::from(weight))
                 });
-                u64::try_from(all / sum.max(1)).unwrap_or(u64::MAX)
+                u64::try_from(total / sum.max(1)).unwrap_or(u64::MAX)
             };
             (mean(&|bytes| bytes), mean(&in_blocks))
         }
@@ -246,7 +249,7 @@ impl Job for BenchJob {
     }
 
     fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine> {
-        let Run { profile, operations, classic, .. } = &self.run;
+        let RunParameters { profile, operations, classic, .. } = &self.run;
         // The profile as it is understood: the outline is a profile again.
         let mut lines: Vec<OutlineLine> =
             language::text(profile).lines().map(str::to_owned).collect();
@@ -317,7 +320,7 @@ impl Job for BenchJob {
             let groups = &self.run.profile.groups;
             self.run.works() && groups.iter().any(|group| group.weight(*kind) > 0)
         };
-        Headline::foreseen(Operation::ALL.into_iter().filter(drawn))
+        HeadlineSums::foreseen(Operation::ALL.into_iter().filter(drawn))
     }
 
     fn overall_metric(&self) -> Option<&'static str> {

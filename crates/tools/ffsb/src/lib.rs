@@ -32,7 +32,7 @@ use treering_kit::imitation;
 
 /// The line of ffsb in the registry.
 pub const TOOL: treering_kit::Tool =
-    treering_kit::Tool { workload: Some(&Ffsb), importer: Some(&import::Ffsb) };
+    treering_kit::Tool { workload: Some(&Ffsb), importer: Some(&import::FfsbImporter) };
 
 imitation!(Ffsb, BenchJob, over_ranks: Apart);
 

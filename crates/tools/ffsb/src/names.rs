@@ -53,9 +53,9 @@ impl GeneratedName {
 
     /// Classifies an entry of `meta`; `None` if it is foreign.
     pub(super) fn in_meta(name: &[u8], kind: EntryKind) -> Option<Self> {
-        let rest = name.strip_prefix(METAFILE).filter(|_| kind == EntryKind::Directory)?;
-        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let (digits, letters) = rest.split_at(digits);
+        let tail = name.strip_prefix(METAFILE).filter(|_| kind == EntryKind::Directory)?;
+        let digits = tail.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (digits, letters) = tail.split_at(digits);
         let plain = letters.iter().all(|&byte| byte == b'a');
         let count = u32::try_from(letters.len()).ok()?;
         number(digits).filter(|_| plain).map(|number| Self::Meta(number, count))
@@ -85,20 +85,20 @@ fn number(digits: &[u8]) -> Option<u64> {
 
 /// A name that is made of a word, a number and perhaps a letter, without allocating.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Name {
+pub(super) struct NameBuffer {
     bytes: [u8; NAME_BYTES],
     start: usize,
 }
 
 const NAME_BYTES: usize = 40;
 
-impl Default for Name {
+impl Default for NameBuffer {
     fn default() -> Self {
         Self { bytes: [0; NAME_BYTES], start: NAME_BYTES - 1 }
     }
 }
 
-impl Name {
+impl NameBuffer {
     /// `word` and the number.
     #[inline]
     pub(super) fn set<const N: usize>(&mut self, word: &[u8; N], number: u64) {
@@ -137,22 +137,24 @@ impl Name {
 
 #[cfg(test)]
 mod tests {
-    use super::{GeneratedName, Name};
-    use treering_script::EntryKind::{Directory, FileSlot, Other};
+    use super::{GeneratedName, NameBuffer};
+    use treering_script::EntryKind::{Directory, File, Other};
 
     #[test]
     fn only_generated_names_are_recognized() {
-        for ours in [GeneratedName::Data(0), GeneratedName::Data(98_765), GeneratedName::Fill(9)] {
-            assert_eq!(GeneratedName::in_data(&ours.name(), FileSlot), Some(ours));
-            assert_eq!(GeneratedName::in_data(&ours.name(), Directory), None);
+        for generated in
+            [GeneratedName::Data(0), GeneratedName::Data(98_765), GeneratedName::Fill(9)]
+        {
+            assert_eq!(GeneratedName::in_data(&generated.name(), File), Some(generated));
+            assert_eq!(GeneratedName::in_data(&generated.name(), Directory), None);
         }
         assert_eq!(
             GeneratedName::in_data(&GeneratedName::Dir(7).name(), Directory),
             Some(GeneratedName::Dir(7))
         );
-        for ours in [GeneratedName::Meta(3, 0), GeneratedName::Meta(30, 25)] {
-            assert_eq!(GeneratedName::in_meta(&ours.name(), Directory), Some(ours));
-            assert_eq!(GeneratedName::in_meta(&ours.name(), FileSlot), None);
+        for generated in [GeneratedName::Meta(3, 0), GeneratedName::Meta(30, 25)] {
+            assert_eq!(GeneratedName::in_meta(&generated.name(), Directory), Some(generated));
+            assert_eq!(GeneratedName::in_meta(&generated.name(), File), None);
         }
         let odd: [&[u8]; 8] = [
             b"datafile",
@@ -165,19 +167,19 @@ mod tests {
             b"\xffdatafile1",
         ];
         for name in odd {
-            assert_eq!(GeneratedName::in_data(name, FileSlot), None, "{name:?}");
+            assert_eq!(GeneratedName::in_data(name, File), None, "{name:?}");
         }
         assert_eq!(GeneratedName::in_data(b"datadir4294967296", Directory), None);
         assert_eq!(GeneratedName::in_data(b"datadir4294967295", Directory), None);
         assert_eq!(GeneratedName::in_data(b"datafile1", Other), None);
-        assert_eq!(GeneratedName::in_datadir(b"fillfile1", FileSlot), None);
+        assert_eq!(GeneratedName::in_datadir(b"fillfile1", File), None);
         assert_eq!(GeneratedName::in_meta(b"metafile1b", Directory), None);
         assert_eq!(GeneratedName::in_meta(b"metafilea", Directory), None);
     }
 
     #[test]
     fn names_are_words_and_numbers() {
-        let mut name = Name::default();
+        let mut name = NameBuffer::default();
         assert_eq!(name.as_c_str(), c"");
         for (number, text) in [(0, c"datafile0"), (10, c"datafile10"), (987, c"datafile987")] {
             name.set(b"datafile", number);

@@ -15,7 +15,7 @@ pub(super) fn directory(number: usize) -> String {
 
 /// Location of a filesystem's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum FilesLocation {
     /// Target root of this number.
     Root(u16),
     /// Numbered directory below the target.
@@ -26,12 +26,16 @@ pub(super) enum Place {
 #[derive(Clone, Debug)]
 pub(super) struct Namespace {
     pub(super) filesets: Arc<[Fileset]>,
-    pub(super) places: Arc<[Place]>,
+    pub(super) places: Arc<[FilesLocation]>,
 }
 
 impl Namespace {
     /// Filesystems of a profile at these locations.
-    pub(super) fn new(filesystems: &[Filesystem], places: Vec<Place>, direct: bool) -> Self {
+    pub(super) fn new(
+        filesystems: &[Filesystem],
+        places: Vec<FilesLocation>,
+        direct: bool,
+    ) -> Self {
         let filesets = filesystems.iter().map(|filesystem| Fileset::new(filesystem, direct));
         Self { filesets: filesets.collect::<Vec<_>>().into(), places: Arc::from(places) }
     }

@@ -8,8 +8,8 @@ pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     aliases: &[],
     about: "Run an FFSB profile: threads that draw weighted operations over many files",
     imitates: "FFSB 6.0-RC2",
-    classic: Classic::SPECS,
-    native: Native::SPECS,
+    classic: ClassicOptions::SPECS,
+    native: NativeOptions::SPECS,
     classic_payload: ClassicPayload::Zeros,
     classic_usage_exit: 1,
 };
@@ -19,7 +19,7 @@ pub(super) const PROFILE: &str = "profile";
 
 options! {
     /// Options for the draw of file sizes.
-    pub(super) struct Drawing {
+    pub(super) struct SizeDrawOptions {
         /// Draw file sizes with the shares of FFSB 6.0-RC2, which differ from the configured
         /// weights.
         sizes_as_original: Option<bool> = Flag;
@@ -28,20 +28,20 @@ options! {
 
 options! {
     /// The classic command line.
-    pub(super) struct Classic {
+    pub(super) struct ClassicOptions {
         /// The profile.
         #[recorded = false]
         profile: Option<String> = Operand;
         /// The random seed; the original has none and draws anew each time.
         seed: Option<u64> = Number;
         /// Size draw options.
-        drawing: Drawing;
+        drawing: SizeDrawOptions;
     }
 }
 
 options! {
     /// The native command line, and plans.
-    pub(super) struct Native {
+    pub(super) struct NativeOptions {
         /// The profile; its filesystems become directories below the target.
         #[recorded = false]
         profile: Option<String> = Operand;
@@ -54,6 +54,6 @@ options! {
         /// The random seed.
         seed: u64 = Number, "1";
         /// Size draw options.
-        drawing: Drawing;
+        drawing: SizeDrawOptions;
     }
 }

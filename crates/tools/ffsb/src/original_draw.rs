@@ -25,9 +25,9 @@ pub(super) fn below(choices: u64, random: &mut Random) -> u64 {
 /// first.
 pub(super) fn weights(rows: &[(u64, u64)]) -> Vec<(u64, u64)> {
     let sum = rows.iter().fold(0_u64, |sum, (_, weight)| sum.saturating_add(*weight));
-    let (all, choices) = (values(sum), sum.max(1));
+    let (total, choices) = (values(sum), sum.max(1));
     // Choices below this one come once more than the others.
-    let (each, favoured) = (all / choices, all % choices);
+    let (each, favoured) = (total / choices, total % choices);
     let mut first = 0;
     let backwards = rows.iter().rev().map(|&(bytes, weight)| {
         let more = favoured.saturating_sub(first).min(weight);
@@ -48,8 +48,8 @@ mod tests {
     #[test]
     fn the_published_table_has_the_shares_of_the_original() {
         let kib = [4, 8, 16, 32, 64, 128, 256, 512, 8192, 32768];
-        let given = [33, 21, 13, 10, 8, 5, 4, 3, 2, 1];
-        let rows: Vec<(u64, u64)> = kib.map(|kib| kib << 10).into_iter().zip(given).collect();
+        let shares = [33, 21, 13, 10, 8, 5, 4, 3, 2, 1];
+        let rows: Vec<(u64, u64)> = kib.map(|kib| kib << 10).into_iter().zip(shares).collect();
         let drawn = weights(&rows);
         assert_eq!(drawn.iter().map(|(_, weight)| weight).sum::<u64>(), 256);
         let share = |row: usize| drawn[row].1 as f64 / 2.56;
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_below_the_choices_and_the_first_are_more_likely() {
+    fn draws_are_in_range_and_biased_to_low_numbers() {
         let mut random = Random::new(5);
         let drawn: Vec<u64> = (0..51_200).map(|_| below(200, &mut random)).collect();
         assert!(drawn.iter().all(|&number| number < 200));

@@ -9,20 +9,20 @@ use treering_script::{
 };
 
 use super::job::read_profile;
-use super::options::Classic;
+use super::options::ClassicOptions;
 use super::session::{AGE, BENCHMARK, FINAL_SYNC, PREPARE, SETUP, SYNC, group_kind};
-use super::tally::{Prepared, Tally};
+use super::tally::{PreparationResult, WorkerCounters};
 use super::text::{self, GroupReport};
 use crate::language::Profile;
 use treering_kit::cautions;
 
 /// Output of a classic command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
-    let options = Classic::read(settings)?;
+    let options = ClassicOptions::read(settings)?;
     let (_, profile) = read_profile(settings, options.profile.as_deref())?;
     let roots: Vec<PathBuf> =
         profile.filesystems.iter().map(|filesystem| filesystem.location.clone().into()).collect();
-    let groups = vec![Tally::default(); profile.groups.len()];
+    let groups = vec![WorkerCounters::default(); profile.groups.len()];
     Ok(ClassicMode {
         roots,
         make_roots: MissingRootPolicy::OneLevel,
@@ -31,7 +31,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
         seed: options.seed.unwrap_or(settings.started_unix_ms),
         signal_exit: 130,
         catches_sigint: false,
-        output: Box::new(Output {
+        output: Box::new(FfsbOutput {
             shares: vec![0.0; profile.filesystems.len()],
             aging: vec![false; profile.filesystems.len()],
             profile,
@@ -48,7 +48,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     })
 }
 
-struct Output {
+struct FfsbOutput {
     profile: Profile,
     /// The share of each filesystem that was used at the start.
     shares: Vec<f64>,
@@ -56,7 +56,7 @@ struct Output {
     aging: Vec<bool>,
     /// Duration of the file setup, until it is printed.
     set_up_ns: Option<u64>,
-    groups: Vec<Tally>,
+    groups: Vec<WorkerCounters>,
     /// The work, from the first thread's start to the end of the sync after it.
     began_ns: Option<u64>,
     ended_ns: u64,
@@ -77,7 +77,7 @@ const fn seconds(ns: u64) -> u64 {
     ns / 1_000_000_000
 }
 
-impl Output {
+impl FfsbOutput {
     fn filesystem(&self, location: &str) -> Option<usize> {
         self.profile.filesystems.iter().position(|filesystem| filesystem.location == location)
     }
@@ -91,7 +91,7 @@ impl Output {
         self.began_ns = Some(began_ns);
         self.until(task);
         let group = (0..self.groups.len()).find(|&group| group_kind(group) == task.kind);
-        if let (Some(group), Some(tally)) = (group, task.counters.read::<Tally>()) {
+        if let (Some(group), Some(tally)) = (group, task.counters.read::<WorkerCounters>()) {
             self.groups[group].add(&tally);
         }
     }
@@ -115,7 +115,7 @@ impl Output {
 
     fn task_ended(&mut self, task: &TaskTotals, witness: &mut dyn OutputContext) -> ToolOutput {
         if task.kind == PREPARE {
-            let Some(Prepared { reused }) = task.counters.read() else {
+            let Some(PreparationResult { reused }) = task.counters.read() else {
                 return ToolOutput::default();
             };
             return out(match (reused, self.is_reused(&task.subject)) {
@@ -161,7 +161,7 @@ impl Output {
     }
 }
 
-impl ClassicOutput for Output {
+impl ClassicOutput for FfsbOutput {
     fn open(&mut self, scene: &ClassicScene) -> ToolOutput {
         for (share, room) in self.shares.iter_mut().zip(&scene.rooms) {
             let used = room.capacity_bytes.saturating_sub(room.unused_bytes);

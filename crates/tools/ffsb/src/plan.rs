@@ -3,11 +3,11 @@
 use treering_script::Random;
 
 use super::operation::Operation;
-use crate::language::{Filesystem, Stats, ThreadGroup};
+use crate::language::{Filesystem, LatencySelection, ThreadGroup};
 
 /// Options common to all workers of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Manner {
+pub(super) struct WorkerOptions {
     /// Align random offsets to 4 KiB blocks.
     pub(super) align: bool,
     /// Open files with `O_DIRECT`.
@@ -18,7 +18,7 @@ pub(super) struct Manner {
 
 /// File population that a worker operates on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(super) enum PopulationKind {
     /// Files of the benchmark.
     Data,
     /// Files that fill up an aged filesystem.
@@ -27,18 +27,18 @@ pub(super) enum Kept {
 
 /// Work of one worker.
 #[derive(Clone, Debug)]
-pub(super) struct Plan {
-    pub(super) manner: Manner,
-    pub(super) files: Kept,
+pub(super) struct WorkerPlan {
+    pub(super) worker_options: WorkerOptions,
+    pub(super) files: PopulationKind,
     /// Filesystem to work in; `None` for any.
     pub(super) bound: Option<usize>,
     /// Between two operations.
     pub(super) delay_ns: u64,
-    pub(super) read: Transfer,
-    pub(super) write: Transfer,
+    pub(super) read: TransferShape,
+    pub(super) write: TransferShape,
     /// Bytes skipped after each block that is read.
     pub(super) skip_bytes: Option<u64>,
-    pub(super) stats: Option<Stats>,
+    pub(super) stats: Option<LatencySelection>,
     /// True if any operation creates files.
     pub(super) makes_files: bool,
     /// Leave new files empty.
@@ -53,7 +53,7 @@ fn makes_files(group: &ThreadGroup) -> bool {
 
 /// Transfer size and pattern of an operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Transfer {
+pub(super) struct TransferShape {
     /// Bytes per operation.
     pub(super) bytes: u64,
     /// Bytes per call.
@@ -62,9 +62,9 @@ pub(super) struct Transfer {
     pub(super) random: bool,
 }
 
-impl Plan {
+impl WorkerPlan {
     /// Plan of a thread group.
-    pub(super) fn of_group(group: &ThreadGroup, manner: Manner) -> Self {
+    pub(super) fn of_group(group: &ThreadGroup, worker_options: WorkerOptions) -> Self {
         let mut sum = 0;
         let draws = Operation::ALL.into_iter().filter_map(|operation| {
             let weight = group.weight(operation);
@@ -72,18 +72,18 @@ impl Plan {
             (weight > 0).then_some((sum, operation))
         });
         Self {
-            manner,
-            files: Kept::Data,
+            worker_options,
+            files: PopulationKind::Data,
             bound: group.bound,
             delay_ns: u64::from(group.delay_ms) * 1_000_000,
-            read: Transfer {
+            read: TransferShape {
                 // Whole blocks only.
                 bytes: group.read_bytes
                     - group.read_bytes % u64::from(group.read_block_bytes.max(1)),
                 block_bytes: group.read_block_bytes,
                 random: group.read_random,
             },
-            write: Transfer {
+            write: TransferShape {
                 bytes: group.write_bytes,
                 block_bytes: group.write_block_bytes,
                 random: group.write_random,
@@ -97,30 +97,35 @@ impl Plan {
     }
 
     /// Plan of a group that ages a filesystem.
-    pub(super) fn of_aging(group: &ThreadGroup, place: usize, block: u32, manner: Manner) -> Self {
-        let plan = Self::of_group(group, manner);
-        let write = Transfer { block_bytes: block, ..plan.write };
-        Self { files: Kept::Fill, bound: Some(place), write, stats: None, ..plan }
+    pub(super) fn of_aging(
+        group: &ThreadGroup,
+        place: usize,
+        block: u32,
+        worker_options: WorkerOptions,
+    ) -> Self {
+        let plan = Self::of_group(group, worker_options);
+        let write = TransferShape { block_bytes: block, ..plan.write };
+        Self { files: PopulationKind::Fill, bound: Some(place), write, stats: None, ..plan }
     }
 
     /// Plan for creating the initial files of a filesystem.
     pub(super) fn of_filling(
         filesystem: &Filesystem,
         place: usize,
-        files: Kept,
-        manner: Manner,
+        files: PopulationKind,
+        worker_options: WorkerOptions,
     ) -> Self {
         let block_bytes = match files {
-            Kept::Data => filesystem.create_block_bytes,
-            Kept::Fill => filesystem.age_block_bytes,
+            PopulationKind::Data => filesystem.create_block_bytes,
+            PopulationKind::Fill => filesystem.age_block_bytes,
         };
         Self {
-            manner,
+            worker_options,
             files,
             bound: Some(place),
             delay_ns: 0,
-            read: Transfer::default(),
-            write: Transfer { block_bytes, ..Transfer::default() },
+            read: TransferShape::default(),
+            write: TransferShape { block_bytes, ..TransferShape::default() },
             skip_bytes: None,
             stats: None,
             makes_files: true,
@@ -141,7 +146,7 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use super::{Manner, Plan};
+    use super::{WorkerOptions, WorkerPlan};
     use crate::language::ThreadGroup;
     use crate::operation::Operation;
     use treering_script::Random;
@@ -173,7 +178,7 @@ mod tests {
         // Shares that the original's generator gets wrong by a third.
         let weights =
             [(Operation::Stat, 86), (Operation::OpenClose, 43), (Operation::CreateFsync, 43)];
-        let plan = Plan::of_group(&group(&weights), Manner::default());
+        let plan = WorkerPlan::of_group(&group(&weights), WorkerOptions::default());
         assert_eq!((plan.read.bytes, plan.write.bytes), (8192, 10_000));
         let mut random = Random::new(11);
         let mut counts = [0_u64; Operation::COUNT];
@@ -190,7 +195,8 @@ mod tests {
 
     #[test]
     fn a_single_operation_needs_no_draw() {
-        let plan = Plan::of_group(&group(&[(Operation::Delete, 1)]), Manner::default());
+        let plan =
+            WorkerPlan::of_group(&group(&[(Operation::Delete, 1)]), WorkerOptions::default());
         let mut random = Random::new(1);
         assert!((0..10).all(|_| plan.draw(&mut random) == Operation::Delete));
     }

@@ -70,14 +70,14 @@ pub(super) enum FileLookup {
 }
 
 #[derive(Debug)]
-struct Slot {
+struct FileSlot {
     word: AtomicU32,
     /// Directory of the file, in the numbering of the population's owner.
     dir: AtomicU32,
     bytes: AtomicU64,
 }
 
-impl Slot {
+impl FileSlot {
     const fn vacant() -> Self {
         Self { word: AtomicU32::new(VACANT), dir: AtomicU32::new(0), bytes: AtomicU64::new(0) }
     }
@@ -110,7 +110,7 @@ impl Slot {
 /// Slots, and the number of existing files in each chunk of them.
 #[derive(Debug)]
 struct SlotTable {
-    slots: Box<[Slot]>,
+    slots: Box<[FileSlot]>,
     standing: Box<[AtomicU32]>,
 }
 
@@ -119,7 +119,7 @@ impl SlotTable {
     fn new(shelf: u32) -> Self {
         let chunks = 1_u64 << shelf;
         Self {
-            slots: (0..chunks * CHUNK).map(|_| Slot::vacant()).collect(),
+            slots: (0..chunks * CHUNK).map(|_| FileSlot::vacant()).collect(),
             standing: (0..chunks).map(|_| AtomicU32::new(0)).collect(),
         }
     }
@@ -156,7 +156,7 @@ impl Default for Population {
 
 impl Population {
     #[inline]
-    fn slot(&self, number: u64) -> Option<&Slot> {
+    fn slot(&self, number: u64) -> Option<&FileSlot> {
         let (shelf, place) = place(number);
         self.shelves.get(shelf as usize)?.get()?.slots.get(place)
     }
@@ -170,7 +170,7 @@ impl Population {
 
     /// Slot of a file that is locked, or was given out; such a slot always exists.
     #[inline]
-    fn known(&self, number: u64) -> &Slot {
+    fn locked_slot(&self, number: u64) -> &FileSlot {
         self.slot(number).expect("a number that was given out has a slot")
     }
 
@@ -206,7 +206,7 @@ impl Population {
                 return FileLookup::Nothing;
             }
             if let Some(number) = self.nth(random.below(standing)) {
-                let slot = self.known(number);
+                let slot = self.locked_slot(number);
                 if slot.take(hold, concurrency) {
                     return FileLookup::File(slot.held(number));
                 }
@@ -216,7 +216,7 @@ impl Population {
     }
 
     /// The chunks in the order of their numbers: how many stand, and their slots.
-    fn chunks(&self) -> impl Iterator<Item = (&AtomicU32, &[Slot])> {
+    fn chunks(&self) -> impl Iterator<Item = (&AtomicU32, &[FileSlot])> {
         let shelves = self.shelves.iter().map_while(OnceLock::get);
         shelves.flat_map(|shelf| shelf.standing.iter().zip(shelf.slots.chunks(CHUNK_PLACES)))
     }
@@ -229,12 +229,12 @@ impl Population {
     /// Number of the existing file that has `before` existing files before it.
     fn nth(&self, mut before: u64) -> Option<u64> {
         for (first, (standing, slots)) in (0..).step_by(CHUNK_PLACES).zip(self.chunks()) {
-            let here = u64::from(standing.load(Ordering::Relaxed));
-            if before < here {
+            let count = u64::from(standing.load(Ordering::Relaxed));
+            if before < count {
                 let mut standing = (first..).zip(slots).filter(|(_, slot)| slot.stands());
                 return standing.nth(usize::try_from(before).ok()?).map(|(number, _)| number);
             }
-            before -= here;
+            before -= count;
         }
         None
     }
@@ -245,7 +245,7 @@ impl Population {
         let vacant = self.vacant().pop_front();
         let number = vacant.unwrap_or_else(|| self.ever.fetch_add(1, Ordering::Relaxed));
         self.standing_with(number);
-        let slot = self.known(number);
+        let slot = self.locked_slot(number);
         slot.word.store(MAKING, Ordering::Relaxed);
         if vacant.is_none() {
             slot.dir.store(dir(), Ordering::Relaxed);
@@ -255,7 +255,7 @@ impl Population {
 
     /// The file has been made.
     pub(super) fn born(&self, number: u64, bytes: u64) {
-        let slot = self.known(number);
+        let slot = self.locked_slot(number);
         slot.bytes.store(bytes, Ordering::Relaxed);
         slot.word.store(0, Ordering::Release);
         self.standing_with(number).fetch_add(1, Ordering::Relaxed);
@@ -265,14 +265,14 @@ impl Population {
     pub(super) fn adopt(&self, number: u64, dir: u32, bytes: u64) {
         self.ever.fetch_max(number + 1, Ordering::Relaxed);
         self.standing_with(number);
-        self.known(number).dir.store(dir, Ordering::Relaxed);
+        self.locked_slot(number).dir.store(dir, Ordering::Relaxed);
         self.born(number, bytes);
     }
 
     /// Lets go of a file.
     #[inline]
     pub(super) fn let_go(&self, number: u64, hold: LockMode, concurrency: Concurrency) {
-        let word = &self.known(number).word;
+        let word = &self.locked_slot(number).word;
         match (hold, concurrency) {
             (LockMode::Shared, Concurrency::One) => {
                 word.store(word.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
@@ -286,24 +286,24 @@ impl Population {
 
     /// The file, which was held alone, has been deleted: its number can be had.
     pub(super) fn bury(&self, number: u64) {
-        self.known(number).word.store(VACANT, Ordering::Release);
+        self.locked_slot(number).word.store(VACANT, Ordering::Release);
         self.standing_with(number).fetch_sub(1, Ordering::Relaxed);
         self.vacant().push_back(number);
     }
 
     /// The directory of a file.
     pub(super) fn dir(&self, number: u64) -> u32 {
-        self.known(number).dir.load(Ordering::Relaxed)
+        self.locked_slot(number).dir.load(Ordering::Relaxed)
     }
 
     /// Puts a file into another directory.
     pub(super) fn set_dir(&self, number: u64, dir: u32) {
-        self.known(number).dir.store(dir, Ordering::Relaxed);
+        self.locked_slot(number).dir.store(dir, Ordering::Relaxed);
     }
 
     /// A file has grown.
     pub(super) fn grow(&self, number: u64, bytes: u64) {
-        self.known(number).bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.locked_slot(number).bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     fn vacant(&self) -> MutexGuard<'_, VecDeque<u64>> {
@@ -314,13 +314,13 @@ impl Population {
 
 /// Sequence of numbers handed out to workers; `count` advances once all lower numbers are done.
 #[derive(Debug, Default)]
-pub(super) struct Series {
+pub(super) struct NumberSeries {
     given: AtomicU32,
     done: AtomicU32,
     ahead: Mutex<Vec<u32>>,
 }
 
-impl Series {
+impl NumberSeries {
     /// Sequence whose first `done` numbers are done already.
     pub(super) fn new(done: u32) -> Self {
         Self { given: done.into(), done: done.into(), ahead: Mutex::default() }
@@ -331,8 +331,8 @@ impl Series {
         self.given.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A number is done.
-    pub(super) fn done(&self, number: u32) {
+    /// Marks a number as completed.
+    pub(super) fn complete(&self, number: u32) {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
         ahead.push(number);
         let mut next = self.done.load(Ordering::Relaxed);
@@ -352,7 +352,7 @@ impl Series {
 
 #[cfg(test)]
 mod tests {
-    use super::{CHUNK, Concurrency, FileLookup, LockMode, LockedFile, Population, Series};
+    use super::{CHUNK, Concurrency, FileLookup, LockMode, LockedFile, NumberSeries, Population};
     use treering_script::Random;
 
     fn populated(files: u64) -> Population {
@@ -387,7 +387,7 @@ mod tests {
         // 1 in 400 stands: drawing and counting both happen.
         let kept: Vec<u64> = (0..3 * CHUNK).filter(|number| number % 400 == 399).collect();
         for number in (0..3 * CHUNK).filter(|number| !kept.contains(number)) {
-            assert!(population.known(number).take(LockMode::Alone, Concurrency::Many));
+            assert!(population.locked_slot(number).take(LockMode::Alone, Concurrency::Many));
             population.bury(number);
         }
         let mut counts = vec![0_u64; kept.len()];
@@ -433,7 +433,7 @@ mod tests {
     fn numbers_of_deleted_files_are_reused_in_order() {
         let population = populated(3);
         for number in [2, 0] {
-            assert!(population.known(number).take(LockMode::Alone, Concurrency::Many));
+            assert!(population.locked_slot(number).take(LockMode::Alone, Concurrency::Many));
             population.bury(number);
         }
         let made: Vec<u64> = (0..3).map(|_| population.conceive(|| 9).number).collect();
@@ -443,21 +443,21 @@ mod tests {
         assert_eq!(population.standing(), 1, "what is being made does not stand");
         population.born(3, 50);
         population.grow(3, 5);
-        assert_eq!((population.standing(), population.known(3).held(3).bytes), (2, 55));
+        assert_eq!((population.standing(), population.locked_slot(3).held(3).bytes), (2, 55));
         population.adopt(10_000, 4, 1);
         assert_eq!((population.standing(), population.dir(10_000)), (3, 4));
         assert_eq!(population.conceive(|| 1).number, 10_001);
     }
 
     #[test]
-    fn a_series_has_no_gap() {
-        let series = Series::new(2);
+    fn number_series_has_no_gaps() {
+        let series = NumberSeries::new(2);
         assert_eq!([series.give(), series.give(), series.give()], [2, 3, 4]);
-        series.done(4);
+        series.complete(4);
         assert_eq!(series.count(), 2);
-        series.done(2);
+        series.complete(2);
         assert_eq!(series.count(), 3);
-        series.done(3);
+        series.complete(3);
         assert_eq!(series.count(), 5);
     }
 

@@ -10,10 +10,10 @@ use std::ffi::{CStr, CString};
 use treering_model::Counters;
 use treering_script::{DirSlot, EntryKind, ExpectedErrors, Io, Script, SessionError, Stop};
 
-use super::fileset::{Common, Fileset};
+use super::fileset::{Fileset, SharedState};
 use super::names::{DATA, DATADIR, GeneratedName, META};
-use super::namespace::{Namespace, Place, directory};
-use super::tally::Prepared;
+use super::namespace::{FilesLocation, Namespace, directory};
+use super::tally::PreparationResult;
 use crate::language::Filesystem;
 
 const ROOT: DirSlot = DirSlot(1);
@@ -36,11 +36,11 @@ struct Leftovers {
 }
 
 /// Script that prepares one filesystem.
-pub(super) struct Prepare {
+pub(super) struct PrepareScript {
     filesystem: Filesystem,
     number: usize,
     namespace: Namespace,
-    common: Common,
+    common: SharedState,
     left: Leftovers,
     reused: bool,
     looks_only: bool,
@@ -66,13 +66,13 @@ fn open_datadir(io: &mut dyn Io, dir: u32, open: &mut u32) -> Result<DirSlot, St
     Ok(SUB_DIR)
 }
 
-impl Prepare {
+impl PrepareScript {
     /// Preparation of filesystem `number`.
     pub(super) fn new(
         filesystem: &Filesystem,
         number: usize,
         namespace: Namespace,
-        common: Common,
+        common: SharedState,
     ) -> Self {
         Self {
             filesystem: filesystem.clone(),
@@ -96,7 +96,7 @@ impl Prepare {
 
     /// True once foreign entries were found, in this or another filesystem.
     fn is_hindered(&self) -> bool {
-        self.common.trouble().is_some()
+        self.common.failure().is_some()
     }
 
     /// Lists `data` and its subdirectories, and `meta`.
@@ -134,12 +134,12 @@ impl Prepare {
             }
             for entry in entries {
                 let (name, kind) = (entry.name.to_bytes(), entry.kind);
-                let ours = match into {
+                let generated = match into {
                     DATA_DIR => GeneratedName::in_data(name, kind),
                     META_DIR => GeneratedName::in_meta(name, kind),
                     _ => GeneratedName::in_datadir(name, kind),
                 };
-                match ours {
+                match generated {
                     Some(GeneratedName::Dir(number)) => self.left.dirs.push(number),
                     Some(meta @ GeneratedName::Meta(..)) => self.left.metas.push(meta),
                     Some(file) => self.left.files.push((number, file)),
@@ -158,10 +158,10 @@ impl Prepare {
             META_DIR => "meta".to_owned(),
             _ => format!("data/datadir{}", number.saturating_sub(1)),
         };
-        let what = if kind == EntryKind::Directory { "directory" } else { "entry" };
+        let entry_word = if kind == EntryKind::Directory { "directory" } else { "entry" };
         let name: String = name.to_string_lossy().chars().flat_map(char::escape_debug).collect();
         self.common.fail(SessionError::new(format!(
-            "{}/{place} holds the {what} {name}, which no run has made: nothing was removed; move \
+            "{}/{place} holds the {entry_word} {name}, which no run has made: nothing was removed; move \
              it away, or name another location",
             self.filesystem.location
         )));
@@ -229,14 +229,14 @@ impl Prepare {
     }
 }
 
-impl Script for Prepare {
+impl Script for PrepareScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         match self.namespace.places[self.number] {
-            Place::Root(root) => {
+            FilesLocation::Root(root) => {
                 io.open_root(root, ROOT)?;
                 self.list_all(io)?;
             }
-            Place::Below => {
+            FilesLocation::Below => {
                 let name = c(directory(self.number));
                 io.make_dir(DirSlot::TARGET, &name)?;
                 io.open_dir(DirSlot::TARGET, &name, ROOT)?;
@@ -256,6 +256,6 @@ impl Script for Prepare {
         if self.is_hindered() {
             return Counters::default();
         }
-        Counters::from_value(&Prepared { reused: self.reused })
+        Counters::from_value(&PreparationResult { reused: self.reused })
     }
 }

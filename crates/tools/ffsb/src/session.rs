@@ -11,14 +11,14 @@ use treering_script::{
     UnfinishedTasks,
 };
 
-use super::fileset::Common;
-use super::headline::Headline;
-use super::namespace::{Namespace, Place, directory};
-use super::plan::{Kept, Manner, Plan};
-use super::prepare::Prepare;
-use super::tally::{Prepared, Tally};
-use super::worker::{Ends, Worker};
-use crate::language::{Aging, Filesystem, Profile, Sizes};
+use super::fileset::SharedState;
+use super::headline::HeadlineSums;
+use super::namespace::{FilesLocation, Namespace, directory};
+use super::plan::{PopulationKind, WorkerOptions, WorkerPlan};
+use super::prepare::PrepareScript;
+use super::tally::{PreparationResult, WorkerCounters};
+use super::worker::{EndCondition, Worker};
+use crate::language::{Aging, FileSizes, Filesystem, Profile};
 use treering_kit::sync_all::SyncAll;
 
 /// The phases, by name.
@@ -42,7 +42,7 @@ pub(super) fn group_kind(group: usize) -> String {
 
 /// Parameters of a run of the profile.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct RunParameters {
     pub(super) profile: Arc<Profile>,
     pub(super) classic: bool,
     pub(super) seed: u64,
@@ -54,43 +54,43 @@ pub(super) struct Run {
 
 /// A run in progress.
 pub(super) struct BenchSession {
-    run: Run,
+    run: RunParameters,
     namespace: Namespace,
-    common: Common,
+    common: SharedState,
     has_begun: bool,
     /// True once the thread groups have begun to work.
     is_measured: bool,
     /// Filesystems whose files are those of an earlier run.
     reused: Vec<bool>,
-    headline: Headline,
+    headline: HeadlineSums,
 }
 
 impl BenchSession {
     /// A run that has not begun.
-    pub(super) fn new(run: Run) -> Self {
+    pub(super) fn new(run: RunParameters) -> Self {
         let filesystems = &run.profile.filesystems;
         let place = |number: usize| {
             if run.classic {
-                Place::Root(u16::try_from(number).unwrap_or(u16::MAX))
+                FilesLocation::Root(u16::try_from(number).unwrap_or(u16::MAX))
             } else {
-                Place::Below
+                FilesLocation::Below
             }
         };
         let places = (0..filesystems.len()).map(place).collect();
         Self {
             namespace: Namespace::new(filesystems, places, run.profile.direct),
-            common: Common::new(filesystems.len()),
+            common: SharedState::new(filesystems.len()),
             has_begun: false,
             is_measured: false,
             reused: vec![false; filesystems.len()],
-            headline: Headline::new(run.profile.groups.len()),
+            headline: HeadlineSums::new(run.profile.groups.len()),
             run,
         }
     }
 
-    fn manner(&self) -> Manner {
+    fn worker_options(&self) -> WorkerOptions {
         let Profile { align, direct, .. } = *self.run.profile;
-        Manner { align, direct, classic: self.run.classic }
+        WorkerOptions { align, direct, classic: self.run.classic }
     }
 
     fn random(&self, part: &str, number: usize) -> Random {
@@ -112,17 +112,22 @@ impl BenchSession {
 
     /// Filesystems whose files must be made.
     fn to_be_made(&self) -> impl Iterator<Item = (usize, &Filesystem)> {
-        let all = self.run.profile.filesystems.iter().enumerate();
-        all.filter(|&(number, _)| !self.reused[number])
+        let filesystems = self.run.profile.filesystems.iter().enumerate();
+        filesystems.filter(|&(number, _)| !self.reused[number])
     }
 
     /// Tasks that make the files that stand before a filesystem is aged.
     fn fillers(&self) -> Vec<Task> {
         let aged = self.to_be_made().filter(|(_, filesystem)| filesystem.aging.is_some());
         let task = |(number, filesystem): (usize, &Filesystem)| {
-            let mut plan = Plan::of_filling(filesystem, number, Kept::Fill, self.manner());
-            plan.empty_files = matches!(filesystem.sizes, Sizes::Range(..));
-            self.maker(plan, number, Ends::After(FILLERS), "fillers")
+            let mut plan = WorkerPlan::of_filling(
+                filesystem,
+                number,
+                PopulationKind::Fill,
+                self.worker_options(),
+            );
+            plan.empty_files = matches!(filesystem.sizes, FileSizes::Range(..));
+            self.maker(plan, number, EndCondition::After(FILLERS), "fillers")
         };
         aged.map(task).collect()
     }
@@ -131,15 +136,20 @@ impl BenchSession {
     fn makers(&self) -> Vec<Task> {
         let task = |(number, filesystem): (usize, &Filesystem)| {
             let ends = if filesystem.files > 0 {
-                Ends::After(filesystem.files)
+                EndCondition::After(filesystem.files)
             } else if filesystem.init_bytes > 0 {
-                Ends::Grown(filesystem.init_bytes)
+                EndCondition::Grown(filesystem.init_bytes)
             } else if filesystem.init_share > 0.0 {
-                Ends::Filled(filesystem.init_share)
+                EndCondition::Filled(filesystem.init_share)
             } else {
                 return None;
             };
-            let plan = Plan::of_filling(filesystem, number, Kept::Data, self.manner());
+            let plan = WorkerPlan::of_filling(
+                filesystem,
+                number,
+                PopulationKind::Data,
+                self.worker_options(),
+            );
             Some(self.maker(plan, number, ends, "files"))
         };
         self.to_be_made().filter_map(task).collect()
@@ -167,7 +177,7 @@ impl BenchSession {
     fn run_sync(
         &mut self,
         name: &str,
-        listener: fn(&mut Headline, &TaskTotals),
+        listener: fn(&mut HeadlineSums, &TaskTotals),
         conductor: &mut dyn Conductor,
     ) -> SessionResult {
         let scope = if self.run.classic { SyncScope::Machine } else { SyncScope::Target };
@@ -180,24 +190,24 @@ impl BenchSession {
 
     /// Fails where a task met something that the run cannot go on after.
     fn check(&self) -> SessionResult {
-        SessionStop::check(self.common.trouble())
+        SessionStop::check(self.common.failure())
     }
 
     /// A task for each filesystem that lists what is there, and what else it does.
-    fn preparers(&self, kind: &str, script: fn(Prepare) -> Prepare) -> Vec<Task> {
-        let all = self.run.profile.filesystems.iter().enumerate();
-        let tasks = all.map(|(number, filesystem)| {
+    fn preparers(&self, kind: &str, script: fn(PrepareScript) -> PrepareScript) -> Vec<Task> {
+        let filesystems = self.run.profile.filesystems.iter().enumerate();
+        let tasks = filesystems.map(|(number, filesystem)| {
             let common = self.common.another();
-            let prepare = Prepare::new(filesystem, number, self.namespace.clone(), common);
+            let prepare = PrepareScript::new(filesystem, number, self.namespace.clone(), common);
             self.task(kind, &self.subject(number), Box::new(script(prepare)))
         });
         tasks.collect()
     }
 
     /// A task that makes files in one filesystem.
-    fn maker(&self, plan: Plan, number: usize, ends: Ends, what: &str) -> Task {
+    fn maker(&self, plan: WorkerPlan, number: usize, ends: EndCondition, purpose: &str) -> Task {
         let common = self.common.another();
-        let random = self.random(what, number);
+        let random = self.random(purpose, number);
         let script = Worker::new(Arc::new(plan), self.namespace.clone(), common, ends, random, 1);
         self.task(FILL, &self.subject(number), Box::new(script))
     }
@@ -206,12 +216,13 @@ impl BenchSession {
     fn agers(&self, number: usize, filesystem: &Filesystem, aging: &Aging) -> Vec<Task> {
         let Aging { group, until_share } = aging;
         let block_bytes = filesystem.age_block_bytes;
-        let plan = Arc::new(Plan::of_aging(group, number, block_bytes, self.manner()));
+        let plan =
+            Arc::new(WorkerPlan::of_aging(group, number, block_bytes, self.worker_options()));
         let common = self.common.another();
         let agers = (0..group.threads).map(|worker| {
             let random = self.random(&format!("aging {number}"), worker.into());
             let (namespace, common, ends) =
-                (self.namespace.clone(), common.clone(), Ends::Aged(*until_share));
+                (self.namespace.clone(), common.clone(), EndCondition::Aged(*until_share));
             let script =
                 Worker::new(Arc::clone(&plan), namespace, common, ends, random, group.threads);
             self.task(AGE, &self.subject(number), Box::new(script))
@@ -220,22 +231,24 @@ impl BenchSession {
     }
 
     /// The tasks of all groups.
-    fn workers(&self, common: &Common) -> Vec<Task> {
+    fn workers(&self, common: &SharedState) -> Vec<Task> {
         let groups = &self.run.profile.groups;
-        let all = self.run.profile.workers();
+        let workers = self.run.profile.workers();
         let mut tasks = Vec::new();
         for (number, group) in groups.iter().enumerate() {
-            let plan = Arc::new(Plan::of_group(group, self.manner()));
+            let plan = Arc::new(WorkerPlan::of_group(group, self.worker_options()));
             for worker in 0..group.threads {
                 let place = tasks.len() as u64;
-                let ends = self.run.operations.map_or(Ends::AtDeadline, |operations| {
+                let ends = self.run.operations.map_or(EndCondition::AtDeadline, |operations| {
                     // Equal shares; the first ones take what is left over.
-                    let (share, rest) = (operations / u64::from(all), operations % u64::from(all));
-                    Ends::After(share + u64::from(place < rest))
+                    let (share, remainder) =
+                        (operations / u64::from(workers), operations % u64::from(workers));
+                    EndCondition::After(share + u64::from(place < remainder))
                 });
                 let random = self.random(&format!("group {number} thread"), worker.into());
                 let (namespace, common) = (self.namespace.clone(), common.clone());
-                let script = Worker::new(Arc::clone(&plan), namespace, common, ends, random, all);
+                let script =
+                    Worker::new(Arc::clone(&plan), namespace, common, ends, random, workers);
                 let subject = match group.bound {
                     Some(filesystem) => self.subject(filesystem),
                     None => "all".to_owned(),
@@ -267,7 +280,7 @@ impl BenchSession {
     }
 }
 
-impl Run {
+impl RunParameters {
     /// True if there is work after the files are made.
     pub(super) fn works(&self) -> bool {
         self.operations.is_some() || self.profile.seconds > 0
@@ -277,12 +290,14 @@ impl Run {
 /// Counts the tasks of the setup, and learns whose files are those of an earlier run.
 struct SetupListener<'s> {
     reused: &'s mut [bool],
-    headline: &'s mut Headline,
+    headline: &'s mut HeadlineSums,
 }
 
 impl TaskListener for SetupListener<'_> {
     fn task_ended(&mut self, totals: &TaskTotals) {
-        if totals.kind == PREPARE && totals.counters.read() == Some(Prepared { reused: true }) {
+        if totals.kind == PREPARE
+            && totals.counters.read() == Some(PreparationResult { reused: true })
+        {
             self.reused[usize::from(totals.worker)] = true;
         }
         self.headline.set_up(totals);
@@ -294,9 +309,9 @@ impl TaskListener for SetupListener<'_> {
 }
 
 /// Counts the tasks of a thread group.
-fn count_work(headline: &mut Headline, totals: &TaskTotals) {
+fn count_work(headline: &mut HeadlineSums, totals: &TaskTotals) {
     let number = totals.kind.rsplit(' ').next().and_then(|word| word.parse().ok());
-    if let (Some(group), Some(tally)) = (number, totals.counters.read::<Tally>()) {
+    if let (Some(group), Some(tally)) = (number, totals.counters.read::<WorkerCounters>()) {
         headline.worked(group, totals, &tally);
     }
 }
@@ -307,7 +322,7 @@ impl Session for BenchSession {
         conductor.phase(Phase::new(SETUP, self.reused.len()))?;
         if self.run.classic && self.reused.len() > 1 {
             // None is touched before all have been looked through.
-            self.set_up(self.preparers(LOOK_THROUGH, Prepare::looks_only), conductor)?;
+            self.set_up(self.preparers(LOOK_THROUGH, PrepareScript::looks_only), conductor)?;
         }
         self.set_up(self.preparers(PREPARE, |script| script), conductor)?;
         self.set_up(self.fillers(), conductor)?;
@@ -323,7 +338,7 @@ impl Session for BenchSession {
         conductor
             .group(group, &mut AllRanks(|totals: &TaskTotals| count_work(headline, totals)))?;
         self.check()?;
-        self.run_sync(FINAL_SYNC, Headline::synced, conductor)
+        self.run_sync(FINAL_SYNC, HeadlineSums::synced, conductor)
     }
 
     fn metrics(&self) -> Vec<Metric> {

@@ -11,7 +11,7 @@ const OPEN_MIN: u32 = 8;
 /// Directory of a filesystem that is kept open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Part {
+pub(super) enum KeptDirectory {
     Root,
     Data,
     Meta,
@@ -25,7 +25,7 @@ pub(super) const FILESYSTEMS_MAX: usize = 256;
 
 /// Contents of a worker's directory slots.
 #[derive(Debug)]
-pub(super) struct Slots {
+pub(super) struct DirSlots {
     parts: Vec<bool>,
     /// Filesystem and number of the directory in each slot after the parts'.
     dirs: Vec<Option<(usize, u32)>>,
@@ -36,7 +36,7 @@ fn slot(number: usize) -> DirSlot {
     DirSlot(u16::try_from(number + 1).unwrap_or(MAX_DIRS - 1))
 }
 
-impl Slots {
+impl DirSlots {
     /// Slots of one of `workers` workers on `filesystems` filesystems.
     pub(super) fn new(filesystems: usize, workers: u16) -> Self {
         let parts = filesystems.min(FILESYSTEMS_MAX) * PARTS;
@@ -47,13 +47,13 @@ impl Slots {
     }
 
     /// The slot of a part.
-    pub(super) fn part(filesystem: usize, part: Part) -> DirSlot {
+    pub(super) fn part(filesystem: usize, part: KeptDirectory) -> DirSlot {
         slot(filesystem * PARTS + part as usize)
     }
 
     /// Marks a part as open; true if it was not, and must be opened first.
     #[inline]
-    pub(super) fn opens_part(&mut self, filesystem: usize, part: Part) -> bool {
+    pub(super) fn opens_part(&mut self, filesystem: usize, part: KeptDirectory) -> bool {
         let open = self.parts.get_mut(filesystem * PARTS + part as usize);
         open.is_some_and(|open| !std::mem::replace(open, true))
     }
@@ -86,17 +86,17 @@ impl Slots {
 
 #[cfg(test)]
 mod tests {
-    use super::{Part, Slots};
+    use super::{DirSlots, KeptDirectory};
     use std::collections::HashSet;
     use treering_script::MAX_DIRS;
 
     #[test]
-    fn slots_differ_and_all_exist() {
-        let slots = Slots::new(3, 1);
+    fn slots_are_distinct_and_valid() {
+        let slots = DirSlots::new(3, 1);
         let mut seen = HashSet::new();
         for filesystem in 0..3 {
-            for part in [Part::Root, Part::Data, Part::Meta] {
-                let slot = Slots::part(filesystem, part);
+            for part in [KeptDirectory::Root, KeptDirectory::Data, KeptDirectory::Meta] {
+                let slot = DirSlots::part(filesystem, part);
                 assert!(slot.0 > 0 && slot.0 < MAX_DIRS && seen.insert(slot));
             }
         }
@@ -107,10 +107,10 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_opened_once_until_another_takes_its_slot() {
-        let mut slots = Slots::new(1, 1024);
-        assert!(slots.opens_part(0, Part::Data));
-        assert!(!slots.opens_part(0, Part::Data));
+    fn directory_stays_open_until_its_slot_is_reused() {
+        let mut slots = DirSlots::new(1, 1024);
+        assert!(slots.opens_part(0, KeptDirectory::Data));
+        assert!(!slots.opens_part(0, KeptDirectory::Data));
         assert!(slots.opens_dir(0, 3));
         assert!(!slots.opens_dir(0, 3));
         assert!(slots.opens_dir(0, 11), "8 slots: the same one");

@@ -45,7 +45,7 @@ const APPEND: usize = 10;
 const CREATE: usize = 13;
 
 #[derive(Clone, Debug)]
-struct Files {
+struct FileSettings {
     files: u64,
     dirs: u32,
     /// Bounds of the size range, or sizes with weights.
@@ -54,7 +54,7 @@ struct Files {
 }
 
 #[derive(Clone, Debug)]
-struct Group {
+struct GroupSettings {
     threads: u16,
     bound: Option<usize>,
     weights: Vec<u64>,
@@ -69,8 +69,8 @@ struct Group {
 #[derive(Clone, Debug)]
 struct RunRequest {
     align: bool,
-    filesystems: Vec<Files>,
-    groups: Vec<Group>,
+    filesystems: Vec<FileSettings>,
+    groups: Vec<GroupSettings>,
     operations: u64,
     seed: u64,
 }
@@ -83,15 +83,15 @@ fn block() -> impl Strategy<Value = u64> {
     prop_oneof![Just(4096), Just(512), Just(1000), 100..9000_u64]
 }
 
-fn files() -> impl Strategy<Value = Files> {
+fn files() -> impl Strategy<Value = FileSettings> {
     let range = (bytes(), bytes()).prop_map(|(a, b)| Ok((a.min(b), a.max(b))));
     let weights = proptest::collection::vec((bytes(), 1..5_u64), 1..4).prop_map(Err);
     (0..12_u64, 0..4_u32, prop_oneof![range, weights], block())
-        .prop_map(|(files, dirs, sizes, block)| Files { files, dirs, sizes, block })
+        .prop_map(|(files, dirs, sizes, block)| FileSettings { files, dirs, sizes, block })
 }
 
 /// Group with operations of the first `to` kinds.
-fn group(to: usize, threads: u16, filesystems: usize) -> impl Strategy<Value = Group> {
+fn group(to: usize, threads: u16, filesystems: usize) -> impl Strategy<Value = GroupSettings> {
     let bound = proptest::option::of(0..filesystems);
     let weights = proptest::collection::vec(0..3_u64, to);
     let sizes = (1..20_000_u64, block(), 1..20_000_u64, block(), 1..6000_u64);
@@ -105,13 +105,13 @@ fn group(to: usize, threads: u16, filesystems: usize) -> impl Strategy<Value = G
             }
             let (read_size, read_block, write_size, write_block, skip) = sizes;
             let (read, write) = ((read_size, read_block), (write_size, write_block));
-            Group { threads, bound, weights, reads, writes_at_random, read, write, skip }
+            GroupSettings { threads, bound, weights, reads, writes_at_random, read, write, skip }
         },
     )
 }
 
 /// Profiles of `groups` groups with up to `threads` threads each.
-fn asked(to: usize, threads: u16, groups: usize) -> impl Strategy<Value = RunRequest> {
+fn request(to: usize, threads: u16, groups: usize) -> impl Strategy<Value = RunRequest> {
     let filesystems = proptest::collection::vec(files(), 1..3);
     (filesystems, any::<bool>(), 1..80_u64, any::<u64>()).prop_flat_map(
         move |(filesystems, align, operations, seed)| {
@@ -130,14 +130,14 @@ fn asked(to: usize, threads: u16, groups: usize) -> impl Strategy<Value = RunReq
 impl RunRequest {
     fn profile(&self) -> String {
         let mut text = format!("time = 1\nalignio = {}\n", u8::from(self.align));
-        for (number, one) in self.filesystems.iter().enumerate() {
-            let Files { files, dirs, block, .. } = one;
+        for (number, section) in self.filesystems.iter().enumerate() {
+            let FileSettings { files, dirs, block, .. } = section;
             let _ = write!(
                 text,
                 "[filesystem{number}]\nlocation = /m/{number}\nnum_files = {files}\n\
                  num_dirs = {dirs}\ncreate_blocksize = {block}\n"
             );
-            match &one.sizes {
+            match &section.sizes {
                 Ok((from, to)) => {
                     let _ = write!(text, "min_filesize = {from}\nmax_filesize = {to}\n");
                 }
@@ -163,7 +163,7 @@ impl RunRequest {
     }
 }
 
-impl Group {
+impl GroupSettings {
     fn write(&self, text: &mut String) {
         let Self { threads, bound, weights, reads, writes_at_random, read, write, skip } = self;
         let _ = write!(text, "[threadgroup]\nnum_threads = {threads}\n");
@@ -192,10 +192,10 @@ impl Group {
 fn native(dir: &TempDir, profile: &str, words: &[(&str, &str)]) -> Box<dyn Job> {
     let path = dir.path().join("profile.ffsb");
     std::fs::write(&path, profile).unwrap();
-    let mut given: Vec<(String, String)> =
+    let mut options: Vec<(String, String)> =
         words.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    given.push(("profile".to_owned(), path.display().to_string()));
-    Ffsb.native(&Settings::new(given)).unwrap()
+    options.push(("profile".to_owned(), path.display().to_string()));
+    Ffsb.native(&Settings::new(options)).unwrap()
 }
 
 /// Results of a run.
@@ -230,16 +230,16 @@ fn perform<P: RunSessions + ?Sized>(job: &dyn Job, place: &P, stop: &StopFlag) -
 
 impl RunOutcome {
     fn of_run(&self, name: &str) -> Option<f64> {
-        let one = |metric: &&Metric| metric.name == name && metric.scope == Scope::Trial;
-        self.metrics.iter().find(one).map(|metric| metric.value)
+        let is_wanted = |metric: &&Metric| metric.name == name && metric.scope == Scope::Trial;
+        self.metrics.iter().find(is_wanted).map(|metric| metric.value)
     }
 
     /// Number of operations of one kind, from its rate.
-    fn done(&self, operation: &str) -> u64 {
+    fn operations_of(&self, operation: &str) -> u64 {
         let scope = Scope::Kind(operation.to_owned());
-        let one =
+        let is_wanted =
             |metric: &&Metric| metric.name == "operations_per_second" && metric.scope == scope;
-        let rate = self.metrics.iter().find(one).map_or(0.0, |metric| metric.value);
+        let rate = self.metrics.iter().find(is_wanted).map_or(0.0, |metric| metric.value);
         let count = (rate * self.of_run("elapsed_seconds").unwrap_or(0.0)).round();
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a count")]
         {
@@ -248,9 +248,9 @@ impl RunOutcome {
     }
 
     fn operations(&self) -> u64 {
-        let sum = OPERATIONS.iter().map(|operation| self.done(operation)).sum();
-        let said = self.of_run("operations").unwrap_or(0.0);
-        assert!((said - sum as f64).abs() < 0.5, "{said} are {sum}");
+        let sum = OPERATIONS.iter().map(|operation| self.operations_of(operation)).sum();
+        let reported = self.of_run("operations").unwrap_or(0.0);
+        assert!((reported - sum as f64).abs() < 0.5, "{reported} are {sum}");
         sum
     }
 }
@@ -301,33 +301,33 @@ fn standing(snapshot: &TreeSnapshot) -> FileCensus {
 }
 
 /// Checks the invariants of a run that did not run out of files.
-fn check(asked: &RunRequest, ran: &RunOutcome, snapshot: &TreeSnapshot) {
-    let roots: Vec<String> = (0..asked.filesystems.len()).map(|n| format!("ffsb-{n}")).collect();
+fn check(request: &RunRequest, ran: &RunOutcome, snapshot: &TreeSnapshot) {
+    let roots: Vec<String> = (0..request.filesystems.len()).map(|n| format!("ffsb-{n}")).collect();
     assert_eq!(ran.remains, roots);
     match &ran.failure {
         Some(why) => {
             assert!(why.contains("no files are left"), "{why}");
-            assert!(asked.groups.iter().any(|group| group.weights.len() <= CREATE));
-            assert!(ran.operations() < asked.operations);
+            assert!(request.groups.iter().any(|group| group.weights.len() <= CREATE));
+            assert!(ran.operations() < request.operations);
         }
         None => {
-            assert_eq!(ran.operations(), asked.operations);
+            assert_eq!(ran.operations(), request.operations);
             assert_eq!(ran.cautions, ["too_few_operations"]);
         }
     }
     let standing = standing(snapshot);
-    let made: u64 = asked.filesystems.iter().map(|one| one.files).sum();
-    let created = ran.done("create") + ran.done("create_fsync");
-    let there = standing.files.values().map(|sizes| sizes.len() as u64).sum::<u64>();
-    assert_eq!(there, made + created - ran.done("delete"));
-    let dirs: u64 = asked.filesystems.iter().map(|one| u64::from(one.dirs)).sum();
-    assert_eq!(standing.dirs, dirs + ran.done("createdir"));
-    let threads: u16 = asked.groups.iter().map(|group| group.threads).sum();
-    let metaops = ran.done("metaop");
+    let made: u64 = request.filesystems.iter().map(|filesystem| filesystem.files).sum();
+    let created = ran.operations_of("create") + ran.operations_of("create_fsync");
+    let file_count = standing.files.values().map(|sizes| sizes.len() as u64).sum::<u64>();
+    assert_eq!(file_count, made + created - ran.operations_of("delete"));
+    let dirs: u64 = request.filesystems.iter().map(|filesystem| u64::from(filesystem.dirs)).sum();
+    assert_eq!(standing.dirs, dirs + ran.operations_of("createdir"));
+    let threads: u16 = request.groups.iter().map(|group| group.threads).sum();
+    let metaops = ran.operations_of("metaop");
     assert!(standing.metas >= metaops && (threads > 1 || standing.metas == metaops));
-    if ran.done("append") + ran.done("append_fsync") == 0 {
+    if ran.operations_of("append") + ran.operations_of("append_fsync") == 0 {
         for (filesystem, sizes) in standing.files {
-            let sizes_of = &asked.filesystems[filesystem].sizes;
+            let sizes_of = &request.filesystems[filesystem].sizes;
             let may_be = |bytes: u64| match sizes_of {
                 Ok((from, to)) => bytes == *from || (*from..*to).contains(&bytes),
                 Err(weights) => weights.iter().any(|&(size, _)| size == bytes),
@@ -353,39 +353,39 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn one_thread_leaves_the_same_in_memory_on_disk_and_again(asked in asked(15, 1, 1)) {
+    fn single_threaded_runs_are_reproducible_in_memory_and_on_disk(request in request(15, 1, 1)) {
         let dir = temp_dir();
-        let job = asked.job(&dir, true);
+        let job = request.job(&dir, true);
         let (ran, memory) = in_memory(job.as_ref());
-        check(&asked, &ran, &memory);
+        check(&request, &ran, &memory);
         let (ran, disk) = on_disk(job.as_ref());
-        check(&asked, &ran, &disk);
+        check(&request, &ran, &disk);
         assert_eq!(memory, disk);
-        assert_eq!(in_memory(asked.job(&dir, true).as_ref()).1, memory);
+        assert_eq!(in_memory(request.job(&dir, true).as_ref()).1, memory);
     }
 
     #[test]
-    fn several_threads_do_all_that_was_asked(asked in asked(15, 3, 2)) {
+    fn several_threads_complete_all_operations(request in request(15, 3, 2)) {
         let dir = temp_dir();
-        let job = asked.job(&dir, true);
+        let job = request.job(&dir, true);
         let (ran, memory) = in_memory(job.as_ref());
-        check(&asked, &ran, &memory);
+        check(&request, &ran, &memory);
         let (ran, disk) = on_disk(job.as_ref());
-        check(&asked, &ran, &disk);
+        check(&request, &ran, &disk);
     }
 
     #[test]
-    fn without_creates_a_run_does_all_or_says_that_no_files_are_left(asked in asked(13, 3, 1)) {
+    fn run_without_creates_completes_or_reports_lack_of_files(request in request(13, 3, 1)) {
         let dir = temp_dir();
-        let (ran, memory) = in_memory(asked.job(&dir, true).as_ref());
-        check(&asked, &ran, &memory);
+        let (ran, memory) = in_memory(request.job(&dir, true).as_ref());
+        check(&request, &ran, &memory);
     }
 
     #[test]
-    fn reads_and_writes_leave_every_file_as_large_as_it_was(asked in asked(APPEND, 3, 2)) {
+    fn reads_and_writes_leave_every_file_as_large_as_it_was(request in request(APPEND, 3, 2)) {
         let dir = temp_dir();
-        let (_, before) = in_memory(asked.job(&dir, false).as_ref());
-        let (_, after) = in_memory(asked.job(&dir, true).as_ref());
+        let (_, before) = in_memory(request.job(&dir, false).as_ref());
+        let (_, after) = in_memory(request.job(&dir, true).as_ref());
         let files = |snapshot: TreeSnapshot| -> Vec<_> {
             let is_file = |entry: &(_, EntryKind, _)| entry.1 == EntryKind::File;
             snapshot.entries.into_iter().filter(is_file).collect()

@@ -57,7 +57,7 @@ fn words(call: &Call<'_>) -> String {
 }
 
 /// Predicate for the call after which a classic run's time is over.
-type Last<'l> = &'l dyn Fn(&str) -> bool;
+type LastCallPredicate<'l> = &'l dyn Fn(&str) -> bool;
 
 /// The calls of a script; `heard` learns of each and may ring.
 fn calls(
@@ -68,9 +68,9 @@ fn calls(
     let mut caller = MemoryCaller::new(memory);
     let mut calls = Vec::new();
     let mut watch = |call: &Call<'_>, _done| {
-        let said = words(call);
-        heard(&said);
-        calls.push(said);
+        let call_text = words(call);
+        heard(&call_text);
+        calls.push(call_text);
         assert!(calls.len() < 10_000, "it ends");
         ControlFlow::Continue(())
     };
@@ -97,8 +97,8 @@ impl RunOutcome {
     /// A figure of an operation; since the work took a second, a count.
     fn figure(&self, operation: &str, name: &str) -> f64 {
         let scope = Scope::Kind(operation.to_owned());
-        let one = |metric: &&Metric| metric.name == name && metric.scope == scope;
-        self.metrics.iter().find(one).map_or(0.0, |metric| metric.value)
+        let is_wanted = |metric: &&Metric| metric.name == name && metric.scope == scope;
+        self.metrics.iter().find(is_wanted).map_or(0.0, |metric| metric.value)
     }
 
     /// Operations, transactions and bytes.
@@ -110,7 +110,7 @@ impl RunOutcome {
 }
 
 /// Runs a session, each task for a second of made-up time; a classic one until `last`.
-fn perform(session: &mut dyn Session, last: Last<'_>) -> RunOutcome {
+fn perform(session: &mut dyn Session, last: LastCallPredicate<'_>) -> RunOutcome {
     let memory = MemoryFilesystem::default();
     let mut phases: Vec<(String, Vec<Vec<String>>)> = Vec::new();
     let rehearsed = rehearse_session(session, &mut |request| {
@@ -145,15 +145,20 @@ fn perform(session: &mut dyn Session, last: Last<'_>) -> RunOutcome {
     RunOutcome { phases, metrics: session.metrics(), memory }
 }
 
-fn run(profile: &str, classic: bool, given: &[(&str, &str)], last: Last<'_>) -> RunOutcome {
+fn run(
+    profile: &str,
+    classic: bool,
+    options: &[(&str, &str)],
+    last: LastCallPredicate<'_>,
+) -> RunOutcome {
     let dir = temp_dir();
     let path = dir.path().join("p");
     std::fs::write(&path, profile).unwrap();
-    let mut given: Vec<(String, String)> =
-        given.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    given.push(("profile".to_owned(), path.display().to_string()));
-    given.push(("seed".to_owned(), "5".to_owned()));
-    let settings = Settings::new(given);
+    let mut options: Vec<(String, String)> =
+        options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    options.push(("profile".to_owned(), path.display().to_string()));
+    options.push(("seed".to_owned(), "5".to_owned()));
+    let settings = Settings::new(options);
     let job = if classic { Ffsb.classic(&settings) } else { Ffsb.native(&settings) }.unwrap();
     let facts = TargetFacts::unknown();
     perform(job.begin(&facts).as_mut(), last)
@@ -176,8 +181,8 @@ fn once(operation: &str, filesystem: &str, group: &str) -> [(String, [f64; 3]); 
             "createdir" => call.starts_with("mkdir"),
             _ => ["close", "unlink", "rename"].iter().any(|word| call.starts_with(word)),
         };
-        let given: &[_] = if classic { &[] } else { &[("operations", "1")] };
-        let ran = run(&text, classic, given, &last);
+        let options: &[_] = if classic { &[] } else { &[("operations", "1")] };
+        let ran = run(&text, classic, options, &last);
         (ran.work().join(", "), ran.counted(operation))
     })
 }
@@ -210,7 +215,7 @@ fn seek(calls: &str) -> (u64, String) {
 }
 
 #[test]
-fn whole_files_are_moved_in_blocks_and_a_rest() {
+fn whole_files_are_transferred_in_blocks_and_a_remainder() {
     let (read, written) = ("open datafile0 to read, stat datafile0", "open datafile0 to write");
     let blocks = |call: &str| format!("{call} 4096, {call} 4096, {call} 1808");
     let [(classic, of_classic), (native, of_native)] = once("readall", FILE, SIZES);
@@ -225,7 +230,7 @@ fn whole_files_are_moved_in_blocks_and_a_rest() {
 }
 
 #[test]
-fn natively_the_rest_of_a_file_that_is_read_is_a_transaction() {
+fn native_read_of_the_remainder_counts_as_a_transaction() {
     let [_, (_, of_native)] = once("readall", FILE, SIZES);
     assert_eq!(of_native, [1.0, 3.0, 10_000.0]);
     let [_, (_, of_native)] = once("readall", "num_files=1\nmin_filesize=1\nmax_filesize=1", SIZES);
@@ -250,7 +255,7 @@ fn files_are_made_and_appended_to_in_blocks() {
 }
 
 #[test]
-fn names_are_looked_at_opened_and_removed() {
+fn files_are_stat_opened_and_removed_by_name() {
     is("stat", FILE, "", "stat datafile0", [1.0, 1.0, 0.0]);
     let [classic, native] = once("stat", FILE, "");
     assert_eq!(classic, native);
@@ -263,15 +268,15 @@ fn names_are_looked_at_opened_and_removed() {
 fn a_metaop_makes_two_removes_one_and_renames_one() {
     for (calls, counted) in once("metaop", FILE, "") {
         let made = "mkdir metafile0, mkdir metafile1, rmdir metafile";
-        let rest = calls.strip_prefix(made).unwrap_or_else(|| panic!("{calls}"));
+        let tail = calls.strip_prefix(made).unwrap_or_else(|| panic!("{calls}"));
         let others = ["0, rename metafile1 metafile1a", "1, rename metafile0 metafile0a"];
-        assert!(others.contains(&rest), "{calls}");
+        assert!(others.contains(&tail), "{calls}");
         assert_eq!(counted, [1.0, 1.0, 0.0]);
     }
 }
 
 #[test]
-fn sequential_transfers_begin_anywhere_they_fit() {
+fn sequential_transfers_start_at_random_offsets() {
     // Whole blocks are read: 8192 bytes, from 0 to 1808.
     let [(classic, counted), (native, _)] = once("read", FILE, SIZES);
     let (at, calls) = seek(&classic);
@@ -367,7 +372,7 @@ fn offsets_beyond_4_gib_are_drawn() {
 }
 
 #[test]
-fn a_classic_run_removes_makes_syncs_works_and_syncs() {
+fn classic_run_removes_creates_syncs_operates_and_syncs() {
     let text = profile("num_files=2\nnum_dirs=2\nmin_filesize=0\nmax_filesize=0", "stat_weight=1");
     let ran = run(&text, true, &[], &|call| call.starts_with("stat"));
     let phases: Vec<String> = ran
@@ -407,7 +412,7 @@ fn numbers_of_deleted_files_are_reused() {
 }
 
 #[test]
-fn delays_come_between_operations_and_not_after_the_last() {
+fn delays_separate_operations_but_do_not_follow_the_last() {
     let text = profile(FILE, "stat_weight=1\nop_delay=50");
     let ran = run(&text, false, &[("operations", "3")], &|_| false);
     let work = ran.work();

@@ -13,18 +13,18 @@ const TRIES_MAX: u32 = 10_000;
 
 /// Amount of an attribute.
 #[derive(Clone, Debug)]
-pub(super) enum Amount {
+pub(super) enum AttributeAmount {
     Fixed(u64),
-    Drawn(Arc<Spread>),
+    Drawn(Arc<ClampedDistribution>),
 }
 
-impl Amount {
+impl AttributeAmount {
     /// Draws the next value as an integer; negative values become 0.
     #[inline]
     pub(super) fn draw(&self, random: &mut Random) -> u64 {
         match self {
             Self::Fixed(number) => *number,
-            Self::Drawn(spread) => whole(spread.draw(random)),
+            Self::Drawn(distribution) => whole(distribution.draw(random)),
         }
     }
 
@@ -32,7 +32,7 @@ impl Amount {
     pub(super) fn draw_real(&self, random: &mut Random) -> f64 {
         match self {
             Self::Fixed(number) => *number as f64,
-            Self::Drawn(spread) => spread.draw(random),
+            Self::Drawn(distribution) => distribution.draw(random),
         }
     }
 
@@ -40,7 +40,7 @@ impl Amount {
     pub(super) fn mean(&self) -> f64 {
         match self {
             Self::Fixed(number) => *number as f64,
-            Self::Drawn(spread) => spread.mean(),
+            Self::Drawn(distribution) => distribution.mean(),
         }
     }
 
@@ -62,8 +62,8 @@ pub(super) fn whole(number: f64) -> u64 {
 
 /// Distribution, clamped and rounded.
 #[derive(Clone, Debug)]
-pub(super) struct Spread {
-    pub(super) kind: Kind,
+pub(super) struct ClampedDistribution {
+    pub(super) kind: DistributionKind,
     pub(super) least: Option<f64>,
     pub(super) most: Option<f64>,
     /// Unit to which values are rounded; 0 for none.
@@ -72,7 +72,7 @@ pub(super) struct Spread {
 
 /// Kind of distribution.
 #[derive(Clone, Debug)]
-pub(super) enum Kind {
+pub(super) enum DistributionKind {
     /// Uniform distribution in this interval.
     Uniform {
         from: f64,
@@ -112,7 +112,7 @@ pub(super) enum Kind {
     },
 }
 
-impl Spread {
+impl ClampedDistribution {
     /// Draws the next value.
     pub(super) fn draw(&self, random: &mut Random) -> f64 {
         let value = self.kind.draw(random);
@@ -125,28 +125,30 @@ impl Spread {
     /// Mean of the distribution, before clamping.
     pub(super) fn mean(&self) -> f64 {
         match &self.kind {
-            Kind::Uniform { from, to } => f64::midpoint(*from, *to),
-            Kind::Gamma { from, mean, .. } => from + mean,
-            Kind::Table(slots) => {
+            DistributionKind::Uniform { from, to } => f64::midpoint(*from, *to),
+            DistributionKind::Gamma { from, mean, .. } => from + mean,
+            DistributionKind::Table(slots) => {
                 let sum: f64 = slots.iter().map(|(from, to)| f64::midpoint(*from, *to)).sum();
                 sum / SLOTS as f64
             }
-            Kind::Erlang { mean, .. } | Kind::Exponential { mean } | Kind::Normal { mean, .. } => {
-                *mean
-            }
-            Kind::Lognormal { shape, scale } => (scale + shape * shape / 2.0).exp(),
-            Kind::Triangular { lower, upper, mode } => (lower + upper + mode) / 3.0,
+            DistributionKind::Erlang { mean, .. }
+            | DistributionKind::Exponential { mean }
+            | DistributionKind::Normal { mean, .. } => *mean,
+            DistributionKind::Lognormal { shape, scale } => (scale + shape * shape / 2.0).exp(),
+            DistributionKind::Triangular { lower, upper, mode } => (lower + upper + mode) / 3.0,
             // For all common shapes the mean is near the scale.
-            Kind::Weibull { scale, .. } => *scale,
+            DistributionKind::Weibull { scale, .. } => *scale,
         }
     }
 
     /// Moves the distribution to another mean.
     pub(super) fn around(&self, mean: f64) -> Self {
         let kind = match &self.kind {
-            Kind::Uniform { from, .. } => Kind::Uniform { from: *from, to: 2.0 * mean - from },
-            Kind::Gamma { from, shape, .. } => {
-                Kind::Gamma { from: *from, mean: mean - from, shape: *shape }
+            DistributionKind::Uniform { from, .. } => {
+                DistributionKind::Uniform { from: *from, to: 2.0 * mean - from }
+            }
+            DistributionKind::Gamma { from, shape, .. } => {
+                DistributionKind::Gamma { from: *from, mean: mean - from, shape: *shape }
             }
             other => other.clone(),
         };
@@ -154,7 +156,7 @@ impl Spread {
     }
 }
 
-impl Kind {
+impl DistributionKind {
     fn draw(&self, random: &mut Random) -> f64 {
         match self {
             Self::Uniform { from, to } => from + unit(random) * (to - from),
@@ -228,13 +230,13 @@ pub(super) fn gamma(shape: f64, random: &mut Random) -> f64 {
 mod tests {
     use treering_script::Random;
 
-    use super::{Kind, Spread, whole};
+    use super::{ClampedDistribution, DistributionKind, whole};
 
     /// Mean and deviation of a sample.
-    fn moments(kind: Kind) -> (f64, f64) {
-        let spread = Spread { kind, least: None, most: None, round: 0.0 };
+    fn moments(kind: DistributionKind) -> (f64, f64) {
+        let distribution = ClampedDistribution { kind, least: None, most: None, round: 0.0 };
         let mut random = Random::new(7);
-        let drawn: Vec<f64> = (0..40_000).map(|_| spread.draw(&mut random)).collect();
+        let drawn: Vec<f64> = (0..40_000).map(|_| distribution.draw(&mut random)).collect();
         let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
         let square = drawn.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
         (mean, (square / drawn.len() as f64).sqrt())
@@ -244,15 +246,27 @@ mod tests {
     fn distributions_have_the_expected_mean_and_deviation() {
         let gamma_half = std::f64::consts::PI.sqrt() / 2.0;
         for (kind, mean, deviation) in [
-            (Kind::Uniform { from: 2.0, to: 8.0 }, 5.0, 3.0_f64.sqrt()),
-            (Kind::Gamma { from: 1.0, mean: 3.0, shape: 1.5 }, 4.0, 3.0 / 1.5_f64.sqrt()),
-            (Kind::Gamma { from: 0.0, mean: 3.0, shape: 0.5 }, 3.0, 3.0 / 0.5_f64.sqrt()),
-            (Kind::Erlang { shape: 4.0, mean: 2.0 }, 2.0, 1.0),
-            (Kind::Exponential { mean: 2.0 }, 2.0, 2.0),
-            (Kind::Normal { mean: 5.0, deviation: 2.0 }, 5.0, 2.0),
-            (Kind::Lognormal { shape: 0.5, scale: 0.0 }, 0.125_f64.exp(), 0.604),
-            (Kind::Triangular { lower: 0.0, upper: 6.0, mode: 0.0 }, 2.0, 2.0_f64.sqrt()),
-            (Kind::Weibull { shape: 2.0, scale: 1.0 }, gamma_half, 0.463),
+            (DistributionKind::Uniform { from: 2.0, to: 8.0 }, 5.0, 3.0_f64.sqrt()),
+            (
+                DistributionKind::Gamma { from: 1.0, mean: 3.0, shape: 1.5 },
+                4.0,
+                3.0 / 1.5_f64.sqrt(),
+            ),
+            (
+                DistributionKind::Gamma { from: 0.0, mean: 3.0, shape: 0.5 },
+                3.0,
+                3.0 / 0.5_f64.sqrt(),
+            ),
+            (DistributionKind::Erlang { shape: 4.0, mean: 2.0 }, 2.0, 1.0),
+            (DistributionKind::Exponential { mean: 2.0 }, 2.0, 2.0),
+            (DistributionKind::Normal { mean: 5.0, deviation: 2.0 }, 5.0, 2.0),
+            (DistributionKind::Lognormal { shape: 0.5, scale: 0.0 }, 0.125_f64.exp(), 0.604),
+            (
+                DistributionKind::Triangular { lower: 0.0, upper: 6.0, mode: 0.0 },
+                2.0,
+                2.0_f64.sqrt(),
+            ),
+            (DistributionKind::Weibull { shape: 2.0, scale: 1.0 }, gamma_half, 0.463),
         ] {
             let shown = format!("{kind:?}");
             let (m, d) = moments(kind);
@@ -263,11 +277,12 @@ mod tests {
 
     #[test]
     fn draws_respect_bounds_and_rounding() {
-        let kind = Kind::Normal { mean: 0.0, deviation: 1000.0 };
-        let spread = Spread { kind, least: Some(100.0), most: Some(500.0), round: 64.0 };
+        let kind = DistributionKind::Normal { mean: 0.0, deviation: 1000.0 };
+        let distribution =
+            ClampedDistribution { kind, least: Some(100.0), most: Some(500.0), round: 64.0 };
         let mut random = Random::new(1);
         for _ in 0..1000 {
-            let value = spread.draw(&mut random);
+            let value = distribution.draw(&mut random);
             assert!((100.0..=500.0).contains(&value), "{value}");
             assert!(value % 64.0 == 0.0 || value == 100.0 || value == 500.0, "{value}");
         }

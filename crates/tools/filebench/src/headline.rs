@@ -6,31 +6,31 @@ use treering_model::metrics::{cpu, rates, times};
 use treering_model::{Metric, Scope, TaskTotals};
 
 use super::plan::Plan;
-use super::summary::{Row, Summary};
-use super::tally::{Account, Tally};
-use treering_kit::span::Span;
+use super::summary::{IoSummary, SummaryRow};
+use super::tally::{FlowopCounters, WorkerReport};
+use treering_kit::span::TimeSpan;
 
 const MIB: f64 = 1_048_576.0;
 
 /// Sums of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Headline {
-    rows: Vec<Row>,
-    sums: Vec<Tally>,
-    setup: Span,
-    work: Span,
+pub(super) struct HeadlineSums {
+    rows: Vec<SummaryRow>,
+    sums: Vec<FlowopCounters>,
+    setup: TimeSpan,
+    work: TimeSpan,
     sync_ns: u64,
     tasks: u64,
     cpu_ns: u64,
 }
 
-impl Headline {
+impl HeadlineSums {
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
             rows: plan.rows.clone(),
-            sums: vec![Tally::default(); plan.rows.len()],
-            setup: Span::default(),
-            work: Span::default(),
+            sums: vec![FlowopCounters::default(); plan.rows.len()],
+            setup: TimeSpan::default(),
+            work: TimeSpan::default(),
             sync_ns: 0,
             tasks: 0,
             cpu_ns: 0,
@@ -43,7 +43,7 @@ impl Headline {
     }
 
     /// Adds a thread that ended.
-    pub(super) fn worked(&mut self, task: &TaskTotals, account: &Account) {
+    pub(super) fn worked(&mut self, task: &TaskTotals, account: &WorkerReport) {
         self.work.add(task);
         self.tasks += 1;
         self.cpu_ns += task.cpu.total_ns();
@@ -57,7 +57,7 @@ impl Headline {
 
     /// Number of file operations.
     pub(super) fn operations(&self) -> u64 {
-        Summary::new(&self.rows, &self.sums).operations
+        IoSummary::new(&self.rows, &self.sums).operations
     }
 
     /// Metrics so far.
@@ -65,33 +65,33 @@ impl Headline {
         let of = || Scope::Trial;
         let mut metrics = vec![times::SETUP_SECONDS.of(of(), self.setup.seconds())];
         let seconds = self.work.seconds();
-        let all = Summary::new(&self.rows, &self.sums);
-        if all.operations == 0 || seconds <= 0.0 {
+        let total = IoSummary::new(&self.rows, &self.sums);
+        if total.operations == 0 || seconds <= 0.0 {
             return self.of_tasks(metrics);
         }
         let per_second = |count: u64| count as f64 / seconds;
         metrics.extend([
-            rates::OPERATIONS_PER_SECOND.of(of(), per_second(all.operations)).primary(),
-            rates::OPERATIONS.of(of(), all.operations as f64),
+            rates::OPERATIONS_PER_SECOND.of(of(), per_second(total.operations)).primary(),
+            rates::OPERATIONS.of(of(), total.operations as f64),
         ]);
-        for (spec, count) in [(READS_PER_SECOND, all.reads), (WRITES_PER_SECOND, all.writes)] {
+        for (spec, count) in [(READS_PER_SECOND, total.reads), (WRITES_PER_SECOND, total.writes)] {
             if count > 0 {
                 metrics.push(spec.of(of(), per_second(count)));
             }
         }
-        if all.bytes > 0 {
-            metrics.push(rates::MIB_PER_SECOND.of(of(), per_second(all.bytes) / MIB));
+        if total.bytes > 0 {
+            metrics.push(rates::MIB_PER_SECOND.of(of(), per_second(total.bytes) / MIB));
         }
         metrics.push(times::ELAPSED_SECONDS.of(of(), seconds));
         if self.sync_ns > 0 {
             metrics.push(times::FINAL_SYNC_SECONDS.of(of(), self.sync_ns as f64 / 1e9));
         }
-        let cpu_ns = self.cpu_ns as f64 / all.operations as f64;
+        let cpu_ns = self.cpu_ns as f64 / total.operations as f64;
         metrics.push(cpu::CPU_PER_OPERATION_NANOSECONDS.of(of(), cpu_ns));
         let mut metrics = self.of_tasks(metrics);
-        if all.mean_ns > 0.0 {
-            let mean = LATENCY_NANOSECONDS.of_member(&["mean"], of(), all.mean_ns);
-            metrics.push(mean.of_tasks(all.timed));
+        if total.mean_ns > 0.0 {
+            let mean = LATENCY_NANOSECONDS.of_member(&["mean"], of(), total.mean_ns);
+            metrics.push(mean.of_tasks(total.timed));
         }
         for (row, sum) in self.rows.iter().zip(&self.sums).filter(|(_, sum)| sum.count > 0) {
             self.row(row, sum, seconds, &mut metrics);
@@ -117,7 +117,7 @@ impl Headline {
         metrics.into_iter().map(|metric| metric.of_tasks(self.tasks)).collect()
     }
 
-    fn row(&self, row: &Row, sum: &Tally, seconds: f64, metrics: &mut Vec<Metric>) {
+    fn row(&self, row: &SummaryRow, sum: &FlowopCounters, seconds: f64, metrics: &mut Vec<Metric>) {
         let of = || Scope::Kind(row.name.clone());
         let mut figures = vec![
             rates::OPERATIONS_PER_SECOND.of(of(), sum.count as f64 / seconds),
@@ -137,8 +137,8 @@ impl Headline {
             ("p999", quantile(0.999)),
             ("max", sum.most_ns as f64),
         ];
-        metrics.extend(latencies.into_iter().map(|(what, ns)| {
-            LATENCY_NANOSECONDS.of_member(&[what], of(), ns).of_tasks(sum.timed)
+        metrics.extend(latencies.into_iter().map(|(statistic, ns)| {
+            LATENCY_NANOSECONDS.of_member(&[statistic], of(), ns).of_tasks(sum.timed)
         }));
     }
 }

@@ -9,13 +9,13 @@ use treering_model::{Caution, Metric, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::draw::whole;
-use super::headline::Headline;
+use super::headline::HeadlineSums;
 use super::names::{DIRECTORY, directory};
-use super::options::{Classic, Native, WORKLOAD};
+use super::options::{ClassicOptions, NativeOptions, WORKLOAD};
 use super::personalities::{find, names};
 use super::plan::{FilesetPlan, Plan, PlanOverrides, SECONDS_MAX};
-use super::session::{BenchSession, Manner};
-use crate::language::{self, Action, EndCondition, Script};
+use super::session::{BenchSession, RunOptions};
+use crate::language::{self, EndCondition, SetupAction, WorkloadScript};
 use treering_kit::occupied::{is_numbered, refuse_existing};
 
 /// Longest accepted workload file in bytes.
@@ -23,10 +23,10 @@ const BYTES_MAX: u64 = 2 << 20;
 
 /// Parsed and planned workload file.
 #[derive(Clone, Debug)]
-pub(super) struct Understood {
+pub(super) struct ParsedWorkload {
     /// Name of the personality, or absolute path of the file.
     pub(super) named: String,
-    pub(super) script: Script,
+    pub(super) script: WorkloadScript,
     pub(super) plan: Plan,
     pub(super) warnings: Vec<String>,
 }
@@ -34,8 +34,8 @@ pub(super) struct Understood {
 /// Filebench job with all its settings.
 #[derive(Debug)]
 pub(super) struct BenchJob {
-    understood: Understood,
-    manner: Manner,
+    parsed_workload: ParsedWorkload,
+    run_options: RunOptions,
     parameters: Vec<(String, String)>,
 }
 
@@ -65,9 +65,9 @@ pub(super) fn understand(
     settings: &Settings,
     named: &str,
     by_name: bool,
-    overrides: &language::Overrides,
+    overrides: &language::VariableOverrides,
     plan_overrides: &PlanOverrides,
-) -> Result<Understood, ConfigError> {
+) -> Result<ParsedWorkload, ConfigError> {
     let (full, text) = text(settings, named, by_name)?;
     let (script, mut faults) = language::parse(named, &text, overrides)?;
     if script.run.is_none() && plan_overrides.seconds.is_none() {
@@ -76,25 +76,26 @@ pub(super) fn understand(
             .hint("end it with a line `run 60`; natively, --seconds 60 does it"));
     }
     let plan = Plan::new(&script, plan_overrides, &mut faults)?;
-    Ok(Understood { named: full, script, plan, warnings: faults.into_warnings() })
+    Ok(ParsedWorkload { named: full, script, plan, warnings: faults.into_warnings() })
 }
 
 /// Parses the classic command line.
 pub(super) fn understand_classic(
     settings: &Settings,
-    options: &mut Classic,
-) -> Result<(Understood, Manner), ConfigError> {
+    options: &mut ClassicOptions,
+) -> Result<(ParsedWorkload, RunOptions), ConfigError> {
     let seed = *options.seed.get_or_insert(settings.started_unix_ms);
-    let plan_overrides = PlanOverrides { sizes: options.meaning.sizes(), seconds: None, seed };
-    let manner = Manner { classic: true, seed, queue: options.meaning.queue() };
+    let plan_overrides =
+        PlanOverrides { sizes: options.interpretation.sizes(), seconds: None, seed };
+    let run_options = RunOptions { classic: true, seed, queue: options.interpretation.queue() };
     if options.cvars.is_some() {
         // Nothing is run, so any file will do.
-        return Ok((understand(settings, "varmail", true, &[], &plan_overrides)?, manner));
+        return Ok((understand(settings, "varmail", true, &[], &plan_overrides)?, run_options));
     }
     let Some(named) = options.file.as_deref() else {
         return Err(ConfigError::new("usage: filebench {-f <wmlscript> | -h | -c [cvartype]}"));
     };
-    Ok((understand(settings, named, false, &[], &plan_overrides)?, manner))
+    Ok((understand(settings, named, false, &[], &plan_overrides)?, run_options))
 }
 
 fn parameter(name: &str, value: impl ToString) -> (String, String) {
@@ -102,22 +103,23 @@ fn parameter(name: &str, value: impl ToString) -> (String, String) {
 }
 
 /// Recorded parameters of the workload file: its variables by name, then its other lines.
-fn contents(script: &Script) -> Vec<(String, String)> {
+fn contents(script: &WorkloadScript) -> Vec<(String, String)> {
     let text = language::text(script);
     let mut lines = 0;
-    let one = |line: &str| match line.strip_prefix("set $").and_then(|set| set.split_once('=')) {
-        Some((name, value)) => parameter(&format!("{WORKLOAD}.${name}"), value),
-        None => {
-            lines += 1;
-            parameter(&format!("{WORKLOAD}.line.{lines}"), line)
-        }
-    };
-    text.lines().map(one).collect()
+    let with_value =
+        |line: &str| match line.strip_prefix("set $").and_then(|set| set.split_once('=')) {
+            Some((name, value)) => parameter(&format!("{WORKLOAD}.${name}"), value),
+            None => {
+                lines += 1;
+                parameter(&format!("{WORKLOAD}.line.{lines}"), line)
+            }
+        };
+    text.lines().map(with_value).collect()
 }
 
 /// Variables set on the command line.
-fn overrides(options: &Native) -> Result<Vec<(String, String)>, ConfigError> {
-    let mut all = Vec::new();
+fn overrides(options: &NativeOptions) -> Result<Vec<(String, String)>, ConfigError> {
+    let mut overrides = Vec::new();
     for pair in &options.set {
         let Some((name, value)) = pair.split_once('=') else {
             let shown = pair.escape_debug();
@@ -125,29 +127,29 @@ fn overrides(options: &Native) -> Result<Vec<(String, String)>, ConfigError> {
                 .hint("write NAME=VALUE, as nfiles=1000"));
         };
         let name = name.trim().trim_start_matches('$');
-        all.push((name.to_owned(), value.trim().to_owned()));
+        overrides.push((name.to_owned(), value.trim().to_owned()));
     }
-    for (given, variable) in [(options.files, "nfiles"), (options.threads, "nthreads")] {
-        all.extend(given.map(|number| (variable.to_owned(), number.to_string())));
+    for (count, variable) in [(options.files, "nfiles"), (options.threads, "nthreads")] {
+        overrides.extend(count.map(|number| (variable.to_owned(), number.to_string())));
     }
-    Ok(all)
+    Ok(overrides)
 }
 
 impl BenchJob {
     /// Builds the job from the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
-        let mut options = Classic::read(settings)?;
-        let (understood, manner) = understand_classic(settings, &mut options)?;
-        options.meaning.queue = None;
-        let mut parameters = vec![parameter(WORKLOAD, &understood.named)];
-        parameters.extend(contents(&understood.script));
+        let mut options = ClassicOptions::read(settings)?;
+        let (parsed_workload, run_options) = understand_classic(settings, &mut options)?;
+        options.interpretation.queue = None;
+        let mut parameters = vec![parameter(WORKLOAD, &parsed_workload.named)];
+        parameters.extend(contents(&parsed_workload.script));
         parameters.extend(options.parameters());
-        Ok(Self { understood, manner, parameters })
+        Ok(Self { parsed_workload, run_options, parameters })
     }
 
     /// Builds the job from native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        let mut options = Native::read(settings)?;
+        let mut options = NativeOptions::read(settings)?;
         let Some(named) = &options.workload else {
             let names: Vec<_> = names().collect();
             return Err(ConfigError::new("no workload is given").hint(format!(
@@ -155,24 +157,25 @@ impl BenchJob {
                 names.join(", ")
             )));
         };
-        let Native { seconds, seed, .. } = options;
-        let plan_overrides = PlanOverrides { sizes: options.meaning.sizes(), seconds, seed };
+        let NativeOptions { seconds, seed, .. } = options;
+        let plan_overrides = PlanOverrides { sizes: options.interpretation.sizes(), seconds, seed };
         let overrides = overrides(&options)?;
-        let understood = understand(settings, named, true, &overrides, &plan_overrides)?;
-        let manner = Manner { classic: false, seed, queue: options.meaning.queue() };
-        let mut parameters = vec![parameter(WORKLOAD, &understood.named)];
-        let given = |(name, value): &(String, String)| parameter("set", format!("{name}={value}"));
-        parameters.extend(overrides.iter().map(given));
-        if !understood.plan.threads.iter().any(|thread| thread.queued) {
-            options.meaning.queue = None;
+        let parsed_workload = understand(settings, named, true, &overrides, &plan_overrides)?;
+        let run_options =
+            RunOptions { classic: false, seed, queue: options.interpretation.queue() };
+        let mut parameters = vec![parameter(WORKLOAD, &parsed_workload.named)];
+        let set = |(name, value): &(String, String)| parameter("set", format!("{name}={value}"));
+        parameters.extend(overrides.iter().map(set));
+        if !parsed_workload.plan.threads.iter().any(|thread| thread.queued) {
+            options.interpretation.queue = None;
         }
         parameters.extend(options.parameters());
-        parameters.extend(contents(&understood.script));
-        Ok(Self { understood, manner, parameters })
+        parameters.extend(contents(&parsed_workload.script));
+        Ok(Self { parsed_workload, run_options, parameters })
     }
 
     fn plan(&self) -> &Plan {
-        &self.understood.plan
+        &self.parsed_workload.plan
     }
 }
 
@@ -192,11 +195,11 @@ impl Job for BenchJob {
     }
 
     fn mode(&self) -> RunMode {
-        if self.manner.classic { RunMode::Classic } else { RunMode::Native }
+        if self.run_options.classic { RunMode::Classic } else { RunMode::Native }
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
-        refuse_existing(facts, |name| !self.manner.classic && is_numbered(name, DIRECTORY))?;
+        refuse_existing(facts, |name| !self.run_options.classic && is_numbered(name, DIRECTORY))?;
         Ok(Vec::new())
     }
 
@@ -221,12 +224,12 @@ impl Job for BenchJob {
 
     fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
         // The outline is the parsed workload file.
-        let text = language::text(&self.understood.script);
+        let text = language::text(&self.parsed_workload.script);
         let mut lines: Vec<OutlineLine> = text.lines().map(str::to_owned).collect();
         let mut say = |words: String| lines.push(format!("# {words}"));
-        self.understood.warnings.iter().cloned().for_each(&mut say);
+        self.parsed_workload.warnings.iter().cloned().for_each(&mut say);
         for (number, fileset) in self.plan().filesets.iter().enumerate() {
-            let place = if self.manner.classic {
+            let place = if self.run_options.classic {
                 format!("{}/{}", fileset.path, fileset.name).escape_debug().to_string()
             } else {
                 directory(number).to_string_lossy().into_owned()
@@ -256,18 +259,18 @@ impl Job for BenchJob {
     }
 
     fn times_every_call(&self) -> bool {
-        self.manner.classic || self.plan().histograms
+        self.run_options.classic || self.plan().histograms
     }
 
     fn tasks(&self, _facts: &TargetFacts) -> u64 {
-        let sleeps = |action: &&Action| matches!(action, Action::Sleep(_));
-        let sleeps = self.understood.script.actions.iter().filter(sleeps).count() as u64;
-        let syncs = if self.manner.classic { 0 } else { 2 };
+        let sleeps = |action: &&SetupAction| matches!(action, SetupAction::Sleep(_));
+        let sleeps = self.parsed_workload.script.actions.iter().filter(sleeps).count() as u64;
+        let syncs = if self.run_options.classic { 0 } else { 2 };
         2 * self.plan().filesets.len() as u64 + self.plan().workers() + syncs + sleeps
     }
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
-        Headline::foreseen(self.plan())
+        HeadlineSums::foreseen(self.plan())
     }
 
     fn overall_metric(&self) -> Option<&'static str> {
@@ -275,26 +278,30 @@ impl Job for BenchJob {
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
-        Box::new(BenchSession::new(self.plan(), self.manner, self.sleeps()))
+        Box::new(BenchSession::new(self.plan(), self.run_options, self.sleeps()))
     }
 }
 
 impl BenchJob {
     /// Seconds that the file sleeps before its run.
     fn sleeps(&self) -> u64 {
-        use crate::language::{Value, Variable};
-        let number = |value: &Value| if let Value::Number(number) = value { *number } else { 0 };
-        let one = |action: &Action| match action {
-            Action::Sleep(given) => match &given.value {
-                Value::Variable(name) => match self.understood.script.variables.get(name) {
-                    Some(Variable::Plain(given)) => number(&given.value),
-                    _ => 0,
-                },
+        use crate::language::{AttributeValue, Variable};
+        let number = |value: &AttributeValue| {
+            if let AttributeValue::Number(number) = value { *number } else { 0 }
+        };
+        let slept_seconds = |action: &SetupAction| match action {
+            SetupAction::Sleep(variable) => match &variable.value {
+                AttributeValue::Variable(name) => {
+                    match self.parsed_workload.script.variables.get(name) {
+                        Some(Variable::Plain(variable)) => number(&variable.value),
+                        _ => 0,
+                    }
+                }
                 value => number(value),
             },
             _ => 0,
         };
-        let all = self.understood.script.actions.iter().map(one);
-        all.fold(0, u64::saturating_add).min(SECONDS_MAX)
+        let sleeps = self.parsed_workload.script.actions.iter().map(slept_seconds);
+        sleeps.fold(0, u64::saturating_add).min(SECONDS_MAX)
     }
 }

@@ -33,7 +33,7 @@ use treering_kit::imitation;
 
 /// Entry of filebench in the tool registry.
 pub const TOOL: treering_kit::Tool =
-    treering_kit::Tool { workload: Some(&Filebench), importer: Some(&import::Filebench) };
+    treering_kit::Tool { workload: Some(&Filebench), importer: Some(&import::FilebenchImporter) };
 
 imitation!(Filebench, BenchJob, over_ranks: Apart);
 

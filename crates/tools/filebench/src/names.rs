@@ -17,18 +17,18 @@ pub(super) fn directory(fileset: usize) -> CString {
 
 /// Buffer for a name or path, without allocation.
 #[derive(Clone, Debug)]
-pub(super) struct Name {
+pub(super) struct NameBuffer {
     bytes: [u8; BYTES],
     length: usize,
 }
 
-impl Default for Name {
+impl Default for NameBuffer {
     fn default() -> Self {
         Self { bytes: [0; BYTES], length: 0 }
     }
 }
 
-impl Name {
+impl NameBuffer {
     /// Sets the name to a serial number.
     #[inline]
     pub(super) fn set(&mut self, serial: u32) {
@@ -46,10 +46,10 @@ impl Name {
     fn push(&mut self, serial: u32) {
         let begin = if self.length == 0 { 0 } else { self.length + 1 };
         let Some(place) = self.bytes.get_mut(begin..=begin + DIGITS) else { return };
-        let mut rest = serial;
+        let mut remaining = serial;
         for digit in place[..DIGITS].iter_mut().rev() {
-            *digit = b'0' + u8::try_from(rest % 10).unwrap_or(0);
-            rest /= 10;
+            *digit = b'0' + u8::try_from(remaining % 10).unwrap_or(0);
+            remaining /= 10;
         }
         place[DIGITS] = 0;
         if begin > 0 {
@@ -68,17 +68,17 @@ impl Name {
 /// Parses a serial number; `None` for names that filebench does not generate.
 pub(super) fn serial(name: &CStr) -> Option<u32> {
     let digits = name.to_bytes();
-    let ours = digits.len() == DIGITS && digits.iter().all(u8::is_ascii_digit);
-    ours.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()
+    let is_generated = digits.len() == DIGITS && digits.iter().all(u8::is_ascii_digit);
+    is_generated.then(|| std::str::from_utf8(digits).ok()?.parse().ok()).flatten()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{COMPONENTS_MAX, Name, serial};
+    use super::{COMPONENTS_MAX, NameBuffer, serial};
 
     #[test]
     fn names_have_eight_digits_and_parse_back() {
-        let mut name = Name::default();
+        let mut name = NameBuffer::default();
         assert_eq!(name.as_c_str(), c"");
         name.set(1);
         assert_eq!(name.as_c_str(), c"00000001");

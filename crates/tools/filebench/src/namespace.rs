@@ -9,9 +9,9 @@ use treering_script::{Deadline, DirSlot, Io, MAX_DIRS, Random, SessionError, Sto
 
 use super::names::directory;
 use super::plan::{FilesetPlan, Plan};
-use super::pool::Pool;
-use super::tally::Account;
-use super::tree::{ROOT, Tree};
+use super::pool::EntryPool;
+use super::tally::WorkerReport;
+use super::tree::{FilesetTree, ROOT};
 
 /// Most directories that all workers together keep open.
 const OPEN_MAX: u64 = 8192;
@@ -22,11 +22,11 @@ const ALL: u64 = 100;
 
 /// Fileset of a run.
 #[derive(Debug)]
-pub(super) struct Fileset {
+pub(super) struct RunFileset {
     pub(super) plan: FilesetPlan,
-    pub(super) tree: Tree,
-    pub(super) files: Pool,
-    pub(super) leaves: Pool,
+    pub(super) tree: FilesetTree,
+    pub(super) files: EntryPool,
+    pub(super) leaves: EntryPool,
     /// Position of the rotation of listed directories.
     pub(super) dir_rotor: AtomicU32,
     /// Name within its parent directory.
@@ -39,12 +39,12 @@ pub(super) struct Fileset {
     pub(super) leaves_before: Vec<u32>,
 }
 
-impl Fileset {
+impl RunFileset {
     fn new(plan: &FilesetPlan, number: usize, root: Option<u16>, alone: bool, seed: u64) -> Self {
-        let tree = Tree::new(plan, seed);
-        let count = |all: usize| u32::try_from(all).unwrap_or(u32::MAX);
-        let files = Pool::new(count(tree.files.len()), alone, plan.deletes);
-        let leaves = Pool::new(count(tree.leaves.len()), alone, true);
+        let tree = FilesetTree::new(plan, seed);
+        let count = |length: usize| u32::try_from(length).unwrap_or(u32::MAX);
+        let files = EntryPool::new(count(tree.files.len()), alone, plan.deletes);
+        let leaves = EntryPool::new(count(tree.leaves.len()), alone, true);
         let mut random = Random::for_part(seed, &format!("filebench prealloc {}", plan.name));
         let made_before = chosen(count(tree.files.len()), plan.prealloc, &mut random);
         let leaves_before = chosen(count(tree.leaves.len()), plan.prealloc, &mut random);
@@ -77,15 +77,15 @@ impl Fileset {
 /// Chooses each entry with a probability in percent; the order is random.
 fn chosen(count: u32, percent: Option<u64>, random: &mut Random) -> Vec<u32> {
     let percent = percent.unwrap_or(0);
-    let mut all: Vec<u32> =
+    let mut chosen: Vec<u32> =
         (0..count).filter(|_| percent >= ALL || random.below(ALL) < percent).collect();
-    random.shuffle(&mut all);
-    all
+    random.shuffle(&mut chosen);
+    chosen
 }
 
 /// Semaphore with a high-water mark, or the event that a `block` waits for.
 #[derive(Debug, Default)]
-pub(super) struct Gate {
+pub(super) struct SyncGate {
     /// Number of posts that were not taken.
     pub(super) posted: AtomicI64,
     /// Number of posts left before blocking posters wait.
@@ -105,7 +105,7 @@ pub(super) struct RowCounter {
 #[derive(Debug)]
 pub(super) struct SharedState {
     pub(super) deadline: Deadline,
-    pub(super) gates: Vec<Gate>,
+    pub(super) gates: Vec<SyncGate>,
     /// Index of the first gate of each worker.
     pub(super) first_gate: Vec<usize>,
     /// Indices of the gates of each row.
@@ -122,7 +122,7 @@ pub(super) struct SharedState {
     pub(super) passed: AtomicU64,
     /// Number of the requested snapshot, and the last report of each worker.
     pub(super) snapshot: AtomicU64,
-    pub(super) reported: Vec<Mutex<Account>>,
+    pub(super) reported: Vec<Mutex<WorkerReport>>,
     trouble: Mutex<Option<SessionError>>,
 }
 
@@ -137,7 +137,7 @@ impl SharedState {
                 for (row, highwater) in &thread.gates {
                     gates_of_row[*row].push(gates.len());
                     let room = AtomicI64::new(i64::try_from(*highwater).unwrap_or(i64::MAX));
-                    gates.push(Gate { room, ..Gate::default() });
+                    gates.push(SyncGate { room, ..SyncGate::default() });
                 }
             }
         }
@@ -155,7 +155,7 @@ impl SharedState {
             waiting: AtomicU32::new(0),
             passed: AtomicU64::new(0),
             snapshot: AtomicU64::new(0),
-            reported: (0..workers).map(|_| Mutex::new(Account::default())).collect(),
+            reported: (0..workers).map(|_| Mutex::new(WorkerReport::default())).collect(),
             trouble: Mutex::new(None),
         }
     }
@@ -192,7 +192,7 @@ impl SharedState {
 #[derive(Debug)]
 pub(super) struct Namespace {
     pub(super) plan: Plan,
-    pub(super) filesets: Vec<Fileset>,
+    pub(super) filesets: Vec<RunFileset>,
     pub(super) common: SharedState,
     pub(super) classic: bool,
     /// Number of slots that a worker may fill with directories, beside those of the filesets.
@@ -219,9 +219,9 @@ impl Namespace {
         let (_, of) = roots(plan);
         let alone = plan.workers() == 1;
         let filesets = plan.filesets.iter().zip(&of).enumerate();
-        let filesets: Vec<Fileset> = filesets
+        let filesets: Vec<RunFileset> = filesets
             .map(|(number, (fileset, root))| {
-                Fileset::new(fileset, number, classic.then_some(*root), alone, seed)
+                RunFileset::new(fileset, number, classic.then_some(*root), alone, seed)
             })
             .collect();
         let share = (OPEN_MAX / plan.workers().max(1)).max(OPEN_MIN);

@@ -11,8 +11,8 @@ pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     about: "Run a filebench workload: threads of flowops over filesets, such as webproxy or \
             varmail",
     imitates: "filebench 1.5-alpha3",
-    classic: Classic::SPECS,
-    native: Native::SPECS,
+    classic: ClassicOptions::SPECS,
+    native: NativeOptions::SPECS,
     classic_payload: ClassicPayload::Zeros,
     classic_usage_exit: 1,
 };
@@ -22,7 +22,7 @@ pub(super) const WORKLOAD: &str = "workload";
 
 options! {
     /// Interpretation of sizes and requests.
-    pub(super) struct Meaning {
+    pub(super) struct SizeInterpretation {
         /// Whether a fixed fileset size is exact, as in filebench 1.5, or the mean of a gamma
         /// distribution, as in 1.4.
         sizes: &'static str = Choice(&["exact", "gamma"]), "exact";
@@ -31,7 +31,7 @@ options! {
     }
 }
 
-impl Meaning {
+impl SizeInterpretation {
     /// Meaning of fixed sizes.
     pub(super) fn sizes(&self) -> FileSizes {
         if self.sizes == "gamma" { FileSizes::Gamma } else { FileSizes::Exact }
@@ -45,7 +45,7 @@ impl Meaning {
 
 options! {
     /// The classic command line.
-    pub(super) struct Classic {
+    pub(super) struct ClassicOptions {
         /// The workload file.
         #[recorded = false]
         file('f'): Option<String> = Path;
@@ -55,13 +55,13 @@ options! {
         /// The random seed; the original has none.
         seed: Option<u64> = Number;
         /// How sizes and requests are meant.
-        meaning: Meaning;
+        interpretation: SizeInterpretation;
     }
 }
 
 options! {
     /// The native command line, and plans.
-    pub(super) struct Native {
+    pub(super) struct NativeOptions {
         /// The name of a personality, or the path of a workload file; its filesets become
         /// directories below the target.
         #[recorded = false]
@@ -78,7 +78,7 @@ options! {
         /// Run time in seconds, instead of that of the file.
         seconds: Option<u64> = Number[1..=SECONDS_MAX];
         /// How sizes and requests are meant.
-        meaning: Meaning;
+        interpretation: SizeInterpretation;
         /// The random seed.
         seed: u64 = Number, "1";
     }

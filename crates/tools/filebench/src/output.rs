@@ -8,40 +8,40 @@ use treering_script::{
     Settings, ToolOutput, UnusableDirectory,
 };
 
-use super::job::{Understood, understand_classic};
+use super::job::{ParsedWorkload, understand_classic};
 use super::namespace::roots;
-use super::options::Classic;
+use super::options::ClassicOptions;
 use super::session::{ALLOCATION, BENCHMARK, DIRECTORIES, SETUP};
-use super::tally::{Account, Became, Tally, TreeCounters};
+use super::tally::{FlowopCounters, RemainsTreatment, TreeCounters, WorkerReport};
 use super::text::report;
-use crate::language::{Action, CUSTOM, Value, Variable};
+use crate::language::{AttributeValue, CUSTOM, SetupAction, Variable};
 use treering_kit::cautions;
 
 /// Classic mode of a command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
-    let mut options = Classic::read(settings)?;
-    let (understood, manner) = understand_classic(settings, &mut options)?;
+    let mut options = ClassicOptions::read(settings)?;
+    let (parsed_workload, run_options) = understand_classic(settings, &mut options)?;
     let only = options.cvars.as_deref().map(custom_variables).transpose()?;
-    let (paths, _) = roots(&understood.plan);
+    let (paths, _) = roots(&parsed_workload.plan);
     let roots: Vec<PathBuf> = match paths.as_slice() {
         // A file without filesets works nowhere.
         [] => vec![PathBuf::from(".")],
         paths => paths.iter().map(PathBuf::from).collect(),
     };
-    let rows = understood.plan.rows.len();
+    let rows = parsed_workload.plan.rows.len();
     Ok(ClassicMode {
         roots,
         make_roots: MissingRootPolicy::WithParents,
         log: None,
         times_all: true,
-        seed: manner.seed,
+        seed: run_options.seed,
         signal_exit: 1,
         catches_sigint: true,
-        output: Box::new(Output {
-            understood,
+        output: Box::new(FilebenchOutput {
+            parsed_workload,
             only,
-            sums: vec![Tally::default(); rows],
-            before: vec![Tally::default(); rows],
+            sums: vec![FlowopCounters::default(); rows],
+            before: vec![FlowopCounters::default(); rows],
             reported_ns: 0,
             began_ns: None,
             ended_ns: 0,
@@ -53,14 +53,14 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
 }
 
 /// Help about custom variables: a list of all, or the parameters of one.
-fn custom_variables(asked: &str) -> Result<String, ConfigError> {
-    let all = || CUSTOM.iter().map(|custom| custom.name).collect::<Vec<_>>();
-    if asked == "all" {
-        return Ok(format!("Custom variable types:\n{}\n", all().join("\n")));
+fn custom_variables(wanted: &str) -> Result<String, ConfigError> {
+    let names = || CUSTOM.iter().map(|custom| custom.name).collect::<Vec<_>>();
+    if wanted == "all" {
+        return Ok(format!("Custom variable types:\n{}\n", names().join("\n")));
     }
-    let Some(custom) = CUSTOM.iter().find(|custom| custom.name == asked) else {
-        let what = format!("-c: '{}' is no custom variable", asked.escape_debug());
-        return Err(ConfigError::new(what).hint(format!("there are {}", all().join(", "))));
+    let Some(custom) = CUSTOM.iter().find(|custom| custom.name == wanted) else {
+        let message = format!("-c: '{}' is no custom variable", wanted.escape_debug());
+        return Err(ConfigError::new(message).hint(format!("there are {}", names().join(", "))));
     };
     let rows =
         custom.parameters.iter().map(|(name, default)| format!("\t{name}\t\t{default:.1}\n"));
@@ -74,13 +74,13 @@ fn custom_variables(asked: &str) -> Result<String, ConfigError> {
     ))
 }
 
-struct Output {
-    understood: Understood,
+struct FilebenchOutput {
+    parsed_workload: ParsedWorkload,
     /// Complete output of a command line that runs nothing.
     only: Option<String>,
-    sums: Vec<Tally>,
+    sums: Vec<FlowopCounters>,
     /// Tallies at the last snapshot and its time, for snapshots that each count from zero.
-    before: Vec<Tally>,
+    before: Vec<FlowopCounters>,
     reported_ns: u64,
     /// The work, from the first thread's start to the last one's end.
     began_ns: Option<u64>,
@@ -102,20 +102,20 @@ fn out(words: String) -> ToolOutput {
 }
 
 /// Differences of the tallies since `before`.
-fn since(now: &[Tally], before: &[Tally]) -> Vec<Tally> {
-    let one = |(now, before): (&Tally, &Tally)| Tally {
+fn since(now: &[FlowopCounters], before: &[FlowopCounters]) -> Vec<FlowopCounters> {
+    let difference = |(now, before): (&FlowopCounters, &FlowopCounters)| FlowopCounters {
         count: now.count.saturating_sub(before.count),
         bytes: now.bytes.saturating_sub(before.bytes),
         timed: now.timed.saturating_sub(before.timed),
         total_ns: now.total_ns.saturating_sub(before.total_ns),
         ..now.clone()
     };
-    now.iter().zip(before).map(one).collect()
+    now.iter().zip(before).map(difference).collect()
 }
 
-impl Output {
+impl FilebenchOutput {
     fn begins_anew(&self) -> bool {
-        self.understood.plan.run_length.period.is_some_and(|(_, anew)| anew)
+        self.parsed_workload.plan.run_length.period.is_some_and(|(_, anew)| anew)
     }
 
     fn filesets_begin(at_ns: u64) -> ToolOutput {
@@ -134,8 +134,9 @@ impl Output {
     fn directories(&self, task: &TaskTotals) -> ToolOutput {
         let at_ns = task.began_ns + task.wall_ns;
         let name = task.subject.escape_debug().to_string();
-        let found = self.understood.plan.filesets.iter().find(|one| one.name == task.subject);
-        let Some(fileset) = found else { return ToolOutput::default() };
+        let planned =
+            self.parsed_workload.plan.filesets.iter().find(|fileset| fileset.name == task.subject);
+        let Some(fileset) = planned else { return ToolOutput::default() };
         let Some(tree) = task.counters.read::<TreeCounters>() else { return ToolOutput::default() };
         let (bytes, depth) = (tree.bytes, tree.mean_depth);
         let mut words = line(
@@ -149,7 +150,7 @@ impl Output {
                 bytes as f64 / 1_048_576.0
             ),
         );
-        if tree.became == Became::Reused {
+        if tree.became == RemainsTreatment::Reused {
             words += &line(at_ns, &format!("Reusing existing {name} tree"));
         } else {
             words += &line(task.began_ns, &format!("Removing {name} tree (if exists)"));
@@ -163,10 +164,11 @@ impl Output {
     fn running(&self, at_ns: u64) -> ToolOutput {
         let mut words = String::new();
         let mut processes: Vec<(&str, u64)> = Vec::new();
-        for process in &self.understood.script.processes {
-            let name = process.thing.get("name").map(|given| &given.value);
-            if let Some(Value::Text(name)) = name {
-                let instances = process.thing.get("instances").map(|given| &given.value);
+        for process in &self.parsed_workload.script.processes {
+            let name = process.definition.get("name").map(|attribute| &attribute.value);
+            if let Some(AttributeValue::Text(name)) = name {
+                let instances =
+                    process.definition.get("instances").map(|attribute| &attribute.value);
                 processes.push((name, instances.map_or(1, |value| self.number(value))));
             }
         }
@@ -178,11 +180,12 @@ impl Output {
     }
 
     /// A number, or the variable that it is.
-    fn number(&self, value: &Value) -> u64 {
+    fn number(&self, value: &AttributeValue) -> u64 {
         match value {
-            Value::Number(number) => *number,
-            Value::Variable(name) => match self.understood.script.variables.get(name) {
-                Some(Variable::Plain(given)) => self.number(&given.value),
+            AttributeValue::Number(number) => *number,
+            AttributeValue::Variable(name) => match self.parsed_workload.script.variables.get(name)
+            {
+                Some(Variable::Plain(spanned)) => self.number(&spanned.value),
                 _ => 1,
             },
             _ => 1,
@@ -193,12 +196,12 @@ impl Output {
         let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));
         self.began_ns = Some(began_ns);
         self.ended_ns = self.ended_ns.max(task.began_ns + task.wall_ns);
-        if let Some(account) = task.counters.read::<Account>() {
+        if let Some(account) = task.counters.read::<WorkerReport>() {
             account.add_to(&mut self.sums);
         }
     }
 
-    fn results(&mut self, sums: &[Tally], at_ns: u64, elapsed_ns: u64) -> String {
+    fn results(&mut self, sums: &[FlowopCounters], at_ns: u64, elapsed_ns: u64) -> String {
         let (shown, since_ns) = if self.begins_anew() {
             let shown = since(sums, &self.before);
             let since_ns = elapsed_ns.saturating_sub(self.reported_ns);
@@ -208,7 +211,7 @@ impl Output {
         } else {
             (sums.to_vec(), elapsed_ns)
         };
-        let plan = &self.understood.plan;
+        let plan = &self.parsed_workload.plan;
         let seconds = since_ns as f64 / 1e9;
         let [table, summary] = report(&plan.rows, &shown, seconds, plan.histograms);
         line(at_ns, &table) + &line(at_ns, &summary)
@@ -216,8 +219,8 @@ impl Output {
 
     /// A period of a `psrun` is over.
     fn snapshot(&mut self, counters: &Counters, at_ns: u64) -> ToolOutput {
-        let Some(account) = counters.read::<Account>() else { return ToolOutput::default() };
-        let mut sums = vec![Tally::default(); self.sums.len()];
+        let Some(account) = counters.read::<WorkerReport>() else { return ToolOutput::default() };
+        let mut sums = vec![FlowopCounters::default(); self.sums.len()];
         account.add_to(&mut sums);
         let words = self.results(&sums, at_ns, account.began_ns);
         out(words)
@@ -262,41 +265,41 @@ impl Output {
     }
 }
 
-impl ClassicOutput for Output {
+impl ClassicOutput for FilebenchOutput {
     fn only_says(&self) -> Option<String> {
         self.only.clone()
     }
 
     fn open(&mut self, _scene: &ClassicScene) -> ToolOutput {
         let mut words = String::from("Filebench Version 1.5-alpha3\n");
-        for action in &self.understood.script.actions {
+        for action in &self.parsed_workload.script.actions {
             match action {
-                Action::Echo(text) => {
+                SetupAction::Echo(text) => {
                     // What a file says is text: no control character reaches a terminal.
                     let plain: Vec<String> =
                         text.split('\n').map(|line| line.escape_debug().to_string()).collect();
                     let plain = plain.join("\n").replace("\\\"", "\"").replace("\\'", "'");
                     words += &line(0, &plain);
                 }
-                Action::Version => words += &line(0, "Filebench Version: 1.5-alpha3"),
-                Action::Histograms => words += &line(0, "Latency histogram enabled"),
-                Action::ListFilesets => {
-                    for fileset in &self.understood.plan.filesets {
+                SetupAction::Version => words += &line(0, "Filebench Version: 1.5-alpha3"),
+                SetupAction::Histograms => words += &line(0, "Latency histogram enabled"),
+                SetupAction::ListFilesets => {
+                    for fileset in &self.parsed_workload.plan.filesets {
                         let place = format!("{}/{}", fileset.path, fileset.name);
                         words += &line(0, &format!("fileset {}", place.escape_debug()));
                     }
                 }
-                Action::ListFlowops => {
-                    for row in &self.understood.plan.rows {
+                SetupAction::ListFlowops => {
+                    for row in &self.parsed_workload.plan.rows {
                         words += &line(0, &format!("flowop-list {}", row.name.escape_debug()));
                     }
                 }
-                Action::Sleep(_) => words += &line(0, "Sleeping..."),
-                Action::CreateFiles => {}
+                SetupAction::Sleep(_) => words += &line(0, "Sleeping..."),
+                SetupAction::CreateFiles => {}
             }
         }
         let warn = |lines: String, warning: &String| lines + "treering: " + warning + "\n";
-        let err = self.understood.warnings.iter().fold(String::new(), warn);
+        let err = self.parsed_workload.warnings.iter().fold(String::new(), warn);
         ToolOutput { out: words, err, ..ToolOutput::default() }
     }
 
@@ -305,11 +308,11 @@ impl ClassicOutput for Output {
         scene: &ClassicScene,
         lacking: &UnusableDirectory<'_>,
     ) -> ToolOutput {
-        let mut said = self.open(scene);
-        said.out += &Self::filesets_begin(0).out;
-        said.out += &line(0, "Failed to create filesets");
-        said.err += &format!("treering: {}: {}\n", lacking.path.display(), lacking.why);
-        said
+        let mut output = self.open(scene);
+        output.out += &Self::filesets_begin(0).out;
+        output.out += &line(0, "Failed to create filesets");
+        output.err += &format!("treering: {}: {}\n", lacking.path.display(), lacking.why);
+        output
     }
 
     fn refused(&mut self, error: &ConfigError) -> ToolOutput {

@@ -10,7 +10,7 @@ const WORD_BITS: u32 = u64::BITS;
 
 /// Concurrent set of numbers, as a two-level bitmap.
 #[derive(Debug, Default)]
-struct Bits {
+struct AtomicBitmap {
     words: Box<[AtomicU64]>,
     /// Bitmap of the words that may be nonzero.
     summary: Box<[AtomicU64]>,
@@ -46,7 +46,7 @@ fn clear(word: &AtomicU64, bits: u64, alone: bool) -> u64 {
     }
 }
 
-impl Bits {
+impl AtomicBitmap {
     fn new(count: u32) -> Self {
         Self { words: zeros(count), summary: zeros(count.div_ceil(WORD_BITS)) }
     }
@@ -84,9 +84,9 @@ impl Bits {
     #[inline]
     fn next_from(&self, number: u32) -> Option<u32> {
         let (word, bit) = split(number);
-        let here = self.words.get(word)?.load(Ordering::Relaxed) & !(bit - 1);
-        if here != 0 {
-            return Some(number / WORD_BITS * WORD_BITS + here.trailing_zeros());
+        let bits = self.words.get(word)?.load(Ordering::Relaxed) & !(bit - 1);
+        if bits != 0 {
+            return Some(number / WORD_BITS * WORD_BITS + bits.trailing_zeros());
         }
         self.next_word(u32::try_from(word).ok()? + 1)
     }
@@ -101,9 +101,9 @@ impl Bits {
                 continue;
             }
             word = u32::try_from(above).ok()? * WORD_BITS + marks.trailing_zeros();
-            let here = self.words.get(word as usize)?.load(Ordering::SeqCst);
-            if here != 0 {
-                return Some(word * WORD_BITS + here.trailing_zeros());
+            let bits = self.words.get(word as usize)?.load(Ordering::SeqCst);
+            if bits != 0 {
+                return Some(word * WORD_BITS + bits.trailing_zeros());
             }
             word += 1;
         }
@@ -119,7 +119,7 @@ pub(super) enum EntryState {
 
 /// Result of a choice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pick {
+pub(super) enum PickResult {
     /// Number of the entry, which is now reserved for the caller.
     One(u32),
     /// Every suitable entry is in use by other workers.
@@ -130,10 +130,10 @@ pub(super) enum Pick {
 
 /// Pool of the files, or of the leaf directories, of a fileset.
 #[derive(Debug)]
-pub(super) struct Pool {
+pub(super) struct EntryPool {
     count: u32,
-    standing: Bits,
-    missing: Bits,
+    standing: AtomicBitmap,
+    missing: AtomicBitmap,
     /// Number of existing entries, those in use among them.
     standing_count: AtomicI64,
     /// Position of the rotation, among existing and among missing entries.
@@ -148,14 +148,14 @@ pub(super) struct Pool {
     holds: bool,
 }
 
-impl Pool {
+impl EntryPool {
     /// Creates a pool of `count` missing entries.
     pub(super) fn new(count: u32, alone: bool, holds: bool) -> Self {
-        let missing = Bits::new(count);
+        let missing = AtomicBitmap::new(count);
         (0..count).for_each(|number| missing.put(number, true));
         Self {
             count,
-            standing: Bits::new(count),
+            standing: AtomicBitmap::new(count),
             missing,
             standing_count: AtomicI64::new(0),
             standing_rotor: AtomicU32::new(0),
@@ -181,7 +181,7 @@ impl Pool {
 
     /// Reserves the next suitable entry in rotation.
     #[inline]
-    pub(super) fn next(&self, state: EntryState) -> Pick {
+    pub(super) fn next(&self, state: EntryState) -> PickResult {
         let rotor = match state {
             EntryState::Standing => &self.standing_rotor,
             EntryState::Missing => &self.missing_rotor,
@@ -191,7 +191,7 @@ impl Pool {
 
     /// Reserves the next suitable entry by the caller's own rotation.
     #[inline]
-    pub(super) fn next_by(&self, rotor: &AtomicU32, state: EntryState) -> Pick {
+    pub(super) fn next_by(&self, rotor: &AtomicU32, state: EntryState) -> PickResult {
         loop {
             let from = rotor.load(Ordering::Relaxed);
             let number = match self.find(from, state) {
@@ -207,16 +207,16 @@ impl Pool {
                 continue;
             }
             if self.take(number, state) {
-                return Pick::One(number);
+                return PickResult::One(number);
             }
         }
     }
 
     /// Reserves the first suitable entry from this number on.
-    pub(super) fn from(&self, number: u32, state: EntryState) -> Pick {
+    pub(super) fn from(&self, number: u32, state: EntryState) -> PickResult {
         loop {
             match self.find(number, state) {
-                Ok(number) if self.take(number, state) => return Pick::One(number),
+                Ok(number) if self.take(number, state) => return PickResult::One(number),
                 Ok(_) => {}
                 Err(pick) => return pick,
             }
@@ -224,7 +224,7 @@ impl Pool {
     }
 
     #[inline]
-    fn find(&self, from: u32, state: EntryState) -> Result<u32, Pick> {
+    fn find(&self, from: u32, state: EntryState) -> Result<u32, PickResult> {
         let bits = match state {
             EntryState::Standing => &self.standing,
             EntryState::Missing => &self.missing,
@@ -233,13 +233,13 @@ impl Pool {
     }
 
     #[cold]
-    fn none(&self, state: EntryState) -> Pick {
+    fn none(&self, state: EntryState) -> PickResult {
         let standing = self.standing();
-        let all = match state {
+        let count = match state {
             EntryState::Standing => standing,
             EntryState::Missing => u64::from(self.count) - standing.min(u64::from(self.count)),
         };
-        if all > 0 { Pick::Busy } else { Pick::None }
+        if count > 0 { PickResult::Busy } else { PickResult::None }
     }
 
     #[inline]
@@ -264,13 +264,13 @@ impl Pool {
     }
 
     /// Returns a reserved entry that now exists.
-    pub(super) fn made(&self, number: u32) {
+    pub(super) fn add_created(&self, number: u32) {
         self.standing_count.fetch_add(1, Ordering::SeqCst);
         self.standing.put(number, self.alone);
     }
 
     /// Returns a reserved entry that was deleted.
-    pub(super) fn gone(&self, number: u32) {
+    pub(super) fn remove_deleted(&self, number: u32) {
         self.standing_count.fetch_sub(1, Ordering::SeqCst);
         self.missing.put(number, self.alone);
     }
@@ -302,15 +302,15 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::thread;
 
-    use super::{EntryState, Pick, Pool};
+    use super::{EntryPool, EntryState, PickResult};
 
-    fn numbers(pool: &Pool, state: EntryState, times: usize) -> Vec<Pick> {
+    fn numbers(pool: &EntryPool, state: EntryState, times: usize) -> Vec<PickResult> {
         (0..times).map(|_| pool.next(state)).collect()
     }
 
     #[test]
     fn entries_are_picked_in_rotation() {
-        let pool = Pool::new(300, true, true);
+        let pool = EntryPool::new(300, true, true);
         for number in [0, 5, 64, 299] {
             pool.stands(number);
         }
@@ -318,41 +318,51 @@ mod tests {
         let first = numbers(&pool, EntryState::Standing, 5);
         assert_eq!(
             first,
-            [0, 5, 64, 299].map(Pick::One).into_iter().chain([Pick::Busy]).collect::<Vec<_>>()
+            [0, 5, 64, 299]
+                .map(PickResult::One)
+                .into_iter()
+                .chain([PickResult::Busy])
+                .collect::<Vec<_>>()
         );
         pool.put_back(64);
-        pool.gone(5);
-        assert_eq!(numbers(&pool, EntryState::Standing, 2), [Pick::One(64), Pick::Busy]);
-        assert_eq!(numbers(&pool, EntryState::Missing, 2), [Pick::One(1), Pick::One(2)]);
-        assert_eq!(pool.from(5, EntryState::Missing), Pick::One(5));
-        assert_eq!(pool.from(5, EntryState::Missing), Pick::One(6));
-        pool.made(6);
-        assert_eq!(numbers(&pool, EntryState::Standing, 1), [Pick::One(6)]);
+        pool.remove_deleted(5);
+        assert_eq!(
+            numbers(&pool, EntryState::Standing, 2),
+            [PickResult::One(64), PickResult::Busy]
+        );
+        assert_eq!(
+            numbers(&pool, EntryState::Missing, 2),
+            [PickResult::One(1), PickResult::One(2)]
+        );
+        assert_eq!(pool.from(5, EntryState::Missing), PickResult::One(5));
+        assert_eq!(pool.from(5, EntryState::Missing), PickResult::One(6));
+        pool.add_created(6);
+        assert_eq!(numbers(&pool, EntryState::Standing, 1), [PickResult::One(6)]);
     }
 
     #[test]
     fn entries_are_not_reserved_without_deletions() {
-        let pool = Pool::new(3, false, false);
+        let pool = EntryPool::new(3, false, false);
         (0..3).for_each(|number| pool.stands(number));
         let rotated = numbers(&pool, EntryState::Standing, 5);
-        assert_eq!(rotated, [0, 1, 2, 0, 1].map(Pick::One));
-        assert_eq!(pool.next(EntryState::Missing), Pick::None);
-        assert_eq!(Pool::new(0, true, true).next(EntryState::Standing), Pick::None);
+        assert_eq!(rotated, [0, 1, 2, 0, 1].map(PickResult::One));
+        assert_eq!(pool.next(EntryState::Missing), PickResult::None);
+        assert_eq!(EntryPool::new(0, true, true).next(EntryState::Standing), PickResult::None);
     }
 
     #[test]
     fn concurrent_threads_never_share_or_lose_an_entry() {
         const COUNT: u32 = 200;
-        let pool = Pool::new(COUNT, false, true);
+        let pool = EntryPool::new(COUNT, false, true);
         (0..COUNT / 2).for_each(|number| pool.stands(number));
         let held: Vec<AtomicU64> = (0..COUNT).map(|_| AtomicU64::new(0)).collect();
         let work = |moves: bool| {
             for _ in 0..20_000 {
                 let state = if moves { EntryState::Missing } else { EntryState::Standing };
-                let Pick::One(number) = pool.next(state) else { continue };
+                let PickResult::One(number) = pool.next(state) else { continue };
                 assert_eq!(held[number as usize].fetch_add(1, Ordering::SeqCst), 0);
                 held[number as usize].fetch_sub(1, Ordering::SeqCst);
-                if moves { pool.made(number) } else { pool.gone(number) }
+                if moves { pool.add_created(number) } else { pool.remove_deleted(number) }
             }
         };
         thread::scope(|scope| {
@@ -361,14 +371,14 @@ mod tests {
             }
         });
         let standing = pool.standing();
-        let mut found = 0;
-        while let Pick::One(_) = pool.next(EntryState::Standing) {
-            found += 1;
+        let mut count = 0;
+        while let PickResult::One(_) = pool.next(EntryState::Standing) {
+            count += 1;
         }
-        assert_eq!(found, standing);
-        while let Pick::One(_) = pool.next(EntryState::Missing) {
-            found += 1;
+        assert_eq!(count, standing);
+        while let PickResult::One(_) = pool.next(EntryState::Missing) {
+            count += 1;
         }
-        assert_eq!(found, u64::from(COUNT));
+        assert_eq!(count, u64::from(COUNT));
     }
 }

@@ -6,21 +6,21 @@ use std::sync::Arc;
 use treering_model::Counters;
 use treering_script::{CreateHow, DirSlot, EntryKind, ExpectedErrors, FileSlot, Io, Script, Stop};
 
-use super::names::{Name, serial};
+use super::names::{NameBuffer, serial};
 use super::namespace::Namespace;
-use super::tally::{Became, TreeCounters};
+use super::tally::{RemainsTreatment, TreeCounters};
 use super::tree::ROOT;
 
 /// Task that creates the directories of one fileset.
-pub(super) struct Directories {
+pub(super) struct MakeDirectories {
     namespace: Arc<Namespace>,
     fileset: usize,
-    became: Became,
-    name: Name,
+    became: RemainsTreatment,
+    name: NameBuffer,
 }
 
 /// Remains of a fileset from an earlier run.
-struct Remains {
+struct FilesetRemains {
     /// Directories, each with the index of its parent; the first is the fileset's root, without a
     /// parent.
     dirs: Vec<(usize, u32)>,
@@ -28,9 +28,9 @@ struct Remains {
     files: Vec<(usize, u32)>,
 }
 
-impl Remains {
+impl FilesetRemains {
     /// Path of an entry in a directory, or of the directory itself.
-    fn path_of(&self, dir: usize, last: Option<u32>) -> Name {
+    fn path_of(&self, dir: usize, last: Option<u32>) -> NameBuffer {
         let (mut serials, mut at) = (Vec::new(), dir);
         while at != 0 {
             let (parent, serial) = self.dirs[at];
@@ -38,20 +38,20 @@ impl Remains {
             at = parent;
         }
         serials.reverse();
-        let mut name = Name::default();
+        let mut name = NameBuffer::default();
         name.set_path(&serials, last);
         name
     }
 }
 
-impl Directories {
+impl MakeDirectories {
     pub(super) fn new(namespace: &Arc<Namespace>, fileset: usize) -> Self {
         let namespace = Arc::clone(namespace);
-        Self { namespace, fileset, became: Became::Made, name: Name::default() }
+        Self { namespace, fileset, became: RemainsTreatment::Made, name: NameBuffer::default() }
     }
 
     /// Opens one of the directories that remain.
-    fn open(&self, io: &mut dyn Io, left: &Remains, dir: usize) -> Result<DirSlot, Stop> {
+    fn open(&self, io: &mut dyn Io, left: &FilesetRemains, dir: usize) -> Result<DirSlot, Stop> {
         let (root, passing) = (self.namespace.root(self.fileset), self.namespace.passing());
         // The fileset's own directory is open already.
         if dir == 0 {
@@ -62,8 +62,8 @@ impl Directories {
     }
 
     /// Lists the remains of an earlier run; `None` if there is an entry that no fileset has.
-    fn find(&self, io: &mut dyn Io) -> Result<Option<Remains>, Stop> {
-        let mut left = Remains { dirs: vec![(0, 0)], files: Vec::new() };
+    fn find(&self, io: &mut dyn Io) -> Result<Option<FilesetRemains>, Stop> {
+        let mut left = FilesetRemains { dirs: vec![(0, 0)], files: Vec::new() };
         let mut number = 0;
         while number < left.dirs.len() {
             let dir = self.open(io, &left, number)?;
@@ -86,7 +86,7 @@ impl Directories {
     }
 
     /// Removes the files, then the directories from the last one on.
-    fn remove(&mut self, io: &mut dyn Io, left: &Remains) -> Result<(), Stop> {
+    fn remove(&mut self, io: &mut dyn Io, left: &FilesetRemains) -> Result<(), Stop> {
         let root = self.namespace.root(self.fileset);
         for &(dir, serial) in &left.files {
             io.unlink(root, left.path_of(dir, Some(serial)).as_c_str())?;
@@ -112,7 +112,7 @@ impl Directories {
             let at = self.planting(dir.depth - 1);
             self.name.set(dir.serial);
             let made = io.make_dir(at, self.name.as_c_str());
-            if self.became == Became::Reused {
+            if self.became == RemainsTreatment::Reused {
                 made.unless_existing()?;
             } else {
                 made?;
@@ -125,7 +125,7 @@ impl Directories {
     }
 }
 
-impl Script for Directories {
+impl Script for MakeDirectories {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let namespace = Arc::clone(&self.namespace);
         let fileset = &namespace.filesets[self.fileset];
@@ -135,12 +135,12 @@ impl Script for Directories {
             made?;
         } else if made.unless_existing()?.is_none() {
             let keeps = fileset.plan.reuse || fileset.plan.trust;
-            self.became = if keeps { Became::Reused } else { Became::Cleared };
+            self.became = if keeps { RemainsTreatment::Reused } else { RemainsTreatment::Cleared };
         }
         namespace.open_root(io, self.fileset)?;
-        if self.became == Became::Cleared {
+        if self.became == RemainsTreatment::Cleared {
             let Some(left) = self.find(io)? else {
-                self.became = Became::Foreign;
+                self.became = RemainsTreatment::Foreign;
                 return Ok(());
             };
             self.remove(io, &left)?;
@@ -163,7 +163,7 @@ const PIECE_BYTES: u64 = 1 << 20;
 const FILE: FileSlot = FileSlot(0);
 
 /// Task that creates and fills every `stride`th preallocated file.
-pub(super) struct Allocation {
+pub(super) struct AllocateFiles {
     namespace: Arc<Namespace>,
     fileset: usize,
     /// Index of the first file, and the distance to the next.
@@ -172,11 +172,11 @@ pub(super) struct Allocation {
     reuses: bool,
     /// Number of the directory that is open.
     open: u32,
-    name: Name,
+    name: NameBuffer,
     serials: Vec<u32>,
 }
 
-impl Allocation {
+impl AllocateFiles {
     pub(super) fn new(
         namespace: &Arc<Namespace>,
         fileset: usize,
@@ -191,7 +191,7 @@ impl Allocation {
             stride,
             reuses,
             open: ROOT,
-            name: Name::default(),
+            name: NameBuffer::default(),
             serials: Vec::new(),
         }
     }
@@ -213,12 +213,12 @@ impl Allocation {
     /// otherwise truncated or written anew.
     fn make_file(&self, io: &mut dyn Io, at: DirSlot, wanted: u64) -> Result<(), Stop> {
         let name = self.name.as_c_str();
-        let there = if self.reuses { io.size(at, name).unless_missing()? } else { None };
-        if there == Some(wanted) {
+        let size = if self.reuses { io.size(at, name).unless_missing()? } else { None };
+        if size == Some(wanted) {
             return Ok(());
         }
         io.create(at, name, CreateHow::OrOpen, FILE)?;
-        if there.is_some_and(|there| there > wanted) {
+        if size.is_some_and(|size| size > wanted) {
             io.truncate(FILE, wanted)?;
         } else {
             let mut written = 0;
@@ -232,7 +232,7 @@ impl Allocation {
     }
 }
 
-impl Script for Allocation {
+impl Script for AllocateFiles {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let namespace = Arc::clone(&self.namespace);
         namespace.open_above(io, self.fileset)?;
@@ -241,7 +241,7 @@ impl Script for Allocation {
         for &file in fileset.made_before.iter().skip(self.first).step_by(self.stride) {
             let entry = fileset.tree.files[file as usize];
             let at = self.locate(io, entry.dir, entry.serial)?;
-            self.make_file(io, at, fileset.tree.sizes.of(file))?;
+            self.make_file(io, at, fileset.tree.sizes.bytes(file))?;
         }
         for &leaf in fileset.leaves_before.iter().skip(self.first).step_by(self.stride) {
             let entry = fileset.tree.leaves[leaf as usize];

@@ -13,12 +13,12 @@ use treering_script::{
     TaskListener, TimeLimit, UnfinishedTasks,
 };
 
-use super::headline::Headline;
+use super::headline::HeadlineSums;
 use super::names::directory;
 use super::namespace::Namespace;
 use super::plan::Plan;
-use super::prepare::{Allocation, Directories};
-use super::tally::{Account, Became, Tally, TreeCounters};
+use super::prepare::{AllocateFiles, MakeDirectories};
+use super::tally::{FlowopCounters, RemainsTreatment, TreeCounters, WorkerReport};
 use super::worker::{DEPTH, Worker};
 use treering_kit::sync_all::SyncAll;
 
@@ -42,7 +42,7 @@ const TICK_LEAST_NS: u64 = 10_000_000;
 
 /// Options of a run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Manner {
+pub(super) struct RunOptions {
     pub(super) classic: bool,
     pub(super) seed: u64,
     pub(super) queue: QueueKind,
@@ -51,12 +51,12 @@ pub(super) struct Manner {
 /// A run in progress.
 pub(super) struct BenchSession {
     namespace: Arc<Namespace>,
-    manner: Manner,
+    run_options: RunOptions,
     sleeps: u64,
     has_begun: bool,
     reused: Vec<bool>,
     failure: Option<SessionError>,
-    headline: Headline,
+    headline: HeadlineSums,
     /// Events that came so far, and when the next snapshot is.
     events: u64,
     snapshots: u64,
@@ -65,8 +65,8 @@ pub(super) struct BenchSession {
 
 impl BenchSession {
     /// A run that has not begun.
-    pub(super) fn new(plan: &Plan, manner: Manner, sleeps: u64) -> Self {
-        let namespace = Arc::new(Namespace::new(plan, manner.classic, manner.seed));
+    pub(super) fn new(plan: &Plan, run_options: RunOptions, sleeps: u64) -> Self {
+        let namespace = Arc::new(Namespace::new(plan, run_options.classic, run_options.seed));
         let failure = namespace.filesets.iter().find_map(|fileset| {
             let missing = (fileset.tree.files.len() as u64) < fileset.plan.entries;
             let name = fileset.plan.name.escape_debug();
@@ -75,10 +75,10 @@ impl BenchSession {
                 .map(SessionError::new)
         });
         Self {
-            headline: Headline::new(plan),
+            headline: HeadlineSums::new(plan),
             reused: vec![false; namespace.filesets.len()],
             namespace,
-            manner,
+            run_options,
             sleeps,
             has_begun: false,
             failure,
@@ -89,7 +89,7 @@ impl BenchSession {
     }
 
     fn subject(&self, fileset: usize) -> String {
-        if self.manner.classic {
+        if self.run_options.classic {
             self.namespace.filesets[fileset].plan.name.clone()
         } else {
             directory(fileset).to_string_lossy().into_owned()
@@ -99,7 +99,7 @@ impl BenchSession {
     /// Makes the directories of a fileset, then its files.
     fn make_fileset(&mut self, fileset: usize, conductor: &mut dyn Conductor) -> SessionResult {
         let subject = self.subject(fileset);
-        let script = Directories::new(&self.namespace, fileset);
+        let script = MakeDirectories::new(&self.namespace, fileset);
         let task = Task::new(DIRECTORIES, &subject, Op::MakeDir, Box::new(script));
         self.set_up(vec![task], fileset, conductor)?;
         let made = &self.namespace.filesets[fileset];
@@ -107,7 +107,7 @@ impl BenchSession {
         let count = if many { ALLOCATORS } else { 1 };
         let reuses = self.reused[fileset];
         let task = |first| {
-            let script = Allocation::new(&self.namespace, fileset, first, count, reuses);
+            let script = AllocateFiles::new(&self.namespace, fileset, first, count, reuses);
             Task::new(ALLOCATION, &subject, Op::Create, Box::new(script))
         };
         self.set_up((0..count).map(task).collect(), fileset, conductor)
@@ -128,7 +128,7 @@ impl BenchSession {
     fn run_sync(
         &mut self,
         name: &str,
-        listener: fn(&mut Headline, &TaskTotals),
+        listener: fn(&mut HeadlineSums, &TaskTotals),
         conductor: &mut dyn Conductor,
     ) -> SessionResult {
         let task = Task::new(SYNC, "all", Op::Sync, Box::new(SyncAll(SyncScope::Target)));
@@ -152,9 +152,10 @@ impl BenchSession {
         let mut tasks = Vec::new();
         for (number, thread) in plan.threads.iter().enumerate() {
             for instance in 0..thread.instances {
-                let worker = Worker::new(&self.namespace, tasks.len(), number, self.manner.seed);
+                let worker =
+                    Worker::new(&self.namespace, tasks.len(), number, self.run_options.seed);
                 let kind = format!("{} {}", thread.process, thread.name);
-                let queue = IoQueue { kind: self.manner.queue, depth: DEPTH };
+                let queue = IoQueue { kind: self.run_options.queue, depth: DEPTH };
                 tasks.push(Task {
                     direct: thread.direct,
                     synchronous: thread.synchronous.into(),
@@ -194,10 +195,10 @@ impl BenchSession {
 
     fn events_come(&mut self, elapsed_ns: u64) {
         let Some(rate) = self.namespace.plan.rate else { return };
-        let all = u128::from(rate) * u128::from(elapsed_ns) / u128::from(SECOND_NS);
-        let all = u64::try_from(all).unwrap_or(u64::MAX);
-        let more = all.saturating_sub(self.events);
-        self.events = all;
+        let due = u128::from(rate) * u128::from(elapsed_ns) / u128::from(SECOND_NS);
+        let due = u64::try_from(due).unwrap_or(u64::MAX);
+        let more = due.saturating_sub(self.events);
+        self.events = due;
         if more > 0 {
             self.namespace.common.events_come(more, rate.saturating_mul(EVENTS_SECONDS));
         }
@@ -219,12 +220,12 @@ impl BenchSession {
             return Counters::default();
         }
         self.snapshots += 1;
-        let mut sums = vec![Tally::default(); self.namespace.plan.rows.len()];
+        let mut sums = vec![FlowopCounters::default(); self.namespace.plan.rows.len()];
         for reported in &self.namespace.common.reported {
             reported.lock().unwrap_or_else(PoisonError::into_inner).add_to(&mut sums);
         }
         let rows = sums.into_iter().enumerate().collect();
-        Counters::from_value(&Account { began_ns: elapsed_ns, ran_out: false, rows })
+        Counters::from_value(&WorkerReport { began_ns: elapsed_ns, ran_out: false, rows })
     }
 }
 
@@ -241,8 +242,8 @@ impl TaskListener for SetupListener<'_> {
             return;
         }
         match totals.counters.read().map(|tree: TreeCounters| tree.became) {
-            Some(Became::Reused) => self.session.reused[self.fileset] = true,
-            Some(Became::Foreign) => {
+            Some(RemainsTreatment::Reused) => self.session.reused[self.fileset] = true,
+            Some(RemainsTreatment::Foreign) => {
                 let plan = &self.session.namespace.filesets[self.fileset].plan;
                 let place = format!("{}/{}", plan.path, plan.name);
                 self.session.failure.get_or_insert(SessionError::new(format!(
@@ -262,7 +263,7 @@ impl TaskListener for SetupListener<'_> {
 
 impl TaskListener for BenchSession {
     fn task_ended(&mut self, totals: &TaskTotals) {
-        if let Some(account) = totals.counters.read::<Account>() {
+        if let Some(account) = totals.counters.read::<WorkerReport>() {
             self.headline.worked(totals, &account);
         }
     }
@@ -280,14 +281,14 @@ impl TaskListener for BenchSession {
 impl Session for BenchSession {
     fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         self.has_begun = true;
-        let is_native = !self.manner.classic;
+        let is_native = !self.run_options.classic;
         let filesets = self.namespace.filesets.len();
         conductor.phase(Phase::new(SETUP, 2 * filesets))?;
         for fileset in 0..filesets {
             self.make_fileset(fileset, conductor)?;
         }
         if self.sleeps > 0 {
-            let script = Sleep { ns: self.sleeps.saturating_mul(SECOND_NS) };
+            let script = SleepScript { ns: self.sleeps.saturating_mul(SECOND_NS) };
             let task = Task::new(SLEEP, "all", Op::Pause, Box::new(script));
             self.set_up(vec![task], filesets, conductor)?;
         }
@@ -301,7 +302,7 @@ impl Session for BenchSession {
             let nothing = "the run yielded nothing: no operation was done";
             return Err(SessionError::new(nothing).into());
         }
-        if is_native { self.run_sync(FINAL_SYNC, Headline::synced, conductor) } else { Ok(()) }
+        if is_native { self.run_sync(FINAL_SYNC, HeadlineSums::synced, conductor) } else { Ok(()) }
     }
 
     fn metrics(&self) -> Vec<Metric> {
@@ -313,7 +314,7 @@ impl Session for BenchSession {
     }
 
     fn remains(&self) -> Vec<String> {
-        if self.manner.classic || !self.has_begun {
+        if self.run_options.classic || !self.has_begun {
             return Vec::new();
         }
         (0..self.namespace.filesets.len()).map(|fileset| self.subject(fileset)).collect()
@@ -321,11 +322,11 @@ impl Session for BenchSession {
 }
 
 /// Rests, in pieces.
-struct Sleep {
+struct SleepScript {
     ns: u64,
 }
 
-impl Script for Sleep {
+impl Script for SleepScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let mut left_ns = self.ns;
         while left_ns > 0 {

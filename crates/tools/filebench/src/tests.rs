@@ -16,8 +16,8 @@ fn around(lines: &str) -> String {
 fn error(lines: &str, message: &str, hint: &str) {
     let error = show_workload("w.f", around(lines).as_bytes()).unwrap_err();
     assert!(error.message.contains(message), "{}", error.message);
-    let given = error.hint.unwrap();
-    assert!(given.contains(hint), "{given}");
+    let text = error.hint.unwrap();
+    assert!(text.contains(hint), "{text}");
 }
 
 #[test]
@@ -78,13 +78,13 @@ fn errors_are_reported_with_their_position() {
 
 #[test]
 fn command_line_variables_override_the_file_and_must_exist_in_it() {
-    let given = |name: &str, value: &str| [(name.to_owned(), value.to_owned())];
+    let overrides = |name: &str, value: &str| [(name.to_owned(), value.to_owned())];
     let whole = around("set $n=5 set $other=6 set $n=7");
-    let (script, _) = parse("w.f", whole.as_bytes(), &given("n", "2k")).unwrap();
+    let (script, _) = parse("w.f", whole.as_bytes(), &overrides("n", "2k")).unwrap();
     assert!(text(&script).contains("set $n=2048\nset $other=6\n"));
-    let error = parse("w.f", whole.as_bytes(), &given("othr", "1")).unwrap_err();
+    let error = parse("w.f", whole.as_bytes(), &overrides("othr", "1")).unwrap_err();
     assert_eq!(error.hint.as_deref(), Some("perhaps other is meant"));
-    assert!(parse("w.f", whole.as_bytes(), &given("n", "2x")).is_err());
+    assert!(parse("w.f", whole.as_bytes(), &overrides("n", "2x")).is_err());
 }
 
 #[test]

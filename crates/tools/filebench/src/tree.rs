@@ -3,7 +3,7 @@
 
 use treering_script::Random;
 
-use super::draw::{Amount, gamma, whole};
+use super::draw::{AttributeAmount, gamma, whole};
 use super::plan::{ENTRIES_MAX, FilesetPlan};
 
 /// Largest depth; deeper trees are cut because their paths would be too long.
@@ -21,56 +21,56 @@ pub(super) struct Directory {
 
 /// File or leaf directory: its parent directory, and its serial number there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct TreeEntry {
     pub(super) dir: u32,
     pub(super) serial: u32,
 }
 
 /// Sizes of the files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Sizes {
+pub(super) enum SizeSource {
     /// Common size of all files.
     All(u64),
     /// Size of each file, by its number.
     Each(Vec<u64>),
 }
 
-impl Sizes {
+impl SizeSource {
     /// Size of a file.
     #[inline]
-    pub(super) fn of(&self, file: u32) -> u64 {
+    pub(super) fn bytes(&self, file: u32) -> u64 {
         match self {
             Self::All(bytes) => *bytes,
-            Self::Each(all) => all.get(file as usize).copied().unwrap_or(0),
+            Self::Each(sizes) => sizes.get(file as usize).copied().unwrap_or(0),
         }
     }
 }
 
 /// Entries of a fileset, existing or not.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Tree {
+pub(super) struct FilesetTree {
     /// Directories, parents first; the first is the root.
     pub(super) dirs: Vec<Directory>,
-    pub(super) files: Vec<Entry>,
-    pub(super) leaves: Vec<Entry>,
-    pub(super) sizes: Sizes,
+    pub(super) files: Vec<TreeEntry>,
+    pub(super) leaves: Vec<TreeEntry>,
+    pub(super) sizes: SizeSource,
     /// Total size of the files in bytes.
     pub(super) bytes: u64,
     pub(super) mean_depth: f64,
 }
 
-impl Tree {
+impl FilesetTree {
     /// Draws the tree of a fileset from a seed.
     pub(super) fn new(plan: &FilesetPlan, seed: u64) -> Self {
         let random = Random::for_part(seed, &format!("filebench tree {}", plan.name));
         let mean_width = plan.width.mean();
-        let all = (plan.entries + plan.leafdirs).max(1) as f64;
-        let mean_depth = if mean_width > 1.0 { all.ln() / mean_width.ln() } else { 0.0 };
-        let depth = plan.depth.as_ref().map(|spread| spread.around(mean_depth));
-        let mut planter = Planter { plan, random, mean_depth, depth, tree: Self::empty() };
-        planter.tree.mean_depth = mean_depth;
-        planter.plant_root();
-        let (mut tree, mut random) = (planter.tree, planter.random);
+        let entries = (plan.entries + plan.leafdirs).max(1) as f64;
+        let mean_depth = if mean_width > 1.0 { entries.ln() / mean_width.ln() } else { 0.0 };
+        let depth = plan.depth.as_ref().map(|distribution| distribution.around(mean_depth));
+        let mut builder = TreeBuilder { plan, random, mean_depth, depth, tree: Self::empty() };
+        builder.tree.mean_depth = mean_depth;
+        builder.plant_root();
+        let (mut tree, mut random) = (builder.tree, builder.random);
         tree.size(&plan.size, &mut random);
         tree
     }
@@ -81,22 +81,22 @@ impl Tree {
             dirs: vec![root],
             files: Vec::new(),
             leaves: Vec::new(),
-            sizes: Sizes::All(0),
+            sizes: SizeSource::All(0),
             bytes: 0,
             mean_depth: 0.0,
         }
     }
 
-    fn size(&mut self, size: &Amount, random: &mut Random) {
+    fn size(&mut self, size: &AttributeAmount, random: &mut Random) {
         let count = self.files.len();
         if let Some(bytes) = size.fixed() {
-            self.sizes = Sizes::All(bytes);
+            self.sizes = SizeSource::All(bytes);
             self.bytes = bytes.saturating_mul(count as u64);
             return;
         }
         let sizes: Vec<u64> = (0..count).map(|_| size.draw(random)).collect();
         self.bytes = sizes.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes));
-        self.sizes = Sizes::Each(sizes);
+        self.sizes = SizeSource::Each(sizes);
     }
 
     /// Appends the serial numbers of the path from the root to a directory.
@@ -112,12 +112,12 @@ impl Tree {
     }
 }
 
-struct Planter<'p> {
+struct TreeBuilder<'p> {
     plan: &'p FilesetPlan,
     random: Random,
     mean_depth: f64,
-    depth: Option<super::draw::Spread>,
-    tree: Tree,
+    depth: Option<super::draw::ClampedDistribution>,
+    tree: FilesetTree,
 }
 
 /// Kind of entries in a directory.
@@ -127,7 +127,7 @@ enum EntryKind {
     Leaves,
 }
 
-impl Planter<'_> {
+impl TreeBuilder<'_> {
     /// Fills the root with directories until there are enough entries.
     fn plant_root(&mut self) {
         for fill in [EntryKind::Files, EntryKind::Leaves] {
@@ -151,8 +151,8 @@ impl Planter<'_> {
     }
 
     fn draw_depth(&mut self) -> f64 {
-        if let Some(spread) = &self.depth {
-            return spread.draw(&mut self.random).trunc();
+        if let Some(distribution) = &self.depth {
+            return distribution.draw(&mut self.random).trunc();
         }
         let shape = self.plan.shape;
         if shape > 0.0 {
@@ -165,11 +165,11 @@ impl Planter<'_> {
     fn draw_width(&mut self) -> f64 {
         let shape = self.plan.shape;
         match &self.plan.width {
-            Amount::Drawn(_) => self.plan.width.draw_real(&mut self.random),
-            Amount::Fixed(width) if shape > 0.0 => {
+            AttributeAmount::Drawn(_) => self.plan.width.draw_real(&mut self.random),
+            AttributeAmount::Fixed(width) if shape > 0.0 => {
                 gamma(shape, &mut self.random) * *width as f64 / shape
             }
-            Amount::Fixed(width) => *width as f64,
+            AttributeAmount::Fixed(width) => *width as f64,
         }
     }
 
@@ -189,10 +189,10 @@ impl Planter<'_> {
                 if !is_leaf {
                     self.plant(dir, self.free_serial(fill, serial), depth + 1);
                 } else if fill == EntryKind::Files {
-                    self.tree.files.push(Entry { dir, serial });
+                    self.tree.files.push(TreeEntry { dir, serial });
                 } else {
                     let serial = self.free_serial(fill, serial);
-                    self.tree.leaves.push(Entry { dir, serial });
+                    self.tree.leaves.push(TreeEntry { dir, serial });
                 }
             }
         }
@@ -209,8 +209,8 @@ impl Planter<'_> {
 mod tests {
     use std::collections::HashSet;
 
-    use super::super::draw::Amount;
-    use super::{FilesetPlan, ROOT, Sizes, Tree};
+    use super::super::draw::AttributeAmount;
+    use super::{FilesetPlan, FilesetTree, ROOT, SizeSource};
 
     fn plan(entries: u64, leafdirs: u64, width: u64) -> FilesetPlan {
         FilesetPlan {
@@ -218,8 +218,8 @@ mod tests {
             path: "/tmp".to_owned(),
             entries,
             leafdirs,
-            size: Amount::Fixed(4096),
-            width: Amount::Fixed(width),
+            size: AttributeAmount::Fixed(4096),
+            width: AttributeAmount::Fixed(width),
             depth: None,
             shape: 1.5,
             prealloc: Some(100),
@@ -234,7 +234,7 @@ mod tests {
 
     #[test]
     fn a_wide_fileset_has_one_directory_of_files() {
-        let tree = Tree::new(&plan(10_000, 0, 1_000_000), 1);
+        let tree = FilesetTree::new(&plan(10_000, 0, 1_000_000), 1);
         assert_eq!((tree.files.len(), tree.dirs.len()), (10_000, 2));
         assert!((tree.mean_depth - 0.666).abs() < 0.01);
         let mut serials = Vec::new();
@@ -246,14 +246,15 @@ mod tests {
     #[test]
     fn a_narrow_fileset_is_a_tree_with_unique_names() {
         for (entries, leafdirs) in [(10_000, 0), (0, 3_000), (2_000, 2_000)] {
-            let tree = Tree::new(&plan(entries, leafdirs, 20), 7);
+            let tree = FilesetTree::new(&plan(entries, leafdirs, 20), 7);
             assert_eq!(tree.files.len() as u64, entries);
             assert_eq!(tree.leaves.len() as u64, leafdirs);
             let mean = (entries + leafdirs) as f64 / tree.dirs.len() as f64;
             assert!((5.0..40.0).contains(&mean), "{mean}");
             let dirs = tree.dirs.iter().skip(1).map(|dir| (dir.parent, dir.serial));
             let entries = tree.files.iter().chain(&tree.leaves);
-            let names: Vec<_> = dirs.chain(entries.map(|one| (one.dir, one.serial))).collect();
+            let names: Vec<_> =
+                dirs.chain(entries.map(|entry| (entry.dir, entry.serial))).collect();
             assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
             assert!(tree.files.iter().all(|file| file.dir != ROOT));
             for (number, dir) in tree.dirs.iter().enumerate().skip(1) {
@@ -266,8 +267,8 @@ mod tests {
     #[test]
     fn equal_seeds_give_equal_trees() {
         let plan = plan(500, 0, 5);
-        assert_eq!(Tree::new(&plan, 3), Tree::new(&plan, 3));
-        assert_ne!(Tree::new(&plan, 3), Tree::new(&plan, 4));
-        assert_eq!(Tree::new(&plan, 3).sizes, Sizes::All(4096));
+        assert_eq!(FilesetTree::new(&plan, 3), FilesetTree::new(&plan, 3));
+        assert_ne!(FilesetTree::new(&plan, 3), FilesetTree::new(&plan, 4));
+        assert_eq!(FilesetTree::new(&plan, 3).sizes, SizeSource::All(4096));
     }
 }

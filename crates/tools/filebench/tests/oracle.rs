@@ -20,7 +20,7 @@ use treering_testkit::temp_dir;
 use treering_testkit::{TaskCollector, assert_decides_as_foreseen};
 
 #[derive(Clone, Debug)]
-struct Asked {
+struct GeneratedWorkload {
     entries: u64,
     leaves: u64,
     width: u64,
@@ -47,7 +47,7 @@ const GROUPS: [&str; 8] = [
     "flowop write name=k{n},filesetname=a,iosize=700,fd=5 flowop closefile name=z{n},fd=5",
 ];
 
-fn asked() -> impl Strategy<Value = Asked> {
+fn workload() -> impl Strategy<Value = GeneratedWorkload> {
     let size = prop_oneof![
         Just("0".to_owned()),
         Just("5000".to_owned()),
@@ -56,19 +56,12 @@ fn asked() -> impl Strategy<Value = Asked> {
     ];
     let groups = proptest::collection::vec(0..GROUPS.len(), 1..5);
     (4..60_u64, 2..9_u64, 2..30_u64, size, 60..=100_u64, groups, 20..300_u64, any::<u64>())
-        .prop_map(|(entries, leaves, width, size, prealloc, groups, stop, seed)| Asked {
-            entries,
-            leaves,
-            width,
-            size,
-            prealloc,
-            groups,
-            stop,
-            seed,
+        .prop_map(|(entries, leaves, width, size, prealloc, groups, stop, seed)| {
+            GeneratedWorkload { entries, leaves, width, size, prealloc, groups, stop, seed }
         })
 }
 
-impl Asked {
+impl GeneratedWorkload {
     fn text(&self) -> String {
         let Self { entries, leaves, width, size, prealloc, groups, stop, .. } = self;
         let mut text = format!(
@@ -87,7 +80,7 @@ impl Asked {
 }
 
 /// Runs a job; returns its counted operations, and their bytes.
-fn done(job: &dyn Job, place: &impl RunSessions) -> Result<Vec<Metric>, String> {
+fn run_metrics(job: &dyn Job, place: &impl RunSessions) -> Result<Vec<Metric>, String> {
     let options =
         EngineOptions::new(LatencyMode::All, PayloadKind::Native { compressibility: 0 }, 1);
     let mut session = job.begin(&TargetFacts::unknown());
@@ -100,37 +93,37 @@ fn done(job: &dyn Job, place: &impl RunSessions) -> Result<Vec<Metric>, String> 
 }
 
 fn operations(metrics: &[Metric]) -> f64 {
-    let mut all = metrics.iter().filter(|metric| metric.scope == Scope::Trial);
-    all.find(|metric| metric.name == "operations").map_or(0.0, |metric| metric.value)
+    let mut of_trial = metrics.iter().filter(|metric| metric.scope == Scope::Trial);
+    of_trial.find(|metric| metric.name == "operations").map_or(0.0, |metric| metric.value)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
     #[test]
-    fn a_disk_has_the_same_afterwards_as_memory(asked in asked()) {
+    fn run_leaves_equal_trees_on_disk_and_in_memory(workload in workload()) {
         let dir = temp_dir();
         let path = dir.path().join("w.f");
-        fs::write(&path, asked.text()).unwrap();
-        let given = vec![
+        fs::write(&path, workload.text()).unwrap();
+        let options = vec![
             ("workload".to_owned(), path.to_str().unwrap().to_owned()),
-            ("seed".to_owned(), asked.seed.to_string()),
+            ("seed".to_owned(), workload.seed.to_string()),
         ];
-        let job = Filebench.native(&Settings::new(given)).unwrap();
+        let job = Filebench.native(&Settings::new(options)).unwrap();
         let memory = MemoryFilesystem::new(EntryOrder::Creation);
         let real = dir.path().join("real");
         fs::create_dir(&real).unwrap();
-        let in_memory = done(job.as_ref(), &memory);
-        let on_disk = done(job.as_ref(), &Target::open(&real).unwrap());
+        let in_memory = run_metrics(job.as_ref(), &memory);
+        let on_disk = run_metrics(job.as_ref(), &Target::open(&real).unwrap());
         match (in_memory, on_disk) {
             (Ok(in_memory), Ok(on_disk)) => {
-                assert_eq!(operations(&in_memory), operations(&on_disk), "{asked:?}");
+                assert_eq!(operations(&in_memory), operations(&on_disk), "{workload:?}");
                 // It ends by itself where no file is left, and not before it is told to otherwise.
-                assert!(operations(&in_memory) > 0.0, "{asked:?}");
+                assert!(operations(&in_memory) > 0.0, "{workload:?}");
             }
             // All files were deleted, or none was there, before one operation was done.
             (Err(in_memory), Err(on_disk)) => assert_eq!(in_memory, on_disk),
-            (in_memory, on_disk) => panic!("{asked:?}: {in_memory:?} but {on_disk:?}"),
+            (in_memory, on_disk) => panic!("{workload:?}: {in_memory:?} but {on_disk:?}"),
         }
-        assert_eq!(memory.snapshot(), TreeSnapshot::from_directory(&real).unwrap(), "{asked:?}");
+        assert_eq!(memory.snapshot(), TreeSnapshot::from_directory(&real).unwrap(), "{workload:?}");
     }
 }

@@ -48,13 +48,13 @@ fn words(call: &Call<'_>) -> String {
 /// First calls of a script, and its counters.
 fn calls(script: &mut dyn Script, memory: &MemoryFilesystem, most: usize) -> Vec<String> {
     let mut caller = MemoryCaller::new(memory);
-    let mut all = Vec::new();
+    let mut calls = Vec::new();
     let mut watch = |call: &Call<'_>, _done| {
-        all.push(words(call));
-        if all.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        calls.push(words(call));
+        if calls.len() < most { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     rehearse(script, &mut caller, 1000, &mut watch).unwrap();
-    all
+    calls
 }
 
 /// Calls of the setup, then those of the first thread, up to `most`.
@@ -62,8 +62,8 @@ fn run(text: &str, most: usize) -> (Vec<String>, Vec<String>, Option<String>) {
     let dir = temp_dir();
     let path = dir.path().join("w.f");
     std::fs::write(&path, text).unwrap();
-    let given = vec![("workload".to_owned(), path.to_str().unwrap().to_owned())];
-    let job = Filebench.native(&Settings::new(given)).unwrap();
+    let options = vec![("workload".to_owned(), path.to_str().unwrap().to_owned())];
+    let job = Filebench.native(&Settings::new(options)).unwrap();
     let memory = MemoryFilesystem::new(EntryOrder::Creation);
     let mut session = job.begin(&TargetFacts::unknown());
     let (mut setup, mut work) = (Vec::new(), Vec::new());

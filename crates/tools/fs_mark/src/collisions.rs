@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
-use super::account::Since;
-use super::locator::Locator;
+use super::account::NameChange;
+use super::locator::FileLocator;
 use super::naming::mix;
-use super::shape::Shape;
+use super::shape::RunShape;
 
 /// Minimum expected number of name collisions that makes the search worthwhile.
 const EXPECTED_LEAST: f64 = 1e-6;
@@ -14,16 +14,16 @@ const NAMES_MAX: usize = 10_000_000;
 
 /// Detector of names that were given twice.
 #[derive(Debug)]
-pub(super) struct Collisions {
+pub(super) struct CollisionDetector {
     seen: HashSet<u64>,
     looks: bool,
     found: u64,
     names: u64,
 }
 
-impl Collisions {
+impl CollisionDetector {
     /// Detector for a run of this shape; disabled if collisions are too unlikely.
-    pub(super) fn new(shape: &Shape) -> Self {
+    pub(super) fn new(shape: &RunShape) -> Self {
         let names = shape.files_an_iteration() as f64 * shape.standing_iterations() as f64;
         let names = if shape.until_full { 1e9 } else { names };
         let random = i32::try_from(shape.random_bytes).unwrap_or(i32::MAX);
@@ -37,11 +37,18 @@ impl Collisions {
     }
 
     /// Records the names of `files` files that a worker made in its root.
-    pub(super) fn add(&mut self, shape: &Shape, key: u64, root: u16, files: u64, since: &[Since]) {
+    pub(super) fn add(
+        &mut self,
+        shape: &RunShape,
+        key: u64,
+        root: u16,
+        files: u64,
+        since: &[NameChange],
+    ) {
         if !self.looks {
             return;
         }
-        let mut locator = Locator::recalling(shape, key, since.to_vec());
+        let mut locator = FileLocator::recalling(shape, key, since.to_vec());
         for file in 0..files {
             if self.seen.len() >= NAMES_MAX {
                 self.looks = false;

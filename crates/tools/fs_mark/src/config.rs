@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use treering_script::{ConfigError, Settings, WorkerKind};
 
-use super::methods::{Policy, SyncMethod};
-use super::options::{Classic, Files, Naming, Native, WORKERS_MAX};
-use super::shape::Shape;
+use super::methods::{SubdirPolicy, SyncMethod};
+use super::options::{ClassicOptions, FileOptions, NamingOptions, NativeOptions, WORKERS_MAX};
+use super::shape::RunShape;
 use treering_kit::ranks::worker_kind;
 
 /// The longest name that Linux takes.
@@ -15,19 +15,19 @@ const NAME_MAX: usize = 255;
 const WRITE_MAX: u32 = 4 << 20;
 
 /// Names and values that are recorded.
-type Parameters = Vec<(String, String)>;
+type RecordedParameters = Vec<(String, String)>;
 
 /// Classic command line: the shape, and the options beyond it.
 #[derive(Clone, Debug)]
 pub(super) struct ClassicConfig {
-    pub(super) shape: Shape,
+    pub(super) shape: RunShape,
     pub(super) dirs: Vec<PathBuf>,
     pub(super) log: PathBuf,
     pub(super) verbose: bool,
     pub(super) summary: bool,
     pub(super) workers: WorkerKind,
     pub(super) started_unix_ms: u64,
-    pub(super) parameters: Parameters,
+    pub(super) parameters: RecordedParameters,
 }
 
 /// Error with the original's message and no hint.
@@ -37,7 +37,7 @@ fn refuse<T>(message: impl Into<String>) -> Result<T, ConfigError> {
 
 impl ClassicConfig {
     pub(super) fn read(settings: &Settings) -> Result<Self, ConfigError> {
-        let mut options = Classic::read(settings)?;
+        let mut options = ClassicOptions::read(settings)?;
         let dirs: Vec<PathBuf> = options.dir.iter().map(PathBuf::from).collect();
         if dirs.is_empty() {
             return refuse("Must specify at least one directory with -d switch");
@@ -45,7 +45,7 @@ impl ClassicConfig {
         let policy = classic_policy(settings, &options)?;
         let workers = classic_workers(options.threads, dirs.len())?;
         let is_repeated = settings.text("iterations").is_some();
-        let shape = Shape {
+        let shape = RunShape {
             files: options.files.files,
             bytes: options.files.size,
             write_bytes: write_bytes(&options.files)?,
@@ -61,13 +61,13 @@ impl ClassicConfig {
             seed: options.seed.unwrap_or(settings.started_unix_ms),
         };
         options.threads = workers.into();
-        options.subdirs = (policy != Policy::Flat).then(|| policy.subdirs());
+        options.subdirs = (policy != SubdirPolicy::Flat).then(|| policy.subdirs());
         // Also 0 says something, where it was given.
         options.files_per_subdir = policy.files();
         options.naming.random_length = shape.random_bytes;
         options.iterations = if is_repeated { shape.iterations } else { 0 };
         options.seed = Some(shape.seed);
-        let mut parameters: Parameters = (1..).zip(&dirs).map(directory).collect();
+        let mut parameters: RecordedParameters = (1..).zip(&dirs).map(directory).collect();
         parameters.extend(options.parameters());
         Ok(Self {
             shape,
@@ -89,39 +89,42 @@ fn directory((number, dir): (u32, &PathBuf)) -> (String, String) {
     (name, full.to_string_lossy().into_owned())
 }
 
-fn classic_policy(settings: &Settings, options: &Classic) -> Result<Policy, ConfigError> {
+fn classic_policy(
+    settings: &Settings,
+    options: &ClassicOptions,
+) -> Result<SubdirPolicy, ConfigError> {
     let subdirs = options.subdirs.unwrap_or_default();
     if settings.text("subdirs").is_some() && subdirs < 2 {
         return refuse("Number of subdirs needs to be greater than 1");
     }
     match (subdirs, options.files_per_subdir) {
-        (0, None | Some(0)) => Ok(Policy::Flat),
+        (0, None | Some(0)) => Ok(SubdirPolicy::Flat),
         (0, _) => refuse(
             "Must specify at more than 1 subdirectory with -D switch for -N num_per_subdir to \
              make sense",
         ),
-        (subdirs, None) => Ok(Policy::TimeHash { subdirs }),
+        (subdirs, None) => Ok(SubdirPolicy::TimeHash { subdirs }),
         // -N 0 stays in one, whatever the time.
-        (subdirs, Some(files)) => Ok(Policy::RoundRobin { subdirs, files }),
+        (subdirs, Some(files)) => Ok(SubdirPolicy::RoundRobin { subdirs, files }),
     }
 }
 
 /// Number of workers: at least one for each root, and a multiple of the roots.
-fn classic_workers(asked: u64, roots: usize) -> Result<u16, ConfigError> {
+fn classic_workers(requested: u64, roots: usize) -> Result<u16, ConfigError> {
     let roots = roots as u64;
-    let workers = asked.max(roots);
+    let workers = requested.max(roots);
     if workers > WORKERS_MAX {
         return refuse(format!("Max threads is {WORKERS_MAX}"));
     }
     if !workers.is_multiple_of(roots) {
         return refuse(format!(
-            "Threads ({asked}) must be an even multiple the number of directories ({roots})"
+            "Threads ({requested}) must be an even multiple the number of directories ({roots})"
         ));
     }
     Ok(u16::try_from(workers).unwrap_or(u16::MAX))
 }
 
-fn write_bytes(files: &Files) -> Result<u32, ConfigError> {
+fn write_bytes(files: &FileOptions) -> Result<u32, ConfigError> {
     match u32::try_from(files.write_size) {
         Ok(0) => refuse("--write-size: a write has at least one byte"),
         Ok(bytes) if bytes <= WRITE_MAX => Ok(bytes),
@@ -130,7 +133,7 @@ fn write_bytes(files: &Files) -> Result<u32, ConfigError> {
 }
 
 /// Number of random bytes in a name, checked against the name length.
-fn random_bytes(settings: &Settings, naming: &Naming) -> Result<usize, ConfigError> {
+fn random_bytes(settings: &Settings, naming: &NamingOptions) -> Result<usize, ConfigError> {
     let (name, random) = (naming.name_length, naming.random_length);
     if name > NAME_MAX {
         return refuse(format!("Max filename size is {NAME_MAX}"));
@@ -150,8 +153,10 @@ fn random_bytes(settings: &Settings, naming: &Naming) -> Result<usize, ConfigErr
 }
 
 /// Shape, workers and parameters of native settings.
-pub(super) fn native(settings: &Settings) -> Result<(Shape, WorkerKind, Parameters), ConfigError> {
-    let mut options = Native::read(settings)?;
+pub(super) fn native(
+    settings: &Settings,
+) -> Result<(RunShape, WorkerKind, RecordedParameters), ConfigError> {
+    let mut options = NativeOptions::read(settings)?;
     let random_bytes = random_bytes(settings, &options.naming)?;
     let word = &options.sync_method;
     let Some(sync) = SyncMethod::from_text(word) else {
@@ -168,7 +173,7 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, WorkerKind, Paramete
         return Err(ConfigError::new("--until-full and --iterations exclude each other")
             .hint("give the number of iterations, or fill the filesystem"));
     }
-    let shape = Shape {
+    let shape = RunShape {
         files: options.files.files,
         bytes: options.files.size,
         write_bytes: write_bytes(&options.files)?,
@@ -184,7 +189,7 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, WorkerKind, Paramete
         seed: options.seed,
     };
     options.files_per_subdir = shape.policy.files();
-    options.spread = options.spread.filter(|_| matches!(shape.policy, Policy::Random { .. }));
+    options.spread = options.spread.filter(|_| matches!(shape.policy, SubdirPolicy::Random { .. }));
     options.naming.random_length = random_bytes;
     sync.word().clone_into(&mut options.sync_method);
     if until_full {
@@ -193,20 +198,20 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, WorkerKind, Paramete
     Ok((shape, worker_kind(options.workers), options.parameters()))
 }
 
-fn native_policy(options: &Native) -> Result<Policy, ConfigError> {
+fn native_policy(options: &NativeOptions) -> Result<SubdirPolicy, ConfigError> {
     match (options.subdirs, options.files_per_subdir, options.spread == Some("random")) {
         (0, Some(_), _) => Err(ConfigError::new("--files-per-subdir: there are no subdirectories")
             .hint("give their number with --subdirs")),
         (0, None, true) => Err(ConfigError::new("--spread: there are no subdirectories")
             .hint("give their number with --subdirs")),
-        (0, None, false) => Ok(Policy::Flat),
+        (0, None, false) => Ok(SubdirPolicy::Flat),
         (_, Some(_), true) => {
             Err(ConfigError::new("--files-per-subdir goes with --spread in-turn only"))
         }
-        (subdirs, None, true) => Ok(Policy::Random { subdirs }),
+        (subdirs, None, true) => Ok(SubdirPolicy::Random { subdirs }),
         (subdirs, a_subdir, false) => {
             let share = options.files.files.div_ceil(u64::from(subdirs)).max(1);
-            Ok(Policy::RoundRobin { subdirs, files: a_subdir.unwrap_or(share) })
+            Ok(SubdirPolicy::RoundRobin { subdirs, files: a_subdir.unwrap_or(share) })
         }
     }
 }
@@ -214,16 +219,16 @@ fn native_policy(options: &Native) -> Result<Policy, ConfigError> {
 #[cfg(test)]
 mod tests {
     use super::{ClassicConfig, native};
-    use crate::methods::{Policy, SyncMethod};
+    use crate::methods::{SubdirPolicy, SyncMethod};
     use treering_script::{Settings, WorkerKind};
 
-    fn settings(given: &[(&str, &str)]) -> Settings {
-        let given = given.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-        Settings::new(given.collect())
+    fn settings(options: &[(&str, &str)]) -> Settings {
+        let options = options.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        Settings::new(options.collect())
     }
 
-    fn refused(given: &[(&str, &str)]) -> String {
-        ClassicConfig::read(&settings(given)).unwrap_err().message
+    fn refused(options: &[(&str, &str)]) -> String {
+        ClassicConfig::read(&settings(options)).unwrap_err().message
     }
 
     #[test]
@@ -263,8 +268,9 @@ mod tests {
         let many: Vec<(&str, &str)> = vec![("dir", "/m"); 70];
         let config = ClassicConfig::read(&settings(&many)).unwrap();
         assert_eq!((config.shape.workers, config.shape.roots), (70, 70));
-        let given = [("dir", "/m"), ("name-length", "128"), ("size", "5G"), ("files", "10000000")];
-        let shape = ClassicConfig::read(&settings(&given)).unwrap().shape;
+        let options =
+            [("dir", "/m"), ("name-length", "128"), ("size", "5G"), ("files", "10000000")];
+        let shape = ClassicConfig::read(&settings(&options)).unwrap().shape;
         assert_eq!((shape.name_bytes, shape.bytes), (128, 5 << 30));
     }
 
@@ -274,7 +280,7 @@ mod tests {
         let shape = &config.shape;
         assert_eq!((shape.files, shape.bytes, shape.write_bytes), (1000, 51_200, 16_384));
         assert_eq!((shape.name_bytes, shape.random_bytes), (40, 24));
-        assert_eq!((shape.sync, shape.policy), (SyncMethod::Inband, Policy::Flat));
+        assert_eq!((shape.sync, shape.policy), (SyncMethod::Inband, SubdirPolicy::Flat));
         assert!(!shape.keep && !shape.until_full);
         assert_eq!((shape.iterations, config.workers), (1, WorkerKind::Process));
         assert_eq!(config.log.to_str(), Some("fs_log.txt"));
@@ -287,7 +293,7 @@ mod tests {
 
     #[test]
     fn native_settings_are_refused_where_they_contradict() {
-        for given in [
+        for options in [
             &[("files-per-subdir", "3")][..],
             &[("spread", "random")],
             &[("spread", "random"), ("subdirs", "3"), ("files-per-subdir", "3")],
@@ -297,10 +303,10 @@ mod tests {
             &[("random-length", "41")],
             &[("threads", "0")],
         ] {
-            assert!(native(&settings(given)).is_err(), "{given:?}");
+            assert!(native(&settings(options)).is_err(), "{options:?}");
         }
         let (shape, workers, _) = native(&settings(&[("subdirs", "7"), ("files", "100")])).unwrap();
-        assert_eq!(shape.policy, Policy::RoundRobin { subdirs: 7, files: 15 });
+        assert_eq!(shape.policy, SubdirPolicy::RoundRobin { subdirs: 7, files: 15 });
         assert_eq!((workers, shape.keep), (WorkerKind::Thread, false));
         let (shape, ..) = native(&settings(&[("name-length", "12")])).unwrap();
         assert_eq!(shape.random_bytes, 12);

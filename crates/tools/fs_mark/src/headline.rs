@@ -25,7 +25,7 @@ struct WorkerTotals {
 
 /// Totals: workers of the current group, and sums of the earlier groups.
 #[derive(Clone, Debug, Default)]
-struct Sums {
+struct RunTotals {
     present: Vec<WorkerTotals>,
     tasks: u64,
     groups: u64,
@@ -40,7 +40,7 @@ struct Sums {
     skews: f64,
 }
 
-impl Sums {
+impl RunTotals {
     fn add(&mut self, part: WorkerTotals) {
         self.present.push(part);
     }
@@ -102,7 +102,7 @@ impl Sums {
 /// The metrics of a run that makes files, and unlinks them or not. Their values mean nothing.
 pub(super) fn foreseen(unlinks: bool) -> Vec<Metric> {
     let part = WorkerTotals { began_ns: 0, ended_ns: 1, files: 1, bytes: 1, cpu_ns: 1 };
-    let mut headline = Headline::default();
+    let mut headline = HeadlineSums::default();
     headline.creates.add(part);
     if unlinks {
         headline.unlinks.add(part);
@@ -112,12 +112,12 @@ pub(super) fn foreseen(unlinks: bool) -> Vec<Metric> {
 
 /// Adds up a run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Headline {
-    creates: Sums,
-    unlinks: Sums,
+pub(super) struct HeadlineSums {
+    creates: RunTotals,
+    unlinks: RunTotals,
 }
 
-impl Headline {
+impl HeadlineSums {
     /// A new group of workers begins.
     pub(super) fn group(&mut self) {
         self.creates.close();
@@ -152,7 +152,7 @@ impl Headline {
 
 #[cfg(test)]
 mod tests {
-    use super::{FileCounters, Headline};
+    use super::{FileCounters, HeadlineSums};
     use treering_model::TaskTotals;
 
     fn task(kind: &str, began_ms: u64, wall_ms: u64, files: u64) -> TaskTotals {
@@ -166,13 +166,13 @@ mod tests {
         }
     }
 
-    fn value(headline: &Headline, name: &str) -> f64 {
+    fn value(headline: &HeadlineSums, name: &str) -> f64 {
         headline.metrics().iter().find(|metric| metric.name == name).unwrap().value
     }
 
     #[test]
-    fn workers_that_run_one_after_the_other_have_the_rate_of_one() {
-        let mut headline = Headline::default();
+    fn sequential_workers_have_the_rate_of_a_single_worker() {
+        let mut headline = HeadlineSums::default();
         assert!(headline.metrics().is_empty());
         for iteration in 0..2 {
             headline.group();
@@ -182,8 +182,8 @@ mod tests {
             }
         }
         let near = |name, wanted: f64| {
-            let found = value(&headline, name);
-            assert!((found / wanted - 1.0).abs() < 1e-9, "{name}: {found}");
+            let measured = value(&headline, name);
+            assert!((measured / wanted - 1.0).abs() < 1e-9, "{name}: {measured}");
         };
         near("files_per_second", 500.0);
         near("classic_files_per_second", 2000.0);
@@ -197,8 +197,8 @@ mod tests {
     }
 
     #[test]
-    fn the_slowest_worker_decides_and_unlinks_are_apart() {
-        let mut headline = Headline::default();
+    fn rate_is_set_by_the_slowest_worker_and_excludes_unlinks() {
+        let mut headline = HeadlineSums::default();
         headline.add(&task("create", 0, 1000, 100), None);
         headline.add(&task("create", 0, 4000, 100), None);
         headline.group();
@@ -211,8 +211,8 @@ mod tests {
     }
 
     #[test]
-    fn a_classic_workers_unlinks_are_not_in_its_rate() {
-        let mut headline = Headline::default();
+    fn classic_rate_excludes_unlinks() {
+        let mut headline = HeadlineSums::default();
         let counters = FileCounters { files: 90, loop_us: 1_000_000, ..FileCounters::default() };
         headline.add(&task("create", 0, 5000, 100), Some(&counters));
         assert!((value(&headline, "files_per_second") - 90.0).abs() < 1e-9);

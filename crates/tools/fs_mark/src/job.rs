@@ -7,8 +7,8 @@ use treering_script::{
 
 use super::config::{self, ClassicConfig};
 use super::headline::{self, CREATE, UNLINK};
-use super::session::{MarkSession, Style, no_room, root_name};
-use super::shape::Shape;
+use super::session::{MarkSession, RunStyle, no_room, root_name};
+use super::shape::RunShape;
 use treering_kit::occupied::refuse_existing;
 
 /// A dry run lists no more lines.
@@ -17,8 +17,8 @@ const LINES_MAX: u64 = 100_000;
 /// fs_mark with all its settings.
 #[derive(Debug)]
 pub(super) struct MarkJob {
-    shape: Shape,
-    style: Style,
+    shape: RunShape,
+    style: RunStyle,
     workers: WorkerKind,
     parameters: Vec<(String, String)>,
 }
@@ -29,7 +29,7 @@ impl MarkJob {
         let config = ClassicConfig::read(settings)?;
         let roots: Vec<String> =
             config.dirs.iter().map(|dir| dir.to_string_lossy().into_owned()).collect();
-        let style = Style::Classic { started_unix_ms: config.started_unix_ms, roots };
+        let style = RunStyle::Classic { started_unix_ms: config.started_unix_ms, roots };
         let ClassicConfig { shape, workers, parameters, .. } = config;
         Ok(Self { shape, style, workers, parameters })
     }
@@ -37,11 +37,11 @@ impl MarkJob {
     /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
         let (shape, workers, parameters) = config::native(settings)?;
-        Ok(Self { shape, style: Style::Native, workers, parameters })
+        Ok(Self { shape, style: RunStyle::Native, workers, parameters })
     }
 
     fn is_classic(&self) -> bool {
-        matches!(self.style, Style::Classic { .. })
+        matches!(self.style, RunStyle::Classic { .. })
     }
 
     /// Bytes of a file in whole blocks.
@@ -54,7 +54,7 @@ impl MarkJob {
 /// True for the name of a native root, `fs_mark-N`.
 fn is_root(name: &str) -> bool {
     let number = name.strip_prefix("fs_mark-");
-    number.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    number.is_some_and(|tail| !tail.is_empty() && tail.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 impl Job for MarkJob {
@@ -68,7 +68,7 @@ impl Job for MarkJob {
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
         let shape = &self.shape;
-        if let Style::Classic { roots, .. } = &self.style {
+        if let RunStyle::Classic { roots, .. } = &self.style {
             // As the original: each worker for itself, metadata not counted.
             let needs = shape.files.saturating_mul(shape.bytes);
             if facts.free_bytes < needs && !shape.until_full {
@@ -136,8 +136,8 @@ impl Job for MarkJob {
                     }
                     let root = worker % shape.roots.max(1);
                     let place = match &self.style {
-                        Style::Classic { roots, .. } => roots[usize::from(root)].clone(),
-                        Style::Native => root_name(root),
+                        RunStyle::Classic { roots, .. } => roots[usize::from(root)].clone(),
+                        RunStyle::Native => root_name(root),
                     };
                     lines.push(format!(
                         "iteration {iteration}: worker {worker}: {kind} {} files of {} bytes in \

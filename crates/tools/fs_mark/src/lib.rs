@@ -25,6 +25,6 @@ use treering_kit::imitation;
 
 /// The line of fs_mark in the registry.
 pub const TOOL: treering_kit::Tool =
-    treering_kit::Tool { workload: Some(&FsMark), importer: Some(&import::FsMark) };
+    treering_kit::Tool { workload: Some(&FsMark), importer: Some(&import::FsMarkImporter) };
 
 imitation!(FsMark, MarkJob, over_ranks: Workers("threads"));

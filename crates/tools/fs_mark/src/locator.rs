@@ -8,10 +8,10 @@ use std::ffi::CStr;
 
 use treering_script::DirSlot;
 
-use super::account::Since;
-use super::methods::{HASH_SECONDS, Policy};
-use super::naming::{Paths, dir_name, mix};
-use super::shape::Shape;
+use super::account::NameChange;
+use super::methods::{HASH_SECONDS, SubdirPolicy};
+use super::naming::{PathBuffer, dir_name, mix};
+use super::shape::RunShape;
 
 /// The slot of a native worker's root.
 pub(super) const ROOT: DirSlot = DirSlot(1);
@@ -22,12 +22,12 @@ const FIRST_SUBDIR: u16 = 2;
 
 /// Finds a worker's files.
 #[derive(Debug)]
-pub(super) struct Locator {
-    policy: Policy,
+pub(super) struct FileLocator {
+    policy: SubdirPolicy,
     key: u64,
-    paths: Paths,
+    paths: PathBuffer,
     /// Changes so far; the first is for file 0.
-    since: Vec<Since>,
+    since: Vec<NameChange>,
     /// Second at which the time hash last moved on.
     moved_seconds: u64,
     /// Native workers keep their subdirectories open: which are.
@@ -37,9 +37,9 @@ pub(super) struct Locator {
     present: u32,
 }
 
-impl Locator {
+impl FileLocator {
     /// A classic worker's, who begins at this second: paths from the root.
-    pub(super) fn classic(shape: &Shape, key: u64, seconds: u64) -> Self {
+    pub(super) fn classic(shape: &RunShape, key: u64, seconds: u64) -> Self {
         let subdirs = u64::from(shape.policy.subdirs().max(1));
         let start = u32::try_from(seconds % subdirs).unwrap_or(0);
         let mut locator = Self::new(shape, key, start, stamp(seconds), None);
@@ -48,27 +48,27 @@ impl Locator {
     }
 
     /// A native worker's in this iteration: names in open subdirectories.
-    pub(super) fn native(shape: &Shape, key: u64, iteration: u32) -> Self {
+    pub(super) fn native(shape: &RunShape, key: u64, iteration: u32) -> Self {
         let subdirs = shape.policy.subdirs();
         let open = (1..=OPEN_MAX).contains(&subdirs).then(|| vec![false; subdirs as usize]);
         Self::new(shape, key, 0, iteration, open)
     }
 
     /// Locator that replays the changes a worker recorded.
-    pub(super) fn recalling(shape: &Shape, key: u64, since: Vec<Since>) -> Self {
+    pub(super) fn recalling(shape: &RunShape, key: u64, since: Vec<NameChange>) -> Self {
         let mut locator = Self::new(shape, key, 0, 0, None);
         locator.since = since;
         locator
     }
 
-    fn new(shape: &Shape, key: u64, subdir: u32, stamp: u32, open: Option<Vec<bool>>) -> Self {
-        let mut paths = Paths::new(shape.name_bytes, shape.random_bytes, key);
+    fn new(shape: &RunShape, key: u64, subdir: u32, stamp: u32, open: Option<Vec<bool>>) -> Self {
+        let mut paths = PathBuffer::new(shape.name_bytes, shape.random_bytes, key);
         paths.set_stamp(stamp);
         Self {
             policy: shape.policy,
             key,
             paths,
-            since: vec![Since { file: 0, stamp, subdir }],
+            since: vec![NameChange { file: 0, stamp, subdir }],
             moved_seconds: 0,
             open,
             subdir: None,
@@ -79,8 +79,8 @@ impl Locator {
     /// Goes to a new file at this second; native workers have no time.
     pub(super) fn advance(&mut self, file: u64, seconds: Option<u64>) {
         if let (Some(seconds), Some(&last)) = (seconds, self.since.last()) {
-            let mut now = Since { file, stamp: stamp(seconds), ..last };
-            if let Policy::TimeHash { subdirs } = self.policy
+            let mut now = NameChange { file, stamp: stamp(seconds), ..last };
+            if let SubdirPolicy::TimeHash { subdirs } = self.policy
                 && seconds.saturating_sub(self.moved_seconds) > HASH_SECONDS
             {
                 self.moved_seconds = seconds;
@@ -103,7 +103,7 @@ impl Locator {
         }
     }
 
-    fn go(&mut self, file: u64, since: Since) {
+    fn go(&mut self, file: u64, since: NameChange) {
         if since.stamp != self.present {
             self.present = since.stamp;
             self.paths.set_stamp(since.stamp);
@@ -117,18 +117,18 @@ impl Locator {
         }
     }
 
-    fn subdir_of(&self, file: u64, since: Since) -> Option<u32> {
+    fn subdir_of(&self, file: u64, since: NameChange) -> Option<u32> {
         let within = |number: u64, subdirs: u32| {
             u32::try_from(number % u64::from(subdirs.max(1))).unwrap_or(0)
         };
         match self.policy {
-            Policy::Flat => None,
-            Policy::TimeHash { .. } => Some(since.subdir),
-            Policy::RoundRobin { subdirs, files } => {
+            SubdirPolicy::Flat => None,
+            SubdirPolicy::TimeHash { .. } => Some(since.subdir),
+            SubdirPolicy::RoundRobin { subdirs, files } => {
                 let moves = file.checked_div(files).unwrap_or(0);
                 Some(within(u64::from(since.subdir).wrapping_add(moves), subdirs))
             }
-            Policy::Random { subdirs } => {
+            SubdirPolicy::Random { subdirs } => {
                 Some(within(mix(self.key.wrapping_sub(file)) >> 8, subdirs))
             }
         }
@@ -168,7 +168,7 @@ impl Locator {
     }
 
     /// Recorded changes of time stamp and subdirectory.
-    pub(super) fn since(&self) -> &[Since] {
+    pub(super) fn since(&self) -> &[NameChange] {
         &self.since
     }
 }
@@ -184,19 +184,19 @@ fn slot(subdir: u32) -> DirSlot {
 }
 
 /// The names of all subdirectories.
-pub(super) fn all_subdirs(policy: Policy) -> impl Iterator<Item = String> {
+pub(super) fn all_subdirs(policy: SubdirPolicy) -> impl Iterator<Item = String> {
     (0..policy.subdirs()).map(dir_name)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Locator, ROOT, Since};
-    use crate::methods::{Policy, SyncMethod};
-    use crate::shape::Shape;
+    use super::{FileLocator, NameChange, ROOT};
+    use crate::methods::{SubdirPolicy, SyncMethod};
+    use crate::shape::RunShape;
     use treering_script::DirSlot;
 
-    fn shape(policy: Policy) -> Shape {
-        Shape {
+    fn shape(policy: SubdirPolicy) -> RunShape {
+        RunShape {
             files: 10,
             bytes: 1,
             write_bytes: 1,
@@ -214,8 +214,9 @@ mod tests {
     }
 
     #[test]
-    fn the_time_hash_stays_for_180_seconds_and_begins_at_the_second() {
-        let mut locator = Locator::classic(&shape(Policy::TimeHash { subdirs: 4 }), 1, 1001);
+    fn time_hash_changes_subdirectory_every_180_seconds() {
+        let mut locator =
+            FileLocator::classic(&shape(SubdirPolicy::TimeHash { subdirs: 4 }), 1, 1001);
         let mut visited = Vec::new();
         for (file, seconds) in [1001, 1001, 1002, 1181, 1182, 1362, 1363].into_iter().enumerate() {
             locator.advance(file as u64, Some(seconds));
@@ -223,16 +224,16 @@ mod tests {
         }
         assert_eq!(visited, [1, 1, 1, 1, 2, 2, 3]);
         assert_eq!(locator.since().len(), 6);
-        assert_eq!(locator.since()[1], Since { file: 2, stamp: 1002, subdir: 1 });
+        assert_eq!(locator.since()[1], NameChange { file: 2, stamp: 1002, subdir: 1 });
         assert_eq!(locator.name(1), (Some(1), &b"01/000003e9"[..]));
         assert_eq!(locator.name(6), (Some(3), &b"03/00000553"[..]));
         assert_eq!(locator.name(4), (Some(2), &b"02/0000049e"[..]));
     }
 
     #[test]
-    fn round_robin_begins_at_the_second_too() {
-        let policy = Policy::RoundRobin { subdirs: 4, files: 2 };
-        let mut locator = Locator::classic(&shape(policy), 1, 1001);
+    fn round_robin_starts_at_the_current_second() {
+        let policy = SubdirPolicy::RoundRobin { subdirs: 4, files: 2 };
+        let mut locator = FileLocator::classic(&shape(policy), 1, 1001);
         let mut visited = Vec::new();
         for file in 0..9 {
             locator.advance(file, Some(1001 + file));
@@ -240,16 +241,16 @@ mod tests {
         }
         assert_eq!(visited, [1, 1, 2, 2, 3, 3, 0, 0, 1]);
         assert_eq!(locator.name(5).0, Some(3));
-        let policy = Policy::RoundRobin { subdirs: 4, files: 0 };
-        let mut locator = Locator::classic(&shape(policy), 1, 1001);
+        let policy = SubdirPolicy::RoundRobin { subdirs: 4, files: 0 };
+        let mut locator = FileLocator::classic(&shape(policy), 1, 1001);
         locator.advance(500, Some(9999));
         assert_eq!(locator.subdir(), Some(1));
     }
 
     #[test]
     fn native_workers_open_each_subdirectory_once() {
-        let policy = Policy::RoundRobin { subdirs: 2, files: 1 };
-        let mut locator = Locator::native(&shape(policy), 1, 5);
+        let policy = SubdirPolicy::RoundRobin { subdirs: 2, files: 1 };
+        let mut locator = FileLocator::native(&shape(policy), 1, 5);
         let mut opened = Vec::new();
         for file in 0..4 {
             locator.advance(file, None);
@@ -257,16 +258,16 @@ mod tests {
         }
         assert_eq!(opened, [(0, DirSlot(2)), (1, DirSlot(3))]);
         assert_eq!(locator.place(3, ROOT), (DirSlot(3), c"00000005"));
-        let many = Policy::RoundRobin { subdirs: 1001, files: 1 };
-        let mut locator = Locator::native(&shape(many), 1, 5);
+        let many = SubdirPolicy::RoundRobin { subdirs: 1001, files: 1 };
+        let mut locator = FileLocator::native(&shape(many), 1, 5);
         locator.advance(1000, None);
         assert_eq!(locator.opens(), None);
         assert_eq!(locator.place(1000, ROOT), (ROOT, c"3e8/00000005"));
     }
 
     #[test]
-    fn random_subdirectories_are_all_used_and_the_same_again() {
-        let mut locator = Locator::native(&shape(Policy::Random { subdirs: 10 }), 77, 0);
+    fn random_subdirectories_are_all_used_and_reproducible() {
+        let mut locator = FileLocator::native(&shape(SubdirPolicy::Random { subdirs: 10 }), 77, 0);
         let mut counts = [0u32; 10];
         for file in 0..10_000 {
             locator.advance(file, None);

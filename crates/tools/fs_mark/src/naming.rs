@@ -41,15 +41,15 @@ pub(super) const fn mix(number: u64) -> u64 {
 fn next_pair(draw: &mut u64) -> [u8; 2] {
     let wide = u128::from(*draw) * 1296;
     #[expect(clippy::cast_possible_truncation, reason = "the halves are meant")]
-    let (pair, rest) = ((wide >> 64) as usize, wide as u64);
-    *draw = rest;
+    let (pair, tail) = ((wide >> 64) as usize, wide as u64);
+    *draw = tail;
     // Below 1296, since the draw is below 2^64.
     PAIRS.get(pair).copied().unwrap_or(*b"00")
 }
 
 /// Buffer that builds paths: an optional directory and a name.
 #[derive(Clone, Debug)]
-pub(super) struct Paths {
+pub(super) struct PathBuffer {
     /// Path with its terminating NUL.
     buffer: Vec<u8>,
     /// Offset of the name within the path.
@@ -60,7 +60,7 @@ pub(super) struct Paths {
     stamp: u32,
 }
 
-impl Paths {
+impl PathBuffer {
     /// Paths with names of `name_bytes`, of which `random_bytes` are derived from `key`.
     pub(super) fn new(name_bytes: usize, random_bytes: usize, key: u64) -> Self {
         let random_bytes = random_bytes.min(name_bytes);
@@ -136,11 +136,11 @@ pub(super) fn dir_name(dir: u32) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Paths, dir_name};
+    use super::{PathBuffer, dir_name};
     use std::collections::HashSet;
 
     fn name(name_bytes: usize, random_bytes: usize) -> String {
-        let mut paths = Paths::new(name_bytes, random_bytes, 7);
+        let mut paths = PathBuffer::new(name_bytes, random_bytes, 7);
         paths.set_stamp(0x6b00_85b9);
         paths.path(3).to_str().unwrap().to_owned()
     }
@@ -161,21 +161,21 @@ mod tests {
 
     #[test]
     fn names_are_reproducible_and_distinct() {
-        let mut paths = Paths::new(40, 24, 7);
+        let mut paths = PathBuffer::new(40, 24, 7);
         let first: Vec<_> = (0..20_000).map(|file| paths.path(file).to_owned()).collect();
         let again: Vec<_> = (0..20_000).rev().map(|file| paths.path(file).to_owned()).collect();
         assert!(first.iter().eq(again.iter().rev()));
         assert_eq!(first.iter().collect::<HashSet<_>>().len(), 20_000);
         let other: HashSet<_> = {
-            let mut paths = Paths::new(40, 24, 8);
+            let mut paths = PathBuffer::new(40, 24, 8);
             (0..20_000).map(|file| paths.path(file).to_owned()).collect()
         };
         assert!(first.iter().all(|name| !other.contains(name)));
     }
 
     #[test]
-    fn every_character_is_as_likely() {
-        let mut paths = Paths::new(25, 25, 1);
+    fn name_characters_are_uniformly_distributed() {
+        let mut paths = PathBuffer::new(25, 25, 1);
         let mut seen = vec![[0u32; 256]; 25];
         for file in 0..36_000 {
             for (place, &byte) in paths.path(file).to_bytes().iter().enumerate() {
@@ -190,8 +190,8 @@ mod tests {
     }
 
     #[test]
-    fn directories_stand_before_the_name() {
-        let mut paths = Paths::new(8, 0, 0);
+    fn paths_prefix_the_directory_to_the_name() {
+        let mut paths = PathBuffer::new(8, 0, 0);
         paths.set_stamp(0xabc);
         paths.enter(Some(2));
         assert_eq!(paths.path(0), c"02/00000abc");

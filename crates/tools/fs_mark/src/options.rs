@@ -8,8 +8,8 @@ pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     aliases: &[],
     about: "Create many files from several workers, with a choice of sync methods",
     imitates: "fs_mark 3.3",
-    classic: Classic::SPECS,
-    native: Native::SPECS,
+    classic: ClassicOptions::SPECS,
+    native: NativeOptions::SPECS,
     classic_payload: ClassicPayload::Zeros,
     classic_usage_exit: 1,
 };
@@ -23,7 +23,7 @@ const SIZE_MAX: u64 = i64::MAX as u64;
 
 options! {
     /// Options for the files created.
-    pub(super) struct Files {
+    pub(super) struct FileOptions {
         /// Files created by each worker in an iteration.
         files('n'): u64 = Number[1..=1 << 32], "1000";
         /// Bytes of each file.
@@ -35,7 +35,7 @@ options! {
 
 options! {
     /// Options for file names.
-    pub(super) struct Naming {
+    pub(super) struct NamingOptions {
         /// Bytes of each file's name.
         name_length('p'): usize = Number, "40";
         /// Random characters at the end of each name.
@@ -45,7 +45,7 @@ options! {
 
 options! {
     /// The classic command line.
-    pub(super) struct Classic {
+    pub(super) struct ClassicOptions {
         /// A root directory, made when it is not there; may be given several times: workers take
         /// turns.
         #[recorded = false]
@@ -58,9 +58,9 @@ options! {
         /// Files in a subdirectory before the next one's turn comes; without it, 180 seconds.
         files_per_subdir('N'): Option<u64> = Number;
         /// File options.
-        files: Files;
+        files: FileOptions;
         /// Name options.
-        naming: Naming;
+        naming: NamingOptions;
         /// 0: none; 1: fsync before each close; 2: sync, then fsync of the first file; 3: fsync of
         /// all files afterwards, last one first; 4: sync, then as 3; 5: in order; 6: sync, then as
         /// 5.
@@ -88,9 +88,9 @@ options! {
 
 options! {
     /// The native command line, and plans.
-    pub(super) struct Native {
+    pub(super) struct NativeOptions {
         /// File options.
-        files: Files;
+        files: FileOptions;
         /// Total number of workers.
         threads('t'): u16 = Number[1..=WORKERS_MAX], "1";
         /// Number of root directories, assigned to the workers in turn.
@@ -103,7 +103,7 @@ options! {
         /// Whether subdirectories are filled in turn, or each file goes to a random one.
         spread: Option<&'static str> = Choice(&["in-turn", "random"]), "in-turn";
         /// Name options.
-        naming: Naming;
+        naming: NamingOptions;
         /// none (0), fsync before each close (1), sync-first (2): sync, then the first file's
         /// fsync, reverse (3): fsync of all afterwards, last one first, sync-reverse (4): sync
         /// before that, post (5): in order, sync-post (6): sync before that.
@@ -126,11 +126,12 @@ options! {
 mod tests {
     use std::collections::HashSet;
 
-    use super::Classic;
+    use super::ClassicOptions;
 
     #[test]
-    fn every_letter_of_the_original_is_there() {
-        let letters: HashSet<char> = Classic::SPECS.iter().filter_map(|spec| spec.short).collect();
+    fn all_short_options_of_the_original_exist() {
+        let letters: HashSet<char> =
+            ClassicOptions::SPECS.iter().filter_map(|spec| spec.short).collect();
         assert_eq!(letters, "dtDNnswprSLFklv".chars().collect());
     }
 }

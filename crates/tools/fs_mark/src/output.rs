@@ -11,7 +11,7 @@ use treering_script::{
 
 use super::account::FileCounters;
 use super::config::ClassicConfig;
-use super::text::{HeaderParams, Row, closing, header};
+use super::text::{HeaderParams, ResultRow, closing, header};
 use treering_kit::cautions;
 
 /// Output of a classic command line.
@@ -26,7 +26,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
         // The version after 3.3 finishes its iteration and ends well.
         signal_exit: 0,
         catches_sigint: true,
-        output: Box::new(Output {
+        output: Box::new(FsMarkOutput {
             config,
             present: Vec::new(),
             expected: 0,
@@ -36,7 +36,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     })
 }
 
-struct Output {
+struct FsMarkOutput {
     config: ClassicConfig,
     /// Counters of the workers that have ended the current iteration.
     present: Vec<FileCounters>,
@@ -47,7 +47,7 @@ struct Output {
     rates: Vec<f64>,
 }
 
-impl Output {
+impl FsMarkOutput {
     fn task(&mut self, task: &TaskTotals) {
         self.present.extend(task.counters.read::<FileCounters>());
     }
@@ -62,7 +62,7 @@ impl Output {
             // The closing text replaces the row.
             return ToolOutput::default();
         }
-        let row = Row::from_workers(&present);
+        let row = ResultRow::from_workers(&present);
         self.count += row.files;
         self.rates.push(row.files_per_second);
         let used = witness.room().map_or(0, used_percent);
@@ -78,7 +78,7 @@ fn used_percent(room: StatfsSpace) -> u64 {
     u64::try_from(percent).unwrap_or(100)
 }
 
-impl ClassicOutput for Output {
+impl ClassicOutput for FsMarkOutput {
     fn open(&mut self, scene: &ClassicScene) -> ToolOutput {
         let ClassicConfig { shape, verbose, .. } = &self.config;
         let params = HeaderParams {

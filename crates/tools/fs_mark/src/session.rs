@@ -9,10 +9,10 @@ use treering_script::{
     SessionResult, SessionStop, SignalEffect, Task, WorkerKind,
 };
 
-use super::account::{FileCounters, Since};
-use super::collisions::Collisions;
-use super::headline::{CREATE, Headline, UNLINK};
-use super::shape::Shape;
+use super::account::{FileCounters, NameChange};
+use super::collisions::CollisionDetector;
+use super::headline::{CREATE, HeadlineSums, UNLINK};
+use super::shape::RunShape;
 use super::tidy_up::{MakeRoots, UnlinkFiles};
 use super::worker::{Worker, c_string};
 
@@ -21,7 +21,7 @@ const SETUP: &str = "setup";
 
 /// Classic or native run.
 #[derive(Clone, Debug)]
-pub(super) enum Style {
+pub(super) enum RunStyle {
     /// Behaves like fs_mark 3.3.
     Classic {
         /// Start of the run, in milliseconds of Unix time.
@@ -35,8 +35,8 @@ pub(super) enum Style {
 
 /// A run in progress.
 pub(super) struct MarkSession {
-    shape: Shape,
-    style: Style,
+    shape: RunShape,
+    style: RunStyle,
     workers: WorkerKind,
     has_begun: bool,
     full: bool,
@@ -44,15 +44,15 @@ pub(super) struct MarkSession {
     no_room: Option<u16>,
     /// Files that each worker made in the present iteration.
     made: Vec<u64>,
-    headline: Headline,
-    collisions: Collisions,
+    headline: HeadlineSums,
+    collisions: CollisionDetector,
 }
 
 impl MarkSession {
     /// A run of this shape.
-    pub(super) fn new(shape: Shape, style: Style, workers: WorkerKind) -> Self {
+    pub(super) fn new(shape: RunShape, style: RunStyle, workers: WorkerKind) -> Self {
         Self {
-            collisions: Collisions::new(&shape),
+            collisions: CollisionDetector::new(&shape),
             shape,
             style,
             workers,
@@ -60,7 +60,7 @@ impl MarkSession {
             full: false,
             no_room: None,
             made: Vec::new(),
-            headline: Headline::default(),
+            headline: HeadlineSums::default(),
         }
     }
 
@@ -97,7 +97,7 @@ impl MarkSession {
         let tasks = (0..self.shape.workers).map(|worker| self.create(worker, iteration)).collect();
         let group = self.group(tasks, self.workers);
         conductor.group(group, &mut |totals: &TaskTotals| self.created(iteration, totals))?;
-        let (Style::Classic { roots, .. }, Some(root)) = (&self.style, self.no_room) else {
+        let (RunStyle::Classic { roots, .. }, Some(root)) = (&self.style, self.no_room) else {
             return Ok(());
         };
         let failure = |dir: &String| SessionError::new(no_room(dir, self.shape.files));
@@ -115,8 +115,8 @@ impl MarkSession {
         self.made.push(totals.files);
         let (key, root) = (key(&self.shape, iteration, totals.worker), self.root_of(totals.worker));
         let since = match self.style {
-            Style::Classic { .. } => counters.since,
-            Style::Native => vec![Since { file: 0, stamp: iteration, subdir: 0 }],
+            RunStyle::Classic { .. } => counters.since,
+            RunStyle::Native => vec![NameChange { file: 0, stamp: iteration, subdir: 0 }],
         };
         self.collisions.add(&self.shape, key, root, counters.files, &since);
         if totals.worker + 1 == self.shape.workers && !self.shape.keep && self.is_classic() {
@@ -144,11 +144,13 @@ impl MarkSession {
         let shape = &self.shape;
         let key = key(shape, iteration, worker);
         let script = match &self.style {
-            Style::Classic { started_unix_ms, .. } => Worker::classic(shape, key, *started_unix_ms),
-            Style::Native => Worker::native(shape, key, iteration, self.root(worker)),
+            RunStyle::Classic { started_unix_ms, .. } => {
+                Worker::classic(shape, key, *started_unix_ms)
+            }
+            RunStyle::Native => Worker::native(shape, key, iteration, self.root(worker)),
         };
         let bytes = shape.files.saturating_mul(shape.bytes);
-        let tally = if matches!(self.style, Style::Classic { .. }) { "iteration" } else { "" };
+        let tally = if matches!(self.style, RunStyle::Classic { .. }) { "iteration" } else { "" };
         Task {
             expected_bytes: bytes,
             tally: tally.to_owned(),
@@ -168,10 +170,10 @@ impl MarkSession {
     fn subject(&self, worker: u16) -> String {
         let root = self.root_of(worker);
         match &self.style {
-            Style::Classic { roots, .. } => {
+            RunStyle::Classic { roots, .. } => {
                 roots.get(usize::from(root)).cloned().unwrap_or_default()
             }
-            Style::Native => root_name(root),
+            RunStyle::Native => root_name(root),
         }
     }
 }
@@ -187,7 +189,7 @@ pub(super) fn root_name(root: u16) -> String {
 }
 
 /// Random seed of a worker's names in an iteration.
-fn key(shape: &Shape, iteration: u32, worker: u16) -> u64 {
+fn key(shape: &RunShape, iteration: u32, worker: u16) -> u64 {
     Random::for_part(shape.seed, &format!("names of worker {worker} in {iteration}")).bits()
 }
 
@@ -223,7 +225,7 @@ impl Session for MarkSession {
 
     fn remains(&self) -> Vec<String> {
         match self.style {
-            Style::Native if self.has_begun => (0..self.shape.roots).map(root_name).collect(),
+            RunStyle::Native if self.has_begun => (0..self.shape.roots).map(root_name).collect(),
             _ => Vec::new(),
         }
     }
@@ -231,6 +233,6 @@ impl Session for MarkSession {
 
 impl MarkSession {
     fn is_classic(&self) -> bool {
-        matches!(self.style, Style::Classic { .. })
+        matches!(self.style, RunStyle::Classic { .. })
     }
 }

@@ -1,10 +1,10 @@
 //! Shape of an fs_mark run: numbers and sizes of files, their directories, and the sync method.
 
-use super::methods::{Policy, SyncMethod};
+use super::methods::{SubdirPolicy, SyncMethod};
 
 /// Everything that decides the operations of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct RunShape {
     /// Files created by each worker in an iteration.
     pub(super) files: u64,
     /// Bytes of each.
@@ -18,7 +18,7 @@ pub(super) struct Shape {
     /// Sync method.
     pub(super) sync: SyncMethod,
     /// Subdirectory policy.
-    pub(super) policy: Policy,
+    pub(super) policy: SubdirPolicy,
     /// Number of iterations.
     pub(super) iterations: u32,
     /// True repeats iterations until the filesystem is full.
@@ -33,7 +33,7 @@ pub(super) struct Shape {
     pub(super) seed: u64,
 }
 
-impl Shape {
+impl RunShape {
     /// Files of all workers in an iteration.
     pub(super) fn files_an_iteration(&self) -> u64 {
         self.files.saturating_mul(u64::from(self.workers))

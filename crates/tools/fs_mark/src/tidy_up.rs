@@ -4,9 +4,9 @@ use std::ffi::CString;
 
 use treering_script::{DirSlot, ExpectedErrors, Io, Script, Stop};
 
-use super::locator::{Locator, ROOT, all_subdirs};
+use super::locator::{FileLocator, ROOT, all_subdirs};
 use super::naming::dir_name;
-use super::shape::Shape;
+use super::shape::RunShape;
 use super::worker::c_string;
 
 /// Makes the roots and their subdirectories.
@@ -18,7 +18,7 @@ pub(super) struct MakeRoots {
 
 impl MakeRoots {
     /// Script that makes roots of these names.
-    pub(super) fn new(shape: &Shape, roots: Vec<CString>) -> Self {
+    pub(super) fn new(shape: &RunShape, roots: Vec<CString>) -> Self {
         let subdirs = all_subdirs(shape.policy).map(|name| c_string(&name)).collect();
         Self { roots, subdirs }
     }
@@ -42,13 +42,19 @@ impl Script for MakeRoots {
 pub(super) struct UnlinkFiles {
     root: CString,
     files: u64,
-    locator: Locator,
+    locator: FileLocator,
 }
 
 impl UnlinkFiles {
     /// Unlinks `files` files of the worker with this key.
-    pub(super) fn new(shape: &Shape, key: u64, iteration: u32, root: CString, files: u64) -> Self {
-        Self { root, files, locator: Locator::native(shape, key, iteration) }
+    pub(super) fn new(
+        shape: &RunShape,
+        key: u64,
+        iteration: u32,
+        root: CString,
+        files: u64,
+    ) -> Self {
+        Self { root, files, locator: FileLocator::native(shape, key, iteration) }
     }
 }
 

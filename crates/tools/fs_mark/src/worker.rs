@@ -7,11 +7,11 @@ use treering_script::{
     CreateHow, DirSlot, ExpectedErrors, FileSlot, Io, OpenHow, Script, Stop, SyncScope,
 };
 
-use super::account::{Account, CallKind, FileCounters};
-use super::locator::{Locator, ROOT};
+use super::account::{CallAccount, CallKind, FileCounters};
+use super::locator::{FileLocator, ROOT};
 use super::methods::{ReopenOrder, SyncMethod};
 use super::naming::dir_name;
-use super::shape::Shape;
+use super::shape::RunShape;
 
 const FILE: FileSlot = FileSlot(0);
 /// The slot of the subdirectory in which a classic worker unlinks.
@@ -20,7 +20,7 @@ const UNLINK_DIR: DirSlot = DirSlot(2);
 /// State of a classic worker beyond that of a native one.
 #[derive(Debug)]
 struct ClassicState {
-    account: Account,
+    account: CallAccount,
     /// The second at which the trial began.
     started_unix_s: u64,
     /// Nanoseconds within that second.
@@ -39,7 +39,7 @@ impl ClassicState {
 
 /// Classic or native behaviour.
 #[derive(Debug)]
-enum Mode {
+enum WorkerMode {
     /// Paths from the root, a mkdir before each file, unlinks at the end, own accounts.
     Classic(Box<ClassicState>),
     /// Names in open directories, below a root that must be opened.
@@ -49,10 +49,10 @@ enum Mode {
 /// The code of a worker.
 #[derive(Debug)]
 pub(super) struct Worker {
-    shape: Shape,
+    shape: RunShape,
     key: u64,
-    mode: Mode,
-    locator: Locator,
+    mode: WorkerMode,
+    locator: FileLocator,
     /// Number of files created.
     files: u64,
     /// True once the filesystem is full.
@@ -63,26 +63,26 @@ pub(super) struct Worker {
 
 impl Worker {
     /// A worker as in the original, in a trial that began at this time.
-    pub(super) fn classic(shape: &Shape, key: u64, started_unix_ms: u64) -> Self {
+    pub(super) fn classic(shape: &RunShape, key: u64, started_unix_ms: u64) -> Self {
         let only_first = shape.sync.reopened() == ReopenOrder::First;
         let classic = ClassicState {
-            account: Account::new(only_first),
+            account: CallAccount::new(only_first),
             started_unix_s: started_unix_ms / 1000,
             started_ns: started_unix_ms % 1000 * 1_000_000,
             subdir: CString::default(),
             subdir_number: None,
         };
-        let locator = Locator::classic(shape, key, started_unix_ms / 1000);
-        Self::new(shape, key, Mode::Classic(Box::new(classic)), locator)
+        let locator = FileLocator::classic(shape, key, started_unix_ms / 1000);
+        Self::new(shape, key, WorkerMode::Classic(Box::new(classic)), locator)
     }
 
     /// A native worker of an iteration below this root.
-    pub(super) fn native(shape: &Shape, key: u64, iteration: u32, root: CString) -> Self {
-        let locator = Locator::native(shape, key, iteration);
-        Self::new(shape, key, Mode::Native { root }, locator)
+    pub(super) fn native(shape: &RunShape, key: u64, iteration: u32, root: CString) -> Self {
+        let locator = FileLocator::native(shape, key, iteration);
+        Self::new(shape, key, WorkerMode::Native { root }, locator)
     }
 
-    fn new(shape: &Shape, key: u64, mode: Mode, locator: Locator) -> Self {
+    fn new(shape: &RunShape, key: u64, mode: WorkerMode, locator: FileLocator) -> Self {
         let shape = shape.clone();
         Self { shape, key, mode, locator, files: 0, full: false, no_room: false }
     }
@@ -93,20 +93,22 @@ impl Worker {
     }
 
     fn is_classic(&self) -> bool {
-        matches!(self.mode, Mode::Classic(_))
+        matches!(self.mode, WorkerMode::Classic(_))
     }
 
     /// The present second, in classic mode.
     fn second(&self) -> Option<u64> {
         match &self.mode {
-            Mode::Classic(classic) => Some(classic.second(classic.account.now_ns())),
-            Mode::Native { .. } => None,
+            WorkerMode::Classic(classic) => Some(classic.second(classic.account.now_ns())),
+            WorkerMode::Native { .. } => None,
         }
     }
 
     /// Accounts for the time of the last call, in classic mode.
     fn account(&mut self, call: CallKind, io: &dyn Io) {
-        if let (Mode::Classic(classic), Some((began_ns, ended_ns))) = (&mut self.mode, io.timed()) {
+        if let (WorkerMode::Classic(classic), Some((began_ns, ended_ns))) =
+            (&mut self.mode, io.timed())
+        {
             classic.account.add(call, began_ns, ended_ns);
         }
     }
@@ -143,13 +145,13 @@ impl Worker {
     /// subdirectory. False if the filesystem is full.
     fn make_directory(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         let made = match &mut self.mode {
-            Mode::Native { .. } => {
+            WorkerMode::Native { .. } => {
                 if let Some((subdir, slot)) = self.locator.opens() {
                     io.open_dir(ROOT, &c_string(&dir_name(subdir)), slot)?;
                 }
                 return Ok(true);
             }
-            Mode::Classic(classic) => match self.locator.subdir() {
+            WorkerMode::Classic(classic) => match self.locator.subdir() {
                 None => io.make_existing_dir(DirSlot::TARGET),
                 Some(subdir) => {
                     if classic.subdir_number.replace(subdir) != Some(subdir) {
@@ -259,10 +261,10 @@ impl Worker {
 
     /// Runs as the original: paths from the root, a mkdir before each file, unlinks at the end.
     fn run_classic(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        if let Mode::Classic(classic) = &mut self.mode {
+        if let WorkerMode::Classic(classic) = &mut self.mode {
             classic.account.begin(io.began_ns());
             let second = classic.second(io.began_ns());
-            self.locator = Locator::classic(&self.shape, self.key, second);
+            self.locator = FileLocator::classic(&self.shape, self.key, second);
         }
         self.no_room = !self.has_room(io)?;
         if self.no_room {
@@ -282,7 +284,7 @@ pub(super) fn c_string(name: &str) -> CString {
 
 impl Script for Worker {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        let Mode::Native { root } = &self.mode else { return self.run_classic(io) };
+        let WorkerMode::Native { root } = &self.mode else { return self.run_classic(io) };
         io.open_dir(DirSlot::TARGET, root, ROOT)?;
         self.make_files(io)?;
         self.sync_all(io)?;
@@ -291,11 +293,11 @@ impl Script for Worker {
 
     fn counters(&mut self) -> Counters {
         match &self.mode {
-            Mode::Classic(classic) => {
+            WorkerMode::Classic(classic) => {
                 let counters = classic.account.close(self.files, self.full, self.locator.since());
                 Counters::from_value(&FileCounters { no_room: self.no_room, ..counters })
             }
-            Mode::Native { .. } => Counters::from_value(&FileCounters {
+            WorkerMode::Native { .. } => Counters::from_value(&FileCounters {
                 files: self.files,
                 full: self.full,
                 ..FileCounters::default()

@@ -33,7 +33,7 @@ struct RunRequest {
     seed: u64,
 }
 
-fn asked() -> impl Strategy<Value = RunRequest> {
+fn request() -> impl Strategy<Value = RunRequest> {
     let write_bytes = prop_oneof![Just(1000), Just(4096), 500..20_000_u32];
     let sizes = (1..20_u32, 0..9000_u32, write_bytes);
     let common = (1..4_u16, 1..4_u16);
@@ -59,7 +59,7 @@ fn asked() -> impl Strategy<Value = RunRequest> {
 
 impl RunRequest {
     fn settings(&self, classic: bool, workers: &str) -> Settings {
-        let mut given = vec![
+        let mut options = vec![
             ("files", self.files.to_string()),
             ("size", self.bytes.to_string()),
             ("write-size", self.write_bytes.to_string()),
@@ -69,29 +69,29 @@ impl RunRequest {
             ("workers", workers.to_owned()),
         ];
         if self.subdirs > 0 {
-            given.push(("subdirs", self.subdirs.to_string()));
+            options.push(("subdirs", self.subdirs.to_string()));
         }
-        given.extend(self.per_subdir.map(|files| ("files-per-subdir", files.to_string())));
+        options.extend(self.per_subdir.map(|files| ("files-per-subdir", files.to_string())));
         if classic {
-            (0..self.roots).for_each(|root| given.push(("dir", format!("/m/{root}"))));
+            (0..self.roots).for_each(|root| options.push(("dir", format!("/m/{root}"))));
             if self.keep {
-                given.push(("iterations", self.iterations.to_string()));
+                options.push(("iterations", self.iterations.to_string()));
             }
         } else {
-            given.push(("dirs", self.roots.to_string()));
-            given.push(("iterations", self.iterations.to_string()));
-            given.push(("unlink", if self.keep { "end" } else { "each" }.to_owned()));
+            options.push(("dirs", self.roots.to_string()));
+            options.push(("iterations", self.iterations.to_string()));
+            options.push(("unlink", if self.keep { "end" } else { "each" }.to_owned()));
         }
-        let given = given.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-        let mut settings = Settings::new(given);
+        let options = options.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let mut settings = Settings::new(options);
         settings.started_unix_ms = 1_795_000_000_123;
         settings
     }
 
     /// Number of files left at the end.
     fn standing(&self) -> u64 {
-        let all = u64::from(self.files) * u64::from(self.workers) * u64::from(self.iterations);
-        if self.keep { all } else { 0 }
+        let total = u64::from(self.files) * u64::from(self.workers) * u64::from(self.iterations);
+        if self.keep { total } else { 0 }
     }
 }
 
@@ -119,19 +119,19 @@ fn perform<P: RunSessions + ?Sized>(job: &dyn Job, place: &P) -> RunOutcome {
 
 /// Files by directory, all of the right size.
 fn files(snapshot: &TreeSnapshot, bytes: u32) -> BTreeMap<String, u64> {
-    let mut found = BTreeMap::new();
+    let mut counts = BTreeMap::new();
     for (path, kind, size) in &snapshot.entries {
         if *kind == EntryKind::File {
             assert_eq!(*size, u64::from(bytes), "{}", path.display());
             let dir = path.parent().unwrap().display().to_string();
-            *found.entry(dir).or_default() += 1;
+            *counts.entry(dir).or_default() += 1;
         }
     }
-    found
+    counts
 }
 
 /// Numbers that hold for every run.
-fn check(asked: &RunRequest, ran: &RunOutcome, made: u64) {
+fn check(request: &RunRequest, ran: &RunOutcome, made: u64) {
     let creates: u64 =
         ran.tasks.iter().filter(|task| task.kind == "create").map(|task| task.files).sum();
     assert_eq!(creates, made);
@@ -140,7 +140,7 @@ fn check(asked: &RunRequest, ran: &RunOutcome, made: u64) {
     assert!(metric("files_per_second") > 0.0);
     assert!(metric("worker_skew_ratio") >= 1.0);
     assert!(metric("classic_inflation_percent") > -1.0, "a sum of rates is never too low");
-    if asked.workers == 1 {
+    if request.workers == 1 {
         assert!(metric("worker_skew_ratio") < 1.000_001);
     }
 }
@@ -149,8 +149,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn native_runs_leave_what_was_asked_for(asked in asked()) {
-        let job = FsMark.native(&asked.settings(false, "threads")).unwrap();
+    fn native_runs_leave_the_requested_tree(request in request()) {
+        let job = FsMark.native(&request.settings(false, "threads")).unwrap();
         let memory = MemoryFilesystem::default();
         let ran = perform(job.as_ref(), &memory);
         let real = temp_dir();
@@ -158,36 +158,36 @@ proptest! {
         perform(job.as_ref(), &target);
         let snapshot = memory.snapshot();
         assert_eq!(snapshot, TreeSnapshot::from_directory(real.path()).unwrap());
-        let found = files(&snapshot, asked.bytes);
-        assert_eq!(found.values().sum::<u64>(), asked.standing());
+        let counts = files(&snapshot, request.bytes);
+        assert_eq!(counts.values().sum::<u64>(), request.standing());
         let written = job.footprint(&TargetFacts::unknown()).written_files;
-        check(&asked, &ran, written);
-        let roots: Vec<String> = (0..asked.roots).map(|root| format!("fs_mark-{root}")).collect();
+        check(&request, &ran, written);
+        let roots: Vec<String> = (0..request.roots).map(|root| format!("fs_mark-{root}")).collect();
         assert_eq!(ran.remains, roots);
-        if asked.keep {
+        if request.keep {
             let peak = job.footprint(&TargetFacts::unknown());
-            assert_eq!(peak.peak_files, asked.standing());
+            assert_eq!(peak.peak_files, request.standing());
             let dirs = snapshot.entries.iter().filter(|(_, kind, _)| *kind == EntryKind::Directory);
             assert_eq!(dirs.count() as u64, peak.peak_dirs);
         }
     }
 
     #[test]
-    fn classic_runs_leave_what_was_asked_for(asked in asked()) {
-        let job = FsMark.classic(&asked.settings(true, "threads")).unwrap();
+    fn classic_runs_leave_the_requested_tree(request in request()) {
+        let job = FsMark.classic(&request.settings(true, "threads")).unwrap();
         let memory: Vec<MemoryFilesystem> =
-            (0..asked.roots).map(|_| MemoryFilesystem::default()).collect();
+            (0..request.roots).map(|_| MemoryFilesystem::default()).collect();
         let ran = perform(job.as_ref(), memory.as_slice());
-        let iterations = if asked.keep { asked.iterations } else { 1 };
-        let made = u64::from(asked.files) * u64::from(asked.workers) * u64::from(iterations);
-        check(&asked, &ran, made);
+        let iterations = if request.keep { request.iterations } else { 1 };
+        let made = u64::from(request.files) * u64::from(request.workers) * u64::from(iterations);
+        check(&request, &ran, made);
         let mut standing = 0;
         for root in &memory {
-            let found = files(&root.snapshot(), asked.bytes);
-            assert!(found.keys().all(|dir| dir.is_empty() == (asked.subdirs == 0)), "{found:?}");
-            standing += found.values().sum::<u64>();
+            let counts = files(&root.snapshot(), request.bytes);
+            assert!(counts.keys().all(|dir| dir.is_empty() == (request.subdirs == 0)), "{counts:?}");
+            standing += counts.values().sum::<u64>();
         }
-        assert_eq!(standing, asked.standing());
+        assert_eq!(standing, request.standing());
         assert!(ran.remains.is_empty(), "nothing is removed afterwards");
     }
 }
@@ -196,9 +196,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 8, ..ProptestConfig::default() })]
 
     #[test]
-    fn processes_leave_what_threads_leave(asked in asked()) {
+    fn processes_and_threads_leave_equal_trees(request in request()) {
         let snapshots = ["threads", "processes"].map(|workers| {
-            let job = FsMark.native(&asked.settings(false, workers)).unwrap();
+            let job = FsMark.native(&request.settings(false, workers)).unwrap();
             let real = temp_dir();
             perform(job.as_ref(), &Target::open(real.path()).unwrap());
             TreeSnapshot::from_directory(real.path()).unwrap()
@@ -208,14 +208,14 @@ proptest! {
 }
 
 fn job(words: &[(&str, &str)], classic: bool) -> Box<dyn Job> {
-    let given = words.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let settings = Settings::new(given.collect());
+    let pairs = words.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    let settings = Settings::new(pairs.collect());
     let job = if classic { FsMark.classic(&settings) } else { FsMark.native(&settings) };
     job.unwrap()
 }
 
 #[test]
-fn names_that_collide_are_found_and_counted() {
+fn name_collisions_are_counted() {
     let words = [
         ("dir", "/m"),
         ("files", "20"),
@@ -243,10 +243,10 @@ fn names_that_collide_are_found_and_counted() {
     ];
     let memory = MemoryFilesystem::default();
     let ran = perform(job(&words, false).as_ref(), &memory);
-    let there = files(&memory.snapshot(), 1).values().sum::<u64>();
-    assert!((700..1000).contains(&there), "{there}");
-    let message = format!("{} of 1200 files", 1200 - there);
-    assert!(ran.cautions[0].message.starts_with(&message), "{:?} {there}", ran.cautions);
+    let file_count = files(&memory.snapshot(), 1).values().sum::<u64>();
+    assert!((700..1000).contains(&file_count), "{file_count}");
+    let message = format!("{} of 1200 files", 1200 - file_count);
+    assert!(ran.cautions[0].message.starts_with(&message), "{:?} {file_count}", ran.cautions);
 }
 
 #[test]
@@ -259,7 +259,7 @@ fn more_files_than_names_are_refused_natively() {
 }
 
 #[test]
-fn a_classic_run_is_refused_where_its_bytes_do_not_fit() {
+fn classic_run_without_enough_space_is_refused() {
     let words = [("dir", "/m/0"), ("files", "1000"), ("size", "1000")];
     let facts = TargetFacts { free_bytes: 999_999, ..TargetFacts::unknown() };
     let error = job(&words, true).check(&facts).unwrap_err();

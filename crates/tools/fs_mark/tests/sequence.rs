@@ -17,22 +17,22 @@ use treering_script::{
 const SECOND: u64 = 1_795_000_001;
 
 fn settings(words: &str) -> Settings {
-    let given = words.split_whitespace().map(|word| {
+    let pairs = words.split_whitespace().map(|word| {
         let (name, value) = word.split_once('=').unwrap_or((word, "true"));
         (name.to_owned(), value.to_owned())
     });
-    let mut settings = Settings::new(given.collect());
+    let mut settings = Settings::new(pairs.collect());
     settings.started_unix_ms = SECOND * 1000;
     settings
 }
 
 /// Text form of calls; names are numbered in order of appearance.
 #[derive(Default)]
-struct Describer {
+struct CallDescriber {
     names: Vec<String>,
 }
 
-impl Describer {
+impl CallDescriber {
     fn path(&mut self, at: DirSlot, path: &CStr) -> String {
         let path = path.to_str().unwrap();
         let (dir, name) = path.rsplit_once('/').map_or(("", path), |(dir, name)| (dir, name));
@@ -83,8 +83,8 @@ const ROOM: StatfsSpace = StatfsSpace {
 
 /// Fake filesystem in which each call takes a fixed number of seconds, and `full` selects calls
 /// that fail for lack of space.
-struct Made<'f> {
-    describer: Describer,
+struct FakeFilesystem<'f> {
+    describer: CallDescriber,
     calls: Vec<String>,
     now_ns: u64,
     seconds: u64,
@@ -92,7 +92,7 @@ struct Made<'f> {
     full: &'f dyn Fn(&str, usize) -> bool,
 }
 
-impl Io for Made<'_> {
+impl Io for FakeFilesystem<'_> {
     fn call(&mut self, call: &Call<'_>) -> Result<CallResult, Stop> {
         if let Call::Statfs { dir } = *call {
             // Whether all will fit; takes no time.
@@ -135,8 +135,8 @@ fn made(
     seconds: u64,
     full: &dyn Fn(&str, usize) -> bool,
 ) -> (Vec<String>, Vec<String>) {
-    let (describer, calls) = (Describer::default(), Vec::new());
-    let mut io = Made { describer, calls, now_ns: 0, seconds, timed: (0, 0), full };
+    let (describer, calls) = (CallDescriber::default(), Vec::new());
+    let mut io = FakeFilesystem { describer, calls, now_ns: 0, seconds, timed: (0, 0), full };
     script.run(&mut io).unwrap();
     (io.calls, io.describer.names)
 }
@@ -197,7 +197,7 @@ fn sync_methods_make_the_originals_calls() {
     assert_eq!(classic("keep-files sync-method=0"), loop_of_two);
     let inband = loop_of_two.replace("close", "fsync, close");
     assert_eq!(classic("keep-files"), inband);
-    for (method, rest) in [
+    for (method, tail) in [
         ("2", format!("sync, {}", again(0))),
         ("3", format!("{}, {}", again(1), again(0))),
         ("4", format!("sync, {}, {}", again(1), again(0))),
@@ -205,9 +205,9 @@ fn sync_methods_make_the_originals_calls() {
         ("6", format!("sync, {}, {}", again(0), again(1))),
     ] {
         let made = classic(&format!("keep-files sync-method={method}"));
-        assert_eq!(made, format!("{loop_of_two}, {rest}"), "-S {method}");
+        assert_eq!(made, format!("{loop_of_two}, {tail}"), "-S {method}");
         let unlinked = classic(&format!("sync-method={method}"));
-        assert_eq!(unlinked, format!("{loop_of_two}, {rest}, unlink f0, unlink f1"), "-S {method}");
+        assert_eq!(unlinked, format!("{loop_of_two}, {tail}, unlink f0, unlink f1"), "-S {method}");
     }
 }
 

@@ -12,7 +12,7 @@ use treering_script::{
 const TOP: DirSlot = DirSlot(MAX_DIRS - 1);
 
 /// A script in a directory.
-pub(super) struct InDirectory {
+pub(super) struct DirectoryScript {
     pub(super) directory: CString,
     pub(super) inner: Box<dyn Script>,
     /// Sync the filesystem at the end, within the time of the task.
@@ -20,7 +20,7 @@ pub(super) struct InDirectory {
 }
 
 /// Calls redirected to a directory beneath the target.
-struct Beneath<'i> {
+struct RedirectedIo<'i> {
     io: &'i mut dyn Io,
 }
 
@@ -29,7 +29,7 @@ fn moved(at: DirSlot) -> DirSlot {
     if at == DirSlot::TARGET { TOP } else { at }
 }
 
-impl Io for Beneath<'_> {
+impl Io for RedirectedIo<'_> {
     #[inline]
     fn call(&mut self, call: &Call<'_>) -> Result<CallResult, Stop> {
         let call = match *call {
@@ -69,10 +69,10 @@ impl Io for Beneath<'_> {
     }
 }
 
-impl Script for InDirectory {
+impl Script for DirectoryScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         io.open_dir(DirSlot::TARGET, &self.directory, TOP)?;
-        self.inner.run(&mut Beneath { io })?;
+        self.inner.run(&mut RedirectedIo { io })?;
         if self.syncs { io.sync(SyncScope::Target) } else { Ok(()) }
     }
 

@@ -19,7 +19,7 @@ const SEARCHED: &[u8] = b"01";
 
 /// Search of one worker in the directory of the rehearsal.
 #[derive(Debug)]
-pub(super) struct Find {
+pub(super) struct FindScript {
     pub(super) worker: u16,
     pub(super) workers: u16,
     pub(super) counts: FindCounts,
@@ -27,8 +27,8 @@ pub(super) struct Find {
 
 /// The worker of mdtest to which a directory belongs.
 fn owner(name: &CStr) -> Option<u16> {
-    let rest = name.to_str().ok()?.strip_prefix("mdtest_tree.")?;
-    rest.split_once('.')?.0.parse().ok()
+    let tail = name.to_str().ok()?.strip_prefix("mdtest_tree.")?;
+    tail.split_once('.')?.0.parse().ok()
 }
 
 /// The FNV-1a hash of a name.
@@ -42,7 +42,7 @@ fn is_searched(name: &[u8]) -> bool {
     name.windows(SEARCHED.len()).any(|part| part == SEARCHED)
 }
 
-impl Find {
+impl FindScript {
     fn is_own(&self, number: u64) -> bool {
         number % u64::from(self.workers.max(1)) == u64::from(self.worker)
     }
@@ -83,7 +83,7 @@ impl Find {
     }
 }
 
-impl Script for Find {
+impl Script for FindScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         io.open_dir(DirSlot::TARGET, &top(), DirSlot(1))?;
         self.walk(io, 1, true)
@@ -110,11 +110,11 @@ pub(super) fn directory_of(benchmark: Io500Benchmark) -> CString {
 
 /// Creates or removes the directories of a rehearsal.
 #[derive(Debug)]
-pub(super) struct Directories {
+pub(super) struct MakeDirectoriesScript {
     pub(super) makes: bool,
 }
 
-impl Script for Directories {
+impl Script for MakeDirectoriesScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let dir = DirSlot(1);
         if self.makes {
@@ -154,7 +154,7 @@ mod tests {
     use super::{is_searched, owner};
 
     #[test]
-    fn names_are_searched_for_two_digits_and_trees_have_owners() {
+    fn search_matches_names_and_finds_the_owner_of_a_tree() {
         assert!(is_searched(b"file.mdtest.0.101") && !is_searched(b"file.mdtest.0.110"));
         assert_eq!(owner(c"mdtest_tree.12.0"), Some(12));
         assert_eq!([owner(c"mdtest_tree.0"), owner(c"ior-easy")], [None, None]);

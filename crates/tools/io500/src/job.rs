@@ -10,9 +10,9 @@ use treering_script::{
 };
 
 use super::find::TOP_DIRECTORY;
-use super::limits::Limits;
-use super::options::Native;
-use super::session::{Frame, RehearsalSession, foreseen};
+use super::limits::WriteLimits;
+use super::options::NativeOptions;
+use super::session::{CommonOptions, RehearsalSession, foreseen};
 use treering_ior::composed::DataTests;
 use treering_kit::occupied::refuse_existing;
 use treering_kit::parted::PartedSession;
@@ -28,14 +28,14 @@ const DIRECTORIES: u64 = 8;
 /// A rehearsal with all its settings.
 #[derive(Debug)]
 pub(super) struct RehearsalJob {
-    options: Native,
+    options: NativeOptions,
     shift: u64,
     parameters: Vec<(String, String)>,
 }
 
 impl RehearsalJob {
     pub(super) fn new(settings: &Settings) -> Result<Self, ConfigError> {
-        let mut options = Native::read(settings)?;
+        let mut options = NativeOptions::read(settings)?;
         let shift = options.shift.unwrap_or(u64::from(options.workers > 1));
         options.shift = Some(shift);
         let parameters = options.parameters();
@@ -46,7 +46,7 @@ impl RehearsalJob {
         worker_kind(self.options.worker_kind)
     }
 
-    fn ior(&self, limits: &Limits, is_easy: bool) -> Box<dyn PartedSession> {
+    fn ior(&self, limits: &WriteLimits, is_easy: bool) -> Box<dyn PartedSession> {
         let tests = DataTests {
             ranks: self.options.workers,
             block_bytes: if is_easy { limits.block_bytes } else { HARD_TRANSFER_BYTES.into() },
@@ -62,7 +62,7 @@ impl RehearsalJob {
         tests.session()
     }
 
-    fn mdtest(&self, limits: &Limits, is_easy: bool) -> Box<dyn PartedSession> {
+    fn mdtest(&self, limits: &WriteLimits, is_easy: bool) -> Box<dyn PartedSession> {
         let tests = FileTests {
             ranks: self.options.workers,
             items: if is_easy { limits.easy_items } else { limits.hard_items },
@@ -77,7 +77,7 @@ impl RehearsalJob {
     }
 
     /// Description of each worker's part in a phase.
-    fn what(&self, step: &Io500Phase, limits: &Limits) -> String {
+    fn outline_of(&self, step: &Io500Phase, limits: &WriteLimits) -> String {
         let most = |test| match test {
             Io500Benchmark::IorEasy => {
                 let transfers = limits.block_bytes / u64::from(EASY_TRANSFER_BYTES);
@@ -122,7 +122,7 @@ impl Job for RehearsalJob {
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
         refuse_existing(facts, |name| name == TOP_DIRECTORY)?;
-        let bytes = Limits::of(&self.options, facts).bytes(self.options.workers);
+        let bytes = WriteLimits::new(&self.options, facts).bytes(self.options.workers);
         if bytes > facts.free_bytes {
             let (needed, free) = (bytes >> 20, facts.free_bytes >> 20);
             let message = format!("up to {needed} MiB may be written, but {free} MiB are free");
@@ -138,7 +138,7 @@ impl Job for RehearsalJob {
     }
 
     fn footprint(&self, facts: &TargetFacts) -> Footprint {
-        let limits = Limits::of(&self.options, facts);
+        let limits = WriteLimits::new(&self.options, facts);
         let workers = u64::from(self.options.workers);
         let items = limits.easy_items.saturating_add(limits.hard_items);
         let files = items.saturating_add(1).saturating_mul(workers).saturating_add(2);
@@ -155,10 +155,11 @@ impl Job for RehearsalJob {
     }
 
     fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine> {
-        let limits = Limits::of(&self.options, facts);
+        let limits = WriteLimits::new(&self.options, facts);
         let line = |step: &Io500Phase| {
-            let worker =
-                |worker| format!("{}: worker {worker}: {}", step.name, self.what(step, &limits));
+            let worker = |worker| {
+                format!("{}: worker {worker}: {}", step.name, self.outline_of(step, &limits))
+            };
             let workers = if step.is_measured() { self.options.workers } else { 1 };
             (0..workers).map(worker).collect::<Vec<OutlineLine>>()
         };
@@ -174,8 +175,8 @@ impl Job for RehearsalJob {
     }
 
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
-        let limits = Limits::of(&self.options, facts);
-        let frame = Frame {
+        let limits = WriteLimits::new(&self.options, facts);
+        let frame = CommonOptions {
             workers: self.options.workers,
             cold: self.options.drop_caches == "each",
             kind: self.workers(),

@@ -19,13 +19,13 @@ use job::RehearsalJob;
 
 /// The line of io500 in the registry.
 pub const TOOL: treering_kit::Tool =
-    treering_kit::Tool { workload: Some(&Io500), importer: Some(&import::Io500) };
+    treering_kit::Tool { workload: Some(&Io500Workload), importer: Some(&import::Io500Importer) };
 
 /// The workload.
 #[derive(Clone, Copy, Debug)]
-pub struct Io500;
+pub struct Io500Workload;
 
-impl Workload for Io500 {
+impl Workload for Io500Workload {
     fn manifest(&self) -> &'static WorkloadManifest {
         &options::MANIFEST
     }

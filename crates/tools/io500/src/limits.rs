@@ -6,7 +6,7 @@ use treering_model::workloads::io500::{
 };
 use treering_script::TargetFacts;
 
-use super::options::Native;
+use super::options::NativeOptions;
 
 /// Space reserved for an empty file, in bytes.
 const INODE_BYTES: u64 = 1024;
@@ -17,7 +17,7 @@ const INODE_SHARE: u64 = 40;
 
 /// The most that each worker writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Limits {
+pub(super) struct WriteLimits {
     /// Bytes of ior-easy, a whole number of transfers.
     pub(super) block_bytes: u64,
     /// Files of mdtest-easy.
@@ -28,10 +28,10 @@ pub(super) struct Limits {
     pub(super) hard_items: u64,
 }
 
-impl Limits {
+impl WriteLimits {
     /// Limits at a target: the requested sizes or the defaults of IO500, cut to the free space and
     /// inodes.
-    pub(super) fn of(options: &Native, facts: &TargetFacts) -> Self {
+    pub(super) fn new(options: &NativeOptions, facts: &TargetFacts) -> Self {
         let workers = u64::from(options.workers).max(1);
         let is_known = facts.free_bytes < u64::MAX;
         let free = if is_known { coarse(facts.free_bytes / 2) } else { u64::MAX };
@@ -83,23 +83,23 @@ fn coarse(number: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{DEFAULT_ITEMS, Limits, coarse};
-    use crate::options::Native;
+    use super::{DEFAULT_ITEMS, WriteLimits, coarse};
+    use crate::options::NativeOptions;
     use treering_script::{Settings, TargetFacts};
 
-    fn limits(words: &[(&str, &str)], free_bytes: u64) -> Limits {
-        let given = words.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
-        let options = Native::read(&Settings::new(given.collect())).unwrap();
-        Limits::of(&options, &TargetFacts { free_bytes, ..TargetFacts::unknown() })
+    fn limits(words: &[(&str, &str)], free_bytes: u64) -> WriteLimits {
+        let pairs = words.iter().map(|&(name, value)| (name.to_owned(), value.to_owned()));
+        let options = NativeOptions::read(&Settings::new(pairs.collect())).unwrap();
+        WriteLimits::new(&options, &TargetFacts { free_bytes, ..TargetFacts::unknown() })
     }
 
     #[test]
-    fn all_phases_together_fit_into_half_of_what_is_free() {
+    fn limits_of_all_phases_fit_into_half_the_free_space() {
         for workers in ["1", "3", "64"] {
             let free = 20_u64 << 30;
             let limits = limits(&[("workers", workers)], free);
-            let all = limits.bytes(workers.parse().unwrap());
-            assert!(all < free / 2 && all > free / 4, "{all} of {free} with {workers}");
+            let total = limits.bytes(workers.parse().unwrap());
+            assert!(total < free / 2 && total > free / 4, "{total} of {free} with {workers}");
             assert!(limits.block_bytes.is_multiple_of(2 << 20));
         }
     }

@@ -9,7 +9,7 @@ pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     about: "Rehearse IO500: its phases at a scale of minutes, and what a full run needs",
     imitates: "",
     classic: &[],
-    native: Native::SPECS,
+    native: NativeOptions::SPECS,
     classic_payload: ClassicPayload::Zeros,
     classic_usage_exit: 2,
 };
@@ -25,7 +25,7 @@ const SPACE_MIN: u64 = 1 << 20;
 
 options! {
     /// The native command line, and plans.
-    pub(super) struct Native {
+    pub(super) struct NativeOptions {
         /// Workers, which are the processes of IO500.
         workers('t'): u16 = Number[1..=WORKERS_MAX], "1";
         /// Seconds after which each phase that writes ends (its stonewall, 300 in IO500); then all

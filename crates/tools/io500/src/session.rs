@@ -10,17 +10,17 @@ use treering_script::{
     Task, TaskListener, WorkerKind,
 };
 
-use super::beneath::InDirectory;
-use super::find::{Directories, Find, TOP_DIRECTORY, TimestampFile, directory_of};
+use super::beneath::DirectoryScript;
+use super::find::{FindScript, MakeDirectoriesScript, TOP_DIRECTORY, TimestampFile, directory_of};
 use treering_kit::parted::PartedSession;
-use treering_kit::span::Span;
+use treering_kit::span::TimeSpan;
 
 /// The kind of tasks that make room and are not measured.
 const SETUP: &str = "setup";
 
 /// Options common to all tests of a run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Frame {
+pub(super) struct CommonOptions {
     pub(super) workers: u16,
     /// True if caches are dropped before each phase.
     pub(super) cold: bool,
@@ -29,8 +29,8 @@ pub(super) struct Frame {
 
 /// The search of all workers.
 #[derive(Clone, Copy, Debug, Default)]
-struct Search {
-    span: Span,
+struct SearchStep {
+    span: TimeSpan,
     counts: FindCounts,
     cpu_ns: u64,
     tasks: u64,
@@ -38,22 +38,22 @@ struct Search {
 
 /// A run in progress.
 pub(super) struct RehearsalSession {
-    frame: Frame,
+    frame: CommonOptions,
     /// The tests, as [`Io500Benchmark::ALL`].
     tests: [Box<dyn PartedSession>; 4],
     has_begun: bool,
-    search: Search,
+    search: SearchStep,
 }
 
 impl RehearsalSession {
-    pub(super) fn new(frame: Frame, tests: [Box<dyn PartedSession>; 4]) -> Self {
-        Self { frame, tests, has_begun: false, search: Search::default() }
+    pub(super) fn new(frame: CommonOptions, tests: [Box<dyn PartedSession>; 4]) -> Self {
+        Self { frame, tests, has_begun: false, search: SearchStep::default() }
     }
 
     fn run_step(&mut self, step: &Io500Phase, conductor: &mut StepConductor<'_>) -> SessionResult {
         match step.kind {
             StepKind::Prepare => {
-                let script = Box::new(Directories { makes: true });
+                let script = Box::new(MakeDirectoriesScript { makes: true });
                 self.run_setup(Op::MakeDir, script, conductor)
             }
             StepKind::Timestamp => self.run_setup(Op::Create, Box::new(TimestampFile), conductor),
@@ -70,7 +70,7 @@ impl RehearsalSession {
             StepKind::CleanUp => {
                 self.run_part(Io500Benchmark::IorEasy, conductor)?;
                 self.run_part(Io500Benchmark::IorHard, conductor)?;
-                let script = Box::new(Directories { makes: false });
+                let script = Box::new(MakeDirectoriesScript { makes: false });
                 self.run_setup(Op::RemoveDir, script, conductor)
             }
         }
@@ -101,7 +101,7 @@ impl RehearsalSession {
     fn run_search(&mut self, conductor: &mut StepConductor<'_>) -> SessionResult {
         let workers = self.frame.workers;
         let task = |worker| {
-            let script = Box::new(Find { worker, workers, counts: FindCounts::default() });
+            let script = Box::new(FindScript { worker, workers, counts: FindCounts::default() });
             Task::new(FIND, TOP_DIRECTORY, Op::Stat, script)
         };
         let group = self.group((0..workers).map(task).collect());
@@ -123,7 +123,7 @@ impl RehearsalSession {
     }
 
     fn search_metrics(&self) -> Vec<Metric> {
-        let Search { span, counts, cpu_ns, tasks } = self.search;
+        let SearchStep { span, counts, cpu_ns, tasks } = self.search;
         let seconds = span.seconds();
         if tasks == 0 || seconds <= 0.0 {
             return Vec::new();
@@ -164,7 +164,7 @@ struct StepConductor<'c> {
 impl StepConductor<'_> {
     fn in_directory(&self, test: Io500Benchmark, task: Task) -> Task {
         let is_measured = is_measured(&task.kind) && self.step.is_measured();
-        let script = Box::new(InDirectory {
+        let script = Box::new(DirectoryScript {
             directory: directory_of(test),
             inner: task.script,
             syncs: self.step.is_written() && is_measured && !test.moves_data(),

@@ -7,7 +7,7 @@ use treering_kit::packet::PacketType;
 use treering_script::WorkerKind;
 
 use super::session::IorSession;
-use super::shape::{ClassicCompat, Fsync, Order, Shape, Shift};
+use super::shape::{ClassicCompat, FsyncPolicy, RankShift, RunShape, TransferOrder};
 use treering_kit::parted::PartedSession;
 
 /// The tests that are composed into another workload.
@@ -41,8 +41,8 @@ impl DataTests {
         Box::new(IorSession::new(Arc::new(self.shape())))
     }
 
-    fn shape(&self) -> Shape {
-        Shape {
+    fn shape(&self) -> RunShape {
+        RunShape {
             prefix: String::new(),
             ranks: self.ranks,
             repetitions: 1,
@@ -58,10 +58,10 @@ impl DataTests {
             checks_read: true,
             keeps: false,
             uses_existing: false,
-            shift: Shift::Constant(self.shift),
+            shift: RankShift::Constant(self.shift),
             check_shift: 0,
-            order: Order::Sequential,
-            fsync: Fsync::AtEnd,
+            order: TransferOrder::Sequential,
+            fsync: FsyncPolicy::AtEnd,
             own_directories: false,
             delay_seconds: 0,
             begins_within: None,

@@ -6,13 +6,13 @@ use std::time::Duration;
 use treering_kit::packet::PacketType;
 use treering_script::{ConfigError, RankPlacement, Settings};
 
-use super::memory::Memory;
-use super::options::{Classic, Native, only_posix};
-use super::shape::{ClassicCompat, Fsync, Order, Shape, Shift};
+use super::memory::MemoryAmount;
+use super::options::{ClassicOptions, NativeOptions, only_posix};
+use super::shape::{ClassicCompat, FsyncPolicy, RankShift, RunShape, TransferOrder};
 use treering_kit::ranks::worker_kind;
 
 /// Names and values that are recorded.
-pub(super) type Parameters = Vec<(String, String)>;
+pub(super) type RecordedParameters = Vec<(String, String)>;
 
 /// Bytes of an access.
 const WORD_BYTES: u64 = 8;
@@ -21,7 +21,7 @@ const NUMBER_BYTES_MAX: u64 = 64;
 
 /// Output format of the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum OutputFormat {
     #[default]
     Text,
     Csv,
@@ -34,18 +34,18 @@ pub(super) struct Directives {
     pub(super) wears_out: bool,
     pub(super) transfers: Option<u64>,
     pub(super) status_file: Option<String>,
-    pub(super) format: Format,
+    pub(super) format: OutputFormat,
     pub(super) summary_file: Option<String>,
 }
 
 /// Classic command line: the shape, and the options beyond it.
 #[derive(Clone, Debug)]
 pub(super) struct ClassicConfig {
-    pub(super) shape: Shape,
-    pub(super) options: Classic,
+    pub(super) shape: RunShape,
+    pub(super) options: ClassicOptions,
     pub(super) directives: Directives,
     pub(super) directory: PathBuf,
-    pub(super) parameters: Parameters,
+    pub(super) parameters: RecordedParameters,
 }
 
 /// Error with the original's message and no hint.
@@ -55,7 +55,7 @@ fn refuse<T>(message: impl Into<String>) -> Result<T, ConfigError> {
 
 impl ClassicConfig {
     pub(super) fn read(settings: &Settings) -> Result<Self, ConfigError> {
-        let mut options = Classic::read(settings)?;
+        let mut options = ClassicOptions::read(settings)?;
         let directives = directives(&options.directives)?;
         let tests = &mut options.tests;
         if !(tests.write || tests.read || tests.check_write || tests.check_read) {
@@ -78,9 +78,9 @@ impl ClassicConfig {
     }
 }
 
-fn directives(given: &[String]) -> Result<Directives, ConfigError> {
+fn directives(texts: &[String]) -> Result<Directives, ConfigError> {
     let mut directives = Directives::default();
-    for directive in given.iter().flat_map(|text| text.split(',')).filter(|one| !one.is_empty()) {
+    for directive in texts.iter().flat_map(|text| text.split(',')).filter(|word| !word.is_empty()) {
         let Some((name, value)) = directive.split_once('=') else {
             return refuse(format!("Syntax error in configuration options: {directive}"));
         };
@@ -111,18 +111,18 @@ fn directives(given: &[String]) -> Result<Directives, ConfigError> {
     Ok(directives)
 }
 
-fn format(word: &str) -> Result<Format, ConfigError> {
+fn format(word: &str) -> Result<OutputFormat, ConfigError> {
     match word.to_ascii_lowercase().as_str() {
-        "default" => Ok(Format::Text),
-        "csv" => Ok(Format::Csv),
-        "json" => Ok(Format::Json),
+        "default" => Ok(OutputFormat::Text),
+        "csv" => Ok(OutputFormat::Csv),
+        "json" => Ok(OutputFormat::Json),
         _ => refuse(format!("Unknown summaryFormat: {word}")),
     }
 }
 
 /// Checks the options that the original refuses, in its order.
-fn validate(options: &Classic, directives: &Directives) -> Result<(), ConfigError> {
-    let Classic { block, transfer, tests, .. } = options;
+fn validate(options: &ClassicOptions, directives: &Directives) -> Result<(), ConfigError> {
+    let ClassicOptions { block, transfer, tests, .. } = options;
     if !options.others.api.eq_ignore_ascii_case("posix") {
         return refuse(format!("-a {}: {}", options.others.api, only_posix()));
     }
@@ -184,10 +184,10 @@ fn validate(options: &Classic, directives: &Directives) -> Result<(), ConfigErro
 
 fn shape(
     settings: &Settings,
-    options: &mut Classic,
+    options: &mut ClassicOptions,
     directives: &Directives,
     name: &str,
-) -> Result<Shape, ConfigError> {
+) -> Result<RunShape, ConfigError> {
     let seconds = i32::try_from(settings.started_unix_ms / 1000).unwrap_or(0);
     let now = u64::try_from(seconds).unwrap_or(0);
     let data_seed = *options.data_seed.get_or_insert(now);
@@ -202,8 +202,12 @@ fn shape(
     let ranks = options.tasks.unwrap_or(options.ranks).min(options.ranks);
     // As the original: of all ranks that are there, also where fewer take part.
     let nodes = settings.machine.nodes(options.ranks);
-    let sequential = if options.random { Order::Original(word(seed)) } else { Order::Sequential };
-    Ok(Shape {
+    let sequential = if options.random {
+        TransferOrder::Original(word(seed))
+    } else {
+        TransferOrder::Sequential
+    };
+    Ok(RunShape {
         prefix: String::new(),
         ranks,
         repetitions: options.repetitions,
@@ -224,9 +228,9 @@ fn shape(
         check_shift: if options.reorder { (options.task_offset + 1) * to_next(nodes) } else { 0 },
         order: sequential,
         fsync: match (options.fsync_each, options.fsync) {
-            (true, _) => Fsync::AfterEach,
-            (false, true) => Fsync::AtEnd,
-            (false, false) => Fsync::Never,
+            (true, _) => FsyncPolicy::AfterEach,
+            (false, true) => FsyncPolicy::AtEnd,
+            (false, false) => FsyncPolicy::Never,
         },
         own_directories: options.unique_dir,
         delay_seconds: options.delay,
@@ -245,11 +249,11 @@ fn shape(
 /// Memory to occupy on each machine.
 fn memory(
     settings: &Settings,
-    options: &Classic,
+    options: &ClassicOptions,
     nodes: RankPlacement,
-) -> Result<Option<Memory>, ConfigError> {
+) -> Result<Option<MemoryAmount>, ConfigError> {
     let Some(text) = &options.memory else { return Ok(None) };
-    Memory::read(text, &settings.machine, nodes.ranks_on_first)
+    MemoryAmount::read(text, &settings.machine, nodes.ranks_on_first)
 }
 
 /// Distance in ranks from a rank to one on the next machine.
@@ -258,16 +262,16 @@ const fn to_next(nodes: RankPlacement) -> u64 {
 }
 
 /// Shift of the ranks for reading.
-fn shift(options: &Classic, nodes: RankPlacement) -> Shift {
+fn shift(options: &ClassicOptions, nodes: RankPlacement) -> RankShift {
     if options.reorder_random {
         let machines = options.task_offset.min(nodes.count - 1);
         let seed = u32::try_from(options.reorder_seed).unwrap_or(u32::MAX);
-        Shift::Drawn { seed, least: machines * nodes.ranks_on_first }
+        RankShift::Drawn { seed, least: machines * nodes.ranks_on_first }
     } else if options.reorder {
         // As many machines further as are asked for: on one machine that is itself again.
-        Shift::Constant(options.task_offset * to_next(nodes))
+        RankShift::Constant(options.task_offset * to_next(nodes))
     } else {
-        Shift::Constant(0)
+        RankShift::Constant(0)
     }
 }
 
@@ -275,7 +279,7 @@ fn shift(options: &Classic, nodes: RankPlacement) -> Shift {
 /// is written.
 fn transfers_before(
     settings: &Settings,
-    options: &Classic,
+    options: &ClassicOptions,
     directives: &Directives,
 ) -> Result<Option<u64>, ConfigError> {
     let Some(name) = directives.status_file.as_ref().filter(|_| !options.tests.write) else {
@@ -292,10 +296,10 @@ fn transfers_before(
 }
 
 /// Shape and parameters of native settings.
-pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigError> {
-    let mut options = Native::read(settings)?;
+pub(super) fn native(settings: &Settings) -> Result<(RunShape, RecordedParameters), ConfigError> {
+    let mut options = NativeOptions::read(settings)?;
     if !options.block.is_multiple_of(options.transfer) {
-        let Native { block, transfer, .. } = options;
+        let NativeOptions { block, transfer, .. } = options;
         let message = format!("--block: {block} bytes are no multiple of --transfer, {transfer}");
         return Err(ConfigError::new(message).hint("give a multiple"));
     }
@@ -305,7 +309,7 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigE
     }
     let shift = options.shift.unwrap_or(u64::from(options.workers > 1));
     let reads = options.only == "both";
-    let shape = Shape {
+    let shape = RunShape {
         prefix: String::new(),
         ranks: options.workers,
         repetitions: options.repetitions,
@@ -321,16 +325,16 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigE
         checks_read: false,
         keeps: false,
         uses_existing: false,
-        shift: Shift::Constant(shift),
+        shift: RankShift::Constant(shift),
         check_shift: 0,
         order: match options.order {
-            "random" => Order::Random(options.seed),
-            _ => Order::Sequential,
+            "random" => TransferOrder::Random(options.seed),
+            _ => TransferOrder::Sequential,
         },
         fsync: match options.fsync {
-            "each" => Fsync::AfterEach,
-            "end" => Fsync::AtEnd,
-            _ => Fsync::Never,
+            "each" => FsyncPolicy::AfterEach,
+            "end" => FsyncPolicy::AtEnd,
+            _ => FsyncPolicy::Never,
         },
         own_directories: false,
         delay_seconds: 0,
@@ -351,15 +355,15 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigE
 #[cfg(test)]
 mod tests {
     use super::{ClassicConfig, native};
-    use crate::shape::Shift;
+    use crate::shape::RankShift;
     use treering_script::Settings;
 
     fn settings(words: &str) -> Settings {
-        let given = words.split_whitespace().map(|word| {
+        let pairs = words.split_whitespace().map(|word| {
             let (name, value) = word.split_once(':').unwrap_or((word, "true"));
             (name.to_owned(), value.to_owned())
         });
-        Settings::new(given.collect())
+        Settings::new(pairs.collect())
     }
 
     fn refused(words: &str) -> String {
@@ -398,21 +402,21 @@ mod tests {
     }
 
     #[test]
-    fn reading_goes_to_the_next_machine() {
+    fn ranks_read_data_written_on_the_next_machine() {
         let mut settings = settings("reorder ranks:6");
         settings.machine.nodes = vec![0, 0, 1, 1, 2, 2];
         let shape = |settings: &Settings| ClassicConfig::read(settings).unwrap().shape;
         let (shift, check_shift) = (shape(&settings).shift, shape(&settings).check_shift);
-        assert_eq!((shift, check_shift), (Shift::Constant(2), 4));
+        assert_eq!((shift, check_shift), (RankShift::Constant(2), 4));
         // By turns: the next rank is on the next machine.
         settings.machine.nodes = vec![0, 1, 2, 0, 1, 2];
-        assert_eq!(shape(&settings).shift, Shift::Constant(1));
+        assert_eq!(shape(&settings).shift, RankShift::Constant(1));
         settings.machine.nodes.clear();
-        assert_eq!(shape(&settings).shift, Shift::Constant(6));
+        assert_eq!(shape(&settings).shift, RankShift::Constant(6));
     }
 
     #[test]
-    fn native_settings_can_be_given_again() {
+    fn recorded_native_settings_are_valid_options() {
         let (_, parameters) = native(&settings("workers:2 block:8M files:own")).unwrap();
         let (_, again) = native(&Settings::new(parameters.clone())).unwrap();
         assert_eq!(parameters, again);

@@ -4,13 +4,13 @@ use treering_model::metrics::rates::{MIB_PER_SECOND, OPERATIONS_PER_SECOND, TRAN
 use treering_model::workloads::ior::TransferCounts;
 use treering_model::{Metric, Scope, TaskTotals};
 
-use super::shape::{Part, Shape};
-use treering_kit::rank_sums::{RankDone, RankSums, TestSums};
+use super::shape::{RunShape, TestKind};
+use treering_kit::rank_sums::{RankCounts, RankSums, TestSums};
 
 /// Work of a task, for the headline.
-pub(super) fn done(counts: TransferCounts) -> RankDone {
+pub(super) fn rank_counts(counts: TransferCounts) -> RankCounts {
     let TransferCounts { transfers, bytes, ended_by_time, is_wear_out, .. } = counts;
-    RankDone { items: transfers, bytes, ended_by_time, is_wear_out }
+    RankCounts { items: transfers, bytes, ended_by_time, is_wear_out }
 }
 
 /// The numbers of a run.
@@ -24,17 +24,17 @@ fn rates(sums: &TestSums) -> [Metric; 2] {
     [
         MIB_PER_SECOND
             .of(of(), mib / sums.seconds())
-            .primary_if(!sums.kind.ends_with(Part::CheckWrite.kind())),
+            .primary_if(!sums.kind.ends_with(TestKind::CheckWrite.kind())),
         OPERATIONS_PER_SECOND.of(of(), sums.items as f64 / sums.seconds()),
     ]
 }
 
 /// The metrics of a run of this shape. Their values mean nothing.
-pub(super) fn foreseen(shape: &Shape) -> Vec<Metric> {
+pub(super) fn foreseen(shape: &RunShape) -> Vec<Metric> {
     let mut sums = RankSums::default();
-    for part in shape.parts().into_iter().filter(|part| *part != Part::Remove) {
+    for part in shape.parts().into_iter().filter(|part| *part != TestKind::Remove) {
         let task = TaskTotals { kind: shape.kind(part), wall_ns: 1, ..TaskTotals::default() };
-        sums.add(&task, RankDone { items: 1, bytes: 1, ..RankDone::default() });
+        sums.add(&task, RankCounts { items: 1, bytes: 1, ..RankCounts::default() });
     }
     metrics(&sums)
 }

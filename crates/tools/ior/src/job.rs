@@ -5,12 +5,12 @@ use std::sync::Arc;
 use treering_model::{Caution, CautionCode, Metric, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
-use super::config::{ClassicConfig, Parameters, native};
+use super::config::{ClassicConfig, RecordedParameters, native};
 use super::headline;
-use super::memory::Memory;
+use super::memory::MemoryAmount;
 use super::places::read_of;
 use super::session::IorSession;
-use super::shape::{Part, Shape};
+use super::shape::{RunShape, TestKind};
 use super::transfer::OWN_DIRECTORY;
 use treering_kit::occupied::refuse_existing;
 use treering_kit::outline::limited;
@@ -18,13 +18,13 @@ use treering_kit::outline::limited;
 /// ior with all its settings.
 #[derive(Debug)]
 pub(super) struct IorJob {
-    shape: Arc<Shape>,
-    parameters: Parameters,
+    shape: Arc<RunShape>,
+    parameters: RecordedParameters,
 }
 
 impl IorJob {
     /// A test of a classic command line.
-    pub(super) fn of(test: ClassicConfig) -> Self {
+    pub(super) fn new(test: ClassicConfig) -> Self {
         Self { shape: Arc::new(test.shape), parameters: test.parameters }
     }
 
@@ -45,7 +45,7 @@ impl IorJob {
         if shape.cold || shape.direct || !shape.reads || !shape.writes {
             return None;
         }
-        let own = (0..shape.ranks).filter(|&rank| read_of(shape, rank, Part::Read) == rank);
+        let own = (0..shape.ranks).filter(|&rank| read_of(shape, rank, TestKind::Read) == rank);
         let own = own.count();
         if own > 0 && (self.is_classic() || shape.ranks > 1) {
             let how = if self.is_classic() { "-C on several machines" } else { "--shift" };
@@ -60,7 +60,7 @@ impl IorJob {
         (!self.is_classic()).then(|| message.to_owned())
     }
 
-    fn line(&self, part: Part, repetition: u32, rank: u16) -> OutlineLine {
+    fn line(&self, part: TestKind, repetition: u32, rank: u16) -> OutlineLine {
         let shape = &self.shape;
         let owner = read_of(shape, rank, part);
         format!(
@@ -86,8 +86,8 @@ impl Job for IorJob {
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
         let warm = self.answered_by_cache();
         let warm = warm.map(|message| Caution { code: CautionCode::CachesNotDropped, message });
-        if let Some(Err(lack)) = self.shape.memory.map(Memory::fits) {
-            return Err(ConfigError::new(format!("-M: {lack}")).hint("give less"));
+        if let Some(Err(shortage)) = self.shape.memory.map(MemoryAmount::fits) {
+            return Err(ConfigError::new(format!("-M: {shortage}")).hint("give less"));
         }
         let own = OWN_DIRECTORY.to_string_lossy();
         refuse_existing(facts, |name| !self.is_classic() && name == own)?;
@@ -154,21 +154,21 @@ mod tests {
     use super::{ClassicConfig, IorJob};
 
     #[test]
-    fn ranks_that_read_their_own_data_are_a_caution() {
-        let said = |names: &[&str], nodes: &[u32]| {
-            let given = names.iter().map(|&name| (name.to_owned(), "true".to_owned()));
-            let given = given.chain([("ranks".to_owned(), "4".to_owned())]);
-            let mut settings = Settings::new(given.collect());
+    fn ranks_that_read_their_own_data_are_cautioned() {
+        let caution_for = |names: &[&str], nodes: &[u32]| {
+            let pairs = names.iter().map(|&name| (name.to_owned(), "true".to_owned()));
+            let pairs = pairs.chain([("ranks".to_owned(), "4".to_owned())]);
+            let mut settings = Settings::new(pairs.collect());
             settings.machine.nodes = nodes.to_vec();
-            let job = IorJob::of(ClassicConfig::read(&settings).unwrap());
+            let job = IorJob::new(ClassicConfig::read(&settings).unwrap());
             let cautions = job.check(&TargetFacts::unknown()).unwrap();
             cautions.first().map(|caution| caution.message.clone()).unwrap_or_default()
         };
-        assert!(said(&[], &[]).starts_with("4 of 4 ranks read what they wrote themselves"));
-        assert!(said(&["reorder"], &[]).starts_with("4 of 4"), "all are on one machine");
-        assert_eq!(said(&["reorder"], &[0, 0, 1, 1]), "");
+        assert!(caution_for(&[], &[]).starts_with("4 of 4 ranks read what they wrote themselves"));
+        assert!(caution_for(&["reorder"], &[]).starts_with("4 of 4"), "all are on one machine");
+        assert_eq!(caution_for(&["reorder"], &[0, 0, 1, 1]), "");
         for names in [["direct"], ["write"], ["read"]] {
-            assert_eq!(said(&names, &[]), "", "{names:?}");
+            assert_eq!(caution_for(&names, &[]), "", "{names:?}");
         }
     }
 }

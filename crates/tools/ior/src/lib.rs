@@ -29,17 +29,17 @@ use treering_script::{
 };
 
 use job::IorJob;
-use treering_kit::imitation::{Made, with_dashes};
+use treering_kit::imitation::{JobResult, with_dashes};
 
 /// The line of ior in the registry.
 pub const TOOL: treering_kit::Tool =
-    treering_kit::Tool { workload: Some(&Ior), importer: Some(&import::Ior) };
+    treering_kit::Tool { workload: Some(&IorWorkload), importer: Some(&import::IorImporter) };
 
 /// The workload.
 #[derive(Clone, Copy, Debug)]
-pub struct Ior;
+pub struct IorWorkload;
 
-impl Workload for Ior {
+impl Workload for IorWorkload {
     fn manifest(&self) -> &'static WorkloadManifest {
         &options::MANIFEST
     }
@@ -48,7 +48,7 @@ impl Workload for Ior {
         words.into_iter().map(in_our_form).collect()
     }
 
-    fn classic(&self, settings: &Settings) -> Made {
+    fn classic(&self, settings: &Settings) -> JobResult {
         series::classic(settings)
     }
 
@@ -56,7 +56,7 @@ impl Workload for Ior {
         output::classic_mode(settings)
     }
 
-    fn native(&self, settings: &Settings) -> Made {
+    fn native(&self, settings: &Settings) -> JobResult {
         Ok(Box::new(IorJob::native(settings)?))
     }
 

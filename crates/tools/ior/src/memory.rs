@@ -11,7 +11,7 @@ const LEFT_BYTES: u64 = 128 << 20;
 
 /// Amount of memory to occupy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Memory {
+pub(super) struct MemoryAmount {
     /// Bytes on each machine.
     pub(super) node_bytes: u64,
     /// Bytes in each of the run's processes on a machine; a run without a launcher has one process.
@@ -24,12 +24,12 @@ pub(super) struct Memory {
     "{} MiB are to be taken away, and {} MiB are available, of which {} MiB have to be left",
     .asked_bytes >> 20, .available_bytes >> 20, LEFT_BYTES >> 20
 )]
-pub(super) struct Lack {
+pub(super) struct InsufficientMemory {
     asked_bytes: u64,
     available_bytes: u64,
 }
 
-impl Memory {
+impl MemoryAmount {
     /// Parses the value of `-M`: bytes, or a percentage of the memory.
     pub(super) fn read(
         text: &str,
@@ -53,37 +53,40 @@ impl Memory {
     }
 
     /// Checks that this machine has enough memory available.
-    pub(super) fn fits(self) -> Result<(), Lack> {
+    pub(super) fn fits(self) -> Result<(), InsufficientMemory> {
         enough(self.node_bytes, available_memory_bytes())
     }
 }
 
-fn enough(asked_bytes: u64, available_bytes: u64) -> Result<(), Lack> {
+fn enough(asked_bytes: u64, available_bytes: u64) -> Result<(), InsufficientMemory> {
     let has_all = asked_bytes.saturating_add(LEFT_BYTES) <= available_bytes;
-    if has_all { Ok(()) } else { Err(Lack { asked_bytes, available_bytes }) }
+    if has_all { Ok(()) } else { Err(InsufficientMemory { asked_bytes, available_bytes }) }
 }
 
 /// Memory occupied by this process.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct MemoryHog {
     pieces: Vec<Vec<u8>>,
 }
 
-impl Taken {
+impl MemoryHog {
     /// Allocates the share of this process, as long as enough memory stays available.
-    pub(super) fn take(memory: Memory) -> Result<Self, Lack> {
+    pub(super) fn take(memory: MemoryAmount) -> Result<Self, InsufficientMemory> {
         Self::while_enough(memory.process_bytes, available_memory_bytes)
     }
 
-    fn while_enough(bytes: u64, mut available: impl FnMut() -> u64) -> Result<Self, Lack> {
+    fn while_enough(
+        bytes: u64,
+        mut available: impl FnMut() -> u64,
+    ) -> Result<Self, InsufficientMemory> {
         let mut taken = Self::default();
-        let mut rest = bytes;
-        while rest > 0 {
-            enough(rest, available())?;
-            let piece = rest.min(PIECE_BYTES);
+        let mut remaining = bytes;
+        while remaining > 0 {
+            enough(remaining, available())?;
+            let piece = remaining.min(PIECE_BYTES);
             // Not zeros: those need no memory until they are written.
             taken.pieces.push(vec![1; usize::try_from(piece).unwrap_or(usize::MAX)]);
-            rest -= piece;
+            remaining -= piece;
         }
         Ok(taken)
     }
@@ -91,14 +94,14 @@ impl Taken {
 
 #[cfg(test)]
 mod tests {
-    use super::{LEFT_BYTES, Lack, Memory, PIECE_BYTES, Taken};
+    use super::{InsufficientMemory, LEFT_BYTES, MemoryAmount, MemoryHog, PIECE_BYTES};
     use treering_script::MachineFacts;
 
     #[test]
-    fn bytes_and_shares_are_those_of_a_machine() {
-        let mut machine = MachineFacts { memory_bytes: 1000, ..Machine::default() };
-        let read = |text: &str, machine: &MachineFacts| Memory::read(text, machine, 4);
-        let told = |node_bytes, process_bytes| Some(Memory { node_bytes, process_bytes });
+    fn memory_amount_is_bytes_or_a_share_of_the_machine() {
+        let mut machine = MachineFacts { memory_bytes: 1000, ..MachineFacts::default() };
+        let read = |text: &str, machine: &MachineFacts| MemoryAmount::read(text, machine, 4);
+        let told = |node_bytes, process_bytes| Some(MemoryAmount { node_bytes, process_bytes });
         assert_eq!(read("25%", &machine).unwrap(), told(250, 250));
         assert_eq!(read("2k", &machine).unwrap(), told(2048, 2048));
         assert_eq!(read("0", &machine).unwrap(), None);
@@ -112,7 +115,7 @@ mod tests {
     #[test]
     fn memory_allocation_stops_before_the_reserve() {
         let bytes = 3 * PIECE_BYTES - 5;
-        let taken = Taken::while_enough(bytes, || LEFT_BYTES + bytes).unwrap();
+        let taken = MemoryHog::while_enough(bytes, || LEFT_BYTES + bytes).unwrap();
         assert_eq!(taken.pieces.iter().map(Vec::len).sum::<usize>() as u64, bytes);
         // Somebody else takes at the same time.
         let mut left = LEFT_BYTES + bytes;
@@ -120,8 +123,8 @@ mod tests {
             left -= PIECE_BYTES + 1;
             left
         };
-        let lack = Taken::while_enough(bytes, shrinking).unwrap_err();
+        let shortage = MemoryHog::while_enough(bytes, shrinking).unwrap_err();
         let available_bytes = LEFT_BYTES + bytes - PIECE_BYTES - 1;
-        assert_eq!(lack, Lack { asked_bytes: bytes, available_bytes });
+        assert_eq!(shortage, InsufficientMemory { asked_bytes: bytes, available_bytes });
     }
 }

@@ -8,8 +8,8 @@ pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     aliases: &[],
     about: "Write and read one file, or a file each, from many ranks",
     imitates: "ior 4.1",
-    classic: Classic::SPECS,
-    native: Native::SPECS,
+    classic: ClassicOptions::SPECS,
+    native: NativeOptions::SPECS,
     classic_payload: ClassicPayload::Zeros,
     classic_usage_exit: 1,
 };
@@ -30,7 +30,7 @@ const NO_MPI_IO: &str = "only POSIX calls are made";
 
 options! {
     /// Selection of tests; writing and reading if none is selected.
-    pub(super) struct Tests {
+    pub(super) struct TestSelection {
         /// Write.
         write('w'): bool = Flag;
         /// Read.
@@ -76,7 +76,7 @@ options! {
 
 options! {
     /// The classic command line.
-    pub(super) struct Classic {
+    pub(super) struct ClassicOptions {
         /// The file; where each rank has one, its number is put behind.
         #[recorded = false]
         file('o'): String = Path, "testFile";
@@ -89,7 +89,7 @@ options! {
         /// Number of repetitions.
         repetitions('i'): u32 = Number[1..=REPETITIONS_MAX], "1";
         /// Selection of tests.
-        tests: Tests;
+        tests: TestSelection;
         /// A file for each rank.
         file_per_process('F'): bool = Flag;
         /// Read what another rank wrote, a constant number of machines further.
@@ -159,7 +159,7 @@ options! {
 
 options! {
     /// The native command line, and plans.
-    pub(super) struct Native {
+    pub(super) struct NativeOptions {
         /// Workers, which ior calls tasks or ranks.
         workers('t'): u16 = Number[1..=RANKS_MAX], "1";
         /// Bytes that a worker writes one after the other.

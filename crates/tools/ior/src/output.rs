@@ -11,7 +11,7 @@ use treering_script::{
     Settings, ToolOutput, UnusableDirectory,
 };
 
-use super::config::Format;
+use super::config::OutputFormat;
 use super::script;
 use super::test_output::TestOutput;
 use treering_kit::cautions;
@@ -33,7 +33,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
         seed: 1,
         signal_exit: 130,
         catches_sigint: false,
-        output: Box::new(Output {
+        output: Box::new(IorOutput {
             tests: tests.collect(),
             begun: 0,
             ended_part: None,
@@ -46,14 +46,14 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     })
 }
 
-struct Output {
+struct IorOutput {
     tests: Vec<TestOutput>,
     /// Number of tests that have begun.
     begun: usize,
     /// Phase that ended last; its results are held back until the run is known to have succeeded in
     /// it.
     ended_part: Option<String>,
-    format: Format,
+    format: OutputFormat,
     summary_file: Option<PathBuf>,
     machine: String,
     /// Text for the summary file.
@@ -61,7 +61,7 @@ struct Output {
     scene: ClassicScene,
 }
 
-impl Output {
+impl IorOutput {
     /// Text for standard output, or for the summary file if one is named.
     fn says(&mut self, text: String) -> ToolOutput {
         if self.summary_file.is_some() {
@@ -112,13 +112,13 @@ impl Output {
 
     fn ended(&mut self, now: &str) -> ToolOutput {
         let text = match self.format {
-            Format::Text => {
+            OutputFormat::Text => {
                 let last = self.present().map(|last| last.end()).unwrap_or_default();
                 let lines: String = self.tests.iter().map(TestOutput::summary).collect();
                 last + SUMMARY + &lines + &footer(now)
             }
-            Format::Csv => String::new(),
-            Format::Json => self.document(now),
+            OutputFormat::Csv => String::new(),
+            OutputFormat::Json => self.document(now),
         };
         let wrong = self.tests.iter().map(|test| test.wrong).sum();
         let mut printed = self.says(text);
@@ -139,7 +139,7 @@ impl Output {
     }
 
     fn document(&self, now: &str) -> String {
-        let run = json::Run {
+        let run = json::RunInfo {
             started: &self.scene.started,
             finished: now,
             words: &self.scene.words,
@@ -150,12 +150,12 @@ impl Output {
     }
 }
 
-impl ClassicOutput for Output {
+impl ClassicOutput for IorOutput {
     fn open(&mut self, scene: &ClassicScene) -> ToolOutput {
         self.scene = scene.clone();
         let mut text = match self.format {
-            Format::Text => header(&scene.started, &scene.words, &self.machine),
-            Format::Csv | Format::Json => String::new(),
+            OutputFormat::Text => header(&scene.started, &scene.words, &self.machine),
+            OutputFormat::Csv | OutputFormat::Json => String::new(),
         };
         if let Some(first) = self.tests.first_mut() {
             text += &first.begin(&scene.started, scene.rooms.first().copied());

@@ -2,12 +2,12 @@
 
 use treering_script::Random;
 
-use super::shape::{Order, Part, Shape, Shift};
+use super::shape::{RankShift, RunShape, TestKind, TransferOrder};
 use treering_kit::c_random::CRandom;
 
 /// The places of a rank's transfers.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct TransferPlaces {
     transfer_bytes: u64,
     /// Transfers of a segment.
     each: u64,
@@ -19,9 +19,9 @@ pub(super) struct Places {
     drawn: Option<Vec<u64>>,
 }
 
-impl Places {
+impl TransferPlaces {
     /// Offsets of a rank.
-    pub(super) fn of(shape: &Shape, rank: u16) -> Self {
+    pub(super) fn new(shape: &RunShape, rank: u16) -> Self {
         let transfer_bytes = u64::from(shape.transfer_bytes).max(1);
         let each = shape.block_bytes / transfer_bytes;
         let ranks = u64::from(shape.ranks);
@@ -31,15 +31,15 @@ impl Places {
             (shape.block_bytes * ranks, shape.block_bytes * u64::from(rank))
         };
         let (drawn, first) = match shape.order {
-            Order::Sequential => (None, first),
-            Order::Random(seed) => {
+            TransferOrder::Sequential => (None, first),
+            TransferOrder::Random(seed) => {
                 let mut offsets: Vec<u64> =
                     (0..each).map(|number| number * transfer_bytes).collect();
                 Random::for_part(seed, &format!("transfers of rank {rank}")).shuffle(&mut offsets);
                 (Some(offsets), first)
             }
             // Offsets drawn for a shared file are relative to its start.
-            Order::Original(seed) => (Some(original(shape, seed, rank)), 0),
+            TransferOrder::Original(seed) => (Some(original(shape, seed, rank)), 0),
         };
         let each = drawn.as_ref().map_or(each, |drawn| drawn.len() as u64);
         Self { transfer_bytes, each, segment_bytes, first, drawn }
@@ -64,7 +64,7 @@ impl Places {
 
 /// Offsets in the original's random order; for a shared file the rank of each transfer is drawn as
 /// well.
-fn original(shape: &Shape, seed: u32, rank: u16) -> Vec<u64> {
+fn original(shape: &RunShape, seed: u32, rank: u16) -> Vec<u64> {
     let transfer_bytes = u64::from(shape.transfer_bytes).max(1);
     let each = shape.block_bytes / transfer_bytes;
     let ranks = u64::from(shape.ranks);
@@ -86,13 +86,13 @@ fn original(shape: &Shape, seed: u32, rank: u16) -> Vec<u64> {
 }
 
 /// Rank whose data a rank reads in a test.
-pub(super) fn read_of(shape: &Shape, rank: u16, part: Part) -> u16 {
+pub(super) fn read_of(shape: &RunShape, rank: u16, part: TestKind) -> u16 {
     let ranks = u64::from(shape.ranks.max(1));
     let shift = match shape.shift {
-        _ if part == Part::Write => 0,
-        _ if part == Part::CheckWrite => shape.check_shift % ranks,
-        Shift::Constant(shift) => shift % ranks,
-        Shift::Drawn { seed, least } => {
+        _ if part == TestKind::Write => 0,
+        _ if part == TestKind::CheckWrite => shape.check_shift % ranks,
+        RankShift::Constant(shift) => shift % ranks,
+        RankShift::Drawn { seed, least } => {
             let mut random = CRandom::new(seed.wrapping_add(rank.into()));
             let mut drawn = u64::from(random.draw()) % ranks;
             while drawn < least.min(ranks - 1) {

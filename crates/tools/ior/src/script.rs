@@ -3,13 +3,13 @@
 
 use std::path::PathBuf;
 
-use crate::language::{BYTES_MAX, Directive, Test, read};
+use crate::language::{BYTES_MAX, Directive, TestDefinition, read};
 use treering_kit::faults::{Fault, Faults, shown};
 use treering_kit::nearest::nearest;
 use treering_script::{ConfigError, OptionSpec, Settings};
 
 use super::config::ClassicConfig;
-use super::options::{Classic, only_posix};
+use super::options::{ClassicOptions, only_posix};
 
 /// Meaning of a directive.
 #[derive(Clone, Copy, Debug)]
@@ -133,12 +133,12 @@ pub(super) fn of_text(
     for test in &tests {
         for directive in &test.directives {
             let taken = take(directive, &mut options_so_far, &faults);
-            faults.taken(taken);
+            faults.ok_or_record(taken);
         }
         if !faults.is_full() {
             let config =
                 configured(&settings.with_options(options_so_far.clone()), test, &configs, &faults);
-            configs.extend(faults.taken(config));
+            configs.extend(faults.ok_or_record(config));
         }
     }
     faults.check()?;
@@ -167,20 +167,23 @@ fn given_before(settings: &Settings) -> Vec<(String, String)> {
 /// Configuration of a test from its accumulated settings.
 fn configured(
     settings: &Settings,
-    test: &Test<'_>,
+    test: &TestDefinition<'_>,
     before: &[ClassicConfig],
     faults: &Faults,
 ) -> Result<ClassicConfig, Fault> {
     let fault =
-        |what: String, right: &str| faults.error(test.place, shown_whole(&what)).hint(right);
+        |message: String, right: &str| faults.error(test.place, shown_whole(&message)).hint(right);
     let config = ClassicConfig::read(settings).map_err(|error| {
-        let all = "it counts what the command line, the tests before and this one say together";
-        fault(error.message, error.hint.as_deref().unwrap_or(all))
+        let default_hint =
+            "it counts what the command line, the tests before and this one say together";
+        fault(error.message, error.hint.as_deref().unwrap_or(default_hint))
     })?;
     if let Some(first) = before.first().filter(|first| first.directory != config.directory) {
-        let (here, there) = (config.directory.display(), first.directory.display());
-        let what = format!("the file is in {here}, that of the first test in {there}");
-        return Err(fault(what, "all tests of a script have their files in one directory"));
+        let (own_directory, first_directory) =
+            (config.directory.display(), first.directory.display());
+        let message =
+            format!("the file is in {own_directory}, that of the first test in {first_directory}");
+        return Err(fault(message, "all tests of a script have their files in one directory"));
     }
     if config.directives.status_file.is_some() {
         return Err(fault("-O stoneWallingStatusFile goes with no script".to_owned(), STATUS));
@@ -196,13 +199,13 @@ fn shown_whole(message: &str) -> String {
 /// Adds a directive to the settings; it replaces an earlier value of the same option.
 fn take(
     directive: &Directive<'_>,
-    given: &mut Vec<(String, String)>,
+    options: &mut Vec<(String, String)>,
     faults: &Faults,
 ) -> Result<(), Fault> {
     let &Directive { name, value, .. } = directive;
-    let wrong = |what: &str, right: &str| {
+    let wrong = |message: &str, right: &str| {
         Err(faults
-            .error(directive.value_place, format!("{name}={}: {what}", shown(value)))
+            .error(directive.value_place, format!("{name}={}: {message}", shown(value)))
             .hint(right))
     };
     let (known, means) = key(directive, faults)?;
@@ -219,8 +222,8 @@ fn take(
             let is_this = |text: &str| {
                 text.split_once('=').is_some_and(|(of, _)| of.eq_ignore_ascii_case(known))
             };
-            given.retain(|(option, text)| option != "directives" || !is_this(text));
-            given.push(("directives".to_owned(), format!("{known}={value}")));
+            options.retain(|(option, text)| option != "directives" || !is_this(text));
+            options.push(("directives".to_owned(), format!("{known}={value}")));
             return Ok(());
         }
         Never(_) if value == "0" => return Ok(()),
@@ -229,8 +232,8 @@ fn take(
     if let Some(value) = value {
         alone(option, directive, faults, value)?;
     }
-    given.retain(|(name, _)| name != option);
-    given.extend(value.map(|value| (option.to_owned(), value.to_owned())));
+    options.retain(|(name, _)| name != option);
+    options.extend(value.map(|value| (option.to_owned(), value.to_owned())));
     Ok(())
 }
 
@@ -240,8 +243,8 @@ fn key(
     faults: &Faults,
 ) -> Result<(&'static str, DirectiveMeaning), Fault> {
     let name = directive.name;
-    if let Some(found) = KEYS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
-        return Ok(*found);
+    if let Some(entry) = KEYS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+        return Ok(*entry);
     }
     let small: Vec<String> = KEYS.iter().map(|(known, _)| known.to_ascii_lowercase()).collect();
     let near = nearest(name, small.iter().map(String::as_str));
@@ -262,15 +265,15 @@ fn alone(
     value: &str,
 ) -> Result<(), Fault> {
     let settings = Settings::new(vec![(option.to_owned(), value.to_owned())]);
-    let read = Classic::read(&settings).and_then(|read| {
+    let read = ClassicOptions::read(&settings).and_then(|read| {
         let is_posix = read.others.api.eq_ignore_ascii_case("posix");
         if is_posix { Ok(()) } else { Err(ConfigError::new(only_posix()).hint("give POSIX")) }
     });
     read.map_err(|error| {
-        let what = error.message.replacen(&format!("--{option}"), directive.name, 1);
-        let spec = Classic::SPECS.iter().find(|spec| spec.name == option);
+        let message = error.message.replacen(&format!("--{option}"), directive.name, 1);
+        let spec = ClassicOptions::SPECS.iter().find(|spec| spec.name == option);
         let right = error.hint.unwrap_or_else(|| spec.map_or_else(String::new, in_words));
-        faults.error(directive.value_place, shown_whole(&what)).hint(right)
+        faults.error(directive.value_place, shown_whole(&message)).hint(right)
     })
 }
 
@@ -286,9 +289,9 @@ mod tests {
     use treering_script::Settings;
 
     fn settings() -> Settings {
-        let given = [("ranks", "4"), ("block", "2M"), ("script", "f"), ("write", "true")];
-        let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        Settings::new(given.to_vec())
+        let pairs = [("ranks", "4"), ("block", "2M"), ("script", "f"), ("write", "true")];
+        let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Settings::new(pairs.to_vec())
     }
 
     fn refused(lines: &str) -> (String, String) {

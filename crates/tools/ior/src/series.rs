@@ -10,33 +10,33 @@ use treering_script::{
 
 use super::job::IorJob;
 use super::script;
-use treering_kit::imitation::Made;
+use treering_kit::imitation::JobResult;
 
 /// The job of a classic command line.
-pub(super) fn classic(settings: &Settings) -> Made {
-    let mut tests: Vec<IorJob> = script::tests(settings)?.into_iter().map(IorJob::of).collect();
+pub(super) fn classic(settings: &Settings) -> JobResult {
+    let mut tests: Vec<IorJob> = script::tests(settings)?.into_iter().map(IorJob::new).collect();
     Ok(match script::path(settings) {
-        Some(script) => Box::new(Series { script, tests }),
+        Some(script) => Box::new(TestSeries { script, tests }),
         None => Box::new(tests.swap_remove(0)),
     })
 }
 
 /// Tests one after the other.
 #[derive(Debug)]
-struct Series {
+struct TestSeries {
     script: PathBuf,
     tests: Vec<IorJob>,
 }
 
-impl Job for Series {
+impl Job for TestSeries {
     fn parameters(&self) -> Vec<(String, String)> {
         let path = std::path::absolute(&self.script).unwrap_or_else(|_| self.script.clone());
-        let mut all = vec![("script".to_owned(), path.to_string_lossy().into_owned())];
+        let mut parameters = vec![("script".to_owned(), path.to_string_lossy().into_owned())];
         for (id, test) in self.tests.iter().enumerate() {
             let of_test = |(name, value)| (format!("test{id}.{name}"), value);
-            all.extend(test.parameters().into_iter().map(of_test));
+            parameters.extend(test.parameters().into_iter().map(of_test));
         }
-        all
+        parameters
     }
 
     fn mode(&self) -> RunMode {
@@ -82,14 +82,14 @@ impl Job for Series {
     }
 }
 
-fn together(all: Footprint, one: Footprint) -> Footprint {
+fn together(sum: Footprint, footprint: Footprint) -> Footprint {
     Footprint {
-        peak_files: all.peak_files.saturating_add(one.peak_files),
-        peak_dirs: all.peak_dirs.saturating_add(one.peak_dirs),
-        peak_bytes: all.peak_bytes.max(one.peak_bytes),
-        peak_block_bytes: all.peak_block_bytes.max(one.peak_block_bytes),
-        written_files: all.written_files.saturating_add(one.written_files),
-        written_bytes: all.written_bytes.saturating_add(one.written_bytes),
+        peak_files: sum.peak_files.saturating_add(footprint.peak_files),
+        peak_dirs: sum.peak_dirs.saturating_add(footprint.peak_dirs),
+        peak_bytes: sum.peak_bytes.max(footprint.peak_bytes),
+        peak_block_bytes: sum.peak_block_bytes.max(footprint.peak_block_bytes),
+        written_files: sum.written_files.saturating_add(footprint.written_files),
+        written_bytes: sum.written_bytes.saturating_add(footprint.written_bytes),
     }
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use treering_kit::packet::Pattern;
+use treering_kit::packet::PacketPattern;
 use treering_model::workloads::ior::TransferCounts;
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
@@ -14,11 +14,12 @@ use treering_script::{
 };
 
 use super::headline;
-use super::memory::{Lack, Memory, Taken};
-use super::places::{Places, read_of};
-use super::shape::{Part, Shape};
+use super::memory::{InsufficientMemory, MemoryAmount, MemoryHog};
+use super::places::{TransferPlaces, read_of};
+use super::shape::{RunShape, TestKind};
 use super::transfer::{
-    Delay, Does, OWN_DIRECTORY, OwnData, OwnDirectory, Place, Removal, Transfers,
+    DelayScript, FileLocation, OWN_DIRECTORY, OwnDirectory, PatternData, RemoveScript, TransferOp,
+    TransferScript,
 };
 use treering_kit::parted::PartedSession;
 use treering_kit::rank_sums::RankSums;
@@ -29,8 +30,8 @@ pub(super) const SETUP: &str = "setup";
 
 /// A run in progress.
 pub(super) struct IorSession {
-    shape: Arc<Shape>,
-    parts: Vec<Part>,
+    shape: Arc<RunShape>,
+    parts: Vec<TestKind>,
     repetition: u32,
     /// Parts of the repetition that have begun, or were left out since it was late.
     begun: usize,
@@ -44,7 +45,7 @@ pub(super) struct IorSession {
     buffers: Vec<Buffers>,
     /// Memory taken from this machine until the end, or the reason why it was not; `None` before
     /// that.
-    taken: Option<Result<Taken, Lack>>,
+    taken: Option<Result<MemoryHog, InsufficientMemory>>,
     /// Start of the first task and end of the last one, by the clock of the trial, which is common
     /// to all ranks.
     span: Option<(u64, u64)>,
@@ -52,7 +53,7 @@ pub(super) struct IorSession {
 
 impl IorSession {
     /// A run of this shape.
-    pub(super) fn new(shape: Arc<Shape>) -> Self {
+    pub(super) fn new(shape: Arc<RunShape>) -> Self {
         Self {
             parts: shape.parts(),
             repetition: 0,
@@ -75,14 +76,15 @@ impl IorSession {
     /// Takes memory away on this machine. The group of its own tells of each rank whether it could.
     fn take_memory(
         &mut self,
-        memory: Memory,
+        memory: MemoryAmount,
         caches: CachePolicy,
         conductor: &mut dyn Conductor,
     ) -> SessionResult {
-        let taken = Taken::take(memory);
-        let failure = taken.as_ref().err().map(|lack| SessionError::at("-M", lack.to_string()));
+        let taken = MemoryHog::take(memory);
+        let failure =
+            taken.as_ref().err().map(|shortage| SessionError::at("-M", shortage.to_string()));
         self.taken = Some(taken);
-        let task = Task::new(SETUP, "memory", Op::Pause, Box::new(Delay { seconds: 0 }));
+        let task = Task::new(SETUP, "memory", Op::Pause, Box::new(DelayScript { seconds: 0 }));
         self.run_group(vec![task], caches, conductor)?;
         SessionStop::check(failure)
     }
@@ -109,7 +111,7 @@ impl IorSession {
     /// Prepares the transfers of a part: memory, directories and removals.
     fn prepare(
         &mut self,
-        part: Part,
+        part: TestKind,
         caches: CachePolicy,
         conductor: &mut dyn Conductor,
     ) -> SessionResult {
@@ -117,19 +119,19 @@ impl IorSession {
         if let Some(memory) = shape.memory.filter(|_| self.taken.is_none()) {
             self.take_memory(memory, caches, conductor)?;
         }
-        if self.is_native() && part == Part::Write {
+        if self.is_native() && part == TestKind::Write {
             self.run_directory(true, caches, conductor)?;
         }
-        if shape.directory_of(0).is_some() && part != Part::Remove {
+        if shape.directory_of(0).is_some() && part != TestKind::Remove {
             let tasks = (0..shape.ranks).map(|rank| self.own_directory(rank)).collect();
             self.run_group(tasks, caches, conductor)?;
         }
-        if shape.delay_seconds > 0 && matches!(part, Part::Write | Part::Read) {
-            let script = Box::new(Delay { seconds: shape.delay_seconds });
+        if shape.delay_seconds > 0 && matches!(part, TestKind::Write | TestKind::Read) {
+            let script = Box::new(DelayScript { seconds: shape.delay_seconds });
             let task = Task::new(SETUP, "delay", Op::Pause, script);
             self.run_group(vec![task], caches, conductor)?;
         }
-        if part == Part::Write && !shape.uses_existing && !self.is_native() {
+        if part == TestKind::Write && !shape.uses_existing && !self.is_native() {
             // What an earlier run left goes.
             self.run_removal(SETUP, conductor)?;
         }
@@ -140,11 +142,11 @@ impl IorSession {
     /// ranks then do what they lack.
     fn run_transfers(
         &mut self,
-        part: Part,
+        part: TestKind,
         caches: CachePolicy,
         conductor: &mut dyn Conductor,
     ) -> SessionResult {
-        let is_timed = matches!(part, Part::Write | Part::Read);
+        let is_timed = matches!(part, TestKind::Write | TestKind::Read);
         let time_limit = self.shape.wall_seconds.filter(|_| is_timed).map(|seconds| TimeLimit {
             after: Duration::from_secs(seconds),
             deadline: Deadline::default(),
@@ -162,7 +164,7 @@ impl IorSession {
             let tasks = ranks.zip(&self.done).map(task).collect();
             self.run_group(tasks, caches, conductor)?;
         }
-        if part == Part::Write && self.shape.wall_seconds.is_some() {
+        if part == TestKind::Write && self.shape.wall_seconds.is_some() {
             self.written = Some(most);
         }
         Ok(())
@@ -182,9 +184,9 @@ impl IorSession {
         ParallelGroup { caches, side_by_side, ..ParallelGroup::new(tasks) }
     }
 
-    fn place(&self, rank: u16) -> Place {
+    fn place(&self, rank: u16) -> FileLocation {
         let name = self.shape.file_of(rank, Some(self.repetition));
-        Place {
+        FileLocation {
             is_in_own_directory: self.is_native(),
             name: CString::new(name).unwrap_or_default(),
         }
@@ -204,7 +206,7 @@ impl IorSession {
 
     fn removal(&self, kind: &str, rank: u16) -> Task {
         let name = self.shape.file_of(rank, Some(self.repetition));
-        let script = Box::new(Removal { place: self.place(rank) });
+        let script = Box::new(RemoveScript { place: self.place(rank) });
         let whole_paths = !self.is_native();
         Task { whole_paths, ..Task::new(kind, &name, Op::Unlink, script) }
     }
@@ -212,27 +214,28 @@ impl IorSession {
     /// A rank's part of a test; the rest of it where a range is given.
     fn transfers(
         &self,
-        part: Part,
+        part: TestKind,
         rank: u16,
-        rest: Option<Range<u64>>,
+        remaining: Option<Range<u64>>,
         wall: Option<&Deadline>,
     ) -> Task {
         let shape = &self.shape;
         let owner = read_of(shape, rank, part);
-        let does = match part {
-            Part::Write => Does::Write,
-            Part::CheckWrite => Does::Check,
-            Part::Read if shape.checks_read => Does::Check,
-            Part::Read | Part::Remove => Does::Read,
+        let op = match part {
+            TestKind::Write => TransferOp::Write,
+            TestKind::CheckWrite => TransferOp::Check,
+            TestKind::Read if shape.checks_read => TransferOp::Check,
+            TestKind::Read | TestKind::Remove => TransferOp::Read,
         };
-        let places = Places::of(shape, owner);
-        let all = places.count(shape.segments);
-        let all = self.written.filter(|_| part != Part::Write).map_or(all, |most| most.min(all));
-        let is_wear_out = rest.is_some();
-        let range = rest.unwrap_or(0..all);
-        let data = shape.as_original.map(|original| OwnData {
+        let places = TransferPlaces::new(shape, owner);
+        let count = places.count(shape.segments);
+        let count =
+            self.written.filter(|_| part != TestKind::Write).map_or(count, |most| most.min(count));
+        let is_wear_out = remaining.is_some();
+        let range = remaining.unwrap_or(0..count);
+        let data = shape.as_original.map(|original| PatternData {
             buffers: self.buffers[usize::from(rank)].clone(),
-            pattern: Pattern {
+            pattern: PacketPattern {
                 packet: original.packet,
                 seed: original.data_seed,
                 rank: owner.into(),
@@ -241,9 +244,9 @@ impl IorSession {
         let buffers = data.as_ref().map(|data| data.buffers.clone());
         let bytes =
             (range.end - range.start.min(range.end)).saturating_mul(shape.transfer_bytes.into());
-        let script = Box::new(Transfers {
+        let script = Box::new(TransferScript {
             place: self.place(owner),
-            does,
+            op,
             places,
             range,
             bytes: shape.transfer_bytes,
@@ -253,7 +256,7 @@ impl IorSession {
             counts: TransferCounts { is_wear_out, ..TransferCounts::default() },
             expected: Vec::new(),
         });
-        let op = if part == Part::Write { Op::Create } else { Op::Open };
+        let op = if part == TestKind::Write { Op::Create } else { Op::Open };
         let subject = shape.file_of(owner, Some(self.repetition));
         let tally = if self.is_native() { "" } else { part.kind() };
         Task {
@@ -282,10 +285,10 @@ impl PartedSession for IorSession {
         self.done = vec![0; self.shape.ranks.into()];
         self.ended_by_time = false;
         self.sums.close();
-        let drops = part == Part::Read && self.shape.cold;
+        let drops = part == TestKind::Read && self.shape.cold;
         let caches = if drops { CachePolicy::Drop } else { CachePolicy::Keep };
         self.prepare(part, caches, conductor)?;
-        if part != Part::Remove {
+        if part != TestKind::Remove {
             return self.run_transfers(part, caches, conductor);
         }
         self.run_removal(&self.shape.kind(part), conductor)?;
@@ -306,7 +309,7 @@ impl TaskListener for IorSession {
             *done += counts.transfers;
         }
         self.ended_by_time |= counts.ended_by_time;
-        self.sums.add(totals, headline::done(counts));
+        self.sums.add(totals, headline::rank_counts(counts));
     }
 }
 
@@ -320,7 +323,7 @@ impl Session for IorSession {
             }
             self.repetition = repetition;
             for (number, part) in self.parts.clone().into_iter().enumerate() {
-                if self.is_late() && part != Part::Remove {
+                if self.is_late() && part != TestKind::Remove {
                     continue;
                 }
                 self.begun = number;
@@ -358,13 +361,13 @@ mod tests {
 
     use super::IorSession;
     use crate::config::ClassicConfig;
-    use crate::memory::Memory;
+    use crate::memory::MemoryAmount;
 
     #[test]
-    fn a_rank_without_the_memory_that_is_to_be_taken_ends_the_run_before_its_first_test() {
+    fn lack_of_memory_on_a_rank_ends_the_run_before_its_first_test() {
         let mut config = ClassicConfig::read(&Settings::default()).unwrap();
         let bytes = u64::MAX / 2;
-        config.shape.memory = Some(Memory { node_bytes: bytes, process_bytes: bytes });
+        config.shape.memory = Some(MemoryAmount { node_bytes: bytes, process_bytes: bytes });
         let mut session = IorSession::new(Arc::new(config.shape));
         let mut subjects = Vec::new();
         let rehearsed = rehearse_session(&mut session, &mut |request| {
@@ -380,9 +383,9 @@ mod tests {
 
     /// The phases of a run whose phases take this long.
     fn phases(wall_ns: u64) -> Vec<String> {
-        let given = [("minutes", "1"), ("repetitions", "3")];
-        let given = given.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let config = ClassicConfig::read(&Settings::new(given.to_vec())).unwrap();
+        let pairs = [("minutes", "1"), ("repetitions", "3")];
+        let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let config = ClassicConfig::read(&Settings::new(pairs.to_vec())).unwrap();
         let mut session = IorSession::new(Arc::new(config.shape));
         let mut phases = Vec::new();
         let mut ended = 0;
@@ -403,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn no_test_begins_when_the_minutes_are_over_but_what_was_written_is_removed() {
+    fn no_test_starts_after_the_time_limit_but_written_files_are_removed() {
         // 75 s when the first repetition is over.
         assert_eq!(phases(25_000_000_000), ["write", "read", "remove"]);
         assert_eq!(phases(60_000_000_000), ["write", "remove"]);

@@ -5,11 +5,11 @@ use std::time::Duration;
 use treering_kit::packet::PacketType;
 use treering_script::WorkerKind;
 
-use super::memory::Memory;
+use super::memory::MemoryAmount;
 
 /// A test of a repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum TestKind {
     Write,
     /// Reads written data back and compares; not timed.
     CheckWrite,
@@ -17,7 +17,7 @@ pub(super) enum Part {
     Remove,
 }
 
-impl Part {
+impl TestKind {
     /// Task kind of the part.
     pub(super) const fn kind(self) -> &'static str {
         match self {
@@ -31,7 +31,7 @@ impl Part {
 
 /// Sync policy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fsync {
+pub(super) enum FsyncPolicy {
     Never,
     AtEnd,
     AfterEach,
@@ -39,7 +39,7 @@ pub(super) enum Fsync {
 
 /// Choice of the rank whose data a rank reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shift {
+pub(super) enum RankShift {
     /// Rank at this distance.
     Constant(u64),
     /// Rank drawn with the C library's generator from this seed, at least `least` ranks further.
@@ -48,7 +48,7 @@ pub(super) enum Shift {
 
 /// Order of transfers in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum TransferOrder {
     Sequential,
     /// Drawn with the C library's generator from this seed; in a shared file the rank of each
     /// transfer is drawn as well.
@@ -66,7 +66,7 @@ pub(super) struct ClassicCompat {
 
 /// The whole of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Shape {
+pub(super) struct RunShape {
     /// Prefix of task kinds; not empty if a run has several tests.
     pub(super) prefix: String,
     /// Number of ranks, from the options alone.
@@ -87,11 +87,11 @@ pub(super) struct Shape {
     pub(super) checks_read: bool,
     pub(super) keeps: bool,
     pub(super) uses_existing: bool,
-    pub(super) shift: Shift,
+    pub(super) shift: RankShift,
     /// Distance from the rank that wrote a block to the rank that checks it.
     pub(super) check_shift: u64,
-    pub(super) order: Order,
-    pub(super) fsync: Fsync,
+    pub(super) order: TransferOrder,
+    pub(super) fsync: FsyncPolicy,
     /// Each rank's file is in a directory of its own.
     pub(super) own_directories: bool,
     /// Delay before each test, in seconds.
@@ -103,7 +103,7 @@ pub(super) struct Shape {
     /// Transfers to read for each rank, if an earlier run was ended by its time limit.
     pub(super) transfers_before: Option<u64>,
     /// Memory to occupy before the first part.
-    pub(super) memory: Option<Memory>,
+    pub(super) memory: Option<MemoryAmount>,
     pub(super) cold: bool,
     pub(super) direct: bool,
     pub(super) workers: WorkerKind,
@@ -111,9 +111,9 @@ pub(super) struct Shape {
     pub(super) as_original: Option<ClassicCompat>,
 }
 
-impl Shape {
+impl RunShape {
     /// The kind of the tasks of a part.
-    pub(super) fn kind(&self, part: Part) -> String {
+    pub(super) fn kind(&self, part: TestKind) -> String {
         format!("{}{}", self.prefix, part.kind())
     }
 
@@ -128,12 +128,12 @@ impl Shape {
     }
 
     /// The parts of a repetition.
-    pub(super) fn parts(&self) -> Vec<Part> {
+    pub(super) fn parts(&self) -> Vec<TestKind> {
         [
-            (self.writes, Part::Write),
-            (self.checks_write, Part::CheckWrite),
-            (self.reads, Part::Read),
-            (!self.keeps, Part::Remove),
+            (self.writes, TestKind::Write),
+            (self.checks_write, TestKind::CheckWrite),
+            (self.reads, TestKind::Read),
+            (!self.keeps, TestKind::Remove),
         ]
         .into_iter()
         .filter_map(|(is_done, part)| is_done.then_some(part))

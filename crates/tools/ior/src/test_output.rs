@@ -1,21 +1,21 @@
 //! Results of one test and the output lines made of them.
 
 use crate::classic::json::{self, TestRun};
-use crate::classic::outliers::Outliers;
-use crate::classic::parameters::Parameters;
-use crate::classic::results::{Access, TestResult};
+use crate::classic::outliers::OutlierWarnings;
+use crate::classic::parameters::JsonParameters;
+use crate::classic::results::{AccessKind, TestResult};
 use crate::classic::text::{
     CSV_TABLE, TestParams, best, csv_row, removal, row, summary, test_header, unexpected_size, wall,
 };
-use treering_kit::space::{Filesystem, space};
+use treering_kit::space::{FilesystemUsage, space};
 use treering_model::TaskTotals;
 use treering_model::workloads::ior::TransferCounts;
 use treering_script::{MachineFacts, Settings, StatfsSpace};
 
-use super::config::{ClassicConfig, Format};
-use super::options::Classic;
+use super::config::{ClassicConfig, OutputFormat};
+use super::options::ClassicOptions;
 use super::session::SETUP;
-use super::shape::{ClassicCompat, Part};
+use super::shape::{ClassicCompat, TestKind};
 
 fn params(id: u64, config: &ClassicConfig, machine: &MachineFacts) -> TestParams {
     let ClassicConfig { shape, options, .. } = config;
@@ -52,9 +52,9 @@ fn params(id: u64, config: &ClassicConfig, machine: &MachineFacts) -> TestParams
     }
 }
 
-fn parameters(options: &Classic, original: Option<ClassicCompat>) -> Parameters {
+fn parameters(options: &ClassicOptions, original: Option<ClassicCompat>) -> JsonParameters {
     let number = original.map_or(0, |original| original.packet.number());
-    Parameters {
+    JsonParameters {
         max_time_duration: options.minutes,
         inter_test_delay: options.delay,
         fsync: options.fsync.into(),
@@ -78,14 +78,14 @@ fn parameters(options: &Classic, original: Option<ClassicCompat>) -> Parameters 
 pub(super) struct TestOutput {
     pub(super) config: ClassicConfig,
     /// Output format of all tests.
-    format: Format,
+    format: OutputFormat,
     params: TestParams,
-    outliers: Outliers,
+    outliers: OutlierWarnings,
     /// Per rank: true if it is on the machine of rank 0.
     on_first: Vec<bool>,
     /// Start time, as printed.
     started: String,
-    filesystem: Filesystem,
+    filesystem: FilesystemUsage,
     /// The tasks of the present part, with the worker of each.
     present: Vec<(usize, TransferCounts)>,
     /// Start and end of the removal, in nanoseconds of the trial.
@@ -101,9 +101,14 @@ pub(super) struct TestOutput {
 
 impl TestOutput {
     /// The test of this number.
-    pub(super) fn new(id: u64, config: ClassicConfig, format: Format, settings: &Settings) -> Self {
+    pub(super) fn new(
+        id: u64,
+        config: ClassicConfig,
+        format: OutputFormat,
+        settings: &Settings,
+    ) -> Self {
         let machine = &settings.machine;
-        let outliers = Outliers {
+        let outliers = OutlierWarnings {
             threshold_seconds: config.options.outliers,
             started_unix_ms: settings.started_unix_ms,
         };
@@ -114,7 +119,7 @@ impl TestOutput {
             format,
             outliers,
             started: String::new(),
-            filesystem: Filesystem::default(),
+            filesystem: FilesystemUsage::default(),
             present: Vec::new(),
             removed: None,
             writes: Vec::new(),
@@ -128,16 +133,16 @@ impl TestOutput {
     /// Begins the test at `now`; `room` is the filesystem's space, if known. Returns the header.
     pub(super) fn begin(&mut self, now: &str, room: Option<StatfsSpace>) -> String {
         now.clone_into(&mut self.started);
-        let filesystem = room.map(|room| Filesystem {
+        let filesystem = room.map(|room| FilesystemUsage {
             capacity_bytes: room.capacity_bytes,
             unused_bytes: room.unused_bytes,
             inodes: room.inodes.unwrap_or((0, 0)),
         });
         self.filesystem = filesystem.unwrap_or_default();
         match self.format {
-            Format::Text => test_header(now, &self.params, &space(filesystem)),
-            Format::Csv => CSV_TABLE.to_owned(),
-            Format::Json => String::new(),
+            OutputFormat::Text => test_header(now, &self.params, &space(filesystem)),
+            OutputFormat::Csv => CSV_TABLE.to_owned(),
+            OutputFormat::Json => String::new(),
         }
     }
 
@@ -151,7 +156,7 @@ impl TestOutput {
     }
 
     pub(super) fn task(&mut self, task: &TaskTotals) {
-        if task.kind == self.config.shape.kind(Part::Remove) {
+        if task.kind == self.config.shape.kind(TestKind::Remove) {
             let ended = task.began_ns + task.wall_ns;
             let (began, last) = self.removed.unwrap_or((task.began_ns, ended));
             self.removed = Some((began.min(task.began_ns), last.max(ended)));
@@ -167,34 +172,34 @@ impl TestOutput {
         let present = std::mem::take(&mut self.present);
         let kind = name.strip_prefix(&self.config.shape.prefix).unwrap_or(name);
         match kind.split(' ').next().unwrap_or_default() {
-            "write" => self.test(Access::Write, &present),
-            "read" => self.test(Access::Read, &present),
+            "write" => self.test(AccessKind::Write, &present),
+            "read" => self.test(AccessKind::Read, &present),
             "remove" => self.removal(),
             _ => String::new(),
         }
     }
 
-    fn test(&mut self, access: Access, present: &[(usize, TransferCounts)]) -> String {
+    fn test(&mut self, access: AccessKind, present: &[(usize, TransferCounts)]) -> String {
         let shape = &self.config.shape;
         let result = TestResult::from_tasks(present, shape.ranks.into());
         let has_wall = shape.wall_seconds.is_some();
         let mut text = String::new();
-        if let Some(found) = result.wall.filter(|_| shape.wears_out) {
-            text += &wall(&found);
+        if let Some(wall_time) = result.wall.filter(|_| shape.wears_out) {
+            text += &wall(&wall_time);
         }
-        if result.bytes != shape.bytes() && self.format == Format::Text {
+        if result.bytes != shape.bytes() && self.format == OutputFormat::Text {
             text += &unexpected_size(shape.bytes(), result.bytes, result.bytes, has_wall);
         }
-        let results = if access == Access::Write { &mut self.writes } else { &mut self.reads };
+        let results = if access == AccessKind::Write { &mut self.writes } else { &mut self.reads };
         let repetition = results.len();
         results.push(result);
         match self.format {
-            Format::Text => {
+            OutputFormat::Text => {
                 text += &row(access, &result, &self.params, repetition);
                 text + &self.outliers.lines(access, present, &|rank| self.host(rank))
             }
-            Format::Csv => text + &csv_row(access, &result, &self.params, repetition),
-            Format::Json => {
+            OutputFormat::Csv => text + &csv_row(access, &result, &self.params, repetition),
+            OutputFormat::Json => {
                 self.lines.push(json::moved(access, &result, &self.params));
                 // In JSON mode the output consists of the document alone.
                 String::new()
@@ -217,9 +222,9 @@ impl TestOutput {
             return String::new();
         }
         match self.format {
-            Format::Text => removal(seconds, repetition),
-            Format::Csv => String::new(),
-            Format::Json => {
+            OutputFormat::Text => removal(seconds, repetition),
+            OutputFormat::Csv => String::new(),
+            OutputFormat::Json => {
                 self.lines.push(json::removed(seconds));
                 String::new()
             }
@@ -228,7 +233,7 @@ impl TestOutput {
 
     /// Output at the end of the test.
     pub(super) fn end(&self) -> String {
-        if self.format == Format::Text && self.params.verbose {
+        if self.format == OutputFormat::Text && self.params.verbose {
             best(&self.params, &self.writes, &self.reads)
         } else {
             String::new()

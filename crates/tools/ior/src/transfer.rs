@@ -3,15 +3,15 @@
 use std::ffi::{CStr, CString};
 use std::ops::Range;
 
-use treering_kit::packet::Pattern;
+use treering_kit::packet::PacketPattern;
 use treering_model::Counters;
 use treering_model::workloads::ior::{TimeSpan, TransferCounts};
 use treering_script::{
     Buffers, CreateHow, Deadline, DirSlot, ExpectedErrors, FileSlot, Io, OpenHow, Script, Stop,
 };
 
-use super::places::Places;
-use super::shape::Fsync;
+use super::places::TransferPlaces;
+use super::shape::FsyncPolicy;
 
 const FILE: FileSlot = FileSlot(0);
 /// The slot of the directory of a native run.
@@ -21,12 +21,12 @@ pub(super) const OWN_DIRECTORY: &CStr = c"ior-0";
 
 /// A file, from the target or in the directory of a native run.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct FileLocation {
     pub(super) is_in_own_directory: bool,
     pub(super) name: CString,
 }
 
-impl Place {
+impl FileLocation {
     /// The open directory in which the file is.
     fn directory(&self, io: &mut dyn Io) -> Result<DirSlot, Stop> {
         if !self.is_in_own_directory {
@@ -39,7 +39,7 @@ impl Place {
 
 /// Operation on each transfer of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Does {
+pub(super) enum TransferOp {
     Write,
     Read,
     /// Reads and compares with the data that this rank wrote.
@@ -48,34 +48,34 @@ pub(super) enum Does {
 
 /// Data buffer of a rank whose bytes match the original's.
 #[derive(Debug)]
-pub(super) struct OwnData {
+pub(super) struct PatternData {
     pub(super) buffers: Buffers,
-    pub(super) pattern: Pattern,
+    pub(super) pattern: PacketPattern,
 }
 
 /// A rank's part of a test.
 #[derive(Debug)]
-pub(super) struct Transfers {
-    pub(super) place: Place,
-    pub(super) does: Does,
-    pub(super) places: Places,
+pub(super) struct TransferScript {
+    pub(super) place: FileLocation,
+    pub(super) op: TransferOp,
+    pub(super) places: TransferPlaces,
     /// Indices of the transfers to do.
     pub(super) range: Range<u64>,
     pub(super) bytes: u32,
-    pub(super) fsync: Fsync,
+    pub(super) fsync: FsyncPolicy,
     /// Time limit that ends the test early.
     pub(super) wall: Option<Deadline>,
-    pub(super) data: Option<OwnData>,
+    pub(super) data: Option<PatternData>,
     pub(super) counts: TransferCounts,
     /// Buffer with the expected data of a read.
     pub(super) expected: Vec<u8>,
 }
 
-impl Transfers {
+impl TransferScript {
     fn open(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let dir = self.place.directory(io)?;
         let name = &self.place.name;
-        if self.does == Does::Write {
+        if self.op == TransferOp::Write {
             io.create(dir, name, CreateHow::OrOpen, FILE)?;
         } else {
             io.open(dir, name, OpenHow::Read, FILE)?;
@@ -84,16 +84,16 @@ impl Transfers {
         Ok(())
     }
 
-    fn one(&mut self, io: &mut dyn Io, position: u64) -> Result<(), Stop> {
+    fn transfer(&mut self, io: &mut dyn Io, position: u64) -> Result<(), Stop> {
         let bytes = self.bytes;
-        let moved = if self.does == Does::Write {
+        let moved = if self.op == TransferOp::Write {
             self.prepare(io, position)?;
             let moved = if self.data.is_some() {
                 io.write(FILE, bytes, position)?
             } else {
                 io.write_at(FILE, bytes, position)?
             };
-            if self.fsync == Fsync::AfterEach {
+            if self.fsync == FsyncPolicy::AfterEach {
                 io.fsync(FILE)?;
             }
             moved
@@ -103,7 +103,7 @@ impl Transfers {
         } else {
             io.read_at(FILE, bytes, position)?
         };
-        if self.does == Does::Check {
+        if self.op == TransferOp::Check {
             self.compare(position, moved);
         }
         self.counts.bytes += moved;
@@ -113,14 +113,14 @@ impl Transfers {
 
     /// Fills the buffer and seeks before a write, as the original does.
     fn prepare(&mut self, io: &mut dyn Io, position: u64) -> Result<(), Stop> {
-        let Some(OwnData { buffers, pattern }) = &self.data else { return Ok(()) };
+        let Some(PatternData { buffers, pattern }) = &self.data else { return Ok(()) };
         pattern.update(position, buffers.open().get(0, self.bytes as usize));
         io.seek(FILE, position)
     }
 
     /// Compares the buffer with the data written at this offset; counts a mismatch.
     fn compare(&mut self, position: u64, read: u64) {
-        let Some(OwnData { buffers, pattern }) = &self.data else { return };
+        let Some(PatternData { buffers, pattern }) = &self.data else { return };
         self.expected.resize(self.bytes as usize, 0);
         pattern.fill(&mut self.expected);
         pattern.update(position, &mut self.expected);
@@ -130,13 +130,13 @@ impl Transfers {
 
     fn move_all(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         for transfer in self.range.clone() {
-            self.one(io, self.places.at(transfer))?;
+            self.transfer(io, self.places.at(transfer))?;
             if self.wall.as_ref().is_some_and(Deadline::is_reached) {
                 self.counts.ended_by_time = transfer + 1 < self.range.end;
                 break;
             }
         }
-        if self.does == Does::Write && self.fsync == Fsync::AtEnd {
+        if self.op == TransferOp::Write && self.fsync == FsyncPolicy::AtEnd {
             io.fsync(FILE)?;
         }
         Ok(())
@@ -149,9 +149,9 @@ fn last_call(io: &dyn Io) -> TimeSpan {
     TimeSpan { began_ns, ended_ns }
 }
 
-impl Script for Transfers {
+impl Script for TransferScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        if let Some(OwnData { buffers, pattern }) = &self.data {
+        if let Some(PatternData { buffers, pattern }) = &self.data {
             pattern.fill(buffers.open().get(0, self.bytes as usize));
         }
         self.open(io)?;
@@ -171,11 +171,11 @@ impl Script for Transfers {
 
 /// Removes a rank's file.
 #[derive(Debug)]
-pub(super) struct Removal {
-    pub(super) place: Place,
+pub(super) struct RemoveScript {
+    pub(super) place: FileLocation,
 }
 
-impl Script for Removal {
+impl Script for RemoveScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let dir = self.place.directory(io)?;
         io.unlink(dir, &self.place.name).unless_missing()?;
@@ -206,11 +206,11 @@ impl Script for OwnDirectory {
 
 /// Waits before a test.
 #[derive(Debug)]
-pub(super) struct Delay {
+pub(super) struct DelayScript {
     pub(super) seconds: u64,
 }
 
-impl Script for Delay {
+impl Script for DelayScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         // Each on its own, so that it can be stopped, and is seen to go on.
         (0..self.seconds).try_for_each(|_second| io.pause(1_000_000_000))

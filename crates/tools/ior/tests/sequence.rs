@@ -6,7 +6,7 @@
 use std::ffi::CStr;
 
 use treering_engine::{SessionRequest, rehearse_session};
-use treering_ior::Ior;
+use treering_ior::IorWorkload;
 use treering_script::{
     Call, CreateHow, DirSlot, OpenHow, SessionStop, TargetFacts, Task, Workload,
 };
@@ -39,14 +39,15 @@ fn words(call: &Call<'_>) -> String {
 }
 
 /// The calls of one rank in each phase, with the name of the phase.
-fn phases(given: &str, classic: bool, rank: u16) -> Vec<String> {
-    let settings = settings(given);
-    let job = if classic { Ior.classic(&settings) } else { Ior.native(&settings) }.unwrap();
+fn phases(text: &str, classic: bool, rank: u16) -> Vec<String> {
+    let settings = settings(text);
+    let job = if classic { IorWorkload.classic(&settings) } else { IorWorkload.native(&settings) }
+        .unwrap();
     sequence::phases(job.as_ref(), words, rank)
 }
 
 #[test]
-fn a_rank_alone_makes_the_originals_calls() {
+fn single_rank_makes_the_calls_of_the_original() {
     assert_eq!(
         phases("file=/m/f block=128K transfer=64K fsync", true, 0),
         [
@@ -93,7 +94,7 @@ fn native_workers_read_what_their_neighbours_wrote() {
 }
 
 #[test]
-fn a_random_order_of_a_shared_file_reaches_every_place_once() {
+fn random_order_of_a_shared_file_visits_every_offset_once() {
     for (words, classic) in [
         (
             "file=/m/f block=80 transfer=8 segments=2 ranks=3 write keep random \
@@ -117,13 +118,13 @@ fn a_random_order_of_a_shared_file_reaches_every_place_once() {
 }
 
 #[test]
-fn time_ends_a_write_and_all_write_and_read_as_much_as_the_fastest() {
+fn ranks_catch_up_with_the_fastest_after_the_time_limit() {
     let settings = settings("block=8 transfer=8 segments=10 workers=2 stonewall=5 shift=0");
-    let job = Ior.native(&settings).unwrap();
+    let job = IorWorkload.native(&settings).unwrap();
     let facts = TargetFacts::unknown();
     let mut session = job.begin(&facts);
-    let moved = |task: &mut Task, what: &str| {
-        calls(task.script.as_mut(), words).iter().filter(|call| call.starts_with(what)).count()
+    let moved = |task: &mut Task, message: &str| {
+        calls(task.script.as_mut(), words).iter().filter(|call| call.starts_with(message)).count()
     };
     let mut phases = 0;
     let mut groups = 0;

@@ -11,7 +11,7 @@ pub const WRITE: &str = "write";
 
 /// Counters of a task of an aging run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Counted {
+pub struct AheadCounters {
     /// Number of operations carried out.
     pub operations: u64,
     /// True if the filesystem was full before all operations were carried out.

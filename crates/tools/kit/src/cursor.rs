@@ -30,8 +30,8 @@ pub fn text<'t>(
 ) -> Result<&'t str, Fault> {
     std::str::from_utf8(line).map_err(|error| {
         let byte = error.valid_up_to();
-        let what = format!("the byte {:#04x} is no UTF-8", line[byte]);
-        faults.error(place.after(byte), what).hint(right)
+        let message = format!("the byte {:#04x} is no UTF-8", line[byte]);
+        faults.error(place.after(byte), message).hint(right)
     })
 }
 
@@ -53,7 +53,7 @@ pub fn setting(
 
 /// Cursor over the bytes of a text.
 #[derive(Clone, Debug)]
-pub struct Cursor<'t> {
+pub struct TextCursor<'t> {
     text: &'t [u8],
     at: usize,
     /// Position of the line's first byte.
@@ -61,7 +61,7 @@ pub struct Cursor<'t> {
     line_start: usize,
 }
 
-impl<'t> Cursor<'t> {
+impl<'t> TextCursor<'t> {
     /// Creates a cursor at the start of a text whose first byte is at `line`.
     pub fn new(text: &'t [u8], line: Place) -> Self {
         Self { text, at: 0, line, line_start: 0 }
@@ -93,11 +93,11 @@ impl<'t> Cursor<'t> {
 
     /// Skips the next byte if it equals this one.
     pub fn take(&mut self, byte: u8) -> bool {
-        let there = self.peek() == Some(byte);
-        if there {
+        let is_next = self.peek() == Some(byte);
+        if is_next {
             self.bump();
         }
-        there
+        is_next
     }
 
     /// Skips all following bytes that satisfy the predicate, and returns them.
@@ -112,11 +112,11 @@ impl<'t> Cursor<'t> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cursor, Place, lines, setting};
+    use super::{Place, TextCursor, lines, setting};
 
     #[test]
-    fn a_cursor_knows_its_line_and_column() {
-        let mut cursor = Cursor::new(b"ab \n c", Place::new(1, 1));
+    fn cursor_tracks_line_and_column() {
+        let mut cursor = TextCursor::new(b"ab \n c", Place::new(1, 1));
         assert_eq!(cursor.take_while(|byte| byte.is_ascii_alphabetic()), b"ab");
         assert_eq!(cursor.place(), Place::new(1, 3));
         assert!(!cursor.take(b'c'));
@@ -130,12 +130,12 @@ mod tests {
     #[test]
     fn lines_and_settings_have_positions() {
         let text = b"\xef\xbb\xbfa\n b = c=d \n";
-        let found: Vec<_> = lines(text, 0).collect();
-        assert_eq!(found[0], (Place::new(1, 1), &b"a"[..]));
-        assert_eq!(found.len(), 3);
-        let line = std::str::from_utf8(found[1].1).unwrap();
+        let parsed: Vec<_> = lines(text, 0).collect();
+        assert_eq!(parsed[0], (Place::new(1, 1), &b"a"[..]));
+        assert_eq!(parsed.len(), 3);
+        let line = std::str::from_utf8(parsed[1].1).unwrap();
         let value = Some(("c=d", Place::new(2, 6)));
-        assert_eq!(setting(line, found[1].0, char::is_whitespace), ("b", Place::new(2, 2), value));
-        assert_eq!(setting("a", found[0].0, char::is_whitespace), ("a", Place::new(1, 1), None));
+        assert_eq!(setting(line, parsed[1].0, char::is_whitespace), ("b", Place::new(2, 2), value));
+        assert_eq!(setting("a", parsed[0].0, char::is_whitespace), ("a", Place::new(1, 1), None));
     }
 }

@@ -45,8 +45,8 @@ pub fn in_line(line: &[u8], place: Place) -> Option<String> {
 
 /// Next byte offset at which a character can begin.
 fn boundary(line: &[u8], at: usize) -> usize {
-    let rest = line.get(at..).unwrap_or_default();
-    at + rest.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count()
+    let tail = line.get(at..).unwrap_or_default();
+    at + tail.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count()
 }
 
 /// Displayed form of a character, and its columns.
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_caret_stands_below_its_byte() {
+    fn caret_is_below_its_byte() {
         assert_eq!(shown("a\nbs=4k\n", 2, 4), "  2 | bs=4k\n    |    ^");
         assert_eq!(shown("\tbs=4k", 1, 2), "  1 |     bs=4k\n    |     ^");
         assert_eq!(shown("\u{feff}bs", 1, 1), "  1 | bs\n    | ^");
@@ -139,7 +139,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_two_lines_of_a_page(
+        fn excerpt_of_arbitrary_bytes_has_two_lines(
             bytes in proptest::collection::vec(any::<u8>(), 0..2000),
             line in 0u32..5,
             column in 0u32..2100,

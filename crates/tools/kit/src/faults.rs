@@ -49,7 +49,7 @@ impl Fault {
 }
 
 #[derive(Clone, Debug)]
-struct Source<'t> {
+struct SourceText<'t> {
     name: String,
     text: Cow<'t, [u8]>,
 }
@@ -57,7 +57,7 @@ struct Source<'t> {
 /// Files that are parsed together, with their faults and warnings so far.
 #[derive(Clone, Debug, Default)]
 pub struct Faults<'t> {
-    sources: Vec<Source<'t>>,
+    sources: Vec<SourceText<'t>>,
     faults: Vec<Fault>,
     faults_not_kept: usize,
     warnings: Vec<(Place, String)>,
@@ -74,7 +74,7 @@ impl<'t> Faults<'t> {
 
     /// Adds a file, and returns its number.
     pub fn add_file(&mut self, name: &str, text: impl Into<Cow<'t, [u8]>>) -> u32 {
-        self.sources.push(Source { name: shown(name), text: text.into() });
+        self.sources.push(SourceText { name: shown(name), text: text.into() });
         narrow(self.sources.len() - 1)
     }
 
@@ -85,7 +85,7 @@ impl<'t> Faults<'t> {
 
     /// Copies the texts, to end the borrow.
     pub fn into_owned(self) -> Faults<'static> {
-        let own = |source: Source<'t>| Source {
+        let own = |source: SourceText<'t>| SourceText {
             name: source.name,
             text: Cow::Owned(source.text.into_owned()),
         };
@@ -99,8 +99,8 @@ impl<'t> Faults<'t> {
     }
 
     /// Creates a fault without keeping it; a hint is added with `hint`.
-    pub fn error(&self, place: Place, what: impl Display) -> Fault {
-        Fault { place, what: what.to_string(), hint: None }
+    pub fn error(&self, place: Place, message: impl Display) -> Fault {
+        Fault { place, what: message.to_string(), hint: None }
     }
 
     /// Keeps a fault, so that parsing can continue.
@@ -113,7 +113,7 @@ impl<'t> Faults<'t> {
     }
 
     /// Unwraps a parsed value, or keeps its fault.
-    pub fn taken<T>(&mut self, read: Result<T, Fault>) -> Option<T> {
+    pub fn ok_or_record<T>(&mut self, read: Result<T, Fault>) -> Option<T> {
         read.map_err(|fault| self.keep(fault)).ok()
     }
 
@@ -151,9 +151,9 @@ impl<'t> Faults<'t> {
         self.at(fault.place, &fault.what)
     }
 
-    fn at(&self, place: Place, what: &str) -> String {
+    fn at(&self, place: Place, message: &str) -> String {
         let file = self.sources.get(place.file as usize).map_or("", |source| &source.name);
-        format!("{file}:{}:{}: {what}", place.line, place.column.max(1))
+        format!("{file}:{}:{}: {message}", place.line, place.column.max(1))
     }
 
     /// Converts a fault to an error with its source line.
@@ -167,9 +167,9 @@ impl<'t> Faults<'t> {
     }
 
     /// Keeps a warning.
-    pub fn warn(&mut self, place: Place, what: impl Display) {
+    pub fn warn(&mut self, place: Place, message: impl Display) {
         if self.warnings.len() < WARNINGS_MAX {
-            let text = self.at(place, &what.to_string());
+            let text = self.at(place, &message.to_string());
             self.warnings.push((place, text));
         } else {
             self.warnings_not_kept += 1;

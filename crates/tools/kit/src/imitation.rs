@@ -14,11 +14,11 @@ macro_rules! imitation {
         pub struct $workload;
 
         impl ::treering_script::Workload for $workload {
-            fn manifest(&self) -> &'static ::treering_script::Manifest {
+            fn manifest(&self) -> &'static ::treering_script::WorkloadManifest {
                 &options::MANIFEST
             }
 
-            fn classic(&self, settings: &::treering_script::Settings) -> $crate::imitation::Made {
+            fn classic(&self, settings: &::treering_script::Settings) -> $crate::imitation::JobResult {
                 Ok(Box::new(<$job>::classic(settings)?))
             }
 
@@ -29,12 +29,12 @@ macro_rules! imitation {
                 output::classic_mode(settings)
             }
 
-            fn native(&self, settings: &::treering_script::Settings) -> $crate::imitation::Made {
+            fn native(&self, settings: &::treering_script::Settings) -> $crate::imitation::JobResult {
                 Ok(Box::new(<$job>::native(settings)?))
             }
             $(
-                fn over_ranks(&self) -> ::treering_script::OverRanks {
-                    ::treering_script::OverRanks::$way $(($option))?
+                fn over_ranks(&self) -> ::treering_script::RankDistribution {
+                    ::treering_script::RankDistribution::$way $(($option))?
                 }
             )?
         }
@@ -44,13 +44,13 @@ macro_rules! imitation {
 use treering_script::{ConfigError, Job};
 
 /// Created job, or the error in its settings.
-pub type Made = Result<Box<dyn Job>, ConfigError>;
+pub type JobResult = Result<Box<dyn Job>, ConfigError>;
 
 /// Converts a long option of mdtest or ior, such as `--dataPacketType`, to the spelling with
 /// dashes.
 pub fn with_dashes(word: String) -> String {
-    let Some(rest) = word.strip_prefix("--") else { return word };
-    let (name, value) = rest.find('=').map_or((rest, ""), |at| rest.split_at(at));
+    let Some(tail) = word.strip_prefix("--") else { return word };
+    let (name, value) = tail.find('=').map_or((tail, ""), |at| tail.split_at(at));
     let mut dashed = "--".to_owned();
     for letter in name.chars() {
         if letter.is_ascii_uppercase() {

@@ -2,8 +2,8 @@
 
 /// Known word that differs by few letters.
 pub fn nearest<'w>(word: &str, words: impl IntoIterator<Item = &'w str>) -> Option<&'w str> {
-    let (changes, found) = closest(word, words)?;
-    (changes <= 1 || changes * 3 <= word.len()).then_some(found)
+    let (changes, candidate) = closest(word, words)?;
+    (changes <= 1 || changes * 3 <= word.len()).then_some(candidate)
 }
 
 /// Known word that differs by the fewest letters, and the number of changes.

@@ -10,8 +10,10 @@ pub fn refuse_existing(
     facts: &TargetFacts,
     is_ours: impl Fn(&str) -> bool,
 ) -> Result<(), ConfigError> {
-    let Some(there) = facts.existing.iter().find(|name| is_ours(name)) else { return Ok(()) };
-    Err(ConfigError::new(format!("{there} is there already")).hint(
+    let Some(existing_name) = facts.existing.iter().find(|name| is_ours(name)) else {
+        return Ok(());
+    };
+    Err(ConfigError::new(format!("{existing_name} is there already")).hint(
         "name an empty directory, or remove it; `treering clean DIR` removes what a killed run \
          left",
     ))

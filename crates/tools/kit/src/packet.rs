@@ -35,7 +35,7 @@ impl PacketType {
 
 /// Data of a rank.
 #[derive(Clone, Copy, Debug)]
-pub struct Pattern {
+pub struct PacketPattern {
     /// Content of the data.
     pub packet: PacketType,
     /// Seed common to all ranks.
@@ -49,14 +49,14 @@ const WORDS_A_BLOCK: usize = 512;
 /// Factor by which each word of a random sequence is multiplied.
 const RANDOM_FACTOR: u64 = 0x9e37_ffff_fffc_0001;
 
-impl Pattern {
+impl PacketPattern {
     /// Fills a buffer before the first file.
     pub fn fill(&self, buffer: &mut [u8]) {
         let constant = self.constant();
         let high = u64::from(self.rank) << 32;
         // The original adds to an int, which is extended with its sign.
         let seed = i64::from(self.seed.cast_signed()).cast_unsigned();
-        let (words, rest) = buffer.as_chunks_mut::<8>();
+        let (words, tail) = buffer.as_chunks_mut::<8>();
         let bytes = words.len() * 8;
         for (number, word) in words.iter_mut().enumerate() {
             let value = match self.packet {
@@ -68,7 +68,7 @@ impl Pattern {
             };
             *word = value.to_ne_bytes();
         }
-        for (number, byte) in rest.iter_mut().enumerate() {
+        for (number, byte) in tail.iter_mut().enumerate() {
             *byte = low_byte(bytes + number);
         }
     }
@@ -129,15 +129,15 @@ fn rand_r(seed: &mut u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
-    use super::{PacketType, Pattern, rand_r};
+    use super::{PacketPattern, PacketType, rand_r};
 
     fn words(packet: PacketType, item: u64, bytes: usize) -> (Vec<u64>, Vec<u8>) {
         let mut buffer = vec![0; bytes];
-        let pattern = Pattern { packet, seed: 100, rank: 3 };
+        let pattern = PacketPattern { packet, seed: 100, rank: 3 };
         pattern.fill(&mut buffer);
         pattern.update(item, &mut buffer);
-        let (words, rest) = buffer.as_chunks::<8>();
-        (words.iter().map(|word| u64::from_ne_bytes(*word)).collect(), rest.to_vec())
+        let (words, tail) = buffer.as_chunks::<8>();
+        (words.iter().map(|word| u64::from_ne_bytes(*word)).collect(), tail.to_vec())
     }
 
     #[test]
@@ -149,10 +149,10 @@ mod tests {
     }
 
     #[test]
-    fn words_encode_rank_position_and_item() {
-        let (timestamp, rest) = words(PacketType::Timestamp, 7, 27);
+    fn packet_words_encode_rank_position_and_item() {
+        let (timestamp, tail) = words(PacketType::Timestamp, 7, 27);
         assert_eq!(timestamp, [(3 << 32) + 100, (3 << 32) + 101, (3 << 32) + 102]);
-        assert_eq!(rest, [24, 25, 26]);
+        assert_eq!(tail, [24, 25, 26]);
         let (offset, _) = words(PacketType::Offset, 7, 3 * 4096);
         assert_eq!((offset[0], offset[1]), ((3 << 32) + 7, (3 << 32) + 101));
         assert_eq!((offset[512], offset[1024]), ((3 << 32) + 14, (3 << 32) + 21));

@@ -9,7 +9,7 @@ use treering_model::{Metric, Scope, TaskTotals};
 
 /// Counts of a rank's task.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct RankDone {
+pub struct RankCounts {
     /// Number of items or transfers.
     pub items: u64,
     /// Bytes moved.
@@ -22,7 +22,7 @@ pub struct RankDone {
 
 /// Share of a rank in the present round of a test.
 #[derive(Clone, Copy, Debug, Default)]
-struct RankPart {
+struct RankShare {
     began_ns: u64,
     ended_ns: u64,
     items: u64,
@@ -37,7 +37,7 @@ pub struct TestSums {
     pub items: u64,
     /// Bytes moved by all ranks.
     pub bytes: u64,
-    present: Vec<Option<RankPart>>,
+    present: Vec<Option<RankShare>>,
     rounds: u64,
     tasks: u64,
     wall_ns: u64,
@@ -49,14 +49,14 @@ pub struct TestSums {
 }
 
 impl TestSums {
-    fn add(&mut self, task: &TaskTotals, done: RankDone) {
+    fn add(&mut self, task: &TaskTotals, done: RankCounts) {
         let number = usize::from(task.worker);
         if self.present.len() <= number {
             self.present.resize(number + 1, None);
         }
-        let started = RankPart { began_ns: task.began_ns, ..RankPart::default() };
+        let started = RankShare { began_ns: task.began_ns, ..RankShare::default() };
         let before = self.present[number].unwrap_or(started);
-        self.present[number] = Some(RankPart {
+        self.present[number] = Some(RankShare {
             began_ns: before.began_ns.min(task.began_ns),
             ended_ns: before.ended_ns.max(task.began_ns + task.wall_ns),
             items: before.items + done.items,
@@ -70,18 +70,18 @@ impl TestSums {
     }
 
     fn close(&mut self) {
-        let present: Vec<RankPart> =
+        let present: Vec<RankShare> =
             std::mem::take(&mut self.present).into_iter().flatten().collect();
         let began = present.iter().map(|part| part.began_ns).min();
         let ended = present.iter().map(|part| part.ended_ns).max();
         let (Some(began), Some(ended)) = (began, ended) else { return };
-        let lengths = || present.iter().map(|one| (one.ended_ns - one.began_ns).max(1));
+        let lengths = || present.iter().map(|share| (share.ended_ns - share.began_ns).max(1));
         let (slowest, fastest) = (lengths().max().unwrap_or(1), lengths().min().unwrap_or(1));
         self.rounds += 1;
         self.wall_ns += ended.saturating_sub(began).max(1);
         self.skews += slowest as f64 / fastest as f64;
         self.most_items =
-            self.most_items.max(present.iter().map(|one| one.items).max().unwrap_or(0));
+            self.most_items.max(present.iter().map(|share| share.items).max().unwrap_or(0));
     }
 
     /// Wall time from the first start to the last end, summed over the rounds.
@@ -122,7 +122,7 @@ impl RankSums {
     }
 
     /// Adds a task.
-    pub fn add(&mut self, task: &TaskTotals, done: RankDone) {
+    pub fn add(&mut self, task: &TaskTotals, done: RankCounts) {
         let place = self.tests.iter().position(|sums| sums.kind == task.kind);
         let place = place.unwrap_or_else(|| {
             self.tests.push(TestSums { kind: task.kind.clone(), ..TestSums::default() });
@@ -151,7 +151,7 @@ mod tests {
     use treering_model::TaskTotals;
     use treering_model::metrics::rates::{ITEMS_PER_WORKER, OPERATIONS_PER_SECOND};
 
-    use super::{RankDone, RankSums};
+    use super::{RankCounts, RankSums};
 
     #[test]
     fn rates_divide_all_items_by_the_span_from_first_start_to_last_end() {
@@ -167,14 +167,15 @@ mod tests {
                 ..TaskTotals::default()
             };
             let ended_by_time = !is_wear_out;
-            sums.add(&task, RankDone { items, bytes: 0, is_wear_out, ended_by_time });
+            sums.add(&task, RankCounts { items, bytes: 0, is_wear_out, ended_by_time });
         }
         let rate = |sums: &super::TestSums| {
             [OPERATIONS_PER_SECOND.of(Scope::Trial, sums.items as f64 / sums.seconds())]
         };
         let metrics = sums.metrics(rate, &ITEMS_PER_WORKER);
-        let value =
-            |name: &str| metrics.iter().find(|metric| metric.name == name).map(|one| one.value);
+        let value = |name: &str| {
+            metrics.iter().find(|metric| metric.name == name).map(|metric| metric.value)
+        };
         assert_eq!(value("operations_per_second"), Some(100.0));
         assert_eq!(value("worker_skew_ratio"), Some(2.0));
         assert_eq!(value("items_per_worker"), Some(100.0));

@@ -2,7 +2,7 @@
 
 /// Filesystem usage in the original's output.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Filesystem {
+pub struct FilesystemUsage {
     /// Capacity in bytes.
     pub capacity_bytes: u64,
     /// Unused bytes.
@@ -12,7 +12,7 @@ pub struct Filesystem {
 }
 
 /// Line about the filesystem, or the message that its usage is unknown.
-pub fn space(filesystem: Option<Filesystem>) -> String {
+pub fn space(filesystem: Option<FilesystemUsage>) -> String {
     let Some(filesystem) = filesystem else {
         return "WARNING: Backend returned error during statfs\n".to_owned();
     };
@@ -25,8 +25,8 @@ pub fn space(filesystem: Option<Filesystem>) -> String {
 
 /// Words of the filesystem usage: size, used percentage, number of inodes, used percentage of
 /// these.
-pub fn room_words(filesystem: Filesystem) -> [String; 4] {
-    let used = |free: u64, all: u64| (1.0 - free as f64 / all as f64) * 100.0;
+pub fn room_words(filesystem: FilesystemUsage) -> [String; 4] {
+    let used = |free: u64, total: u64| (1.0 - free as f64 / total as f64) * 100.0;
     let capacity = filesystem.capacity_bytes as f64;
     let gib = capacity / f64::from(1 << 30);
     let (size, unit) = if gib > 1024.0 { (gib / 1024.0, "TiB") } else { (gib, "GiB") };

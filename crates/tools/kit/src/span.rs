@@ -4,13 +4,13 @@ use treering_model::TaskTotals;
 
 /// Time span from the first start to the last end of some tasks.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Span {
+pub struct TimeSpan {
     began_ns: Option<u64>,
     /// End of the last task, from the start of the trial.
     pub ended_ns: u64,
 }
 
-impl Span {
+impl TimeSpan {
     /// Extends the span by a task.
     pub fn add(&mut self, task: &TaskTotals) {
         let began_ns = self.began_ns.map_or(task.began_ns, |began| began.min(task.began_ns));

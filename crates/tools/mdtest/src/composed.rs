@@ -7,8 +7,8 @@ use treering_kit::packet::PacketType;
 use treering_script::WorkerKind;
 
 use super::session::TestSession;
-use super::shape::{ClassicCompat, Data, EnabledTests, Order, Shape};
-use super::tree::Tree;
+use super::shape::{ClassicCompat, EnabledTests, FileData, ItemOrder, RunShape};
+use super::tree::DirectoryTree;
 use treering_kit::parted::PartedSession;
 
 /// The tests of files that are composed into another workload.
@@ -39,12 +39,12 @@ impl FileTests {
         Box::new(TestSession::new(Arc::new(self.shape())))
     }
 
-    fn shape(&self) -> Shape {
-        Shape {
+    fn shape(&self) -> RunShape {
+        RunShape {
             ranks: self.ranks,
             roots: 1,
             iterations: 1,
-            tree: Tree { branch: 1, depth: 0, leaves_only: true },
+            tree: DirectoryTree { branch: 1, depth: 0, leaves_only: true },
             per_directory: self.items,
             loops: 1,
             stride: 1,
@@ -60,7 +60,7 @@ impl FileTests {
                 read: self.reads,
                 remove: true,
             },
-            data: Data {
+            data: FileData {
                 write_bytes: self.bytes,
                 read_bytes: self.bytes,
                 fsync: false,
@@ -70,7 +70,7 @@ impl FileTests {
             sync_each_test: false,
             wall_seconds: Some(self.seconds),
             made_before: None,
-            order: Order::Sequential,
+            order: ItemOrder::Sequential,
             cold: false,
             workers: self.workers,
             as_original: Some(ClassicCompat {

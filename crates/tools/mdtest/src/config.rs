@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use treering_kit::packet::PacketType;
 use treering_script::{ConfigError, RankPlacement, Settings};
 
-use super::native::{Parameters, directories};
-use super::options::{Classic, only_posix};
-use super::shape::{ClassicCompat, Data, EnabledTests, Order, Shape};
-use super::tree::Tree;
+use super::native::{RecordedParameters, directories};
+use super::options::{ClassicOptions, only_posix};
+use super::shape::{ClassicCompat, EnabledTests, FileData, ItemOrder, RunShape};
+use super::tree::DirectoryTree;
 use treering_kit::ranks::worker_kind;
 
 /// Maximum size of a stonewall status file, which holds one number.
@@ -17,10 +17,10 @@ const NUMBER_BYTES_MAX: u64 = 64;
 /// Classic command line: the shape, and the options beyond it.
 #[derive(Clone, Debug)]
 pub(super) struct ClassicConfig {
-    pub(super) shape: Shape,
-    pub(super) options: Classic,
+    pub(super) shape: RunShape,
+    pub(super) options: ClassicOptions,
     pub(super) dirs: Vec<PathBuf>,
-    pub(super) parameters: Parameters,
+    pub(super) parameters: RecordedParameters,
     pub(super) nodes: RankPlacement,
     /// Per rank: true if it is on the machine of rank 0.
     pub(super) on_first: Vec<bool>,
@@ -33,7 +33,7 @@ fn refuse<T>(message: impl Into<String>) -> Result<T, ConfigError> {
 
 impl ClassicConfig {
     pub(super) fn read(settings: &Settings) -> Result<Self, ConfigError> {
-        let mut options = Classic::read(settings)?;
+        let mut options = ClassicOptions::read(settings)?;
         let words: Vec<&str> =
             options.dir.split(['@', '\n']).filter(|word| !word.is_empty()).collect();
         let dirs: Vec<PathBuf> = words.iter().map(PathBuf::from).collect();
@@ -46,7 +46,7 @@ impl ClassicConfig {
         let acts = acts(&options);
         validate(&options, &acts, dirs.len())?;
         let shape = shape(settings, &mut options, acts, dirs.len())?;
-        let mut parameters: Parameters = (1..).zip(&dirs).map(directory).collect();
+        let mut parameters: RecordedParameters = (1..).zip(&dirs).map(directory).collect();
         parameters.extend(options.parameters());
         let nodes = settings.machine.nodes(shape.ranks);
         let on = |rank| settings.machine.is_on_first(rank);
@@ -63,7 +63,7 @@ fn directory((number, dir): (u32, &PathBuf)) -> (String, String) {
 }
 
 /// Selected tests; all if none is selected.
-fn acts(options: &Classic) -> EnabledTests {
+fn acts(options: &ClassicOptions) -> EnabledTests {
     let tests = &options.tests;
     let none_selected = !(tests.only_create
         || tests.only_stat
@@ -81,8 +81,8 @@ fn acts(options: &Classic) -> EnabledTests {
 
 /// Checks the options that the original refuses, in its order, and the limits of this
 /// implementation.
-fn validate(options: &Classic, acts: &EnabledTests, dirs: usize) -> Result<(), ConfigError> {
-    let Classic { branch, collective, shared_file, unique_dir, data, .. } = options;
+fn validate(options: &ClassicOptions, acts: &EnabledTests, dirs: usize) -> Result<(), ConfigError> {
+    let ClassicOptions { branch, collective, shared_file, unique_dir, data, .. } = options;
     let walls = options.stonewall > 0;
     let several = dirs > 1;
     let refused = [
@@ -152,12 +152,15 @@ fn validate(options: &Classic, acts: &EnabledTests, dirs: usize) -> Result<(), C
 
 fn shape(
     settings: &Settings,
-    options: &mut Classic,
+    options: &mut ClassicOptions,
     acts: EnabledTests,
     dirs: usize,
-) -> Result<Shape, ConfigError> {
-    let tree =
-        Tree { branch: options.branch, depth: options.depth, leaves_only: options.leaf_only };
+) -> Result<RunShape, ConfigError> {
+    let tree = DirectoryTree {
+        branch: options.branch,
+        depth: options.depth,
+        leaves_only: options.leaf_only,
+    };
     directories(&tree)?;
     let both = options.items > 0 && options.items_per_dir > 0;
     let seconds = i32::try_from(settings.started_unix_ms / 1000).unwrap_or(0);
@@ -175,7 +178,7 @@ fn shape(
     let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     // Without a selection, both directories and files are tested.
     let neither = !options.tests.only_dirs && !options.tests.only_files;
-    Ok(Shape {
+    Ok(RunShape {
         ranks: options.ranks,
         roots: u16::try_from(dirs).unwrap_or(u16::MAX),
         iterations: options.iterations,
@@ -193,7 +196,7 @@ fn shape(
         dirs: (neither || options.tests.only_dirs) && !options.shared_file,
         files: neither || options.tests.only_files,
         acts,
-        data: Data {
+        data: FileData {
             write_bytes: options.data.write_bytes,
             read_bytes: options.data.read_bytes,
             fsync: options.data.sync_file,
@@ -205,8 +208,8 @@ fn shape(
         made_before: made_before(settings, options, &acts)?,
         // A seed without -R is enough for the original too.
         order: match options.random_seed {
-            0 => Order::Sequential,
-            seed => Order::Original(word(seed)),
+            0 => ItemOrder::Sequential,
+            seed => ItemOrder::Original(word(seed)),
         },
         cold: false,
         workers: worker_kind(options.worker_kind),
@@ -217,7 +220,7 @@ fn shape(
 /// Number of items from a status file; only if nothing is created.
 fn made_before(
     settings: &Settings,
-    options: &Classic,
+    options: &ClassicOptions,
     acts: &EnabledTests,
 ) -> Result<Option<u64>, ConfigError> {
     let Some(name) = options.stonewall_file.as_ref().filter(|_| !acts.create) else {
@@ -234,15 +237,15 @@ fn made_before(
 #[cfg(test)]
 mod tests {
     use super::ClassicConfig;
-    use crate::shape::Part;
+    use crate::shape::IterationStep;
     use treering_script::Settings;
 
-    fn asked(words: &str) -> Result<ClassicConfig, String> {
-        let given = words.split_whitespace().map(|word| {
+    fn parsed(words: &str) -> Result<ClassicConfig, String> {
+        let pairs = words.split_whitespace().map(|word| {
             let (name, value) = word.split_once('=').unwrap_or((word, "true"));
             (name.to_owned(), value.to_owned())
         });
-        ClassicConfig::read(&Settings::new(given.collect())).map_err(|error| error.message)
+        ClassicConfig::read(&Settings::new(pairs.collect())).map_err(|error| error.message)
     }
 
     #[test]
@@ -268,22 +271,22 @@ mod tests {
             ),
             ("branch=0 depth=1", "branch factor must be greater than or equal to zero"),
         ] {
-            assert_eq!(asked(words).unwrap_err(), message, "{words}");
+            assert_eq!(parsed(words).unwrap_err(), message, "{words}");
         }
-        assert!(asked("api=DFS").unwrap_err().starts_with("-a DFS: only POSIX"));
+        assert!(parsed("api=DFS").unwrap_err().starts_with("-a DFS: only POSIX"));
     }
 
     #[test]
     fn items_are_divided_among_directories_and_tests_among_trees() {
-        let shape = asked("items=20 items-per-dir=5 ranks=4").unwrap().shape;
+        let shape = parsed("items=20 items-per-dir=5 ranks=4").unwrap().shape;
         assert_eq!((shape.loops, shape.items_a_tree(), shape.items()), (4, 5, 20));
-        let shape = asked("items=100 depth=2 branch=3 leaf-only").unwrap().shape;
+        let shape = parsed("items=100 depth=2 branch=3 leaf-only").unwrap().shape;
         assert_eq!((shape.per_directory, shape.items()), (11, 99));
-        let shape = asked("items=9 only-create only-remove only-files").unwrap().shape;
+        let shape = parsed("items=9 only-create only-remove only-files").unwrap().shape;
         assert_eq!(shape.parts().len(), 4);
-        assert!(matches!(shape.parts()[0], Part::MakeTrees));
-        let shape = asked("items=9 ranks=4 shift=1 unique-dir").unwrap().shape;
-        assert_eq!(shape.owner(3, crate::shape::Act::Remove), 2);
+        assert!(matches!(shape.parts()[0], IterationStep::MakeTrees));
+        let shape = parsed("items=9 ranks=4 shift=1 unique-dir").unwrap().shape;
+        assert_eq!(shape.owner(3, crate::shape::ItemOperation::Remove), 2);
         assert_eq!(shape.tree_of(2), Some(3));
     }
 }

@@ -4,13 +4,13 @@ use treering_model::metrics::rates::{ITEMS_PER_WORKER, OPERATIONS_PER_SECOND};
 use treering_model::workloads::mdtest::ItemCounts;
 use treering_model::{Metric, Scope, TaskTotals};
 
-use super::shape::Part;
-use treering_kit::rank_sums::{RankDone, RankSums, TestSums};
+use super::shape::IterationStep;
+use treering_kit::rank_sums::{RankCounts, RankSums, TestSums};
 
 /// Work of a task, for the headline.
-pub(super) fn done(counts: ItemCounts) -> RankDone {
+pub(super) fn rank_counts(counts: ItemCounts) -> RankCounts {
     let ItemCounts { done, ended_by_time, is_wear_out, .. } = counts;
-    RankDone { items: done, bytes: 0, ended_by_time, is_wear_out }
+    RankCounts { items: done, bytes: 0, ended_by_time, is_wear_out }
 }
 
 /// The numbers of a run.
@@ -31,11 +31,11 @@ fn decides(kind: &str) -> bool {
 }
 
 /// The metrics of a run of these parts. Their values mean nothing.
-pub(super) fn foreseen(parts: &[Part]) -> Vec<Metric> {
+pub(super) fn foreseen(parts: &[IterationStep]) -> Vec<Metric> {
     let mut sums = RankSums::default();
     for part in parts {
         let task = TaskTotals { kind: part.kind().to_owned(), wall_ns: 1, ..TaskTotals::default() };
-        sums.add(&task, RankDone { items: 1, ..RankDone::default() });
+        sums.add(&task, RankCounts { items: 1, ..RankCounts::default() });
     }
     metrics(&sums)
 }

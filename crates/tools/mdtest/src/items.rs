@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use treering_kit::packet::Pattern;
+use treering_kit::packet::PacketPattern;
 use treering_model::Counters;
 use treering_model::workloads::mdtest::ItemCounts;
 use treering_script::{
@@ -12,15 +12,15 @@ use treering_script::{
 
 use super::names::{ItemNames, test_directory};
 use super::order::order;
-use super::place::Place;
-use super::shape::{Act, Shape};
+use super::place::OpenTree;
+use super::shape::{ItemOperation, RunShape};
 use super::trees::sync_everything;
 
 const FILE: FileSlot = FileSlot(0);
 
 /// Way in which files are created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Making {
+pub(super) enum CreateMode {
     /// Created, and written.
     Whole,
     /// Created and closed again; rank 0 does this for all ranks.
@@ -31,19 +31,19 @@ pub(super) enum Making {
 
 /// Data buffer of a rank whose bytes match the original's.
 #[derive(Debug)]
-pub(super) struct OwnData {
+pub(super) struct PatternData {
     pub(super) buffers: Buffers,
-    pub(super) pattern: Pattern,
+    pub(super) pattern: PacketPattern,
 }
 
 /// A rank's part of a test.
 #[derive(Debug)]
-pub(super) struct Items {
-    pub(super) shape: Arc<Shape>,
+pub(super) struct ItemScript {
+    pub(super) shape: Arc<RunShape>,
     pub(super) iteration: u32,
     pub(super) is_directory: bool,
-    pub(super) act: Act,
-    pub(super) making: Making,
+    pub(super) act: ItemOperation,
+    pub(super) create_mode: CreateMode,
     /// The rank that works.
     pub(super) rank: u16,
     /// Ranks on whose behalf it works: its own, or all in turn.
@@ -52,7 +52,7 @@ pub(super) struct Items {
     pub(super) range: Range<u64>,
     /// Time limit that ends creation early.
     pub(super) wall: Option<Deadline>,
-    pub(super) data: Option<OwnData>,
+    pub(super) data: Option<PatternData>,
     pub(super) counts: ItemCounts,
     /// Buffer with the expected data of a read.
     pub(super) expected: Vec<u8>,
@@ -65,7 +65,7 @@ enum LoopControl {
     ToItsEnd,
 }
 
-impl Items {
+impl ItemScript {
     /// The names of the items on which it works as a rank, and the rank's tree.
     fn names(&self, acting: u16) -> (ItemNames, Option<u16>) {
         let owner = self.shape.owner(acting, self.act);
@@ -77,11 +77,15 @@ impl Items {
         let shape = Arc::clone(&self.shape);
         for number in 0..shape.loops {
             let (mut names, tree) = self.names(acting);
-            let mut place = Place::new(&shape, test_directory(self.iteration, number), tree);
+            let mut place = OpenTree::new(&shape, test_directory(self.iteration, number), tree);
             let goes = match self.act {
-                Act::Create | Act::Remove => self.in_tree_order(io, &mut place, &mut names)?,
-                Act::Rename => self.rename(io, &mut place, &mut names)?,
-                Act::Stat | Act::Read => self.in_drawn_order(io, &mut place, &mut names, acting)?,
+                ItemOperation::Create | ItemOperation::Remove => {
+                    self.in_tree_order(io, &mut place, &mut names)?
+                }
+                ItemOperation::Rename => self.rename(io, &mut place, &mut names)?,
+                ItemOperation::Stat | ItemOperation::Read => {
+                    self.in_drawn_order(io, &mut place, &mut names, acting)?
+                }
             };
             if goes == LoopControl::ToItsEnd {
                 break;
@@ -94,7 +98,7 @@ impl Items {
     fn in_tree_order(
         &mut self,
         io: &mut dyn Io,
-        place: &mut Place<'_>,
+        place: &mut OpenTree<'_>,
         names: &mut ItemNames,
     ) -> Result<LoopControl, Stop> {
         let shape = Arc::clone(&self.shape);
@@ -110,7 +114,7 @@ impl Items {
                 let dir = place.directory(io, directory)?;
                 let first = directory * each;
                 for item in first + (from - before)..first + (to - before) {
-                    if self.act == Act::Create {
+                    if self.act == ItemOperation::Create {
                         self.create(io, dir, names, item)?;
                     } else {
                         self.remove(io, dir, names, item)?;
@@ -133,7 +137,7 @@ impl Items {
     fn in_drawn_order(
         &mut self,
         io: &mut dyn Io,
-        place: &mut Place<'_>,
+        place: &mut OpenTree<'_>,
         names: &mut ItemNames,
         acting: u16,
     ) -> Result<LoopControl, Stop> {
@@ -145,8 +149,8 @@ impl Items {
             let position = drawn.as_ref().map_or(position, |drawn| drawn[place_in_order]);
             let item = position + first * each;
             let dir = place.directory(io, item / each)?;
-            if self.act == Act::Stat {
-                let status = io.stat(dir, names.of(item)).unless_missing()?;
+            if self.act == ItemOperation::Stat {
+                let status = io.stat(dir, names.item(item)).unless_missing()?;
                 self.counts.missed += u64::from(status.is_none());
             } else {
                 self.read(io, dir, names, item)?;
@@ -161,7 +165,7 @@ impl Items {
     fn rename(
         &mut self,
         io: &mut dyn Io,
-        place: &mut Place<'_>,
+        place: &mut OpenTree<'_>,
         names: &mut ItemNames,
     ) -> Result<LoopControl, Stop> {
         let (each, first) =
@@ -177,9 +181,9 @@ impl Items {
             let to_at = place.directory(io, to / each)?;
             let at = place.beside(io, from / each, to / each)?;
             let old =
-                if from == first && position > 0 { names.aside(from) } else { names.of(from) };
+                if from == first && position > 0 { names.aside(from) } else { names.item(from) };
             let old = old.to_owned();
-            let new = if position == 0 { names.aside(to) } else { names.of(to) };
+            let new = if position == 0 { names.aside(to) } else { names.item(to) };
             let done = io.rename(at, &old, to_at, new).unless_missing()?;
             self.counts.missed += u64::from(done.is_none());
             self.counts.done += 1;
@@ -195,17 +199,19 @@ impl Items {
         names: &mut ItemNames,
         item: u64,
     ) -> Result<(), Stop> {
-        let name = names.of(item);
+        let name = names.item(item);
         if self.is_directory {
             let made = io.make_dir(dir, name).unless_existing()?;
             self.counts.missed += u64::from(made.is_none());
             return Ok(());
         }
-        match self.making {
-            Making::Existing => io.open(dir, name, OpenHow::Write, FILE)?,
-            Making::Whole | Making::Empty => io.create(dir, name, CreateHow::OrOpen, FILE)?,
+        match self.create_mode {
+            CreateMode::Existing => io.open(dir, name, OpenHow::Write, FILE)?,
+            CreateMode::Whole | CreateMode::Empty => {
+                io.create(dir, name, CreateHow::OrOpen, FILE)?
+            }
         }
-        if self.making != Making::Empty && self.shape.data.write_bytes > 0 {
+        if self.create_mode != CreateMode::Empty && self.shape.data.write_bytes > 0 {
             self.write(io, item)?;
         }
         io.close(FILE)
@@ -214,7 +220,7 @@ impl Items {
     fn write(&mut self, io: &mut dyn Io, item: u64) -> Result<(), Stop> {
         let data = self.shape.data;
         let bytes = data.write_bytes;
-        if let Some(OwnData { buffers, pattern }) = &self.data {
+        if let Some(PatternData { buffers, pattern }) = &self.data {
             pattern.update(item, buffers.open().get(0, bytes as usize));
             // As the original, which seeks before each transfer.
             io.seek(FILE, 0)?;
@@ -241,7 +247,7 @@ impl Items {
         let data = self.shape.data;
         // The original opens for reading and writing.
         let how = if self.data.is_some() { OpenHow::ReadWrite } else { OpenHow::Read };
-        if io.open(dir, names.of(item), how, FILE).unless_missing()?.is_none() {
+        if io.open(dir, names.item(item), how, FILE).unless_missing()?.is_none() {
             self.counts.missed += 1;
             return Ok(());
         }
@@ -251,7 +257,7 @@ impl Items {
             }
             let read = io.read(FILE, data.read_bytes)?;
             if data.verify_read {
-                let owner = self.shape.owner(self.rank, Act::Read);
+                let owner = self.shape.owner(self.rank, ItemOperation::Read);
                 self.compare(item, read, data.read_bytes, owner);
             } else {
                 self.counts.wrong += u64::from(read < u64::from(data.read_bytes));
@@ -267,7 +273,7 @@ impl Items {
         names: &mut ItemNames,
         item: u64,
     ) -> Result<(), Stop> {
-        let name = names.of(item);
+        let name = names.item(item);
         let removed = if self.is_directory {
             io.remove_dir(dir, name).unless_missing()?
         } else {
@@ -279,8 +285,8 @@ impl Items {
 
     /// Compares the buffer with the data that `owner` wrote to an item; counts a mismatch.
     fn compare(&mut self, item: u64, read: u64, bytes: u32, owner: u16) {
-        let Some(OwnData { buffers, pattern }) = &self.data else { return };
-        let pattern = Pattern { rank: owner.into(), ..*pattern };
+        let Some(PatternData { buffers, pattern }) = &self.data else { return };
+        let pattern = PacketPattern { rank: owner.into(), ..*pattern };
         self.expected.resize(self.shape.data.written_bytes(), 0);
         pattern.fill(&mut self.expected);
         pattern.update(item, &mut self.expected);
@@ -290,9 +296,9 @@ impl Items {
     }
 }
 
-impl Script for Items {
+impl Script for ItemScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        if let Some(OwnData { buffers, pattern }) = &self.data {
+        if let Some(PatternData { buffers, pattern }) = &self.data {
             pattern.fill(buffers.open().get(0, self.shape.data.written_bytes()));
         }
         for acting in self.acts_as.clone() {

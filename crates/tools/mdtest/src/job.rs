@@ -8,17 +8,17 @@ use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Setting
 use super::config::ClassicConfig;
 use super::headline;
 use super::names::TEST_DIRECTORY;
-use super::native::{Parameters, native};
+use super::native::{RecordedParameters, native};
 use super::session::TestSession;
-use super::shape::{Act, Part, Shape};
+use super::shape::{ItemOperation, IterationStep, RunShape};
 use treering_kit::occupied::refuse_existing;
 use treering_kit::outline::limited;
 
 /// mdtest with all its settings.
 #[derive(Debug)]
 pub(super) struct TestJob {
-    shape: Arc<Shape>,
-    parameters: Parameters,
+    shape: Arc<RunShape>,
+    parameters: RecordedParameters,
 }
 
 impl TestJob {
@@ -46,8 +46,8 @@ impl TestJob {
             return None;
         }
         let tests = [
-            (shape.acts.stat, Act::Stat, "stat"),
-            (shape.acts.read && shape.files, Act::Read, "read"),
+            (shape.acts.stat, ItemOperation::Stat, "stat"),
+            (shape.acts.read && shape.files, ItemOperation::Read, "read"),
         ];
         let done = tests.into_iter().filter(|(is_done, ..)| *is_done);
         let own: Vec<&str> =
@@ -68,27 +68,27 @@ impl TestJob {
     }
 
     /// Outline of a part, a line for each rank that works in it.
-    fn outline_of(&self, part: Part, iteration: u32) -> Vec<OutlineLine> {
+    fn outline_of(&self, part: IterationStep, iteration: u32) -> Vec<OutlineLine> {
         let shape = &self.shape;
-        let line = |rank: u16, what: String| {
-            format!("iteration {}: worker {rank}: {} {what}", iteration + 1, part.kind())
+        let line = |rank: u16, action: String| {
+            format!("iteration {}: worker {rank}: {} {action}", iteration + 1, part.kind())
         };
         match part {
-            Part::MakeTrees | Part::RemoveTrees => {
+            IterationStep::MakeTrees | IterationStep::RemoveTrees => {
                 let directories = shape.tree.directories().unwrap_or(u64::MAX);
                 let makers = 0..shape.tree_makers();
-                let what = |rank: u16| {
+                let action = |rank: u16| {
                     let trees = shape.trees_of_maker(rank).len() as u64 * shape.loops;
                     line(rank, format!("{trees} trees of {directories} directories"))
                 };
-                makers.map(what).collect()
+                makers.map(action).collect()
             }
-            Part::Items { act, .. } => {
-                let what = |rank: u16| {
+            IterationStep::Items { act, .. } => {
+                let action = |rank: u16| {
                     let owner = shape.owner(rank, act);
                     line(rank, format!("{} items of worker {owner}", shape.items()))
                 };
-                (0..shape.ranks).map(what).collect()
+                (0..shape.ranks).map(action).collect()
             }
         }
     }
@@ -146,7 +146,8 @@ impl Job for TestJob {
     }
 
     fn overall_metric(&self) -> Option<&'static str> {
-        let creates = |is_directory| Part::Items { is_directory, act: Act::Create };
+        let creates =
+            |is_directory| IterationStep::Items { is_directory, act: ItemOperation::Create };
         let parts = self.shape.parts();
         if parts.contains(&creates(false)) {
             Some("file-create/operations_per_second")
@@ -173,27 +174,27 @@ mod tests {
     use super::TestJob;
 
     fn settings(words: &str) -> Settings {
-        let given = words.split_whitespace().map(|word| {
+        let pairs = words.split_whitespace().map(|word| {
             let (name, value) = word.split_once('=').unwrap_or((word, "true"));
             (name.to_owned(), value.to_owned())
         });
-        Settings::new(given.collect())
+        Settings::new(pairs.collect())
     }
 
     #[test]
-    fn ranks_that_look_at_their_own_items_are_a_caution() {
-        let said = |job: TestJob| {
+    fn ranks_that_stat_their_own_items_are_cautioned() {
+        let caution_for = |job: TestJob| {
             let cautions = job.check(&TargetFacts::unknown()).unwrap();
             cautions.first().map(|caution| caution.message.clone()).unwrap_or_default()
         };
-        let classic = |words: &str| said(TestJob::classic(&settings(words)).unwrap());
+        let classic = |words: &str| caution_for(TestJob::classic(&settings(words)).unwrap());
         assert!(classic("items=9 ranks=4").contains("(stat and read; -N 0)"));
         assert_eq!(classic("items=9 ranks=4 shift=1"), "");
         // Reading is shifted twice: with two ranks that is back to the own items.
         assert!(classic("items=9 ranks=2 shift=1").contains("(read; -N 1)"));
         assert!(classic("items=9").contains("each of 1 ranks"));
         assert_eq!(classic("items=9 ranks=4 only-stat"), "", "who made them is not known");
-        let native = |words: &str| said(TestJob::native(&settings(words)).unwrap());
+        let native = |words: &str| caution_for(TestJob::native(&settings(words)).unwrap());
         assert!(native("workers=4 shift=0").contains("each of 4 ranks"));
         assert!(native("workers=4").contains("whoever made the items"));
         assert_eq!(native("workers=4 shift=0 drop-caches=each"), "");

@@ -28,17 +28,17 @@ use treering_script::{
 };
 
 use job::TestJob;
-use treering_kit::imitation::{Made, with_dashes};
+use treering_kit::imitation::{JobResult, with_dashes};
 
 /// The line of mdtest in the registry.
 pub const TOOL: treering_kit::Tool =
-    treering_kit::Tool { workload: Some(&Mdtest), importer: Some(&import::Mdtest) };
+    treering_kit::Tool { workload: Some(&MdtestWorkload), importer: Some(&import::MdtestImporter) };
 
 /// The workload.
 #[derive(Clone, Copy, Debug)]
-pub struct Mdtest;
+pub struct MdtestWorkload;
 
-impl Workload for Mdtest {
+impl Workload for MdtestWorkload {
     fn manifest(&self) -> &'static WorkloadManifest {
         &options::MANIFEST
     }
@@ -47,7 +47,7 @@ impl Workload for Mdtest {
         words.into_iter().flat_map(in_our_form).collect()
     }
 
-    fn classic(&self, settings: &Settings) -> Made {
+    fn classic(&self, settings: &Settings) -> JobResult {
         Ok(Box::new(TestJob::classic(settings)?))
     }
 
@@ -55,7 +55,7 @@ impl Workload for Mdtest {
         output::classic_mode(settings)
     }
 
-    fn native(&self, settings: &Settings) -> Made {
+    fn native(&self, settings: &Settings) -> JobResult {
         Ok(Box::new(TestJob::native(settings)?))
     }
 
@@ -88,13 +88,13 @@ mod tests {
 
     #[test]
     fn long_options_are_those_of_the_original() {
-        for (typed, ours) in [
+        for (typed, expected) in [
             ("--saveRankPerformanceDetails=A.csv", "--save-rank-performance-details=A.csv"),
             ("--savePerOpDataCSV", "--save-per-op-data-csv"),
             ("--print-all-procs", "--print-all-procs"),
             ("-L", "-L"),
         ] {
-            assert_eq!(with_dashes(typed.to_owned()), ours);
+            assert_eq!(with_dashes(typed.to_owned()), expected);
         }
         assert_eq!(in_our_form("-V3".to_owned()), ["--verbosity", "3"]);
         assert_eq!(in_our_form("-V".to_owned()), ["--verbosity"]);

@@ -3,8 +3,8 @@
 use std::ffi::{CStr, CString};
 use std::fmt::Write as _;
 
-use super::shape::Shape;
-use super::tree::Directory;
+use super::shape::RunShape;
+use super::tree::DirectoryNumber;
 
 /// Digits of the largest number.
 const DIGITS: usize = 20;
@@ -19,7 +19,7 @@ pub(super) fn test_directory(iteration: u32, number: u64) -> String {
 }
 
 /// The name of a directory in the tree of a rank, or in that of all.
-fn directory_name(tree: Option<u16>, directory: Directory) -> String {
+fn directory_name(tree: Option<u16>, directory: DirectoryNumber) -> String {
     match tree {
         Some(rank) => format!("mdtest_tree.{rank}.{directory}"),
         None => format!("mdtest_tree.{directory}"),
@@ -32,16 +32,16 @@ pub(super) fn c_string(name: &str) -> CString {
 }
 
 /// Name of a directory within its parent.
-pub(super) fn bare_directory(tree: Option<u16>, directory: Directory) -> CString {
+pub(super) fn bare_directory(tree: Option<u16>, directory: DirectoryNumber) -> CString {
     c_string(&directory_name(tree, directory))
 }
 
 /// The path of a directory, from the target.
 pub(super) fn directory_path(
-    shape: &Shape,
+    shape: &RunShape,
     test: &str,
     tree: Option<u16>,
-    directory: Directory,
+    directory: DirectoryNumber,
 ) -> CString {
     let mut chain = vec![directory];
     while let Some(parent) = chain.last().and_then(|&last| shape.tree.parent(last)) {
@@ -76,7 +76,7 @@ impl ItemNames {
 
     /// The name of an item.
     #[inline]
-    pub(super) fn of(&mut self, item: u64) -> &CStr {
+    pub(super) fn item(&mut self, item: u64) -> &CStr {
         self.write(item);
         self.closed()
     }
@@ -91,12 +91,12 @@ impl ItemNames {
     #[inline]
     fn write(&mut self, item: u64) {
         let mut digits = [0; DIGITS];
-        let (mut at, mut rest) = (DIGITS, item);
+        let (mut at, mut remaining) = (DIGITS, item);
         loop {
             at -= 1;
-            digits[at] = b'0' + u8::try_from(rest % 10).unwrap_or(0);
-            rest /= 10;
-            if rest == 0 {
+            digits[at] = b'0' + u8::try_from(remaining % 10).unwrap_or(0);
+            remaining /= 10;
+            if remaining == 0 {
                 break;
             }
         }
@@ -118,11 +118,11 @@ mod tests {
     #[test]
     fn items_are_named_as_by_the_original() {
         let mut names = ItemNames::new(false, Some(12));
-        assert_eq!(names.of(0), c"file.mdtest.12.0");
-        assert_eq!(names.of(u64::MAX), c"file.mdtest.12.18446744073709551615");
+        assert_eq!(names.item(0), c"file.mdtest.12.0");
+        assert_eq!(names.item(u64::MAX), c"file.mdtest.12.18446744073709551615");
         let mut names = ItemNames::new(true, Some(0));
         assert_eq!(names.aside(10), c"dir.mdtest.0.10-XX");
-        assert_eq!(names.of(7), c"dir.mdtest.0.7");
-        assert_eq!(ItemNames::new(false, None).of(3), c"file.mdtest.shared.3");
+        assert_eq!(names.item(7), c"dir.mdtest.0.7");
+        assert_eq!(ItemNames::new(false, None).item(3), c"file.mdtest.shared.3");
     }
 }

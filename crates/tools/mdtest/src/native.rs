@@ -2,21 +2,21 @@
 
 use treering_script::{ConfigError, Settings};
 
-use super::options::Native;
-use super::shape::{Data, EnabledTests, Order, Shape};
-use super::tree::Tree;
+use super::options::NativeOptions;
+use super::shape::{EnabledTests, FileData, ItemOrder, RunShape};
+use super::tree::DirectoryTree;
 use treering_kit::ranks::worker_kind;
 
 /// Names and values that are recorded.
-pub(super) type Parameters = Vec<(String, String)>;
+pub(super) type RecordedParameters = Vec<(String, String)>;
 
 /// More directories than this in a tree are a mistake.
 const DIRECTORIES_MAX: u64 = 100_000_000;
 
 /// Number of directories of a tree, within the limit.
-pub(super) fn directories(tree: &Tree) -> Result<u64, ConfigError> {
-    tree.directories().filter(|&all| all <= DIRECTORIES_MAX).ok_or_else(|| {
-        let Tree { branch, depth, .. } = tree;
+pub(super) fn directories(tree: &DirectoryTree) -> Result<u64, ConfigError> {
+    tree.directories().filter(|&count| count <= DIRECTORIES_MAX).ok_or_else(|| {
+        let DirectoryTree { branch, depth, .. } = tree;
         ConfigError::new(format!(
             "--depth {depth} and --branch {branch} give more than {DIRECTORIES_MAX} directories"
         ))
@@ -25,17 +25,20 @@ pub(super) fn directories(tree: &Tree) -> Result<u64, ConfigError> {
 }
 
 /// Shape and parameters of native settings.
-pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigError> {
-    let mut options = Native::read(settings)?;
-    let tree =
-        Tree { branch: options.branch, depth: options.depth, leaves_only: options.leaf_only };
+pub(super) fn native(settings: &Settings) -> Result<(RunShape, RecordedParameters), ConfigError> {
+    let mut options = NativeOptions::read(settings)?;
+    let tree = DirectoryTree {
+        branch: options.branch,
+        depth: options.depth,
+        leaves_only: options.leaf_only,
+    };
     directories(&tree)?;
     let per_directory = per_directory(settings, &options, &tree)?;
     let shift = options.shift.unwrap_or(u64::from(options.workers > 1));
     let read_bytes = options.read_size.unwrap_or(options.write_size);
     refuse_contradictions(&options, read_bytes)?;
     let (dirs, files) = (options.only != "files", options.only != "dirs");
-    let shape = Shape {
+    let shape = RunShape {
         ranks: options.workers,
         roots: 1,
         iterations: options.iterations,
@@ -49,7 +52,7 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigE
         dirs,
         files,
         acts: EnabledTests { create: true, stat: true, rename: true, read: true, remove: true },
-        data: Data {
+        data: FileData {
             write_bytes: options.write_size,
             read_bytes,
             fsync: options.sync_file,
@@ -60,9 +63,9 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigE
         wall_seconds: options.stonewall,
         made_before: None,
         order: if options.order == "random" {
-            Order::Random(options.seed)
+            ItemOrder::Random(options.seed)
         } else {
-            Order::Sequential
+            ItemOrder::Sequential
         },
         cold: options.drop_caches == "each",
         workers: worker_kind(options.worker_kind),
@@ -76,7 +79,11 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, Parameters), ConfigE
 }
 
 /// Items of a worker in each directory that holds any.
-fn per_directory(settings: &Settings, options: &Native, tree: &Tree) -> Result<u64, ConfigError> {
+fn per_directory(
+    settings: &Settings,
+    options: &NativeOptions,
+    tree: &DirectoryTree,
+) -> Result<u64, ConfigError> {
     if let Some(each) = options.items_per_dir {
         // Recorded parameters name both options, which then agree.
         let item_count = each.saturating_mul(tree.holders());
@@ -94,7 +101,7 @@ fn per_directory(settings: &Settings, options: &Native, tree: &Tree) -> Result<u
     Ok(items / holders)
 }
 
-fn refuse_contradictions(options: &Native, read_bytes: u32) -> Result<(), ConfigError> {
+fn refuse_contradictions(options: &NativeOptions, read_bytes: u32) -> Result<(), ConfigError> {
     if read_bytes > options.write_size {
         let message =
             format!("--read-size: {read_bytes} bytes of files of {} bytes", options.write_size);
@@ -117,20 +124,20 @@ mod tests {
     use super::native;
     use treering_script::Settings;
 
-    fn asked(words: &str) -> Result<super::Shape, String> {
-        let given = words.split_whitespace().map(|word| {
+    fn parsed(words: &str) -> Result<super::RunShape, String> {
+        let pairs = words.split_whitespace().map(|word| {
             let (name, value) = word.split_once('=').unwrap_or((word, "true"));
             (name.to_owned(), value.to_owned())
         });
-        let asked = native(&Settings::new(given.collect()));
-        asked.map(|(shape, _)| shape).map_err(|error| error.message)
+        let result = native(&Settings::new(pairs.collect()));
+        result.map(|(shape, _)| shape).map_err(|error| error.message)
     }
 
     #[test]
     fn shift_defaults_to_1_with_several_workers() {
-        assert_eq!(asked("").unwrap().stride, 0);
-        assert_eq!(asked("workers=4").unwrap().stride, 1);
-        assert_eq!(asked("workers=4 shift=0").unwrap().stride, 0);
+        assert_eq!(parsed("").unwrap().stride, 0);
+        assert_eq!(parsed("workers=4").unwrap().stride, 1);
+        assert_eq!(parsed("workers=4 shift=0").unwrap().stride, 0);
     }
 
     #[test]
@@ -140,11 +147,11 @@ mod tests {
             "workers=2 depth=2 branch=3 items=1000",
             "items-per-dir=20 depth=1 branch=4 leaf-only",
         ] {
-            let given = words.split_whitespace().map(|word| {
+            let pairs = words.split_whitespace().map(|word| {
                 let (name, value) = word.split_once('=').unwrap_or((word, "true"));
                 (name.to_owned(), value.to_owned())
             });
-            let (_, parameters) = native(&Settings::new(given.collect())).unwrap();
+            let (_, parameters) = native(&Settings::new(pairs.collect())).unwrap();
             let (_, again) = native(&Settings::new(parameters.clone())).unwrap();
             assert_eq!(parameters, again);
         }
@@ -159,8 +166,8 @@ mod tests {
             ("stonewall=1 depth=1", "--stonewall goes with one directory only, not with a tree"),
             ("sync-file", "--sync-file: nothing is written"),
         ] {
-            assert_eq!(asked(words).unwrap_err(), message);
+            assert_eq!(parsed(words).unwrap_err(), message);
         }
-        assert!(asked("depth=200 branch=1000").unwrap_err().contains("more than 100000000"));
+        assert!(parsed("depth=200 branch=1000").unwrap_err().contains("more than 100000000"));
     }
 }

@@ -8,8 +8,8 @@ pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     aliases: &[],
     about: "Create, stat, rename, read and remove directories and files from many ranks",
     imitates: "mdtest 4.1",
-    classic: Classic::SPECS,
-    native: Native::SPECS,
+    classic: ClassicOptions::SPECS,
+    native: NativeOptions::SPECS,
     classic_payload: ClassicPayload::Zeros,
     classic_usage_exit: 1,
 };
@@ -32,7 +32,7 @@ const NO_SERIES: &str = "one number of ranks a run: vary --ranks, or workers in 
 
 options! {
     /// Selection of tests.
-    pub(super) struct Tests {
+    pub(super) struct TestSelection {
         /// Only create directories and files.
         only_create('C'): bool = Flag;
         /// Only stat them.
@@ -145,7 +145,7 @@ options! {
 
 options! {
     /// The classic command line.
-    pub(super) struct Classic {
+    pub(super) struct ClassicOptions {
         /// Where the tests work, made when it is not there; several with @ between, at which the
         /// ranks take turns.
         #[recorded = false]
@@ -181,7 +181,7 @@ options! {
         #[recorded = false]
         stonewall_file('x'): Option<String> = Path;
         /// Selection of tests.
-        tests: Tests;
+        tests: TestSelection;
         /// Data options.
         data: DataOptions;
         /// Output options.
@@ -197,7 +197,7 @@ options! {
 
 options! {
     /// The native command line, and plans.
-    pub(super) struct Native {
+    pub(super) struct NativeOptions {
         /// Workers, which mdtest calls tasks or ranks.
         workers('t'): u16 = Number[1..=RANKS_MAX], "1";
         /// Directories and files of each worker; in a tree, of each in all its directories.

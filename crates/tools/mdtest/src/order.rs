@@ -2,15 +2,15 @@
 
 use treering_script::Random;
 
-use super::shape::Order;
+use super::shape::ItemOrder;
 use treering_kit::c_random::CRandom;
 
 /// Items of a rank in the order of access; `None` for sequential order.
-pub(super) fn order(order: Order, rank: u16, items: u64) -> Option<Vec<u64>> {
+pub(super) fn order(order: ItemOrder, rank: u16, items: u64) -> Option<Vec<u64>> {
     match order {
-        Order::Sequential => None,
-        Order::Original(seed) => Some(as_original(seed.wrapping_add(rank.into()), items)),
-        Order::Random(seed) => {
+        ItemOrder::Sequential => None,
+        ItemOrder::Original(seed) => Some(as_original(seed.wrapping_add(rank.into()), items)),
+        ItemOrder::Random(seed) => {
             let mut random = Random::for_part(seed, &format!("order of rank {rank}"));
             let mut items_in_order: Vec<u64> = (0..items).collect();
             random.shuffle(&mut items_in_order);
@@ -36,17 +36,17 @@ fn cut(number: f64) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Order, order};
+    use super::{ItemOrder, order};
 
     #[test]
     fn every_item_is_reached_once() {
-        assert_eq!(order(Order::Sequential, 0, 10), None);
-        for kind in [Order::Original(7), Order::Random(7)] {
-            let mut all = order(kind, 3, 1000).unwrap();
-            assert_ne!(all[..10], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-            assert_ne!(Some(&all), order(kind, 4, 1000).as_ref());
-            all.sort_unstable();
-            assert!(all.iter().copied().eq(0..1000));
+        assert_eq!(order(ItemOrder::Sequential, 0, 10), None);
+        for kind in [ItemOrder::Original(7), ItemOrder::Random(7)] {
+            let mut items = order(kind, 3, 1000).unwrap();
+            assert_ne!(items[..10], [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+            assert_ne!(Some(&items), order(kind, 4, 1000).as_ref());
+            items.sort_unstable();
+            assert!(items.iter().copied().eq(0..1000));
         }
     }
 }

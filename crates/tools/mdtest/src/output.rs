@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::classic::results::{Iteration, RankTime, Test, TestResult};
-use crate::classic::table::{Figure, TableOptions, rank_details, summary};
+use crate::classic::results::{IterationResults, RankTime, Test, TestResult};
+use crate::classic::table::{TableOptions, TableQuantity, rank_details, summary};
 use crate::classic::text::{HeaderParams, footer, header, wall_hit};
-use treering_kit::space::{Filesystem, wrong_data};
+use treering_kit::space::{FilesystemUsage, wrong_data};
 use treering_model::workloads::mdtest::ItemCounts;
 use treering_model::{Ending, TaskTotals, TrialEvent};
 use treering_script::{
@@ -15,7 +15,7 @@ use treering_script::{
 
 use super::config::ClassicConfig;
 use super::session::SETUP;
-use super::shape::Order;
+use super::shape::ItemOrder;
 use treering_kit::cautions;
 use treering_kit::ranks::ABORTED;
 
@@ -30,7 +30,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
         seed: 1,
         signal_exit: 130,
         catches_sigint: false,
-        output: Box::new(Output {
+        output: Box::new(MdtestOutput {
             config,
             iterations: Vec::new(),
             present: Vec::new(),
@@ -40,9 +40,9 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     })
 }
 
-struct Output {
+struct MdtestOutput {
     config: ClassicConfig,
-    iterations: Vec<Iteration>,
+    iterations: Vec<IterationResults>,
     /// The tasks of the present part.
     present: Vec<(TaskTotals, ItemCounts)>,
     /// Number of missing items.
@@ -51,7 +51,7 @@ struct Output {
     wrong: u64,
 }
 
-impl Output {
+impl MdtestOutput {
     fn ranks(&self) -> usize {
         self.config.shape.ranks.into()
     }
@@ -63,7 +63,7 @@ impl Output {
             return ToolOutput::default();
         };
         let result = self.result(test, &present);
-        let begins = self.iterations.last().is_none_or(|last| last.of(test).items > 0);
+        let begins = self.iterations.last().is_none_or(|last| last.result(test).items > 0);
         if begins {
             self.iterations.push(self.new_iteration());
         }
@@ -78,8 +78,8 @@ impl Output {
     }
 
     /// The original has a test that reads directories, which does nothing in no time.
-    fn new_iteration(&self) -> Iteration {
-        let mut iteration = Iteration::default();
+    fn new_iteration(&self) -> IterationResults {
+        let mut iteration = IterationResults::default();
         let shape = &self.config.shape;
         if shape.dirs && shape.acts.read {
             let ranks = vec![RankTime::default(); self.ranks()];
@@ -153,12 +153,12 @@ impl Output {
             each_process: options.printing.print_all_procs,
             rank_statistics: options.printing.show_rank_statistics,
         };
-        let figures: &[Figure] = match (options.printing.rate_and_time, options.printing.print_time)
-        {
-            (true, _) => &[Figure::Rate, Figure::Time],
-            (false, true) => &[Figure::Time],
-            (false, false) => &[Figure::Rate],
-        };
+        let figures: &[TableQuantity] =
+            match (options.printing.rate_and_time, options.printing.print_time) {
+                (true, _) => &[TableQuantity::Rate, TableQuantity::Time],
+                (false, true) => &[TableQuantity::Time],
+                (false, false) => &[TableQuantity::Rate],
+            };
         let mut out: String =
             figures.iter().map(|&figure| summary(&self.iterations, &shown, figure)).collect();
         if self.missed > 0 {
@@ -177,7 +177,7 @@ impl Output {
     }
 }
 
-impl ClassicOutput for Output {
+impl ClassicOutput for MdtestOutput {
     fn open(&mut self, scene: &ClassicScene) -> ToolOutput {
         let ClassicConfig { shape, options, .. } = &self.config;
         let path = options.dir.split('@').next().unwrap_or_default().to_owned();
@@ -188,8 +188,8 @@ impl ClassicOutput for Output {
             nodes: self.config.nodes.count,
             on_first: self.config.on_first.clone(),
             random_seed: match shape.order {
-                Order::Original(seed) => Some(seed.into()),
-                Order::Sequential | Order::Random(_) => None,
+                ItemOrder::Original(seed) => Some(seed.into()),
+                ItemOrder::Sequential | ItemOrder::Random(_) => None,
             },
             reads_nothing: shape.acts.read && shape.data.read_bytes == 0,
             items: shape.items().saturating_mul(shape.ranks.into()),
@@ -197,7 +197,7 @@ impl ClassicOutput for Output {
             files: shape.files,
             shared_file: shape.shared_file,
         };
-        let filesystem = scene.rooms.first().map(|room| Filesystem {
+        let filesystem = scene.rooms.first().map(|room| FilesystemUsage {
             capacity_bytes: room.capacity_bytes,
             unused_bytes: room.unused_bytes,
             inodes: room.inodes.unwrap_or((0, 0)),

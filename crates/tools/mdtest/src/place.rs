@@ -3,8 +3,8 @@
 use treering_script::{DirSlot, Io, Stop};
 
 use super::names::{c_string, directory_path};
-use super::shape::Shape;
-use super::tree::Directory;
+use super::shape::RunShape;
+use super::tree::DirectoryNumber;
 
 /// The slot of a directory beside the tree's: the test directory, or one out of turn.
 const ASIDE: DirSlot = DirSlot(1);
@@ -15,20 +15,20 @@ const OPEN_MOST: u64 = 1000;
 
 /// Tree with its open directories.
 #[derive(Debug)]
-pub(super) struct Place<'s> {
-    shape: &'s Shape,
+pub(super) struct OpenTree<'s> {
+    shape: &'s RunShape,
     test: String,
     tree: Option<u16>,
-    open: Vec<Option<Directory>>,
+    open: Vec<Option<DirectoryNumber>>,
 }
 
-fn slot(directory: Directory) -> usize {
+fn slot(directory: DirectoryNumber) -> usize {
     usize::try_from(directory % OPEN_MOST).unwrap_or(0)
 }
 
-impl<'s> Place<'s> {
+impl<'s> OpenTree<'s> {
     /// Tree without open directories.
-    pub(super) fn new(shape: &'s Shape, test: String, tree: Option<u16>) -> Self {
+    pub(super) fn new(shape: &'s RunShape, test: String, tree: Option<u16>) -> Self {
         Self { shape, test, tree, open: Vec::new() }
     }
 
@@ -37,7 +37,7 @@ impl<'s> Place<'s> {
     pub(super) fn directory(
         &mut self,
         io: &mut dyn Io,
-        directory: Directory,
+        directory: DirectoryNumber,
     ) -> Result<DirSlot, Stop> {
         let slot = slot(directory);
         let dir = DirSlot(FIRST + u16::try_from(slot).unwrap_or(0));
@@ -56,8 +56,8 @@ impl<'s> Place<'s> {
     pub(super) fn beside(
         &mut self,
         io: &mut dyn Io,
-        directory: Directory,
-        other: Directory,
+        directory: DirectoryNumber,
+        other: DirectoryNumber,
     ) -> Result<DirSlot, Stop> {
         if directory == other || slot(directory) != slot(other) {
             return self.directory(io, directory);
@@ -68,7 +68,11 @@ impl<'s> Place<'s> {
     }
 
     /// Parent of a directory; for the top of the tree, the test directory.
-    pub(super) fn above(&mut self, io: &mut dyn Io, directory: Directory) -> Result<DirSlot, Stop> {
+    pub(super) fn above(
+        &mut self,
+        io: &mut dyn Io,
+        directory: DirectoryNumber,
+    ) -> Result<DirSlot, Stop> {
         if let Some(parent) = self.shape.tree.parent(directory) {
             return self.directory(io, parent);
         }

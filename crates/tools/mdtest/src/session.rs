@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use treering_kit::packet::Pattern;
+use treering_kit::packet::PacketPattern;
 use treering_model::workloads::mdtest::ItemCounts;
 use treering_model::{Metric, Op, TaskTotals};
 use treering_script::{
@@ -13,10 +13,10 @@ use treering_script::{
 };
 
 use super::headline;
-use super::items::{Items, Making, OwnData};
+use super::items::{CreateMode, ItemScript, PatternData};
 use super::names::test_directory;
-use super::shape::{Act, Part, Shape};
-use super::trees::{Care, TestDirectories, Trees};
+use super::shape::{ItemOperation, IterationStep, RunShape};
+use super::trees::{TestDirAction, TestDirectories, TreeScript};
 use treering_kit::parted::PartedSession;
 use treering_kit::rank_sums::RankSums;
 use treering_kit::ranks::side_by_side;
@@ -26,8 +26,8 @@ pub(super) const SETUP: &str = "setup";
 
 /// A run in progress.
 pub(super) struct TestSession {
-    shape: Arc<Shape>,
-    parts: Vec<Part>,
+    shape: Arc<RunShape>,
+    parts: Vec<IterationStep>,
     iteration: u32,
     /// Parts of the iteration that have begun.
     begun: usize,
@@ -42,7 +42,7 @@ pub(super) struct TestSession {
 
 impl TestSession {
     /// A run of this shape.
-    pub(super) fn new(shape: Arc<Shape>) -> Self {
+    pub(super) fn new(shape: Arc<RunShape>) -> Self {
         let items = shape.made_before.unwrap_or(shape.items_a_tree());
         Self {
             parts: shape.parts(),
@@ -57,18 +57,18 @@ impl TestSession {
     }
 
     /// Items of a rank in the present part.
-    fn target(&self, part: Part) -> u64 {
+    fn target(&self, part: IterationStep) -> u64 {
         match part {
-            Part::Items { act: Act::Create, .. } => self.shape.items_a_tree(),
-            Part::Items { is_directory, .. } => self.standing[usize::from(!is_directory)],
-            Part::MakeTrees | Part::RemoveTrees => 0,
+            IterationStep::Items { act: ItemOperation::Create, .. } => self.shape.items_a_tree(),
+            IterationStep::Items { is_directory, .. } => self.standing[usize::from(!is_directory)],
+            IterationStep::MakeTrees | IterationStep::RemoveTrees => 0,
         }
     }
 
     /// Makes, looks at or removes the test directories.
     fn run_test_directories(
         &mut self,
-        action: Care,
+        action: TestDirAction,
         conductor: &mut dyn Conductor,
     ) -> SessionResult {
         let tasks = (0..self.shape.roots).map(|_root| self.test_directories(action)).collect();
@@ -77,7 +77,7 @@ impl TestSession {
 
     fn run_trees(
         &mut self,
-        part: Part,
+        part: IterationStep,
         makes: bool,
         conductor: &mut dyn Conductor,
     ) -> SessionResult {
@@ -87,14 +87,14 @@ impl TestSession {
     }
 
     /// Runs a test of items; the first rank does it for all where items are made collectively.
-    fn run_items(&mut self, part: Part, conductor: &mut dyn Conductor) -> SessionResult {
-        let Part::Items { is_directory, act } = part else { return Ok(()) };
-        let (creates, removes) = (act == Act::Create, act == Act::Remove);
+    fn run_items(&mut self, part: IterationStep, conductor: &mut dyn Conductor) -> SessionResult {
+        let IterationStep::Items { is_directory, act } = part else { return Ok(()) };
+        let (creates, removes) = (act == ItemOperation::Create, act == ItemOperation::Remove);
         let items = 0..self.target(part);
         let collective = self.shape.collective && (creates || removes);
         if collective {
             let ranks = (0..self.shape.ranks).collect();
-            let task = self.items(part, 0, ranks, items.clone(), Making::Empty, None);
+            let task = self.items(part, 0, ranks, items.clone(), CreateMode::Empty, None);
             self.run_group(vec![task], conductor)?;
         }
         if !collective || (creates && !is_directory) {
@@ -106,10 +106,11 @@ impl TestSession {
             let wall = time_limit.as_ref().map(|limit| &limit.deadline);
             // Of a file that all have only rank 0 removes it.
             let ranks = if self.shape.shared_file && removes { 1 } else { self.shape.ranks };
-            let making = if self.shape.collective { Making::Existing } else { Making::Whole };
-            let task = |rank| self.items(part, rank, vec![rank], items.clone(), making, wall);
+            let create_mode =
+                if self.shape.collective { CreateMode::Existing } else { CreateMode::Whole };
+            let task = |rank| self.items(part, rank, vec![rank], items.clone(), create_mode, wall);
             let tasks: Vec<Task> = (0..ranks).map(task).collect();
-            let looks = matches!(act, Act::Stat | Act::Read);
+            let looks = matches!(act, ItemOperation::Stat | ItemOperation::Read);
             let caches =
                 if looks && self.shape.cold { CachePolicy::Drop } else { CachePolicy::Keep };
             let group = ParallelGroup { time_limit, caches, ..self.group(tasks) };
@@ -119,10 +120,11 @@ impl TestSession {
         let most = self.made.iter().copied().max().unwrap_or(0);
         if self.ended_by_time && least < most {
             // All make as many as the fastest one has.
-            let rest = (0..self.shape.ranks).zip(&self.made);
-            let task =
-                |(rank, &made)| self.items(part, rank, vec![rank], made..most, Making::Whole, None);
-            let tasks = rest.map(task).collect();
+            let tail = (0..self.shape.ranks).zip(&self.made);
+            let task = |(rank, &made)| {
+                self.items(part, rank, vec![rank], made..most, CreateMode::Whole, None)
+            };
+            let tasks = tail.map(task).collect();
             self.run_group(tasks, conductor)?;
         }
         if creates && self.shape.wall_seconds.is_some() {
@@ -148,18 +150,18 @@ impl TestSession {
         Task { tally, whole_paths, ..Task::new(kind, &subject, op, script) }
     }
 
-    fn test_directories(&self, care: Care) -> Task {
+    fn test_directories(&self, action: TestDirAction) -> Task {
         let (shape, iteration) = (Arc::clone(&self.shape), self.iteration);
-        let op = match care {
-            Care::Make => Op::MakeDir,
-            Care::LookAt => Op::OpenDir,
-            Care::Remove => Op::RemoveDir,
+        let op = match action {
+            TestDirAction::Make => Op::MakeDir,
+            TestDirAction::LookAt => Op::OpenDir,
+            TestDirAction::Remove => Op::RemoveDir,
         };
-        self.task(SETUP, "", op, Box::new(TestDirectories { shape, iteration, care }))
+        self.task(SETUP, "", op, Box::new(TestDirectories { shape, iteration, action }))
     }
 
-    fn trees(&self, part: Part, rank: u16, makes: bool) -> Task {
-        let script = Box::new(Trees {
+    fn trees(&self, part: IterationStep, rank: u16, makes: bool) -> Task {
+        let script = Box::new(TreeScript {
             shape: Arc::clone(&self.shape),
             iteration: self.iteration,
             trees: self.shape.trees_of_maker(rank),
@@ -172,17 +174,20 @@ impl TestSession {
 
     fn items(
         &self,
-        part: Part,
+        part: IterationStep,
         rank: u16,
         acts_as: Vec<u16>,
         range: Range<u64>,
-        making: Making,
+        create_mode: CreateMode,
         wall: Option<&Deadline>,
     ) -> Task {
-        let Part::Items { is_directory, act } = part else { return self.trees(part, rank, true) };
+        let IterationStep::Items { is_directory, act } = part else {
+            return self.trees(part, rank, true);
+        };
         let data = self.own_data(rank);
         let buffers = data.as_ref().map(|data| data.buffers.clone());
-        let written = act == Act::Create && !is_directory && making != Making::Empty;
+        let written =
+            act == ItemOperation::Create && !is_directory && create_mode != CreateMode::Empty;
         let expected_bytes = if written {
             (range.end - range.start)
                 .saturating_mul(self.shape.data.write_bytes.into())
@@ -191,12 +196,12 @@ impl TestSession {
             0
         };
         let is_wear_out = range.start > 0;
-        let script = Box::new(Items {
+        let script = Box::new(ItemScript {
             shape: Arc::clone(&self.shape),
             iteration: self.iteration,
             is_directory,
             act,
-            making,
+            create_mode,
             rank,
             acts_as,
             range,
@@ -205,31 +210,31 @@ impl TestSession {
             counts: ItemCounts { is_wear_out, ..ItemCounts::default() },
             expected: Vec::new(),
         });
-        let op = file_op(is_directory, act, making);
+        let op = file_op(is_directory, act, create_mode);
         let task = self.task(part.kind(), part.test().name(), op, script);
         Task { expected_bytes, buffers, ..task }
     }
 
     /// The bytes of a rank, where they are the original's.
-    fn own_data(&self, rank: u16) -> Option<OwnData> {
+    fn own_data(&self, rank: u16) -> Option<PatternData> {
         let original = self.shape.as_original?;
         let pattern =
-            Pattern { packet: original.packet, seed: original.data_seed, rank: rank.into() };
-        Some(OwnData { buffers: Buffers::default(), pattern })
+            PacketPattern { packet: original.packet, seed: original.data_seed, rank: rank.into() };
+        Some(PatternData { buffers: Buffers::default(), pattern })
     }
 }
 
 /// The call that is an item.
-fn file_op(is_directory: bool, act: Act, making: Making) -> Op {
+fn file_op(is_directory: bool, act: ItemOperation, create_mode: CreateMode) -> Op {
     match (act, is_directory) {
-        (Act::Create, true) => Op::MakeDir,
-        (Act::Create, false) if making == Making::Existing => Op::Open,
-        (Act::Create, false) => Op::Create,
-        (Act::Stat, _) => Op::Stat,
-        (Act::Rename, _) => Op::Rename,
-        (Act::Read, _) => Op::Open,
-        (Act::Remove, true) => Op::RemoveDir,
-        (Act::Remove, false) => Op::Unlink,
+        (ItemOperation::Create, true) => Op::MakeDir,
+        (ItemOperation::Create, false) if create_mode == CreateMode::Existing => Op::Open,
+        (ItemOperation::Create, false) => Op::Create,
+        (ItemOperation::Stat, _) => Op::Stat,
+        (ItemOperation::Rename, _) => Op::Rename,
+        (ItemOperation::Read, _) => Op::Open,
+        (ItemOperation::Remove, true) => Op::RemoveDir,
+        (ItemOperation::Remove, false) => Op::Unlink,
     }
 }
 
@@ -240,19 +245,19 @@ impl PartedSession for TestSession {
         self.made = vec![0; self.shape.ranks.into()];
         self.ended_by_time = false;
         self.sums.close();
-        if self.begun == 1 && part != Part::MakeTrees && self.shape.as_original.is_some() {
-            self.run_test_directories(Care::LookAt, conductor)?;
+        if self.begun == 1 && part != IterationStep::MakeTrees && self.shape.as_original.is_some() {
+            self.run_test_directories(TestDirAction::LookAt, conductor)?;
         }
         match part {
-            Part::MakeTrees => {
-                self.run_test_directories(Care::Make, conductor)?;
+            IterationStep::MakeTrees => {
+                self.run_test_directories(TestDirAction::Make, conductor)?;
                 self.run_trees(part, true, conductor)
             }
-            Part::RemoveTrees => {
+            IterationStep::RemoveTrees => {
                 self.run_trees(part, false, conductor)?;
-                self.run_test_directories(Care::Remove, conductor)
+                self.run_test_directories(TestDirAction::Remove, conductor)
             }
-            Part::Items { .. } => self.run_items(part, conductor),
+            IterationStep::Items { .. } => self.run_items(part, conductor),
         }
     }
 }
@@ -265,7 +270,7 @@ impl TaskListener for TestSession {
         }
         self.ended_by_time |= counts.ended_by_time;
         if totals.kind != SETUP {
-            self.sums.add(totals, headline::done(counts));
+            self.sums.add(totals, headline::rank_counts(counts));
         }
     }
 }

@@ -4,11 +4,11 @@ use crate::classic::results::Test;
 use treering_kit::packet::PacketType;
 use treering_script::WorkerKind;
 
-use super::tree::Tree;
+use super::tree::DirectoryTree;
 
 /// Operation of a test on each item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Act {
+pub(super) enum ItemOperation {
     Create,
     Stat,
     Rename,
@@ -28,33 +28,33 @@ pub(super) struct EnabledTests {
 
 /// A part of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum IterationStep {
     /// Test directories and trees are made.
     MakeTrees,
     /// A test of directories, or of files.
-    Items { is_directory: bool, act: Act },
+    Items { is_directory: bool, act: ItemOperation },
     /// Trees and test directories are removed.
     RemoveTrees,
 }
 
-impl Part {
+impl IterationStep {
     /// The test of the original.
     pub(super) const fn test(self) -> Test {
         match self {
             Self::MakeTrees => Test::TreeCreation,
             Self::RemoveTrees => Test::TreeRemoval,
             Self::Items { is_directory: true, act } => match act {
-                Act::Create => Test::DirectoryCreation,
-                Act::Stat => Test::DirectoryStat,
-                Act::Rename => Test::DirectoryRename,
-                Act::Read => Test::DirectoryRead,
-                Act::Remove => Test::DirectoryRemoval,
+                ItemOperation::Create => Test::DirectoryCreation,
+                ItemOperation::Stat => Test::DirectoryStat,
+                ItemOperation::Rename => Test::DirectoryRename,
+                ItemOperation::Read => Test::DirectoryRead,
+                ItemOperation::Remove => Test::DirectoryRemoval,
             },
             Self::Items { is_directory: false, act } => match act {
-                Act::Create => Test::FileCreation,
-                Act::Read | Act::Rename => Test::FileRead,
-                Act::Stat => Test::FileStat,
-                Act::Remove => Test::FileRemoval,
+                ItemOperation::Create => Test::FileCreation,
+                ItemOperation::Read | ItemOperation::Rename => Test::FileRead,
+                ItemOperation::Stat => Test::FileStat,
+                ItemOperation::Remove => Test::FileRemoval,
             },
         }
     }
@@ -78,7 +78,7 @@ impl Part {
 
 /// Data written to and read from each file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Data {
+pub(super) struct FileData {
     /// Bytes written to each file.
     pub(super) write_bytes: u32,
     /// Bytes read of each.
@@ -91,7 +91,7 @@ pub(super) struct Data {
     pub(super) verify_read: bool,
 }
 
-impl Data {
+impl FileData {
     /// Size of a file's data, in bytes: the bytes written, or the bytes to read if an earlier run
     /// wrote them.
     pub(super) const fn written_bytes(&self) -> usize {
@@ -111,7 +111,7 @@ pub(super) struct ClassicCompat {
 
 /// Order in which items are accessed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ItemOrder {
     /// Items in the order of their numbers.
     Sequential,
     /// Drawn with the C library's generator, from this seed and the rank.
@@ -122,13 +122,13 @@ pub(super) enum Order {
 
 /// The whole of a run.
 #[derive(Clone, Debug)]
-pub(super) struct Shape {
+pub(super) struct RunShape {
     /// Number of ranks, from the options alone.
     pub(super) ranks: u16,
     /// Number of directories at which the ranks take turns.
     pub(super) roots: u16,
     pub(super) iterations: u32,
-    pub(super) tree: Tree,
+    pub(super) tree: DirectoryTree,
     /// Items of a rank in each directory that holds any.
     pub(super) per_directory: u64,
     /// Test directories with a tree each, in an iteration.
@@ -144,14 +144,14 @@ pub(super) struct Shape {
     pub(super) dirs: bool,
     pub(super) files: bool,
     pub(super) acts: EnabledTests,
-    pub(super) data: Data,
+    pub(super) data: FileData,
     /// Sync everything at the end of each test, within its time.
     pub(super) sync_each_test: bool,
     /// After so many seconds creation ends, and all make as many items as the fastest has.
     pub(super) wall_seconds: Option<u64>,
     /// Number of items, if an earlier run was ended by its time limit.
     pub(super) made_before: Option<u64>,
-    pub(super) order: Order,
+    pub(super) order: ItemOrder,
     /// Drop caches before items are accessed.
     pub(super) cold: bool,
     pub(super) workers: WorkerKind,
@@ -159,7 +159,7 @@ pub(super) struct Shape {
     pub(super) as_original: Option<ClassicCompat>,
 }
 
-impl Shape {
+impl RunShape {
     /// Items of a rank in a test directory.
     pub(super) fn items_a_tree(&self) -> u64 {
         self.per_directory.saturating_mul(self.tree.holders())
@@ -171,25 +171,25 @@ impl Shape {
     }
 
     /// The parts of an iteration.
-    pub(super) fn parts(&self) -> Vec<Part> {
+    pub(super) fn parts(&self) -> Vec<IterationStep> {
         let acts = &self.acts;
         let dirs = self.dirs && !self.shared_file;
         // A single item cannot be renamed in a circle.
         let renames = acts.rename && self.items_a_tree() > 1;
         let tests = [
-            (dirs && acts.create, true, Act::Create),
-            (dirs && acts.stat, true, Act::Stat),
-            (dirs && renames, true, Act::Rename),
-            (dirs && acts.remove, true, Act::Remove),
-            (self.files && acts.create, false, Act::Create),
-            (self.files && acts.stat, false, Act::Stat),
-            (self.files && acts.read, false, Act::Read),
-            (self.files && acts.remove, false, Act::Remove),
+            (dirs && acts.create, true, ItemOperation::Create),
+            (dirs && acts.stat, true, ItemOperation::Stat),
+            (dirs && renames, true, ItemOperation::Rename),
+            (dirs && acts.remove, true, ItemOperation::Remove),
+            (self.files && acts.create, false, ItemOperation::Create),
+            (self.files && acts.stat, false, ItemOperation::Stat),
+            (self.files && acts.read, false, ItemOperation::Read),
+            (self.files && acts.remove, false, ItemOperation::Remove),
         ];
         let items = tests.into_iter().filter(|(is_done, ..)| *is_done);
-        let items = items.map(|(_, is_directory, act)| Part::Items { is_directory, act });
-        let first = acts.create.then_some(Part::MakeTrees);
-        let last = acts.remove.then_some(Part::RemoveTrees);
+        let items = items.map(|(_, is_directory, act)| IterationStep::Items { is_directory, act });
+        let first = acts.create.then_some(IterationStep::MakeTrees);
+        let last = acts.remove.then_some(IterationStep::RemoveTrees);
         first.into_iter().chain(items).chain(last).collect()
     }
 
@@ -200,12 +200,12 @@ impl Shape {
     }
 
     /// Rank whose items a rank works on in a test.
-    pub(super) fn owner(&self, rank: u16, act: Act) -> u16 {
+    pub(super) fn owner(&self, rank: u16, act: ItemOperation) -> u16 {
         match act {
-            Act::Create => rank,
-            Act::Stat | Act::Rename => self.shifted(rank, 1),
-            Act::Read => self.shifted(rank, 2),
-            Act::Remove => self.shifted(rank, 3),
+            ItemOperation::Create => rank,
+            ItemOperation::Stat | ItemOperation::Rename => self.shifted(rank, 1),
+            ItemOperation::Read => self.shifted(rank, 2),
+            ItemOperation::Remove => self.shifted(rank, 3),
         }
     }
 

@@ -4,11 +4,11 @@
 //! it. A directory holds the items from `d * items` on.
 
 /// Number of a directory.
-pub(super) type Directory = u64;
+pub(super) type DirectoryNumber = u64;
 
 /// A tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Tree {
+pub(super) struct DirectoryTree {
     /// Children of a directory.
     pub(super) branch: u64,
     /// Levels below the top.
@@ -17,7 +17,7 @@ pub(super) struct Tree {
     pub(super) leaves_only: bool,
 }
 
-impl Tree {
+impl DirectoryTree {
     /// Number of directories; `None` on overflow.
     pub(super) fn directories(&self) -> Option<u64> {
         let mut level = 1_u64;
@@ -36,21 +36,21 @@ impl Tree {
     }
 
     /// First directory that holds items; all later ones do, too.
-    pub(super) fn first_holder(&self) -> Directory {
+    pub(super) fn first_holder(&self) -> DirectoryNumber {
         self.directories().unwrap_or(u64::MAX) - self.holders()
     }
 
     /// The directory above.
-    pub(super) const fn parent(&self, directory: Directory) -> Option<Directory> {
+    pub(super) const fn parent(&self, directory: DirectoryNumber) -> Option<DirectoryNumber> {
         if directory == 0 { None } else { Some((directory - 1) / self.branch) }
     }
 
     /// The directories below, at this depth of the directory.
     pub(super) const fn children(
         &self,
-        directory: Directory,
+        directory: DirectoryNumber,
         depth: u32,
-    ) -> std::ops::Range<Directory> {
+    ) -> std::ops::Range<DirectoryNumber> {
         let first = directory * self.branch + 1;
         if depth < self.depth { first..first + self.branch } else { first..first }
     }
@@ -61,16 +61,16 @@ impl Tree {
     /// The first error of a visit.
     pub(super) fn each<E>(
         &self,
-        visit: &mut dyn FnMut(Directory) -> Result<(), E>,
+        visit: &mut dyn FnMut(DirectoryNumber) -> Result<(), E>,
     ) -> Result<(), E> {
         self.before(0, 0, visit)
     }
 
     fn before<E>(
         &self,
-        directory: Directory,
+        directory: DirectoryNumber,
         depth: u32,
-        visit: &mut dyn FnMut(Directory) -> Result<(), E>,
+        visit: &mut dyn FnMut(DirectoryNumber) -> Result<(), E>,
     ) -> Result<(), E> {
         visit(directory)?;
         self.children(directory, depth).try_for_each(|child| self.before(child, depth + 1, visit))
@@ -82,16 +82,16 @@ impl Tree {
     /// The first error of a visit.
     pub(super) fn each_last<E>(
         &self,
-        visit: &mut dyn FnMut(Directory) -> Result<(), E>,
+        visit: &mut dyn FnMut(DirectoryNumber) -> Result<(), E>,
     ) -> Result<(), E> {
         self.after(0, 0, visit)
     }
 
     fn after<E>(
         &self,
-        directory: Directory,
+        directory: DirectoryNumber,
         depth: u32,
-        visit: &mut dyn FnMut(Directory) -> Result<(), E>,
+        visit: &mut dyn FnMut(DirectoryNumber) -> Result<(), E>,
     ) -> Result<(), E> {
         self.children(directory, depth)
             .try_for_each(|child| self.after(child, depth + 1, visit))?;
@@ -101,9 +101,9 @@ impl Tree {
 
 #[cfg(test)]
 mod tests {
-    use super::Tree;
+    use super::DirectoryTree;
 
-    fn visited(tree: Tree, last: bool) -> Vec<u64> {
+    fn visited(tree: DirectoryTree, last: bool) -> Vec<u64> {
         let mut visited = Vec::new();
         let mut visit = |directory| {
             visited.push(directory);
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn directories_come_in_the_order_of_the_original() {
-        let tree = Tree { branch: 3, depth: 2, leaves_only: true };
+        let tree = DirectoryTree { branch: 3, depth: 2, leaves_only: true };
         assert_eq!(tree.directories(), Some(13));
         assert_eq!((tree.holders(), tree.first_holder()), (9, 4));
         assert_eq!(visited(tree, false), [0, 1, 4, 5, 6, 2, 7, 8, 9, 3, 10, 11, 12]);
@@ -126,13 +126,16 @@ mod tests {
     }
 
     #[test]
-    fn a_single_directory_and_a_chain_are_trees_too() {
-        let one = Tree { branch: 1, depth: 0, leaves_only: true };
-        assert_eq!((one.directories(), one.holders(), one.first_holder()), (Some(1), 1, 0));
-        let chain = Tree { branch: 1, depth: 3, leaves_only: false };
+    fn single_directory_and_chain_are_valid_trees() {
+        let single = DirectoryTree { branch: 1, depth: 0, leaves_only: true };
+        assert_eq!(
+            (single.directories(), single.holders(), single.first_holder()),
+            (Some(1), 1, 0)
+        );
+        let chain = DirectoryTree { branch: 1, depth: 3, leaves_only: false };
         assert_eq!(chain.directories(), Some(4));
         assert_eq!(visited(chain, true), [3, 2, 1, 0]);
-        let huge = Tree { branch: 1000, depth: 30, leaves_only: false };
+        let huge = DirectoryTree { branch: 1000, depth: 30, leaves_only: false };
         assert_eq!(huge.directories(), None);
     }
 }

@@ -8,15 +8,15 @@ use treering_model::workloads::mdtest::ItemCounts;
 use treering_script::{DirSlot, ExpectedErrors, Io, Script, Stop, SyncScope};
 
 use super::names::{bare_directory, c_string, directory_path, test_directory};
-use super::place::Place;
-use super::shape::Shape;
+use super::place::OpenTree;
+use super::shape::RunShape;
 
 /// Slot of a directory that is checked.
 const LOOKED_AT: DirSlot = DirSlot(1);
 
 /// Action on the test directories of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Care {
+pub(super) enum TestDirAction {
     Make,
     /// Checks directories that an earlier run made.
     LookAt,
@@ -26,9 +26,9 @@ pub(super) enum Care {
 /// Script that makes, checks or removes the test directories of an iteration.
 #[derive(Debug)]
 pub(super) struct TestDirectories {
-    pub(super) shape: Arc<Shape>,
+    pub(super) shape: Arc<RunShape>,
     pub(super) iteration: u32,
-    pub(super) care: Care,
+    pub(super) action: TestDirAction,
 }
 
 impl TestDirectories {
@@ -51,14 +51,14 @@ impl Script for TestDirectories {
         for number in 0..self.shape.loops {
             let test = test_directory(self.iteration, number);
             let name = c_string(&test);
-            match self.care {
-                Care::Make => {
+            match self.action {
+                TestDirAction::Make => {
                     if io.make_dir(DirSlot::TARGET, &name).unless_existing()?.is_none() {
                         self.look_at(io, &test)?;
                     }
                 }
-                Care::LookAt => self.look_at(io, &test)?,
-                Care::Remove => {
+                TestDirAction::LookAt => self.look_at(io, &test)?,
+                TestDirAction::Remove => {
                     // A directory that is not empty stays, as with the original.
                     let _gone_or_not = io.remove_dir(DirSlot::TARGET, &name).or_errno()?;
                 }
@@ -70,18 +70,18 @@ impl Script for TestDirectories {
 
 /// Script that makes or removes the trees of a rank.
 #[derive(Debug)]
-pub(super) struct Trees {
-    pub(super) shape: Arc<Shape>,
+pub(super) struct TreeScript {
+    pub(super) shape: Arc<RunShape>,
     pub(super) iteration: u32,
     pub(super) trees: Vec<Option<u16>>,
     pub(super) makes: bool,
     pub(super) counts: ItemCounts,
 }
 
-impl Trees {
+impl TreeScript {
     fn make(&mut self, io: &mut dyn Io, test: &str, tree: Option<u16>) -> Result<(), Stop> {
         let shape = Arc::clone(&self.shape);
-        let mut place = Place::new(&shape, test.to_owned(), tree);
+        let mut place = OpenTree::new(&shape, test.to_owned(), tree);
         shape.tree.each(&mut |directory| {
             let above = place.above(io, directory)?;
             let made = io.make_dir(above, &bare_directory(tree, directory)).unless_existing()?;
@@ -93,7 +93,7 @@ impl Trees {
 
     fn remove(&mut self, io: &mut dyn Io, test: &str, tree: Option<u16>) -> Result<(), Stop> {
         let shape = Arc::clone(&self.shape);
-        let mut place = Place::new(&shape, test.to_owned(), tree);
+        let mut place = OpenTree::new(&shape, test.to_owned(), tree);
         shape.tree.each_last(&mut |directory| {
             let name = bare_directory(tree, directory);
             let above = place.above(io, directory).or_errno()?;
@@ -109,7 +109,7 @@ impl Trees {
     }
 }
 
-impl Script for Trees {
+impl Script for TreeScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         for number in 0..self.shape.loops {
             let test = test_directory(self.iteration, number);
@@ -130,7 +130,7 @@ impl Script for Trees {
 }
 
 /// The sync of everything that a test may end with.
-pub(super) fn sync_everything(shape: &Shape, io: &mut dyn Io) -> Result<(), Stop> {
+pub(super) fn sync_everything(shape: &RunShape, io: &mut dyn Io) -> Result<(), Stop> {
     if !shape.sync_each_test {
         return Ok(());
     }

@@ -11,7 +11,7 @@ use treering_engine::{
     EngineOptions, LatencyMode, MemoryFilesystem, PayloadKind, RunOptions, RunProgress,
     RunSessions, StopFlag, Target,
 };
-use treering_mdtest::Mdtest;
+use treering_mdtest::MdtestWorkload;
 use treering_model::TaskTotals;
 use treering_model::workloads::mdtest::ItemCounts;
 use treering_script::{EntryKind, Job, Settings, TargetFacts, Workload};
@@ -34,21 +34,21 @@ struct RunRequest {
     only: &'static str,
 }
 
-fn asked() -> impl Strategy<Value = RunRequest> {
+fn request() -> impl Strategy<Value = RunRequest> {
     let tree = (1..5_u64, 0..3_u32, 1..4_u64, any::<bool>(), any::<bool>());
     let only = prop_oneof![Just("dirs"), Just("files"), Just("both")];
-    let rest = (1..4_u16, 0..6_u64, 1..3_u32, prop_oneof![Just(0_u32), 1..9000_u32], any::<bool>());
-    (tree, rest, only).prop_map(|(tree, rest, only)| RunRequest {
+    let tail = (1..4_u16, 0..6_u64, 1..3_u32, prop_oneof![Just(0_u32), 1..9000_u32], any::<bool>());
+    (tree, tail, only).prop_map(|(tree, tail, only)| RunRequest {
         per_dir: tree.0,
         depth: tree.1,
         branch: tree.2,
         leaf_only: tree.3,
         own_trees: tree.4,
-        ranks: rest.0,
-        shift: rest.1,
-        iterations: rest.2,
-        write_bytes: rest.3,
-        is_random: rest.4,
+        ranks: tail.0,
+        shift: tail.1,
+        iterations: tail.2,
+        write_bytes: tail.3,
+        is_random: tail.4,
         only,
     })
 }
@@ -57,8 +57,8 @@ impl RunRequest {
     fn settings(words: &[(&str, String)], flags: &[(&str, bool)]) -> Settings {
         let set = flags.iter().filter(|(_, is_set)| *is_set);
         let set = set.map(|(name, _)| ((*name).to_owned(), "true".to_owned()));
-        let given = words.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
-        let mut settings = Settings::new(given.chain(set).collect());
+        let pairs = words.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let mut settings = Settings::new(pairs.chain(set).collect());
         settings.started_unix_ms = 1_795_000_000_123;
         settings
     }
@@ -77,7 +77,7 @@ impl RunRequest {
             ("worker-kind", worker_kind.to_owned()),
         ];
         let flags = [("leaf-only", self.leaf_only), ("own-trees", self.own_trees)];
-        Mdtest.native(&Self::settings(&words, &flags)).unwrap()
+        MdtestWorkload.native(&Self::settings(&words, &flags)).unwrap()
     }
 
     fn classic(&self, removes: bool, worker_kind: &str) -> Box<dyn Job> {
@@ -106,14 +106,14 @@ impl RunRequest {
             ("only-dirs", self.only == "dirs"),
             ("only-files", self.only == "files"),
         ];
-        Mdtest.classic(&Self::settings(&words, &flags)).unwrap()
+        MdtestWorkload.classic(&Self::settings(&words, &flags)).unwrap()
     }
 
     /// Number of directories of a tree, and of those that hold items.
     fn directories(&self) -> (u64, u64) {
         let levels: Vec<u64> = (0..=self.depth).map(|level| self.branch.pow(level)).collect();
-        let all = levels.iter().sum();
-        (all, if self.leaf_only { *levels.last().unwrap() } else { all })
+        let count = levels.iter().sum();
+        (count, if self.leaf_only { *levels.last().unwrap() } else { count })
     }
 
     /// Items of each kind in an iteration.
@@ -135,55 +135,57 @@ fn perform<P: RunSessions + ?Sized>(job: &dyn Job, place: &P) -> Vec<TaskTotals>
 fn counts(tasks: &[TaskTotals], kind: &str) -> (u64, u64, u64) {
     let of = tasks.iter().filter(|task| task.kind == kind);
     let counts = of.filter_map(|task| task.counters.read::<ItemCounts>());
-    counts.fold((0, 0, 0), |sum, one| (sum.0 + one.done, sum.1 + one.missed, sum.2 + one.wrong))
+    counts.fold((0, 0, 0), |sum, counters| {
+        (sum.0 + counters.done, sum.1 + counters.missed, sum.2 + counters.wrong)
+    })
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn native_runs_find_all_that_they_made_and_leave_nothing(asked in asked()) {
-        let job = asked.native("threads");
+    fn native_runs_find_all_created_items_and_remove_them(request in request()) {
+        let job = request.native("threads");
         let memory = MemoryFilesystem::default();
         let tasks = perform(job.as_ref(), &memory);
         assert_eq!(memory.snapshot().entries.len(), 0);
-        let all = asked.items() * u64::from(asked.iterations);
+        let items = request.items() * u64::from(request.iterations);
         for (kind, part) in [
             ("dir-create", "files"), ("dir-stat", "files"), ("dir-remove", "files"),
             ("file-create", "dirs"), ("file-stat", "dirs"), ("file-read", "dirs"),
             ("file-remove", "dirs"),
         ] {
-            let wanted = if asked.only == part { 0 } else { all };
+            let wanted = if request.only == part { 0 } else { items };
             assert_eq!(counts(&tasks, kind), (wanted, 0, 0), "{kind}");
         }
     }
 
     #[test]
-    fn classic_runs_leave_what_was_asked_for(asked in asked()) {
+    fn classic_runs_leave_the_requested_tree(request in request()) {
         let memory = MemoryFilesystem::default();
-        let tasks = perform(asked.classic(false, "threads").as_ref(), &memory);
+        let tasks = perform(request.classic(false, "threads").as_ref(), &memory);
         let real = temp_dir();
-        perform(asked.classic(false, "threads").as_ref(), &Target::open(real.path()).unwrap());
+        perform(request.classic(false, "threads").as_ref(), &Target::open(real.path()).unwrap());
         let snapshot = memory.snapshot();
         assert_eq!(snapshot, TreeSnapshot::from_directory(real.path()).unwrap());
-        let of = |kind| snapshot.entries.iter().filter(move |(_, found, _)| *found == kind);
-        let iterations = u64::from(asked.iterations);
-        let files = if asked.only == "dirs" { 0 } else { asked.items() * iterations };
+        let of = |kind| snapshot.entries.iter().filter(move |(_, entry_kind, _)| *entry_kind == kind);
+        let iterations = u64::from(request.iterations);
+        let files = if request.only == "dirs" { 0 } else { request.items() * iterations };
         assert_eq!(of(EntryKind::File).count() as u64, files);
-        assert!(of(EntryKind::File).all(|(_, _, size)| *size == u64::from(asked.write_bytes)));
-        let trees = if asked.own_trees { u64::from(asked.ranks) } else { 1 };
-        let dirs = if asked.only == "files" { 0 } else { asked.items() };
-        let standing = (1 + asked.directories().0 * trees + dirs) * iterations;
+        assert!(of(EntryKind::File).all(|(_, _, size)| *size == u64::from(request.write_bytes)));
+        let trees = if request.own_trees { u64::from(request.ranks) } else { 1 };
+        let dirs = if request.only == "files" { 0 } else { request.items() };
+        let standing = (1 + request.directories().0 * trees + dirs) * iterations;
         assert_eq!(of(EntryKind::Directory).count() as u64, standing);
         for kind in ["dir-stat", "dir-rename", "file-stat"] {
             assert_eq!(counts(&tasks, kind).1, 0, "{kind}");
         }
-        let peak = asked.classic(false, "threads").footprint(&TargetFacts::unknown());
+        let peak = request.classic(false, "threads").footprint(&TargetFacts::unknown());
         assert_eq!((peak.peak_files, peak.peak_dirs + iterations), (files, standing));
         // A run that only removes takes it all away.
-        let mut given = asked.clone();
-        given.iterations = 1;
-        perform(given.classic(true, "threads").as_ref(), &MemoryFilesystem::default());
+        let mut once = request.clone();
+        once.iterations = 1;
+        perform(once.classic(true, "threads").as_ref(), &MemoryFilesystem::default());
     }
 }
 
@@ -191,9 +193,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 6, ..ProptestConfig::default() })]
 
     #[test]
-    fn processes_read_back_what_they_wrote(asked in asked()) {
+    fn processes_read_back_written_data(request in request()) {
         let real = temp_dir();
-        let job = asked.classic(true, "processes");
+        let job = request.classic(true, "processes");
         let tasks = perform(job.as_ref(), &Target::open(real.path()).unwrap());
         assert_eq!(TreeSnapshot::from_directory(real.path()).unwrap().entries.len(), 0);
         assert_eq!(counts(&tasks, "file-read").2, 0);

@@ -6,7 +6,7 @@
 use std::ffi::CStr;
 
 use treering_engine::{SessionRequest, rehearse_session};
-use treering_mdtest::Mdtest;
+use treering_mdtest::MdtestWorkload;
 use treering_script::{
     Call, CreateHow, DirSlot, OpenHow, SessionStop, SyncScope, TargetFacts, Task, Workload,
 };
@@ -56,14 +56,16 @@ fn words(call: &Call<'_>) -> String {
 }
 
 /// The calls of one rank in each phase, with the name of the phase.
-fn phases(given: &str, classic: bool, rank: u16) -> Vec<String> {
-    let settings = settings(given);
-    let job = if classic { Mdtest.classic(&settings) } else { Mdtest.native(&settings) }.unwrap();
+fn phases(text: &str, classic: bool, rank: u16) -> Vec<String> {
+    let settings = settings(text);
+    let job =
+        if classic { MdtestWorkload.classic(&settings) } else { MdtestWorkload.native(&settings) }
+            .unwrap();
     sequence::phases(job.as_ref(), words, rank)
 }
 
 #[test]
-fn a_rank_alone_makes_the_originals_calls() {
+fn single_rank_makes_the_calls_of_the_original() {
     let made = phases("dir=/m items=3 write-bytes=10 read-bytes=10 sync-file call-sync", true, 0);
     let file = |n: u32| format!("create 2:file.mdtest.0.{n}, seek 0, write 10, fsync, close");
     let read = |n: u32| format!("open 2:file.mdtest.0.{n} to read-write, seek 0, read 10, close");
@@ -124,7 +126,7 @@ fn items_of_leaves_are_numbered_from_the_first_leaf_and_trees_go_children_first(
 }
 
 #[test]
-fn a_shift_leads_from_neighbour_to_neighbour() {
+fn shift_selects_the_items_of_the_neighbouring_rank() {
     let words = "dir=/m items=1 ranks=4 shift=1 unique-dir only-files only-create only-stat \
                  only-read only-remove";
     let made = phases(words, true, 0);
@@ -142,7 +144,7 @@ fn a_shift_leads_from_neighbour_to_neighbour() {
 }
 
 #[test]
-fn rank_0_makes_everything_where_that_is_asked_for() {
+fn unique_creator_option_lets_rank_0_create_all_items() {
     let words = "dir=/m items=1 ranks=2 collective only-files only-create only-remove";
     let first = phases(words, true, 0);
     assert_eq!(
@@ -186,9 +188,9 @@ fn natively_files_are_opened_to_read_and_the_target_is_synced() {
 }
 
 #[test]
-fn time_ends_creation_and_all_make_as_many_as_the_fastest() {
+fn ranks_catch_up_with_the_fastest_after_the_creation_time_limit() {
     let settings = settings("items=10 only=files workers=2 stonewall=5");
-    let job = Mdtest.native(&settings).unwrap();
+    let job = MdtestWorkload.native(&settings).unwrap();
     let facts = TargetFacts::unknown();
     let mut session = job.begin(&facts);
     let creates = |task: &mut Task| {

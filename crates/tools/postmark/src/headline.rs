@@ -4,18 +4,18 @@ use treering_model::metrics::{cpu, rates, times};
 use treering_model::{Metric, Scope, TaskTotals};
 
 use super::report::{CREATE, DELETE, TRANSACTION, within_transactions};
-use super::worker::Counts;
+use super::worker::TaskCounts;
 
 /// Totals and counts of the measured tasks.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Headline {
-    tasks: Vec<(TaskTotals, Counts)>,
+pub(super) struct HeadlineSums {
+    tasks: Vec<(TaskTotals, TaskCounts)>,
 }
 
-impl Headline {
+impl HeadlineSums {
     /// Returns the metrics that a run has, with made-up values.
     pub(super) fn foreseen() -> Vec<Metric> {
-        let counts = Counts {
+        let counts = TaskCounts {
             transactions: 1,
             created: 1,
             read: 1,
@@ -47,18 +47,18 @@ impl Headline {
         self.tasks
             .iter()
             .flat_map(|(task, counts)| of_kind(task, counts))
-            .chain(self.all())
+            .chain(self.totals())
             .collect()
     }
 
     /// Computes the metrics of the whole run.
-    fn all(&self) -> Vec<Metric> {
+    fn totals(&self) -> Vec<Metric> {
         let ends = self.tasks.iter().map(|(task, _)| task.began_ns.saturating_add(task.wall_ns));
         let began = self.tasks.iter().map(|(task, _)| task.began_ns).min();
         let Some((began, ended)) = began.zip(ends.max()) else { return Vec::new() };
         let elapsed = seconds(ended.saturating_sub(began).max(1));
         let cpu_ns: u64 = self.tasks.iter().map(|(task, _)| task.cpu.total_ns()).sum();
-        let rate = |direction: &str, bytes: fn(&Counts) -> u64| {
+        let rate = |direction: &str, bytes: fn(&TaskCounts) -> u64| {
             let bytes: u64 = self.tasks.iter().map(|(_, counts)| bytes(counts)).sum();
             let mib = bytes as f64 / 1_048_576.0;
             rates::DIRECTION_MIB_PER_SECOND.of_member(&[direction], Scope::Trial, mib / elapsed)
@@ -77,7 +77,7 @@ fn seconds(ns: u64) -> f64 {
 }
 
 /// Computes the metrics of one task.
-fn of_kind(task: &TaskTotals, counts: &Counts) -> Vec<Metric> {
+fn of_kind(task: &TaskTotals, counts: &TaskCounts) -> Vec<Metric> {
     let taken = seconds(task.wall_ns.max(1));
     let scope = || Scope::Kind(task.kind.clone());
     let files = |scope: Scope, count: u32| {
@@ -96,7 +96,7 @@ fn of_kind(task: &TaskTotals, counts: &Counts) -> Vec<Metric> {
                 ("append", counts.appended),
                 ("delete", counts.deleted),
             ];
-            let rates = halves.map(|(what, count)| files(within_transactions(what), count));
+            let rates = halves.map(|(name, count)| files(within_transactions(name), count));
             metrics.extend(rates.into_iter().flatten());
         }
     }

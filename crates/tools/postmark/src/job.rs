@@ -4,15 +4,15 @@ use treering_kit::occupied::refuse_existing;
 use treering_model::{Caution, Metric, RunMode};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
-use super::headline::Headline;
-use super::options::{self, Shape};
+use super::headline::HeadlineSums;
+use super::options::{self, RunShape};
 use super::session::PostmarkSession;
 use super::worker::ROOT;
 
 /// PostMark with all its settings.
 #[derive(Debug)]
 pub(super) struct PostmarkJob {
-    shape: Shape,
+    shape: RunShape,
     parameters: Vec<(String, String)>,
 }
 
@@ -41,7 +41,7 @@ impl Job for PostmarkJob {
     /// Peaks are upper bounds: all files that can exist at a time, at their full size. What is
     /// written is the expected amount.
     fn footprint(&self, facts: &TargetFacts) -> Footprint {
-        let Shape { low, high, bias_read, bias_create, .. } = self.shape;
+        let RunShape { low, high, bias_read, bias_create, .. } = self.shape;
         let [number, transactions] = [self.shape.number, self.shape.transactions].map(u64::from);
         let (low, high, block) = (u64::from(low), u64::from(high), facts.block_bytes.max(1));
         let creates = if bias_create > 0 { transactions } else { 0 };
@@ -60,8 +60,8 @@ impl Job for PostmarkJob {
     }
 
     fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
-        let Shape { low, high, number, transactions, subdirs, .. } = self.shape;
-        let Shape { bias_read, bias_create, .. } = self.shape;
+        let RunShape { low, high, number, transactions, subdirs, .. } = self.shape;
+        let RunShape { bias_read, bias_create, .. } = self.shape;
         vec![
             format!("setup: {ROOT} with {subdirs} subdirectories"),
             format!("create {number} files of {low} to {high} bytes"),
@@ -74,7 +74,7 @@ impl Job for PostmarkJob {
     }
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
-        Headline::foreseen()
+        HeadlineSums::foreseen()
     }
 
     fn overall_metric(&self) -> Option<&'static str> {

@@ -17,14 +17,16 @@ mod worker;
 use treering_script::{ConfigError, Job, Settings, Workload, WorkloadManifest};
 
 /// The line of PostMark in the registry.
-pub const TOOL: treering_kit::Tool =
-    treering_kit::Tool { workload: Some(&Postmark), importer: Some(&import::Postmark) };
+pub const TOOL: treering_kit::Tool = treering_kit::Tool {
+    workload: Some(&PostmarkWorkload),
+    importer: Some(&import::PostmarkImporter),
+};
 
 /// The workload.
 #[derive(Clone, Copy, Debug)]
-pub struct Postmark;
+pub struct PostmarkWorkload;
 
-impl Workload for Postmark {
+impl Workload for PostmarkWorkload {
     fn manifest(&self) -> &'static WorkloadManifest {
         &options::MANIFEST
     }

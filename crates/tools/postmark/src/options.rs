@@ -9,7 +9,7 @@ pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
     about: "Read, append to, create and delete small files by chance, as a mail server does",
     imitates: "",
     classic: &[],
-    native: Native::SPECS,
+    native: NativeOptions::SPECS,
     classic_payload: ClassicPayload::Zeros,
     classic_usage_exit: 2,
 };
@@ -25,7 +25,7 @@ const BLOCK_MAX: u64 = 4 << 20;
 
 options! {
     /// The native command line, and plans.
-    pub(super) struct Native {
+    pub(super) struct NativeOptions {
         /// The smallest size of a new file.
         size_low: u32 = Size[1..=SIZE_MAX], "500";
         /// The size that no file exceeds.
@@ -53,7 +53,7 @@ options! {
 
 /// Validated settings of a run.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
+pub(super) struct RunShape {
     pub(super) low: u32,
     pub(super) high: u32,
     pub(super) number: u32,
@@ -69,8 +69,10 @@ pub(super) struct Shape {
 }
 
 /// Reads native settings into a shape and the parameters to record.
-pub(super) fn native(settings: &Settings) -> Result<(Shape, Vec<(String, String)>), ConfigError> {
-    let mut options = Native::read(settings)?;
+pub(super) fn native(
+    settings: &Settings,
+) -> Result<(RunShape, Vec<(String, String)>), ConfigError> {
+    let mut options = NativeOptions::read(settings)?;
     if options.size_low > options.size_high {
         // A low bound above the default high one is the size of all files.
         if settings.text("size-high").is_some() {
@@ -82,7 +84,7 @@ pub(super) fn native(settings: &Settings) -> Result<(Shape, Vec<(String, String)
         }
         options.size_high = options.size_low;
     }
-    let shape = Shape {
+    let shape = RunShape {
         low: options.size_low,
         high: options.size_high,
         number: options.number,

@@ -1,8 +1,8 @@
 //! The files of a run, and the operations on them as they are drawn: in the order in which
 //! PostMark 1.5 draws them, so that a seed gives the same operations there and here.
 
-use super::options::Shape;
-use super::twister::Twister;
+use super::options::RunShape;
+use super::twister::MersenneTwister;
 
 /// Number of different characters in the buffer that the original fills at random: each draw
 /// advances the generator.
@@ -21,7 +21,7 @@ pub(super) struct PoolFile {
 
 /// Operation on a file, as drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(super) enum FileOperation {
     Create(PoolFile),
     Read(PoolFile),
     /// File before the append, and the number of appended bytes.
@@ -31,9 +31,9 @@ pub(super) enum Operation {
 
 /// Table of the existing files, and the generator that draws the operations.
 #[derive(Debug)]
-pub(super) struct Pool {
-    shape: Shape,
-    twister: Twister,
+pub(super) struct FilePool {
+    shape: RunShape,
+    twister: MersenneTwister,
     /// Slots for twice as many files as the initial pool has.
     slots: Vec<Option<PoolFile>>,
     /// First slot to try for the next file.
@@ -42,10 +42,10 @@ pub(super) struct Pool {
     standing: u32,
 }
 
-impl Pool {
+impl FilePool {
     /// Creates an empty pool.
-    pub(super) fn new(shape: &Shape) -> Self {
-        let mut twister = Twister::new(shape.seed);
+    pub(super) fn new(shape: &RunShape) -> Self {
+        let mut twister = MersenneTwister::new(shape.seed);
         for _ in 0..shape.high.saturating_mul(2) {
             twister.below(CHARACTERS);
         }
@@ -59,36 +59,36 @@ impl Pool {
     }
 
     /// Draws a new file; `None` if all slots are taken.
-    pub(super) fn create(&mut self) -> Option<Operation> {
+    pub(super) fn create(&mut self) -> Option<FileOperation> {
         let is_free = |slot: &usize| self.slots.get(*slot).is_some_and(Option::is_none);
         let slot = Some(self.next).filter(is_free);
         let slot = slot.or_else(|| (0..self.slots.len()).find(is_free))?;
         self.next = slot + 1;
         self.created += 1;
         self.standing += 1;
-        let Shape { low, high, subdirs, .. } = self.shape;
+        let RunShape { low, high, subdirs, .. } = self.shape;
         let subdir = (subdirs > 0).then(|| self.twister.below(subdirs));
         let bytes = low + self.twister.below(high - low);
         let file = PoolFile { number: self.created, subdir, bytes };
         self.slots[slot] = Some(file);
-        Some(Operation::Create(file))
+        Some(FileOperation::Create(file))
     }
 
     /// Draws the first half of a transaction; `None` if the file to append to has its full size.
-    pub(super) fn read_or_append(&mut self) -> Option<Operation> {
+    pub(super) fn read_or_append(&mut self) -> Option<FileOperation> {
         let reads = self.twister.below(10) < self.shape.bias_read;
         let (slot, file) = self.drawn()?;
         if reads {
-            return Some(Operation::Read(file));
+            return Some(FileOperation::Read(file));
         }
         let room = self.shape.high.checked_sub(file.bytes).filter(|room| *room > 0)?;
         let more = self.twister.below(room) + 1;
         self.slots[slot] = Some(PoolFile { bytes: file.bytes + more, ..file });
-        Some(Operation::Append(file, more))
+        Some(FileOperation::Append(file, more))
     }
 
     /// Draws the second half of a transaction; `None` if a new file finds no free slot.
-    pub(super) fn create_or_delete(&mut self) -> Option<Operation> {
+    pub(super) fn create_or_delete(&mut self) -> Option<FileOperation> {
         if self.twister.below(10) < self.shape.bias_create {
             return self.create();
         }
@@ -97,15 +97,15 @@ impl Pool {
     }
 
     /// Removes the first file at or behind `slot`, and moves `slot` there.
-    pub(super) fn delete_from(&mut self, slot: &mut usize) -> Option<Operation> {
+    pub(super) fn delete_from(&mut self, slot: &mut usize) -> Option<FileOperation> {
         *slot += self.slots.get(*slot..)?.iter().position(Option::is_some)?;
         self.delete(*slot)
     }
 
-    fn delete(&mut self, slot: usize) -> Option<Operation> {
+    fn delete(&mut self, slot: usize) -> Option<FileOperation> {
         let file = self.slots[slot].take()?;
         self.standing -= 1;
-        Some(Operation::Delete(file))
+        Some(FileOperation::Delete(file))
     }
 
     /// Draws an existing file and returns it with its slot; `None` if no file exists.

@@ -8,35 +8,35 @@ use treering_script::{
     Conductor, NoListener, Session, SessionError, SessionResult, SessionStop, Task,
 };
 
-use super::headline::Headline;
-use super::options::Shape;
-use super::pool::Pool;
+use super::headline::HeadlineSums;
+use super::options::RunShape;
+use super::pool::FilePool;
 use super::report::{CREATE, DELETE, TRANSACTION, TRANSACTIONS};
-use super::worker::{Counts, Part, ROOT, SharedPool, Worker};
+use super::worker::{ROOT, SharedPool, TaskCounts, TaskPart, Worker};
 
 /// The kind of the task that makes the directories, and its phase.
 const SETUP: &str = "setup";
 
 /// A run in progress.
 pub(super) struct PostmarkSession {
-    shape: Shape,
+    shape: RunShape,
     has_begun: bool,
-    headline: Headline,
+    headline: HeadlineSums,
 }
 
 impl PostmarkSession {
     /// Creates a run that has not begun.
-    pub(super) fn new(shape: Shape) -> Self {
-        Self { shape, has_begun: false, headline: Headline::default() }
+    pub(super) fn new(shape: RunShape) -> Self {
+        Self { shape, has_begun: false, headline: HeadlineSums::default() }
     }
 
-    fn task(&self, kind: &str, part: Part, pool: &SharedPool) -> Task {
+    fn task(&self, kind: &str, part: TaskPart, pool: &SharedPool) -> Task {
         let file_op = match part {
-            Part::MakeDirs => Op::MakeDir,
-            Part::CreatePool => Op::Create,
+            TaskPart::MakeDirs => Op::MakeDir,
+            TaskPart::CreatePool => Op::Create,
             // Each create, read and append closes one file.
-            Part::Transactions => Op::Close,
-            Part::DeletePool => Op::Unlink,
+            TaskPart::Transactions => Op::Close,
+            TaskPart::DeletePool => Op::Unlink,
         };
         let worker = Worker::new(part, self.shape, Arc::clone(pool));
         Task::new(kind, ROOT, file_op, Box::new(worker))
@@ -46,22 +46,22 @@ impl PostmarkSession {
 impl Session for PostmarkSession {
     fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         self.has_begun = true;
-        let pool = Arc::new(Mutex::new(Pool::new(&self.shape)));
-        let setup = self.task(SETUP, Part::MakeDirs, &pool);
+        let pool = Arc::new(Mutex::new(FilePool::new(&self.shape)));
+        let setup = self.task(SETUP, TaskPart::MakeDirs, &pool);
         conductor.run_task(SETUP, setup, &mut NoListener)?;
         let mut done = 0;
         for (phase, kind, part) in [
-            (CREATE, CREATE, Part::CreatePool),
-            (TRANSACTIONS, TRANSACTION, Part::Transactions),
-            (DELETE, DELETE, Part::DeletePool),
+            (CREATE, CREATE, TaskPart::CreatePool),
+            (TRANSACTIONS, TRANSACTION, TaskPart::Transactions),
+            (DELETE, DELETE, TaskPart::DeletePool),
         ] {
             let task = self.task(kind, part, &pool);
             conductor.run_task(phase, task, &mut |totals: &TaskTotals| {
-                let counts = totals.counters.read::<Counts>().unwrap_or_default();
+                let counts = totals.counters.read::<TaskCounts>().unwrap_or_default();
                 done = done.max(counts.transactions);
                 self.headline.add(totals);
             })?;
-            if part == Part::Transactions {
+            if part == TaskPart::Transactions {
                 SessionStop::check(out_of_files(done, self.shape.transactions))?;
             }
         }

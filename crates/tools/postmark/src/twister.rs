@@ -10,12 +10,12 @@ const UPPER: u32 = 0x8000_0000;
 
 /// State of the generator.
 #[derive(Clone, Debug)]
-pub(super) struct Twister {
+pub(super) struct MersenneTwister {
     state: Vec<u32>,
     at: usize,
 }
 
-impl Twister {
+impl MersenneTwister {
     /// Creates the generator of a seed.
     pub(super) fn new(seed: u32) -> Self {
         let mut next = seed;

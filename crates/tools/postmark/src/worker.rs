@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use treering_model::Counters;
 use treering_script::{CreateHow, DirSlot, FileSlot, Io, OpenHow, Script, Stop};
 
-use super::options::Shape;
-use super::pool::{Operation, Pool, PoolFile};
+use super::options::RunShape;
+use super::pool::{FileOperation, FilePool, PoolFile};
 
 /// Name of the directory that a run makes.
 pub(super) const ROOT: &str = "postmark-0";
@@ -21,7 +21,7 @@ const BUFFER: u32 = 4096;
 
 /// Counts of a task: finished operations, bytes moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Counts {
+pub(super) struct TaskCounts {
     pub(super) transactions: u32,
     pub(super) created: u32,
     pub(super) read: u32,
@@ -32,11 +32,11 @@ pub(super) struct Counts {
 }
 
 /// Pool of a run, shared by its tasks, which run one after another.
-pub(super) type SharedPool = Arc<Mutex<Pool>>;
+pub(super) type SharedPool = Arc<Mutex<FilePool>>;
 
 /// Part of the work that a task does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
+pub(super) enum TaskPart {
     /// Makes the directories.
     MakeDirs,
     /// Creates the initial files.
@@ -50,19 +50,19 @@ pub(super) enum Part {
 /// Script of a task.
 #[derive(Debug)]
 pub(super) struct Worker {
-    part: Part,
-    shape: Shape,
+    part: TaskPart,
+    shape: RunShape,
     pool: SharedPool,
-    counts: Counts,
+    counts: TaskCounts,
 }
 
 impl Worker {
     /// Creates the script for a part of the work.
-    pub(super) fn new(part: Part, shape: Shape, pool: SharedPool) -> Self {
-        Self { part, shape, pool, counts: Counts::default() }
+    pub(super) fn new(part: TaskPart, shape: RunShape, pool: SharedPool) -> Self {
+        Self { part, shape, pool, counts: TaskCounts::default() }
     }
 
-    fn transactions(&mut self, io: &mut dyn Io, pool: &mut Pool) -> Result<(), Stop> {
+    fn transactions(&mut self, io: &mut dyn Io, pool: &mut FilePool) -> Result<(), Stop> {
         while self.counts.transactions < self.shape.transactions && !pool.is_empty() {
             self.make(io, pool.read_or_append())?;
             self.make(io, pool.create_or_delete())?;
@@ -72,26 +72,26 @@ impl Worker {
     }
 
     /// Makes the calls of an operation, and counts it.
-    fn make(&mut self, io: &mut dyn Io, operation: Option<Operation>) -> Result<(), Stop> {
+    fn make(&mut self, io: &mut dyn Io, operation: Option<FileOperation>) -> Result<(), Stop> {
         match operation {
-            Some(Operation::Create(file)) => {
+            Some(FileOperation::Create(file)) => {
                 let buffered = self.shape.buffered;
                 let how = if buffered { CreateHow::Truncate } else { CreateHow::OrOpen };
                 io.create(ROOT_DIR, &path(&file), how, FILE)?;
                 self.write(io, 0, file.bytes)?;
                 self.counts.created += 1;
             }
-            Some(Operation::Read(file)) => {
+            Some(FileOperation::Read(file)) => {
                 io.open(ROOT_DIR, &path(&file), OpenHow::Read, FILE)?;
                 self.read(io, file.bytes)?;
                 self.counts.read += 1;
             }
-            Some(Operation::Append(file, more)) => {
+            Some(FileOperation::Append(file, more)) => {
                 io.open(ROOT_DIR, &path(&file), OpenHow::Append, FILE)?;
                 self.write(io, file.bytes, more)?;
                 self.counts.appended += 1;
             }
-            Some(Operation::Delete(file)) => {
+            Some(FileOperation::Delete(file)) => {
                 io.unlink(ROOT_DIR, &path(&file))?;
                 self.counts.deleted += 1;
             }
@@ -114,8 +114,8 @@ impl Worker {
     fn read(&mut self, io: &mut dyn Io, bytes: u32) -> Result<(), Stop> {
         for piece in self.pieces(bytes, self.shape.read_size) {
             // Stdio asks for a whole buffer and gets the rest of the file.
-            let asked = if self.shape.buffered { piece.max(BUFFER) } else { piece };
-            self.counts.read_bytes += io.read(FILE, asked)?;
+            let request = if self.shape.buffered { piece.max(BUFFER) } else { piece };
+            self.counts.read_bytes += io.read(FILE, request)?;
         }
         io.close(FILE)
     }
@@ -125,8 +125,8 @@ impl Worker {
     fn pieces(&self, bytes: u32, block: u32) -> impl Iterator<Item = u32> + use<> {
         let buffered = self.shape.buffered;
         let whole = if buffered { (block / BUFFER).max(1) * BUFFER } else { block };
-        let rest = Some(bytes % whole).filter(|rest| *rest > 0 || !buffered);
-        std::iter::repeat_n(whole, (bytes / whole) as usize).chain(rest)
+        let remainder = Some(bytes % whole).filter(|remainder| *remainder > 0 || !buffered);
+        std::iter::repeat_n(whole, (bytes / whole) as usize).chain(remainder)
     }
 }
 
@@ -144,20 +144,20 @@ fn c_string(name: String) -> CString {
 impl Script for Worker {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let root = c_string(ROOT.to_owned());
-        if self.part == Part::MakeDirs {
+        if self.part == TaskPart::MakeDirs {
             io.make_dir(DirSlot::TARGET, &root)?;
         }
         io.open_dir(DirSlot::TARGET, &root, ROOT_DIR)?;
         let shared = Arc::clone(&self.pool);
         let mut pool = shared.lock().unwrap_or_else(PoisonError::into_inner);
         match self.part {
-            Part::MakeDirs => (0..self.shape.subdirs)
+            TaskPart::MakeDirs => (0..self.shape.subdirs)
                 .try_for_each(|subdir| io.make_dir(ROOT_DIR, &c_string(format!("s{subdir}")))),
-            Part::CreatePool => {
+            TaskPart::CreatePool => {
                 (0..self.shape.number).try_for_each(|_| self.make(io, pool.create()))
             }
-            Part::Transactions => self.transactions(io, &mut pool),
-            Part::DeletePool => {
+            TaskPart::Transactions => self.transactions(io, &mut pool),
+            TaskPart::DeletePool => {
                 let mut slot = 0;
                 while let Some(operation) = pool.delete_from(&mut slot) {
                     self.make(io, Some(operation))?;
@@ -169,8 +169,8 @@ impl Script for Worker {
 
     fn counters(&mut self) -> Counters {
         match self.part {
-            Part::MakeDirs => Counters::default(),
-            Part::CreatePool | Part::Transactions | Part::DeletePool => {
+            TaskPart::MakeDirs => Counters::default(),
+            TaskPart::CreatePool | TaskPart::Transactions | TaskPart::DeletePool => {
                 Counters::from_value(&self.counts)
             }
         }

@@ -8,18 +8,18 @@ use std::ops::ControlFlow;
 
 use treering_engine::{MemoryCaller, MemoryFilesystem, SessionRequest, rehearse, rehearse_session};
 use treering_model::{Metric, TaskTotals};
-use treering_postmark::Postmark;
+use treering_postmark::PostmarkWorkload;
 use treering_script::{
     Call, CreateHow, DirSlot, Job, OpenHow, SessionError, Settings, TargetFacts, Workload,
 };
 use treering_testkit::assert_decides_as_foreseen;
 
 fn job(words: &str) -> Box<dyn Job> {
-    let given = words.split_whitespace().map(|word| {
+    let pairs = words.split_whitespace().map(|word| {
         let (name, value) = word.split_once('=').unwrap();
         (name.to_owned(), value.to_owned())
     });
-    Postmark.native(&Settings::new(given.collect())).unwrap()
+    PostmarkWorkload.native(&Settings::new(pairs.collect())).unwrap()
 }
 
 fn described(call: &Call<'_>) -> String {
@@ -49,7 +49,7 @@ fn described(call: &Call<'_>) -> String {
 }
 
 /// Result of a run in memory.
-struct Ran {
+struct MemoryRun {
     /// Totals of the tasks, with their counters.
     tasks: Vec<TaskTotals>,
     metrics: Vec<Metric>,
@@ -59,7 +59,7 @@ struct Ran {
 }
 
 /// Runs a job in memory. `watch` receives each call with the number of its phase.
-fn run(job: &dyn Job, watch: &mut dyn FnMut(usize, &Call<'_>)) -> Ran {
+fn run(job: &dyn Job, watch: &mut dyn FnMut(usize, &Call<'_>)) -> MemoryRun {
     let memory = MemoryFilesystem::default();
     let mut tasks: Vec<TaskTotals> = Vec::new();
     let mut session = job.begin(&TargetFacts::unknown());
@@ -86,7 +86,7 @@ fn run(job: &dyn Job, watch: &mut dyn FnMut(usize, &Call<'_>)) -> Ran {
         Ok(())
     });
     let metrics = session.metrics();
-    Ran { tasks, metrics, names: memory.snapshot().entries.len(), result }
+    MemoryRun { tasks, metrics, names: memory.snapshot().entries.len(), result }
 }
 
 /// Runs a job and lists the calls of each phase in one line.
@@ -101,7 +101,7 @@ fn phases(words: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_run_makes_a_pool_uses_it_and_deletes_what_is_left() {
+fn run_creates_uses_and_deletes_the_pool() {
     let open = "open postmark-0 as 1";
     assert_eq!(
         phases("number=2 transactions=3 subdirs=2 size-low=5000 size-high=9000"),
@@ -123,7 +123,7 @@ fn a_run_makes_a_pool_uses_it_and_deletes_what_is_left() {
 }
 
 #[test]
-fn without_buffering_each_block_is_a_call_and_the_last_one_may_be_empty() {
+fn unbuffered_io_makes_one_call_per_block() {
     let words = "number=1 transactions=1 size-low=1000 read-size=300 write-size=500 \
                  buffering=no bias-create=10 bias-read=10 size-high=1000";
     let open = "open postmark-0 as 1";
@@ -143,7 +143,7 @@ fn without_buffering_each_block_is_a_call_and_the_last_one_may_be_empty() {
 }
 
 #[test]
-fn a_buffer_joins_small_blocks_and_large_ones_pass_it_whole() {
+fn buffered_io_joins_small_blocks_and_passes_large_ones() {
     let made = |words: &str| {
         let words = format!("number=1 transactions=1 bias-create=10 bias-read=10 {words}");
         phases(&words)[1..3].join(" | ")
@@ -161,7 +161,7 @@ fn a_buffer_joins_small_blocks_and_large_ones_pass_it_whole() {
 /// appended, deleted at the end, deleted by transactions; MiB read and written to two decimals.
 fn reported(words: &str) -> ([u64; 6], [String; 2]) {
     #[derive(serde::Deserialize, Default)]
-    struct Counts {
+    struct CallCounts {
         created: u64,
         read: u64,
         appended: u64,
@@ -173,7 +173,7 @@ fn reported(words: &str) -> ([u64; 6], [String; 2]) {
     let ran = run(job.as_ref(), &mut |_, _| {});
     ran.result.unwrap();
     assert_decides_as_foreseen(job.as_ref(), &ran.metrics);
-    let of = |kind: &str| -> Counts {
+    let of = |kind: &str| -> CallCounts {
         let task = ran.tasks.iter().find(|task| task.kind == kind).unwrap();
         task.counters.read().unwrap()
     };
@@ -194,7 +194,7 @@ fn reported(words: &str) -> ([u64; 6], [String; 2]) {
 
 /// The expected figures are from published reports of version 1.51, with its default seed.
 #[test]
-fn the_operations_of_a_seed_are_those_of_the_original() {
+fn operations_of_a_seed_match_the_original() {
     let own = |data: [&str; 2]| data.map(str::to_owned);
     let (counts, data) = reported("");
     assert_eq!((counts, data), ([764, 264, 243, 257, 528, 236], own(["1.36", "4.45"])));
@@ -207,24 +207,24 @@ fn the_operations_of_a_seed_are_those_of_the_original() {
 }
 
 #[test]
-fn nothing_but_the_directories_is_left_and_a_run_may_run_out_of_files() {
+fn run_out_of_files_leaves_only_directories() {
     let ran = run(job("number=20 transactions=50 subdirs=3").as_ref(), &mut |_, _| {});
     ran.result.unwrap();
     assert_eq!(ran.names, 4);
     let ran = run(job("number=3 transactions=50 bias-create=0").as_ref(), &mut |_, _| {});
     let error = ran.result.unwrap_err();
-    assert!(error.what.contains("out of files after 3 of 50 transactions"), "{error}");
+    assert!(error.message.contains("out of files after 3 of 50 transactions"), "{error}");
 }
 
 #[test]
-fn sizes_in_the_wrong_order_are_refused_and_one_alone_is_that_of_all_files() {
+fn reversed_sizes_are_refused_and_a_single_size_applies_to_all_files() {
     let settings = |words: &[(&str, &str)]| {
         let own = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
         Settings::new(words.iter().map(own).collect())
     };
-    let error = Postmark.native(&settings(&[("size-low", "900"), ("size-high", "800")]));
+    let error = PostmarkWorkload.native(&settings(&[("size-low", "900"), ("size-high", "800")]));
     assert!(error.err().unwrap().message.contains("--size-low: 900 is more than"));
-    let job = Postmark.native(&settings(&[("size-low", "20000")])).unwrap();
+    let job = PostmarkWorkload.native(&settings(&[("size-low", "20000")])).unwrap();
     assert!(job.parameters().contains(&("size-high".to_owned(), "20000".to_owned())));
     let footprint = job.footprint(&TargetFacts::unknown());
     assert_eq!((footprint.peak_files, footprint.peak_dirs), (1000, 1));

@@ -9,14 +9,14 @@ use std::ops::ControlFlow;
 
 use treering_kit::import::Remark;
 use treering_kit::import::log::{Log, tame};
-use treering_kit::import::source::{ImportError, Source};
-use treering_kit::import::trial::Content;
+use treering_kit::import::source::{ImportError, TextSource};
+use treering_kit::import::trial::ImportedTrial;
 
 use crate::importers;
 
 /// Output found in a file.
 #[derive(Clone, Debug, PartialEq)]
-pub struct FoundOutput {
+pub struct ToolOutput {
     /// Name of the tool.
     pub tool: &'static str,
     /// First and last line of the output, from 1.
@@ -25,14 +25,14 @@ pub struct FoundOutput {
     /// one line.
     pub nth: usize,
     /// Trial in the output.
-    pub content: Content,
+    pub content: ImportedTrial,
 }
 
 /// Content of an imported file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportResult {
     /// Outputs in the order of the file.
-    pub found: Vec<FoundOutput>,
+    pub found: Vec<ToolOutput>,
     /// Lines of the outputs that were not understood, and corrections.
     pub remarks: Vec<Remark>,
     /// Number of lines of the file.
@@ -48,12 +48,12 @@ pub fn tools() -> impl Iterator<Item = &'static str> {
 
 /// Output without its trial.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outline {
-    /// Tool, as in [`FoundOutput::tool`].
+pub struct OutputOutline {
+    /// Tool, as in [`ToolOutput::tool`].
     pub tool: &'static str,
-    /// Lines, as in [`FoundOutput::lines`].
+    /// Lines, as in [`ToolOutput::lines`].
     pub lines: (usize, usize),
-    /// Index in the lines, as in [`FoundOutput::nth`].
+    /// Index in the lines, as in [`ToolOutput::nth`].
     pub nth: usize,
     /// Label of an own trial of treering.
     pub label: Option<String>,
@@ -63,9 +63,9 @@ pub struct Outline {
 
 /// Outputs of a file that is too long to keep all trials in it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Scan {
+pub struct FileScan {
     /// Outputs in the order of the file.
-    pub outlines: Vec<Outline>,
+    pub outlines: Vec<OutputOutline>,
     /// Remarks, as in [`ImportResult::remarks`].
     pub remarks: Vec<Remark>,
 }
@@ -82,7 +82,7 @@ impl<'s> ImportReader<'s> {
     ///
     /// # Errors
     /// When it cannot be read, or has a line of more than 64 MiB.
-    pub fn new(source: &'s dyn Source) -> Result<Self, ImportError> {
+    pub fn new(source: &'s dyn TextSource) -> Result<Self, ImportError> {
         Ok(Self { log: Log::of_source(source, importers())? })
     }
 
@@ -90,14 +90,14 @@ impl<'s> ImportReader<'s> {
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn scan(&mut self) -> Result<Scan, ImportError> {
-        let mut outlines: Vec<Outline> = Vec::new();
+    pub fn scan(&mut self) -> Result<FileScan, ImportError> {
+        let mut outlines: Vec<OutputOutline> = Vec::new();
         let walked = walk(&mut self.log, &mut outlines);
         self.log.take_failure()?;
-        Ok(Scan { outlines, remarks: walked.remarks })
+        Ok(FileScan { outlines, remarks: walked.remarks })
     }
 
-    /// Hands on the trials of the outputs that begin at this line, as in [`Outline::lines`], one at
+    /// Hands on the trials of the outputs that begin at this line, as in [`OutputOutline::lines`], one at
     /// a time, until the consumer stops.
     ///
     /// # Errors
@@ -105,7 +105,7 @@ impl<'s> ImportReader<'s> {
     pub fn read(
         &mut self,
         line: usize,
-        hand_on: &mut dyn FnMut(Content) -> ControlFlow<()>,
+        hand_on: &mut dyn FnMut(ImportedTrial) -> ControlFlow<()>,
     ) -> Result<(), ImportError> {
         let at = line.saturating_sub(1);
         self.log.forget();
@@ -117,21 +117,21 @@ impl<'s> ImportReader<'s> {
 }
 
 /// Collector of outputs.
-trait Collection {
+trait OutputCollector {
     /// Adds an output that begins at this line, from 1.
-    fn add(&mut self, tool: &'static str, line: usize, nth: usize, content: Content);
+    fn add(&mut self, tool: &'static str, line: usize, nth: usize, content: ImportedTrial);
 
     /// Sets the last line of the last `count` outputs.
     fn end(&mut self, count: usize, line: usize);
 }
 
-impl Collection for Vec<Outline> {
-    fn add(&mut self, tool: &'static str, line: usize, nth: usize, content: Content) {
+impl OutputCollector for Vec<OutputOutline> {
+    fn add(&mut self, tool: &'static str, line: usize, nth: usize, content: ImportedTrial) {
         let (label, name) = match content {
-            Content::Own(trial) => (Some(trial.beginning.label), String::new()),
-            Content::Foreign(trial) => (None, trial.name),
+            ImportedTrial::Own(trial) => (Some(trial.beginning.label), String::new()),
+            ImportedTrial::Foreign(trial) => (None, trial.name),
         };
-        self.push(Outline { tool, lines: (line, line), nth, label, name });
+        self.push(OutputOutline { tool, lines: (line, line), nth, label, name });
     }
 
     fn end(&mut self, count: usize, line: usize) {
@@ -139,28 +139,28 @@ impl Collection for Vec<Outline> {
     }
 }
 
-impl Collection for Vec<FoundOutput> {
-    fn add(&mut self, tool: &'static str, line: usize, nth: usize, mut content: Content) {
-        if let Content::Foreign(trial) = &mut content {
+impl OutputCollector for Vec<ToolOutput> {
+    fn add(&mut self, tool: &'static str, line: usize, nth: usize, mut content: ImportedTrial) {
+        if let ImportedTrial::Foreign(trial) = &mut content {
             trial.unfold();
         }
-        self.push(FoundOutput { tool, lines: (line, line), nth, content });
+        self.push(ToolOutput { tool, lines: (line, line), nth, content });
     }
 
     fn end(&mut self, count: usize, line: usize) {
-        self.iter_mut().rev().take(count).for_each(|found| found.lines.1 = line);
+        self.iter_mut().rev().take(count).for_each(|output| output.lines.1 = line);
     }
 }
 
 /// Finds all outputs in a file in memory.
 pub fn import(bytes: &[u8]) -> ImportResult {
-    let mut found: Vec<FoundOutput> = Vec::new();
-    let walked = walk(&mut Log::of_bytes(bytes, importers()), &mut found);
-    ImportResult { found, ..walked }
+    let mut outputs: Vec<ToolOutput> = Vec::new();
+    let walked = walk(&mut Log::of_bytes(bytes, importers()), &mut outputs);
+    ImportResult { found: outputs, ..walked }
 }
 
 /// Collects the outputs; returns the rest of the import.
-fn walk(log: &mut Log<'_>, found: &mut dyn Collection) -> ImportResult {
+fn walk(log: &mut Log<'_>, collector: &mut dyn OutputCollector) -> ImportResult {
     let mut imported = ImportResult { lines: log.len(), ..ImportResult::default() };
     let mut at = 0;
     while at < log.len() {
@@ -172,12 +172,12 @@ fn walk(log: &mut Log<'_>, found: &mut dyn Collection) -> ImportResult {
         };
         let mut count = 0;
         let reading = importer.read_each(log, at, &mut |content| {
-            found.add(importer.tool(), at + 1, count, content);
+            collector.add(importer.tool(), at + 1, count, content);
             count += 1;
             ControlFlow::Continue(())
         });
         let end = reading.end.clamp(at + 1, log.len());
-        found.end(count, end);
+        collector.end(count, end);
         imported.remarks.extend(reading.remarks);
         at = end;
     }

@@ -12,12 +12,12 @@ use treering_kit::Tool;
 use treering_kit::import::Importer;
 use treering_script::Workload;
 
-pub use import::{FoundOutput, ImportReader, ImportResult, Outline, Scan, import, tools};
+pub use import::{FileScan, ImportReader, ImportResult, OutputOutline, ToolOutput, import, tools};
 pub use mmtests::{ResultFile, beginnings, results};
 pub use treering_kit::import::Remark;
-pub use treering_kit::import::rows::Rows;
-pub use treering_kit::import::source::{ImportError, Source};
-pub use treering_kit::import::trial::{Content, ForeignTrial, events_of};
+pub use treering_kit::import::rows::PhaseRows;
+pub use treering_kit::import::source::{ImportError, TextSource};
+pub use treering_kit::import::trial::{ForeignTrial, ImportedTrial, events_of};
 
 /// All tools, in the order in which they are listed and asked about a log.
 const TOOLS: &[Tool] = &[

@@ -23,10 +23,10 @@ pub struct ResultFile {
 }
 
 /// Predicate on the name of a test's file: true if the file is an output.
-type IsOutput = fn(&str) -> bool;
+type OutputPredicate = fn(&str) -> bool;
 
 /// Supported tests by the prefix of their name.
-const TESTS: [(&str, IsOutput); 6] = [
+const TESTS: [(&str, OutputPredicate); 6] = [
     ("fsmark", |file| is_numbered(file, "fsmark-")),
     ("fio", |file| file == "fio.log" || file.starts_with("fio-")),
     ("dbench", |file| is_numbered(file, "dbench-")),
@@ -115,7 +115,7 @@ fn named(directory: &str) -> Option<(&str, &str)> {
 
 /// True for names such as `dbench-4.log`.
 fn is_numbered(file: &str, before: &str) -> bool {
-    let number = file.strip_prefix(before).and_then(|rest| rest.strip_suffix(".log"));
+    let number = file.strip_prefix(before).and_then(|tail| tail.strip_suffix(".log"));
     number.is_some_and(|number| whole(number).is_some())
 }
 
@@ -131,7 +131,7 @@ fn natural(left: &str, right: &str) -> Ordering {
         let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
         let (own, other) = (digits(left), digits(right));
         if own > 0 && other > 0 {
-            let (number, rest) = left.split_at(own);
+            let (number, tail) = left.split_at(own);
             let (against, rest_of_other) = right.split_at(other);
             let zeros = |digits: &str| digits.len() - digits.trim_start_matches('0').len();
             let (bare, bare_other) = (&number[zeros(number)..], &against[zeros(against)..]);
@@ -140,15 +140,15 @@ fn natural(left: &str, right: &str) -> Ordering {
             if by_value != Ordering::Equal {
                 return by_value;
             }
-            (left, right) = (rest, rest_of_other);
+            (left, right) = (tail, rest_of_other);
             continue;
         }
         match (left.chars().next(), right.chars().next()) {
-            (Some(one), Some(another)) if one == another => {
-                let size = one.len_utf8();
+            (Some(own_char), Some(other_char)) if own_char == other_char => {
+                let size = own_char.len_utf8();
                 (left, right) = (&left[size..], &right[size..]);
             }
-            (one, another) => return one.cmp(&another),
+            (own_char, other_char) => return own_char.cmp(&other_char),
         }
     }
 }
@@ -177,9 +177,11 @@ mod tests {
             "fsmark-1.log",
         ];
         let paths = paths.map(str::to_owned);
-        let found = results(&paths);
-        let reported: Vec<String> =
-            found.iter().map(|one| format!("{} {} {}", one.run, one.iteration, one.test)).collect();
+        let outputs = results(&paths);
+        let reported: Vec<String> = outputs
+            .iter()
+            .map(|output| format!("{} {} {}", output.run, output.iteration, output.test))
+            .collect();
         assert_eq!(
             reported,
             [
@@ -193,9 +195,9 @@ mod tests {
                 "new-4.20 0 fsmark"
             ]
         );
-        assert_eq!(found[6].path, paths[1], "two threads stand before sixteen");
-        assert_eq!(found[5].timestamps, "/w/log/base/iter-10/tests-timestamp");
-        assert_eq!(found[0].timestamps, "/w/log/tests-timestamp-3.6");
+        assert_eq!(outputs[6].path, paths[1], "two threads stand before sixteen");
+        assert_eq!(outputs[5].timestamps, "/w/log/base/iter-10/tests-timestamp");
+        assert_eq!(outputs[0].timestamps, "/w/log/tests-timestamp-3.6");
     }
 
     #[test]

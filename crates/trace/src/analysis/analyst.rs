@@ -53,7 +53,7 @@ struct PartCounters {
     begin_ns: u64,
     now_ns: u64,
     events: u64,
-    lost: u64,
+    lost_events: u64,
     late: u64,
     unended: u64,
     reads: KindCounters,
@@ -150,13 +150,14 @@ impl PartCounters {
             return;
         }
         let read_bytes = if operation == Operation::Read { bytes } else { 0 };
-        let one = DeviceTraffic { requests: 1, read_bytes, write_bytes: bytes - read_bytes };
+        let request_traffic =
+            DeviceTraffic { requests: 1, read_bytes, write_bytes: bytes - read_bytes };
         if operation == Operation::WriteZeroes {
             self.zeroes += 1;
             self.zeroed_bytes = self.zeroed_bytes.saturating_add(bytes);
         }
         if self.moved.contains_key(&event.device) || self.moved.len() < DEVICES_MAX {
-            self.moved.entry(event.device).or_default().add(one);
+            self.moved.entry(event.device).or_default().add(request_traffic);
         }
         let after = event.time_ns.saturating_sub(self.begin_ns);
         let slot = self.timeline.at(after);
@@ -184,7 +185,7 @@ impl PartCounters {
     }
 
     /// Records the latency of a read or write that completed at `time_ns`.
-    fn took(&mut self, time_ns: u64, took_ns: u64) {
+    fn record_latency(&mut self, time_ns: u64, took_ns: u64) {
         let after = time_ns.saturating_sub(self.begin_ns);
         let slot = self.timeline.at(after);
         slot.timed += 1;
@@ -259,7 +260,9 @@ impl TraceAnalyzer {
                     self.devices.insert(device.number, device.clone());
                 }
             }
-            TraceEntry::Lost { events } => self.part.lost = self.part.lost.saturating_add(*events),
+            TraceEntry::Lost { events } => {
+                self.part.lost_events = self.part.lost_events.saturating_add(*events)
+            }
             TraceEntry::Process { .. } | TraceEntry::Phase { .. } | TraceEntry::Note { .. } => {}
         }
     }
@@ -311,7 +314,7 @@ impl TraceAnalyzer {
             let from_ns = issued_ns.max(part.begin_ns);
             let until_ns = part.now_ns.max(from_ns);
             part.depth_ns = part.depth_ns.saturating_sub(u128::from(until_ns - from_ns));
-            part.timeline.one_less(from_ns - part.begin_ns, until_ns - part.begin_ns);
+            part.timeline.subtract_request(from_ns - part.begin_ns, until_ns - part.begin_ns);
         }
     }
 
@@ -336,7 +339,7 @@ impl TraceAnalyzer {
         if event.operation.moves_data()
             && let Some(took) = took.or(bios)
         {
-            part.took(event.time_ns, took);
+            part.record_latency(event.time_ns, took);
         }
     }
 
@@ -455,7 +458,7 @@ impl TraceAnalyzer {
         TraceFigures {
             span_ns,
             events: part.events,
-            lost_events: part.lost,
+            lost_events: part.lost_events,
             late_events: part.late,
             unended: part.unended,
             reads: part.reads.figures(),

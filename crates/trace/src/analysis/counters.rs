@@ -128,11 +128,11 @@ impl CounterTimeline {
         });
         let figures = TraceFigures {
             span_ns,
-            reads: kind(grown(|one| one.reads), grown(|one| one.read_bytes)),
-            writes: kind(grown(|one| one.writes), grown(|one| one.write_bytes)),
-            discards: kind(grown(|one| one.discards), grown(|one| one.discard_bytes)),
-            flushes: grown(|one| one.flushes),
-            merges: grown(|one| one.read_merges.saturating_add(one.write_merges)),
+            reads: kind(grown(|counts| counts.reads), grown(|counts| counts.read_bytes)),
+            writes: kind(grown(|counts| counts.writes), grown(|counts| counts.write_bytes)),
+            discards: kind(grown(|counts| counts.discards), grown(|counts| counts.discard_bytes)),
+            flushes: grown(|counts| counts.flushes),
+            merges: grown(|counts| counts.read_merges.saturating_add(counts.write_merges)),
             depth_mean: self.depth_ns as f64 / span_ns.max(1) as f64,
             depth_max: self.depth_max,
             devices: devices.collect(),
@@ -142,7 +142,7 @@ impl CounterTimeline {
         self.devices.iter_mut().for_each(|(_, first, last)| *first = *last);
         self.begin_ns = self.now_ns;
         (self.depth_ns, self.depth_max) = (0, 0);
-        TraceDigest { figures, timeline, ..Digest::default() }
+        TraceDigest { figures, timeline, ..TraceDigest::default() }
     }
 }
 

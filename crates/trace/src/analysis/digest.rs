@@ -218,19 +218,19 @@ pub fn losses(lost_events: u64, missing_bytes: u64) -> Option<String> {
         "completions of {missing_bytes} bytes that the devices' own counters have are missing from \
          the trace"
     );
-    let what = match (lost_events, missing_bytes) {
+    let losses = match (lost_events, missing_bytes) {
         (0, 0) => return None,
         (lost, 0) => format!("{lost} events of requests were lost"),
         (0, _) => missing,
         (lost, _) => format!("{lost} events of requests were lost, and {missing}"),
     };
     Some(format!(
-        "{what}: counts of requests and bytes are lower bounds; seeks, layout scores, latencies \
+        "{losses}: counts of requests and bytes are lower bounds; seeks, layout scores, latencies \
          and queue depth may be too high or too low"
     ))
 }
 
 /// Share of blocks that follow the previous one; the first block has no previous one.
-fn score(all: u64, following: u64) -> Option<f64> {
-    (all > 1).then(|| following as f64 / (all - 1) as f64)
+fn score(blocks: u64, following: u64) -> Option<f64> {
+    (blocks > 1).then(|| following as f64 / (blocks - 1) as f64)
 }

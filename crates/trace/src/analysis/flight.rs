@@ -68,7 +68,7 @@ struct QueuedBio {
     time_ns: u64,
     end: u64,
     /// Sectors not completed yet.
-    left: u64,
+    remaining_sectors: u64,
     operation: Operation,
 }
 
@@ -168,7 +168,7 @@ impl InFlightTable {
         let queued = QueuedBio {
             time_ns: event.time_ns,
             end: event.end(),
-            left: event.sectors(),
+            remaining_sectors: event.sectors(),
             operation: event.operation,
         };
         self.queued.insert(key, queued);
@@ -195,13 +195,13 @@ impl InFlightTable {
     /// Drops requests whose completion was never reported; returns their issue times.
     pub(super) fn forgotten(&mut self, now_ns: u64) -> Vec<u64> {
         let Self { issued, again, done, .. } = self;
-        let mut all = Vec::new();
+        let mut issue_times_ns = Vec::new();
         let mut stays = |device: DeviceNumber, issued: &IssuedRequest| {
             let age = now_ns.saturating_sub(issued.time_ns);
             let later = done.get(&device).map_or(0, |done| done - issued.done_before);
             let is_gone =
                 age >= FORGOTTEN_SURELY_NS || age >= FORGOTTEN_NS && later >= FORGOTTEN_LATER;
-            all.extend(is_gone.then_some(issued.time_ns));
+            issue_times_ns.extend(is_gone.then_some(issued.time_ns));
             !is_gone
         };
         issued.retain(|(device, _), issued| stays(*device, issued));
@@ -213,7 +213,7 @@ impl InFlightTable {
                 self.move_up(place);
             }
         }
-        all
+        issue_times_ns
     }
 
     /// Records that the device returned the request to the queue.
@@ -237,8 +237,8 @@ impl InFlightTable {
         };
         let done = event.sectors();
         if done > 0 && done < issued.sectors {
-            let rest = IssuedRequest { sectors: issued.sectors - done, ..issued };
-            self.put((event.device, event.end()), rest);
+            let remainder = IssuedRequest { sectors: issued.sectors - done, ..issued };
+            self.put((event.device, event.end()), remainder);
             return None;
         }
         Some(event.time_ns.saturating_sub(issued.time_ns))
@@ -260,8 +260,8 @@ impl InFlightTable {
             }
             if queued.operation == event.operation {
                 let common = queued.end.min(end).saturating_sub(key.1.max(event.sector));
-                queued.left = queued.left.saturating_sub(common);
-                if queued.left == 0 {
+                queued.remaining_sectors = queued.remaining_sectors.saturating_sub(common);
+                if queued.remaining_sectors == 0 {
                     answers.push((*key, event.time_ns.saturating_sub(queued.time_ns)));
                 }
             }
@@ -301,9 +301,9 @@ mod tests {
     }
 
     fn answered(flight: &mut InFlightTable, event: &RequestEvent) -> Vec<u64> {
-        let mut all = Vec::new();
-        flight.answered(event, |ns| all.push(ns));
-        all
+        let mut latencies = Vec::new();
+        flight.answered(event, |ns| latencies.push(ns));
+        latencies
     }
 
     #[test]

@@ -319,15 +319,15 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
         fn map_marks_exactly_the_requested_cells(
-            all in prop::collection::vec((0u64..1 << 36, 0u64..1 << 40, 1u32..200), 1..60),
+            requested in prop::collection::vec((0u64..1 << 36, 0u64..1 << 40, 1u32..200), 1..60),
         ) {
             let mut grid = MapGrid::new();
-            for &(time, sector, sectors) in &all {
+            for &(time, sector, sectors) in &requested {
                 grid.mark(time, &event(sector, sectors, Operation::Write), (0, u64::MAX));
             }
             let map = grid.finish("x".to_owned(), 0);
             let mut expected = BTreeSet::new();
-            for &(time, sector, sectors) in &all {
+            for &(time, sector, sectors) in &requested {
                 let row = |sector: u64| (sector - map.first_sector) / map.row_sectors;
                 for row in row(sector)..=row(sector + u64::from(sectors) - 1) {
                     expected.insert((time / map.column_ns, row));

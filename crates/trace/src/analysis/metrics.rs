@@ -13,19 +13,19 @@ impl TraceFigures {
         if self.reads.requests + self.writes.requests == 0 {
             return Vec::new();
         }
-        let mut metrics = self.of_all(scope);
-        metrics.extend(of_kind(scope, "read", &self.reads, self.seconds()));
-        metrics.extend(of_kind(scope, "write", &self.writes, self.seconds()));
+        let mut metrics = self.overall_metrics(scope);
+        metrics.extend(kind_metrics(scope, "read", &self.reads, self.seconds()));
+        metrics.extend(kind_metrics(scope, "write", &self.writes, self.seconds()));
         metrics
     }
 
-    fn of_all(&self, scope: &Scope) -> Vec<Metric> {
+    fn overall_metrics(&self, scope: &Scope) -> Vec<Metric> {
         // Device counters provide no order.
         let ordered = |value: f64| self.is_ordered().then_some(value);
         let sought = |value: f64| (self.seeks > 0).then_some(value);
         let mean_seek = self.seek_bytes as f64 / self.seeks.max(1) as f64;
         let lost = (self.lost_events > 0).then_some(self.lost_events as f64);
-        let all = [
+        let values = [
             (trace::REQUESTS_PER_SECOND, Some(self.requests_per_second())),
             (trace::SEEKS, ordered(self.seeks as f64)),
             (trace::SEEKS_PER_SECOND, ordered(self.seeks_per_second())),
@@ -40,11 +40,11 @@ impl TraceFigures {
         ];
         let metric =
             |(spec, value): (MetricSpec, Option<f64>)| Some(spec.of(scope.clone(), value?));
-        all.into_iter().filter_map(metric).collect()
+        values.into_iter().filter_map(metric).collect()
     }
 }
 
-fn of_kind(scope: &Scope, word: &str, kind: &KindFigures, seconds: f64) -> Vec<Metric> {
+fn kind_metrics(scope: &Scope, word: &str, kind: &KindFigures, seconds: f64) -> Vec<Metric> {
     if kind.requests == 0 {
         return Vec::new();
     }

@@ -162,7 +162,7 @@ impl Timeline {
     }
 
     /// Subtracts one request from the recorded depth between two times.
-    pub(super) fn one_less(&mut self, from_ns: u64, until_ns: u64) {
+    pub(super) fn subtract_request(&mut self, from_ns: u64, until_ns: u64) {
         let slot_ns = self.slot_ns;
         for (number, slot) in (0_u64..).zip(&mut self.slots) {
             let start = number.saturating_mul(slot_ns);
@@ -212,7 +212,7 @@ mod tests {
         let depths: Vec<u64> = timeline.slots.iter().map(|slot| slot.depth_ns).collect();
         assert_eq!(depths, [SLOT_NS, SLOT_NS * 2, SLOT_NS * 2, 200]);
         let mut less = timeline.clone();
-        less.one_less(SLOT_NS / 2, SLOT_NS * 3 + 100);
+        less.subtract_request(SLOT_NS / 2, SLOT_NS * 3 + 100);
         let depths: Vec<u64> = less.slots.iter().map(|slot| slot.depth_ns).collect();
         assert_eq!(depths, [SLOT_NS / 2, SLOT_NS, SLOT_NS, 100]);
         assert_eq!((less.slots[0].depth_max, less.slots[1].depth_max), (2, 1));

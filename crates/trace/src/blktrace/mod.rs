@@ -32,9 +32,9 @@ mod tests {
 
     fn event() -> impl Strategy<Value = RequestEvent> {
         let kinds = (0usize..8, 0usize..4, 0u8..16);
-        let rest = (any::<u32>(), 0u32..4, any::<u16>());
-        (0u64..1 << 40, any::<u64>(), 1u32..u32::MAX, kinds, rest).prop_map(
-            |(time_ns, sector, bytes, kinds, rest)| {
+        let ids = (any::<u32>(), 0u32..4, any::<u16>());
+        (0u64..1 << 40, any::<u64>(), 1u32..u32::MAX, kinds, ids).prop_map(
+            |(time_ns, sector, bytes, kinds, ids)| {
                 let operation = Operation::ALL[kinds.1];
                 let is_flush = operation == Operation::Flush;
                 let action = Action::ALL[kinds.0];
@@ -46,9 +46,9 @@ mod tests {
                     action,
                     operation,
                     flags: RequestFlags::from_bits(kinds.2),
-                    process: rest.0,
-                    cpu: rest.1,
-                    error: if action == Action::Complete { rest.2 } else { 0 },
+                    process: ids.0,
+                    cpu: ids.1,
+                    error: if action == Action::Complete { ids.2 } else { 0 },
                 }
             },
         )
@@ -56,11 +56,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn written_events_are_read_back(mut all in prop::collection::vec(event(), 0..50)) {
-            all.sort_by_key(|event| event.time_ns);
+        fn written_events_are_read_back(mut recorded in prop::collection::vec(event(), 0..50)) {
+            recorded.sort_by_key(|event| event.time_ns);
             let mut files: BTreeMap<u32, Vec<u8>> = BTreeMap::new();
             let mut writer = BlktraceWriter::new(Some(0), |_, _| Ok(Vec::new()));
-            for event in &all {
+            for event in &recorded {
                 writer.entry(&TraceEntry::Event(*event)).unwrap();
             }
             for ((_, cpu), file) in writer.into_files() {
@@ -76,8 +76,8 @@ mod tests {
             }
             let key = |event: &RequestEvent| (event.time_ns, event.cpu, event.sector);
             read.sort_by_key(key);
-            all.sort_by_key(key);
-            prop_assert_eq!(read, all);
+            recorded.sort_by_key(key);
+            prop_assert_eq!(read, recorded);
             prop_assert!(reader.is_whole());
         }
 
@@ -96,8 +96,12 @@ mod tests {
     fn record(second: bool, big: bool) -> Vec<u8> {
         let mut record = Vec::new();
         let mut put = |value: u64, bytes: usize| {
-            let all = if big { value.to_be_bytes() } else { value.to_le_bytes() };
-            record.extend_from_slice(if big { &all[8 - bytes..] } else { &all[..bytes] });
+            let bytes_of_value = if big { value.to_be_bytes() } else { value.to_le_bytes() };
+            record.extend_from_slice(if big {
+                &bytes_of_value[8 - bytes..]
+            } else {
+                &bytes_of_value[..bytes]
+            });
         };
         put(0x6561_7407 + u64::from(second), 4);
         put(1, 4);

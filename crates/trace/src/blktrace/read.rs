@@ -154,14 +154,14 @@ impl<R: Read> CpuFile<R> {
     /// Format version of a record with this magic.
     fn version(&self, magic: [u8; 4], byte: u64) -> Result<u32, TraceFileError> {
         let magic = if self.big { u32::from_be_bytes(magic) } else { u32::from_le_bytes(magic) };
-        let what = match (magic & !0xff, magic & 0xff) {
+        let reason = match (magic & !0xff, magic & 0xff) {
             (MAGIC, version @ (VERSION | VERSION_2)) => return Ok(version),
             (MAGIC, version) => {
                 format!("a record of version {version}; {VERSION} and {VERSION_2} are known")
             }
             _ => format!("{magic:#x} is not how a record of blktrace begins"),
         };
-        Err(TraceFileError::damaged(byte, what))
+        Err(TraceFileError::damaged(byte, reason))
     }
 
     /// Fills the buffer; returns false if the file ends before the buffer is full.
@@ -189,14 +189,14 @@ impl<R: Read> CpuFile<R> {
             }
         }
         let second = self.version(magic, begin)? == VERSION_2;
-        let mut rest = [0u8; RECORD_2_BYTES - 4];
+        let mut body = [0u8; RECORD_2_BYTES - 4];
         let length = if second { RECORD_2_BYTES } else { RECORD_BYTES } - 4;
-        if !self.fill(&mut rest[..length])? {
+        if !self.fill(&mut body[..length])? {
             self.cut_off = true;
             return Ok(None);
         }
-        let mut record = self.fields(&rest, second);
-        let length = self.narrow(&rest[if second { 46 } else { 42 }..]);
+        let mut record = self.fields(&body, second);
+        let length = self.narrow(&body[if second { 46 } else { 42 }..]);
         let mut data = vec![0; usize::from(length)];
         if !self.fill(&mut data)? {
             self.cut_off = true;
@@ -210,29 +210,29 @@ impl<R: Read> CpuFile<R> {
     }
 
     /// Decodes the fields behind the magic.
-    fn fields(&self, rest: &[u8; RECORD_2_BYTES - 4], second: bool) -> TraceRecord {
+    fn fields(&self, body: &[u8; RECORD_2_BYTES - 4], second: bool) -> TraceRecord {
         let common = TraceRecord {
-            time_ns: self.wide(&rest[4..]),
-            sector: self.wide(&rest[12..]),
-            bytes: self.word(&rest[20..]),
-            ..Record::default()
+            time_ns: self.wide(&body[4..]),
+            sector: self.wide(&body[12..]),
+            bytes: self.word(&body[20..]),
+            ..TraceRecord::default()
         };
         if second {
             return TraceRecord {
-                process: self.word(&rest[24..]),
-                action: self.wide(&rest[28..]),
-                device: self.word(&rest[36..]),
-                cpu: self.word(&rest[40..]),
-                error: self.narrow(&rest[44..]),
+                process: self.word(&body[24..]),
+                action: self.wide(&body[28..]),
+                device: self.word(&body[36..]),
+                cpu: self.word(&body[40..]),
+                error: self.narrow(&body[44..]),
                 ..common
             };
         }
         TraceRecord {
-            action: u64::from(self.word(&rest[24..])),
-            process: self.word(&rest[28..]),
-            device: self.word(&rest[32..]),
-            cpu: self.word(&rest[36..]),
-            error: self.narrow(&rest[40..]),
+            action: u64::from(self.word(&body[24..])),
+            process: self.word(&body[28..]),
+            device: self.word(&body[32..]),
+            cpu: self.word(&body[36..]),
+            error: self.narrow(&body[40..]),
             ..common
         }
     }

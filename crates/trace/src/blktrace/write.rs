@@ -1,6 +1,6 @@
 //! Writer of blktrace files in the first format, which every viewer reads.
 
-use std::collections::btree_map::TraceEntry as Slot;
+use std::collections::btree_map::Entry as Slot;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 

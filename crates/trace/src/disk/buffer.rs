@@ -129,7 +129,7 @@ impl DiskState {
     }
 
     /// Updates the state after a seek at `now_ns` and a read of `start..end`; read-ahead begins.
-    pub(super) fn went(
+    pub(super) fn record_read(
         &mut self,
         (now_ns, done_ns): (f64, f64),
         (start, end): (u64, u64),
@@ -146,7 +146,7 @@ impl DiskState {
 
     /// Updates the state after a write, or a read on a disk without a buffer: moves the head and
     /// drops overlapping segments.
-    pub(super) fn wrote(&mut self, now_ns: f64, start: u64, end: u64) {
+    pub(super) fn record_write(&mut self, now_ns: f64, start: u64, end: u64) {
         self.leave(now_ns);
         self.end = end;
         self.segments.retain(|segment| end <= segment.start || segment.end <= start);

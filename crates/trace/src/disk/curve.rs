@@ -71,8 +71,8 @@ impl SeekCurve {
         // Solves single + b root = full - e (1 - edge) and mean = average for the slope e.
         let per_slope = (1.0 - edge) / root;
         let factor = roots * per_slope + above - longs;
-        let rest = single * below + roots * (full - single) / root + above * full - average;
-        let slope = rest / factor;
+        let residual = single * below + roots * (full - single) / root + above * full - average;
+        let slope = residual / factor;
         let root_factor = (full - single - slope * (1.0 - edge)) / root;
         let curve =
             Self { boundary: edge, short: [single, root_factor], long: [full - slope, slope] };

@@ -30,10 +30,9 @@ impl DiskHead {
     /// returns its number and the parts of its time.
     pub(super) fn serve(&mut self, disk: &ModelledDisk) -> Option<(u64, ServiceTime)> {
         let waiting = self.waiting.len().min(disk.queue);
-        let times = self.waiting[..waiting]
-            .iter()
-            .enumerate()
-            .map(|(place, (_, one))| (place, disk.time(self.now_ns, &self.state, *one, waiting)));
+        let times = self.waiting[..waiting].iter().enumerate().map(|(place, (_, request))| {
+            (place, disk.time(self.now_ns, &self.state, *request, waiting))
+        });
         let best = times.min_by(|a, b| a.1.positioning().total_cmp(&b.1.positioning()));
         let (place, parts) = best?;
         let (number, wanted) = self.waiting.remove(place);

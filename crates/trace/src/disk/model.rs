@@ -160,7 +160,7 @@ impl ModelledDisk {
     /// # Errors
     /// Describes the first error, with line and column for TOML syntax errors.
     pub fn read(text: &str) -> Result<Self, DiskError> {
-        let wrong = |what: &str| DiskError(what.to_owned());
+        let wrong = |message: &str| DiskError(message.to_owned());
         let text: DiskText =
             toml::from_str(text).map_err(|error| DiskError(harmless(error.to_string().trim())))?;
         let TransferText { outer_bytes_per_second: outer, inner_bytes_per_second: inner, .. } =
@@ -372,7 +372,7 @@ impl ModelledDisk {
         let (DiskKind::Mechanics { revolution_ns, .. }, Some(buffer), false) =
             (self.access, self.buffer, wanted.is_write)
         else {
-            return state.wrote(now_ns, wanted.offset, end);
+            return state.record_write(now_ns, wanted.offset, end);
         };
         let done_ns = now_ns + parts.total();
         if self.buffered(now_ns, state, wanted, buffer) == Some(parts) {
@@ -389,7 +389,7 @@ impl ModelledDisk {
         )]
         let passed = (parts.rotation.min(on_track) * density) as u64;
         let start = wanted.offset.saturating_sub(passed.min(buffer.segment_bytes()));
-        state.went((now_ns, done_ns), (start, end), density, &buffer);
+        state.record_read((now_ns, done_ns), (start, end), density, &buffer);
     }
 }
 

@@ -110,9 +110,9 @@ mod tests {
     fn both(disk: &str, offsets: &[u64], depth: usize, pause_ns: u64) -> (f64, f64) {
         let disk = ModelledDisk::named(disk).unwrap();
         let (mut played, mut replay) = (PlayedHead::new(&disk), DiskReplay::new(&disk));
-        let mut rest = offsets.iter().enumerate();
+        let mut unsent = offsets.iter().enumerate();
         let mut send = |played: &mut PlayedHead, replay: &mut DiskReplay, at_ns: u64| {
-            let Some((place, &offset)) = rest.next() else { return };
+            let Some((place, &offset)) = unsent.next() else { return };
             let number = u64::try_from(place).unwrap();
             let request = DiskRequest { number, offset, bytes: 4096, is_write: false };
             played.take(at_ns, request);

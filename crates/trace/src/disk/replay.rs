@@ -140,8 +140,8 @@ impl DeviceReplay {
 
     fn ends(&mut self, event: &RequestEvent) {
         self.pass(event.time_ns);
-        let found = self.outstanding.range((event.sector, 0)..=(event.sector, u64::MAX)).next();
-        let Some(&key) = found else { return };
+        let oldest = self.outstanding.range((event.sector, 0)..=(event.sector, u64::MAX)).next();
+        let Some(&key) = oldest else { return };
         self.outstanding.remove(&key);
     }
 
@@ -305,13 +305,17 @@ mod tests {
 
     #[test]
     fn a_queue_of_32_serves_more_requests_than_one() {
-        let one = replay("hdd-7200", scattered(2000, 4_000_000_000_000), 1).busy.typical;
-        let many = replay("hdd-7200", scattered(2000, 4_000_000_000_000), 32).busy.typical;
-        assert!(one / many > 1.8 && one / many < 4.5, "{}", one / many);
+        let without_queue = replay("hdd-7200", scattered(2000, 4_000_000_000_000), 1).busy.typical;
+        let with_queue = replay("hdd-7200", scattered(2000, 4_000_000_000_000), 32).busy.typical;
+        assert!(
+            without_queue / with_queue > 1.8 && without_queue / with_queue < 4.5,
+            "{}",
+            without_queue / with_queue
+        );
         // The HP 97560 has no queue.
-        let one = replay("hp97560", scattered(2000, 1_374_000_000), 1).busy.typical;
-        let many = replay("hp97560", scattered(2000, 1_374_000_000), 32).busy.typical;
-        assert!((one / many - 1.0).abs() < 0.02, "{}", one / many);
+        let without_queue = replay("hp97560", scattered(2000, 1_374_000_000), 1).busy.typical;
+        let with_queue = replay("hp97560", scattered(2000, 1_374_000_000), 32).busy.typical;
+        assert!((without_queue / with_queue - 1.0).abs() < 0.02, "{}", without_queue / with_queue);
     }
 
     #[test]

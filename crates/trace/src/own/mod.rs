@@ -2,7 +2,7 @@
 //! of them differences from the previous event. An event takes about eight bytes, against 48 in
 //! blktrace.
 //!
-//! What a killed run wrote can be read up to its last whole entry.
+//! The trace of a killed run can be read up to its last whole entry.
 
 mod read;
 mod write;
@@ -94,8 +94,8 @@ mod tests {
     fn event() -> impl Strategy<Value = RequestEvent> {
         let places = (any::<u64>(), any::<u64>(), any::<u32>(), 0u32..3);
         let kinds = (0usize..8, 0usize..6, 0u8..32);
-        let rest = (any::<u32>(), any::<u32>(), any::<u16>());
-        (places, kinds, rest).prop_map(|((time_ns, sector, bytes, minor), kinds, rest)| {
+        let ids = (any::<u32>(), any::<u32>(), any::<u16>());
+        (places, kinds, ids).prop_map(|((time_ns, sector, bytes, minor), kinds, ids)| {
             RequestEvent {
                 time_ns,
                 sector,
@@ -104,9 +104,9 @@ mod tests {
                 action: Action::ALL[kinds.0],
                 operation: Operation::ALL[kinds.1],
                 flags: RequestFlags::from_bits(kinds.2),
-                process: rest.0,
-                cpu: rest.1,
-                error: rest.2,
+                process: ids.0,
+                cpu: ids.1,
+                error: ids.2,
             }
         })
     }
@@ -123,7 +123,8 @@ mod tests {
             1 => (any::<u64>(), ".{0,9}")
                 .prop_map(|(time_ns, name)| TraceEntry::Phase { time_ns, name }),
             1 => any::<u64>().prop_map(|events| TraceEntry::Lost { events }),
-            1 => (".{0,9}", any::<u64>()).prop_map(|(name, value)| TraceEntry::Note { name, value }),
+            1 => (".{0,9}", any::<u64>())
+                .prop_map(|(name, value)| TraceEntry::Note { name, value }),
         ]
     }
 
@@ -149,7 +150,9 @@ mod tests {
             prop_assert!(reader.is_whole());
             // Unnamed devices get an entry before their first event.
             let named = |entry: &&TraceEntry| !matches!(entry, TraceEntry::Device(_));
-            let kept = |all: &[TraceEntry]| all.iter().filter(named).cloned().collect::<Vec<_>>();
+            let kept = |entries: &[TraceEntry]| -> Vec<_> {
+                entries.iter().filter(named).cloned().collect()
+            };
             prop_assert_eq!(kept(&read), kept(&entries));
         }
 
@@ -197,9 +200,9 @@ mod tests {
         };
         let next =
             RequestEvent { time_ns: event.time_ns + 3000, sector: event.sector + 8, ..event };
-        let one = written(&[TraceEntry::Event(event)]).len();
-        let two = written(&[TraceEntry::Event(event), TraceEntry::Event(next)]).len();
-        assert_eq!(two - one, 7);
+        let one_event = written(&[TraceEntry::Event(event)]).len();
+        let two_events = written(&[TraceEntry::Event(event), TraceEntry::Event(next)]).len();
+        assert_eq!(two_events - one_event, 7);
     }
 
     #[test]

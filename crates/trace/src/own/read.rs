@@ -24,8 +24,8 @@ pub struct TraceReader<R: Read> {
     until: usize,
     /// Offset of the buffer in the file.
     passed: u64,
-    before: DeltaBase,
-    whole: bool,
+    base: DeltaBase,
+    is_complete: bool,
     ended: bool,
 }
 
@@ -53,8 +53,8 @@ impl<R: Read> TraceReader<R> {
             at: 0,
             until: 0,
             passed: 0,
-            before: DeltaBase::default(),
-            whole: false,
+            base: DeltaBase::default(),
+            is_complete: false,
             ended: false,
         };
         let mut beginning = Vec::new();
@@ -69,8 +69,8 @@ impl<R: Read> TraceReader<R> {
         if beginning == BEGINNING || beginning == BEGINNING_1 {
             Ok(reader)
         } else if beginning.starts_with(&BEGINNING[..known]) && beginning.len() > known {
-            let what = "a trace of another version than 1 and 2: a newer treering wrote it";
-            Err(TraceFileError::damaged(0, what))
+            let damage = "a trace of another version than 1 and 2: a newer treering wrote it";
+            Err(TraceFileError::damaged(0, damage))
         } else {
             Err(TraceFileError::damaged(0, "no trace of treering, which begins `treering trace 2`"))
         }
@@ -95,7 +95,7 @@ impl<R: Read> TraceReader<R> {
 
     /// Reports whether the end marker was read.
     pub fn is_whole(&self) -> bool {
-        self.whole
+        self.is_complete
     }
 
     fn place(&self) -> u64 {
@@ -114,12 +114,12 @@ impl<R: Read> TraceReader<R> {
             NOTE => TraceEntry::Note { name: self.name()?, value: self.number()? },
             END => {
                 let _events = self.number()?;
-                self.whole = true;
+                self.is_complete = true;
                 return Ok(None);
             }
             _ => {
-                let what = format!("{kind} is no kind of entry");
-                return Err(TraceFileError::damaged(place, what).into());
+                let damage = format!("{kind} is no kind of entry");
+                return Err(TraceFileError::damaged(place, damage).into());
             }
         };
         Ok(Some(entry))
@@ -130,12 +130,12 @@ impl<R: Read> TraceReader<R> {
         let number = DeviceNumber(self.narrow()?);
         let sectors = self.number()?;
         let name = self.name()?;
-        if !self.before.devices.iter().any(|known| known.number == number) {
-            if self.before.devices.len() == DEVICES_MAX {
-                let what = format!("more than {DEVICES_MAX} devices");
-                return Err(TraceFileError::damaged(place, what).into());
+        if !self.base.devices.iter().any(|known| known.number == number) {
+            if self.base.devices.len() == DEVICES_MAX {
+                let damage = format!("more than {DEVICES_MAX} devices");
+                return Err(TraceFileError::damaged(place, damage).into());
             }
-            self.before.devices.push(DeviceBase { number, sector: 0 });
+            self.base.devices.push(DeviceBase { number, sector: 0 });
         }
         Ok(TraceDevice { number, name, sectors })
     }
@@ -145,20 +145,20 @@ impl<R: Read> TraceReader<R> {
         let (action, operation) = (usize::from(kind >> 3 & 15), usize::from(kind & 7));
         let known = Action::ALL.get(action).zip(Operation::ALL.get(operation));
         let Some((&action, &operation)) = known else {
-            let what = format!("{kind} is no kind of event");
-            return Err(TraceFileError::damaged(place - 1, what).into());
+            let damage = format!("{kind} is no kind of event");
+            return Err(TraceFileError::damaged(place - 1, damage).into());
         };
         let bits = self.byte()?;
-        let time_ns = self.before.time_ns.wrapping_add(unfolded(self.number()?));
+        let time_ns = self.base.time_ns.wrapping_add(unfolded(self.number()?));
         let place = self.place();
         let device = match bits & SAME_DEVICE {
             0 => usize::try_from(self.number()?).unwrap_or(usize::MAX),
-            _ => self.before.device,
+            _ => self.base.device,
         };
-        let Some(known) = self.before.devices.get(device) else {
-            let devices = self.before.devices.len();
-            let what = format!("an event of device {device} of {devices}");
-            return Err(TraceFileError::damaged(place, what).into());
+        let Some(known) = self.base.devices.get(device) else {
+            let devices = self.base.devices.len();
+            let damage = format!("an event of device {device} of {devices}");
+            return Err(TraceFileError::damaged(place, damage).into());
         };
         let (number, last) = (known.number, known.sector);
         let sector = last.wrapping_add(unfolded(self.number()?));
@@ -168,8 +168,8 @@ impl<R: Read> TraceReader<R> {
         let Some(bytes) = bytes.and_then(|bytes| u32::try_from(bytes).ok()) else {
             return Err(TraceFileError::damaged(place, "a request of 4 GiB or more").into());
         };
-        let process = if bits & SAME_PROCESS == 0 { self.narrow()? } else { self.before.process };
-        let cpu = if bits & SAME_CPU == 0 { self.narrow()? } else { self.before.cpu };
+        let process = if bits & SAME_PROCESS == 0 { self.narrow()? } else { self.base.process };
+        let cpu = if bits & SAME_CPU == 0 { self.narrow()? } else { self.base.cpu };
         let error = u16::try_from(self.number()?).unwrap_or(u16::MAX);
         let flags = RequestFlags::from_bits(bits);
         let event = RequestEvent {
@@ -184,7 +184,7 @@ impl<R: Read> TraceReader<R> {
             cpu,
             error,
         };
-        self.before.keep(&event, device);
+        self.base.keep(&event, device);
         Ok(event)
     }
 
@@ -245,8 +245,8 @@ impl<R: Read> TraceReader<R> {
         let place = self.place();
         let length = self.number()?;
         if length > NAME_BYTES_MAX as u64 {
-            let what = format!("a name of {length} bytes; {NAME_BYTES_MAX} is the most");
-            return Err(TraceFileError::damaged(place, what).into());
+            let damage = format!("a name of {length} bytes; {NAME_BYTES_MAX} is the most");
+            return Err(TraceFileError::damaged(place, damage).into());
         }
         let mut name = Vec::new();
         for _ in 0..length {

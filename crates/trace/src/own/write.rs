@@ -12,7 +12,7 @@ use crate::event::{Action, DeviceNumber, Operation, RequestEvent, TraceDevice, T
 #[derive(Debug)]
 pub struct TraceWriter<W: Write> {
     out: W,
-    before: DeltaBase,
+    base: DeltaBase,
     entry: Vec<u8>,
     events: u64,
 }
@@ -24,7 +24,7 @@ impl<W: Write> TraceWriter<W> {
     /// If the header cannot be written.
     pub fn new(mut out: W) -> io::Result<Self> {
         out.write_all(BEGINNING)?;
-        Ok(Self { out, before: DeltaBase::default(), entry: Vec::new(), events: 0 })
+        Ok(Self { out, base: DeltaBase::default(), entry: Vec::new(), events: 0 })
     }
 
     /// Writes an entry.
@@ -76,41 +76,43 @@ impl<W: Write> TraceWriter<W> {
         self.number(u64::from(device.number.0));
         self.number(device.sectors);
         self.name(&device.name);
-        if !self.before.devices.iter().any(|place| place.number == device.number) {
-            self.before.devices.push(DeviceBase { number: device.number, sector: 0 });
+        if !self.base.devices.iter().any(|place| place.number == device.number) {
+            self.base.devices.push(DeviceBase { number: device.number, sector: 0 });
         }
     }
 
     fn place_of(&mut self, number: DeviceNumber) -> usize {
-        let devices = &self.before.devices;
-        if devices.get(self.before.device).is_some_and(|place| place.number == number) {
-            return self.before.device;
+        let devices = &self.base.devices;
+        if devices.get(self.base.device).is_some_and(|place| place.number == number) {
+            return self.base.device;
         }
         if let Some(place) = devices.iter().position(|place| place.number == number) {
             return place;
         }
         self.device(&TraceDevice { number, name: String::new(), sectors: 0 });
-        self.before.devices.len() - 1
+        self.base.devices.len() - 1
     }
 
     fn event(&mut self, event: &RequestEvent) {
         let device = self.place_of(event.device);
         let same = [
-            (device == self.before.device, SAME_DEVICE),
-            (event.process == self.before.process, SAME_PROCESS),
-            (event.cpu == self.before.cpu, SAME_CPU),
+            (device == self.base.device, SAME_DEVICE),
+            (event.process == self.base.process, SAME_PROCESS),
+            (event.cpu == self.base.cpu, SAME_CPU),
         ];
         let bits = same.iter().filter(|(same, _)| *same).fold(0, |bits, (_, bit)| bits | bit);
         let action = Action::ALL.iter().position(|action| *action == event.action);
-        let operation = Operation::ALL.iter().position(|one| *one == event.operation);
+        let operation = Operation::ALL
+            .iter()
+            .position(|operation_of_list| *operation_of_list == event.operation);
         let kind = action.unwrap_or(0) << 3 | operation.unwrap_or(0);
         self.entry.push(EVENT | u8::try_from(kind).unwrap_or(0));
         self.entry.push(event.flags.bits() | bits);
-        self.number(folded(event.time_ns.wrapping_sub(self.before.time_ns)));
+        self.number(folded(event.time_ns.wrapping_sub(self.base.time_ns)));
         if bits & SAME_DEVICE == 0 {
             self.number(device as u64);
         }
-        let last = self.before.devices.get(device).map_or(0, |place| place.sector);
+        let last = self.base.devices.get(device).map_or(0, |place| place.sector);
         self.number(folded(event.sector.wrapping_sub(last)));
         // Whole sectors, the common case, take fewer bytes.
         let bytes = u64::from(event.bytes);
@@ -123,7 +125,7 @@ impl<W: Write> TraceWriter<W> {
         }
         self.number(u64::from(event.error));
         self.events += 1;
-        self.before.keep(event, device);
+        self.base.keep(event, device);
     }
 
     fn number(&mut self, mut number: u64) {

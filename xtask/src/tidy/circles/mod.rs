@@ -13,7 +13,7 @@ use super::Problem;
 use super::tree::CheckoutTree;
 use uses::{ModulePath, uses};
 
-/// Who uses whom in a crate.
+/// Modules used by each module of a crate.
 type UseGraph = BTreeMap<ModulePath, BTreeSet<ModulePath>>;
 
 pub(super) fn check(tree: &CheckoutTree) -> Vec<Problem> {
@@ -36,11 +36,11 @@ fn circles_of(tree: &CheckoutTree, folder: &str) -> Vec<Problem> {
     let mut reported: BTreeSet<&ModulePath> = BTreeSet::new();
     for module in graph.keys() {
         let Some(circle) = circle(&graph, module) else { continue };
-        if !circle.iter().any(|one| reported.contains(one)) {
-            let names: Vec<String> = circle.iter().map(|one| one.join("::")).collect();
-            let what = format!("files use one another in a circle: {}", names.join(" → "));
-            let right = "move what both need into a file of its own";
-            problems.push(Problem::new(files[module].0, 1, what, right));
+        if !circle.iter().any(|module| reported.contains(module)) {
+            let names: Vec<String> = circle.iter().map(|module| module.join("::")).collect();
+            let finding = format!("files use one another in a circle: {}", names.join(" → "));
+            let advice = "move what both need into a file of its own";
+            problems.push(Problem::new(files[module].0, 1, finding, advice));
         }
         reported.extend(circle);
     }
@@ -59,9 +59,9 @@ fn module(path: &str) -> ModulePath {
     names
 }
 
-/// Whether one is the other or in the folder of its name.
-fn is_within(one: &ModulePath, other: &ModulePath) -> bool {
-    one.starts_with(other) || other.starts_with(one)
+/// True if the modules are equal or one contains the other.
+fn is_within(left: &ModulePath, advice: &ModulePath) -> bool {
+    left.starts_with(advice) || advice.starts_with(left)
 }
 
 /// The shortest way from a module back to itself, both ends named.
@@ -92,48 +92,51 @@ mod tests {
     use super::check;
     use crate::tidy::tree::CheckoutTree;
 
-    fn found(files: &[(&str, &str)]) -> Vec<String> {
+    fn circles_in(files: &[(&str, &str)]) -> Vec<String> {
         let files: Vec<(String, &str)> = files
             .iter()
             .map(|(path, text)| (format!("crates/store/x/src/{path}"), *text))
             .collect();
         let files: Vec<(&str, &str)> =
             files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
-        check(&CheckoutTree::of(&files)).into_iter().map(|problem| problem.what).collect()
+        check(&CheckoutTree::from_texts(&files))
+            .into_iter()
+            .map(|problem| problem.finding)
+            .collect()
     }
 
     #[test]
-    fn a_circle_is_found_however_its_files_name_each_other() {
+    fn circles_are_found_with_every_form_of_import() {
         let lib = ("lib.rs", "mod a;\nmod b;\nmod c;\npub use c::{C, D as E};\n");
         let b = ("b.rs", "fn b() { super::c::c() }\n");
         for c in ["use crate::{a::A, b};", "use super::a::*;", "fn c() { crate::a::a() }"] {
-            let all = [lib, ("a.rs", "use crate::b::{self, B};\n"), b, ("c.rs", c)];
-            let found = found(&all);
-            assert_eq!(found, ["files use one another in a circle: a → b → c → a"]);
+            let files = [lib, ("a.rs", "use crate::b::{self, B};\n"), b, ("c.rs", c)];
+            let circles = circles_in(&files);
+            assert_eq!(circles, ["files use one another in a circle: a → b → c → a"]);
         }
     }
 
     #[test]
-    fn a_name_that_is_passed_on_counts_for_the_file_that_defines_it() {
+    fn reexported_names_count_for_their_defining_file() {
         let lib = "mod a;\nmod b;\nmod c;\npub use a::A;\npub use b::B as Other;\npub use c::*;\n";
-        let all = [
+        let files = [
             ("lib.rs", lib),
             ("a.rs", "use crate::Other;\nstruct A;\n"),
             ("b.rs", "use crate::A;\n"),
         ];
-        assert_eq!(found(&all).len(), 1);
-        let all = [("lib.rs", lib), ("a.rs", "use crate::B2;\n"), ("b.rs", "use crate::A;\n")];
-        assert_eq!(found(&all).len(), 0);
+        assert_eq!(circles_in(&files).len(), 1);
+        let files = [("lib.rs", lib), ("a.rs", "use crate::B2;\n"), ("b.rs", "use crate::A;\n")];
+        assert_eq!(circles_in(&files).len(), 0);
     }
 
     #[test]
-    fn a_module_and_its_own_are_no_circle_and_tests_do_not_count() {
-        let all = [
+    fn parent_modules_and_tests_form_no_circle() {
+        let files = [
             ("lib.rs", "mod a;\nstruct L;\nconst ALL: &[L] = &[a::A];\n"),
             ("a/mod.rs", "mod b;\nuse crate::L;\nuse b::B;\nstruct A;\n"),
             ("a/b.rs", "use super::A;\n#[cfg(test)]\nmod tests {\n    use crate::c::C;\n}\n"),
             ("c.rs", "use crate::a::A;\n"),
         ];
-        assert_eq!(found(&all), [""; 0]);
+        assert_eq!(circles_in(&files), [""; 0]);
     }
 }

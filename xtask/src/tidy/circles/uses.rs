@@ -14,13 +14,13 @@ pub(super) type ModulePath = Vec<String>;
 /// The files of a crate.
 type CrateFiles<'r> = BTreeMap<ModulePath, &'r RustFile>;
 
-/// What each file passes on: the name it has there, and the path it comes from.
+/// Names reexported by each file: name there, and path of the original.
 type PassedNames = BTreeMap<ModulePath, BTreeMap<String, Vec<String>>>;
 
 /// No name is passed on through more files than this.
 const PASSES_MAX: usize = 8;
 
-/// Who uses whom.
+/// Modules used by each module.
 pub(super) fn uses(files: &CrateFiles<'_>) -> BTreeMap<ModulePath, BTreeSet<ModulePath>> {
     let mut passed = PassedNames::new();
     let mut paths: Vec<(&ModulePath, Vec<String>)> = Vec::new();
@@ -29,10 +29,10 @@ pub(super) fn uses(files: &CrateFiles<'_>) -> BTreeMap<ModulePath, BTreeSet<Modu
         for item in rust.ast.items.iter().filter(|item| !is_test(item)) {
             let Item::Use(item) = item else { continue };
             declared.push(lines(item));
-            let mut found = Vec::new();
-            flatten(&item.tree, &mut Vec::new(), &mut found);
+            let mut declared_paths = Vec::new();
+            flatten(&item.tree, &mut Vec::new(), &mut declared_paths);
             let is_private = matches!(item.vis, Visibility::Inherited);
-            for (path, name) in found {
+            for (path, name) in declared_paths {
                 if is_private {
                     paths.push((module, path));
                 } else if let Some(name) = name {
@@ -51,9 +51,9 @@ pub(super) fn uses(files: &CrateFiles<'_>) -> BTreeMap<ModulePath, BTreeSet<Modu
     for (module, path) in paths {
         let target = resolve(files, &passed, module, &path, 0);
         if let Some(target) = target.filter(|target| !is_within(target, module))
-            && let Some(all) = used.get_mut(module)
+            && let Some(targets) = used.get_mut(module)
         {
-            all.insert(target);
+            targets.insert(target);
         }
     }
     used
@@ -67,7 +67,7 @@ fn is_test(item: &Item) -> bool {
 fn flatten(
     tree: &UseTree,
     before: &mut Vec<String>,
-    found: &mut Vec<(Vec<String>, Option<String>)>,
+    declared_paths: &mut Vec<(Vec<String>, Option<String>)>,
 ) {
     let with = |before: &[String], last: &syn::Ident| {
         let mut path = before.to_vec();
@@ -80,20 +80,20 @@ fn flatten(
     match tree {
         UseTree::Path(path) => {
             before.push(path.ident.to_string());
-            flatten(&path.tree, before, found);
+            flatten(&path.tree, before, declared_paths);
             before.pop();
         }
         UseTree::Name(name) => {
             let path = with(before, &name.ident);
             let known = path.last().cloned();
-            found.push((path, known));
+            declared_paths.push((path, known));
         }
         UseTree::Rename(name) => {
-            found.push((with(before, &name.ident), Some(name.rename.to_string())));
+            declared_paths.push((with(before, &name.ident), Some(name.rename.to_string())));
         }
-        UseTree::Glob(_) => found.push((before.clone(), None)),
+        UseTree::Glob(_) => declared_paths.push((before.clone(), None)),
         UseTree::Group(group) => {
-            group.items.iter().for_each(|tree| flatten(tree, before, found));
+            group.items.iter().for_each(|tree| flatten(tree, before, declared_paths));
         }
     }
 }
@@ -148,7 +148,8 @@ fn resolve(
         }
         first => {
             let child = child(&module, first);
-            let is_passed = passed.get(&module).is_some_and(|all| all.contains_key(first));
+            let is_passed =
+                passed.get(&module).is_some_and(|names_passed| names_passed.contains_key(first));
             if !files.contains_key(&child) && !is_passed {
                 return None;
             }
@@ -160,7 +161,7 @@ fn resolve(
             module = child;
             continue;
         }
-        let through = passed.get(&module).and_then(|all| all.get(name));
+        let through = passed.get(&module).and_then(|names_passed| names_passed.get(name));
         let through = through.filter(|_| passes < PASSES_MAX);
         return through
             .and_then(|path| resolve(files, passed, &module, path, passes + 1))

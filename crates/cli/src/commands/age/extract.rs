@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
 use std::thread;
 
-use treering_age::{Change, checked_history, history_head, history_step};
+use treering_age::{CommitChange, checked_history, history_head, history_step};
 
 use crate::arguments::ExtractArgs;
 use crate::commands::output;
@@ -163,8 +163,8 @@ impl Git {
             for (blob, path) in some {
                 let path = std::mem::take(path);
                 made.push(match blob {
-                    None => Change::Delete(path),
-                    Some(_) => Change::Write(self.size()?, path),
+                    None => CommitChange::Delete(path),
+                    Some(_) => CommitChange::Write(self.size()?, path),
                 });
             }
         }

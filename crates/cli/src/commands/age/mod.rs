@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, FromArgMatches};
-use treering_age::{Age, MeasuredTree, measured_profile, profile_text, profiles};
+use treering_age::{AgeWorkload, MeasuredTree, measured_profile, profile_text, profiles};
 use treering_model::Ending;
 use treering_observe::census::census;
 use treering_report::{Cell, Column, Report, Table};
@@ -36,7 +36,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
                 _ => None,
             };
             let own = NativeRunArgs { keep: true, layout_every, ..own };
-            let (code, done) = native::run_as(&Age, matches, &own, None)?;
+            let (code, done) = native::run_as(&AgeWorkload, matches, &own, None)?;
             let completed = done.filter(|done| done.conclusion.ending == Ending::Completed);
             match (saving, completed) {
                 (Some(saving), Some(done)) => saving.save(done.trial.as_ref())?,

@@ -11,7 +11,7 @@ use treering_model::metrics::layout::{
 };
 use treering_model::{Ending, Metric, Scope, Trial};
 use treering_report::{Cell, Column, Report, Table};
-use treering_store::{Detail, Filter, TrialState};
+use treering_store::{Filter, LoadDetail, TrialState};
 
 use crate::arguments::SpreadArgs;
 use crate::commands::output;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &SpreadArgs) -> Result<ExitCode, Failure> {
     let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
     summaries.retain(|one| one.state == TrialState::Ended(Ending::Completed));
     let ids: Vec<_> = summaries.iter().rev().map(|summary| summary.trial).collect();
-    let trials = store.load_many(&ids, Detail::Headlines).map_err(|error| failure(&error))?;
+    let trials = store.load_many(&ids, LoadDetail::Headlines).map_err(|error| failure(&error))?;
     drop(store);
     output::write(&page(&trials), &args.output)?;
     Ok(ExitCode::SUCCESS)

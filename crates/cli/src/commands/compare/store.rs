@@ -8,7 +8,7 @@ use treering_conduct::{
     StoredCell,
 };
 use treering_model::{Caution, Ending, TrialId, TrialSink};
-use treering_store::{Detail, Filter, TrialState, TrialSummary};
+use treering_store::{Filter, LoadDetail, TrialState, TrialSummary};
 
 use super::judging::standing;
 use crate::arguments::StoreArgs;
@@ -92,7 +92,8 @@ impl ResultStore for PlanStore<'_> {
         let mut trials = store.trials(&filter).map_err(|error| failure(&error))?;
         trials.retain(|trial| trial.state == TrialState::Ended(Ending::Completed));
         let ids: Vec<TrialId> = trials.iter().map(|trial| trial.trial).collect();
-        let trials = store.load_many(&ids, Detail::Headlines).map_err(|error| failure(&error))?;
+        let trials =
+            store.load_many(&ids, LoadDetail::Headlines).map_err(|error| failure(&error))?;
         let earlier = trials.into_iter().map(|trial| EarlierTrial {
             parameters: trial.beginning.parameters,
             seconds: trial.wall_ns as f64 / 1e9,

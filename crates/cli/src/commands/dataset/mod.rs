@@ -6,10 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use treering_datasets::library::{self, Existing, LibraryError};
-use treering_datasets::record::{RecordError, Recording, record};
+use treering_datasets::library::{self, LibraryError, OverwritePolicy};
+use treering_datasets::record::{RecordError, RecordingInput, record};
 use treering_datasets::report::DatasetReport;
-use treering_datasets::{Dataset, Note, Selection, check_title, classic};
+use treering_datasets::{Dataset, OmittedEntries, PathSelection, check_title, classic};
 
 use crate::arguments::{DatasetVerb, RecordArgs};
 use crate::classic_output::say;
@@ -27,7 +27,7 @@ pub(crate) fn run(verb: DatasetVerb) -> Result<ExitCode, Failure> {
         }
         DatasetVerb::Show { name, output } => {
             let dataset = library::load(&name, &dirs).map_err(|error| library_failure(&error))?;
-            output::write(&pages::show(&DatasetReport::of(&dataset)), &output)?;
+            output::write(&pages::show(&DatasetReport::new(&dataset)), &output)?;
         }
         DatasetVerb::Record(args) => record_one(&args)?,
         DatasetVerb::Import { dir, name, replace } => import(&dir, name, replace)?,
@@ -37,8 +37,9 @@ pub(crate) fn run(verb: DatasetVerb) -> Result<ExitCode, Failure> {
 
 fn record_one(args: &RecordArgs) -> Result<(), Failure> {
     check_name(&args.name)?;
-    let only = Selection::of(&args.only).map_err(|error| Failure::of(Kind::Usage, &error))?;
-    let recording = Recording {
+    let only = PathSelection::from_prefixes(&args.only)
+        .map_err(|error| Failure::of(Kind::Usage, &error))?;
+    let recording = RecordingInput {
         name: &args.name,
         about: "",
         clean: &args.clean,
@@ -60,10 +61,10 @@ fn record_one(args: &RecordArgs) -> Result<(), Failure> {
     })?;
     for note in &recorded.counters {
         match note {
-            Note::OtherFilesystem(path) => {
+            OmittedEntries::OtherFilesystem(path) => {
                 say(&format!("note: {} is on another filesystem and is left out", path.display()));
             }
-            Note::SpecialFiles { root, count } => {
+            OmittedEntries::SpecialFiles { root, count } => {
                 say(&format!("note: {count} special files in {} are left out", root.display()));
             }
         }
@@ -95,7 +96,7 @@ fn import(dir: &Path, name: Option<String>, replace: bool) -> Result<(), Failure
 
 fn save(dataset: &Dataset, replace: bool) -> Result<(), Failure> {
     let dir: PathBuf = places::data_dir()?.join("datasets");
-    let existing = if replace { Existing::Replace } else { Existing::Keep };
+    let existing = if replace { OverwritePolicy::Replace } else { OverwritePolicy::Keep };
     let path = library::save(dataset, &dir, existing).map_err(|error| {
         let failure = library_failure(&error);
         if replace { failure } else { failure.hint("--replace overwrites an existing one") }

@@ -1,9 +1,9 @@
 //! The pages of `treering dataset`: the list, and one data set in numbers.
 
-use treering_datasets::State;
+use treering_datasets::TreeState;
 use treering_datasets::format::ListCount;
-use treering_datasets::library::{DatasetInfo, Origin};
-use treering_datasets::report::{DatasetReport, Difference, StateReport};
+use treering_datasets::library::{DatasetInfo, DatasetOrigin};
+use treering_datasets::report::{DatasetReport, ListDifference, StateReport};
 use treering_model::Unit;
 use treering_report::{Cell, Column, Report, Table};
 
@@ -24,14 +24,16 @@ pub(crate) fn list(all: &[DatasetInfo]) -> Report {
     let mut table = Table::new("datasets", "", columns);
     for info in all {
         let place = match &info.origin {
-            Origin::Builtin => "shipped".to_owned(),
-            Origin::File(path) | Origin::ClassicFiles(path) => path.display().to_string(),
+            DatasetOrigin::Builtin => "shipped".to_owned(),
+            DatasetOrigin::File(path) | DatasetOrigin::ClassicFiles(path) => {
+                path.display().to_string()
+            }
         };
         let mut row = vec![Cell::text(&info.name)];
         match &info.header {
             Ok(header) => {
-                row.push(Cell::whole(header.list(State::Unpatched).files));
-                row.extend(State::ALL.map(|state| bytes(header.list(state).bytes)));
+                row.push(Cell::whole(header.list(TreeState::Unpatched).files));
+                row.extend(TreeState::ALL.map(|state| bytes(header.list(state).bytes)));
                 row.push(Cell::text(place));
             }
             Err(error) => {
@@ -106,7 +108,7 @@ fn changes(report: &DatasetReport) -> Table {
     let mut row = |what: &str, count: ListCount| {
         table.rows.push(vec![Cell::text(what), Cell::whole(count.files), bytes(count.bytes)]);
     };
-    let mut difference = |name: &str, difference: &Difference| {
+    let mut difference = |name: &str, difference: &ListDifference| {
         row(&format!("{name}: changed"), difference.changed);
         row(&format!("{name}: new"), difference.new);
         row(&format!("{name}: removed"), difference.removed);

@@ -41,7 +41,7 @@ impl Data for GuardVerdict {
 pub(super) fn run(path: &Path, args: &OutputArgs) -> Result<ExitCode, Failure> {
     let inspection = inspect(path)?;
     let verdict = GuardVerdict {
-        path: inspection.asked.to_string_lossy().into_owned(),
+        path: inspection.asked_path.to_string_lossy().into_owned(),
         device: inspection.resolved.to_string_lossy().into_owned(),
         bytes: inspection.bytes,
         free: inspection.obstacles.is_empty(),

@@ -9,7 +9,7 @@ use treering_model::Fact;
 use treering_observe::block_trace::{BlockRecorder, RecorderOptions, device_at, devices_under};
 use treering_observe::look_at_device;
 use treering_registry::import;
-use treering_report::pages::doctor_json::{DeviceHere, FilesystemHere, Inventory, ToolHere};
+use treering_report::pages::doctor_json::{DeviceEntry, FilesystemEntry, Inventory, ToolEntry};
 use treering_sys::is_root;
 
 /// Directory in which the kernel lists block devices.
@@ -39,14 +39,14 @@ pub(super) fn look(lab: &Lab, dir: Option<&Path>) -> Inventory {
     }
 }
 
-fn filesystem(lab: &Lab, name: &'static str) -> FilesystemHere {
-    let none = FilesystemHere { name, is_ready: false, is_usual: false, version: None, how: None };
+fn filesystem(lab: &Lab, name: &'static str) -> FilesystemEntry {
+    let none = FilesystemEntry { name, is_ready: false, is_usual: false, version: None, how: None };
     let Some(found) = filesystems::find(name) else { return none };
-    let here = FilesystemHere { is_usual: found.is_usual, ..none };
+    let here = FilesystemEntry { is_usual: found.is_usual, ..none };
     match lab.availability(found) {
-        Availability::Ready { version, .. } => FilesystemHere { is_ready: true, version, ..here },
+        Availability::Ready { version, .. } => FilesystemEntry { is_ready: true, version, ..here },
         Availability::Missing { why, how } => {
-            FilesystemHere { how: Some(format!("{why}: {how}")), ..here }
+            FilesystemEntry { how: Some(format!("{why}: {how}")), ..here }
         }
     }
 }
@@ -62,7 +62,7 @@ fn disks() -> Vec<PathBuf> {
     nodes.filter(|node| node.exists()).take(DEVICES_MOST).collect()
 }
 
-fn device(node: &Path) -> DeviceHere {
+fn device(node: &Path) -> DeviceEntry {
     let facts = look_at_device(node).facts;
     let value = |name: &str| {
         let found = facts.iter().find(|fact: &&Fact| fact.name == name);
@@ -71,7 +71,7 @@ fn device(node: &Path) -> DeviceHere {
     let sectors = value("device.sectors").and_then(|sectors| sectors.parse::<u64>().ok());
     // A list of all disks must not wait until each was read.
     let inspection = glance(node).ok().filter(|_| is_root());
-    DeviceHere {
+    DeviceEntry {
         node: node.to_string_lossy().into_owned(),
         bytes: sectors.map(|sectors| sectors.saturating_mul(512)),
         model: value("device.model"),
@@ -92,7 +92,7 @@ fn tracing(dir: Option<&Path>, disks: &[PathBuf]) -> Option<String> {
 }
 
 /// Installed originals of the imitated tools, found on `PATH`; links to treering are skipped.
-fn tools() -> Vec<ToolHere> {
+fn tools() -> Vec<ToolEntry> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let ourselves = std::env::current_exe().and_then(|exe| exe.canonicalize()).ok();
     let find = |name: &str| {
@@ -103,7 +103,7 @@ fn tools() -> Vec<ToolHere> {
     let names = treering_registry::workloads().iter().map(|workload| workload.manifest().name);
     let found = names.filter_map(|name| {
         let (_, place) = find(name)?;
-        Some(ToolHere { name, path: place.to_string_lossy().into_owned() })
+        Some(ToolEntry { name, path: place.to_string_lossy().into_owned() })
     });
     found.collect()
 }

@@ -166,7 +166,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
 fn of_machine(dir: Option<&Path>, findings: &mut Findings, stop: &StopFlag) -> Probed {
     let scene = ObserverContext {
         target: dir.unwrap_or(Path::new("/")),
-        wanted: ObserverOptions::default(),
+        options: ObserverOptions::default(),
     };
     let seen = look(&scene);
     findings.cautions.extend(seen.cautions);

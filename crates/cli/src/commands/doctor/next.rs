@@ -105,11 +105,11 @@ fn third(asked: Asked<'_>, here: &Inventory) -> NextCommand {
 mod tests {
     use super::{Asked, commands};
     use std::path::Path;
-    use treering_report::pages::doctor_json::{FilesystemHere, Inventory};
+    use treering_report::pages::doctor_json::{FilesystemEntry, Inventory};
 
     fn machine(is_root: bool, ready: usize) -> Inventory {
         let names = ["ext4", "xfs", "btrfs"].into_iter().enumerate();
-        let filesystem = |(number, name)| FilesystemHere {
+        let filesystem = |(number, name)| FilesystemEntry {
             name,
             is_ready: number < ready,
             is_usual: true,

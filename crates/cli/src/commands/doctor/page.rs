@@ -2,7 +2,7 @@
 //! type next.
 
 use treering_model::Fact;
-use treering_report::pages::doctor_json::{DeviceHere, Diagnosis, Inventory, ProbeNoise};
+use treering_report::pages::doctor_json::{DeviceEntry, Diagnosis, Inventory, ProbeNoise};
 use treering_report::{Block, Cell, KeyValue, Report};
 
 const KIB: f64 = 1024.0;
@@ -85,14 +85,14 @@ fn listed(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-fn ready(one: &treering_report::pages::doctor_json::FilesystemHere) -> String {
+fn ready(one: &treering_report::pages::doctor_json::FilesystemEntry) -> String {
     match &one.version {
         Some(version) => format!("{} ({version})", one.name),
         None => one.name.to_owned(),
     }
 }
 
-fn device(one: &DeviceHere) -> String {
+fn device(one: &DeviceEntry) -> String {
     let mut words = vec![one.node.clone()];
     words.extend(one.bytes.map(|bytes| format!("{:.1} GiB", bytes as f64 / KIB / KIB / KIB)));
     words.extend(one.model.clone());

@@ -12,7 +12,7 @@ use flate2::read::MultiGzDecoder;
 use liblzma::read::XzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
 use treering_model::{Fingerprint, TrialId};
-use treering_registry::{ImportReader, ResultFile, Scan, Source, beginnings, results};
+use treering_registry::{FileScan, ImportReader, ResultFile, TextSource, beginnings, results};
 
 use crate::failure::{Failure, Kind};
 
@@ -37,9 +37,9 @@ pub(super) struct File {
     pub(super) name: String,
     pub(super) path: PathBuf,
     pub(super) digest: Fingerprint,
-    pub(super) scan: Scan,
+    pub(super) scan: FileScan,
     /// Contents read from standard input, which cannot be opened again.
-    kept: Option<Rc<dyn Source>>,
+    kept: Option<Rc<dyn TextSource>>,
     /// Position of the file in a results directory of MMTests, if any.
     pub(super) stand: Option<Stand>,
 }
@@ -87,7 +87,7 @@ impl Files {
 
 impl File {
     /// Contents kept from the scan, or the reopened file.
-    pub(super) fn reopened(&self) -> Result<Rc<dyn Source>, Failure> {
+    pub(super) fn reopened(&self) -> Result<Rc<dyn TextSource>, Failure> {
         match &self.kept {
             Some(kept) => Ok(Rc::clone(kept)),
             None => opened(&self.path).map(|(source, _)| source),
@@ -115,7 +115,7 @@ fn of_file(path: &Path) -> Result<File, Failure> {
 }
 
 /// Contents of a file, unpacked if packed, and the fingerprint of its bytes.
-fn opened(path: &Path) -> Result<(Rc<dyn Source>, Fingerprint), Failure> {
+fn opened(path: &Path) -> Result<(Rc<dyn TextSource>, Fingerprint), Failure> {
     if path == Path::new("-") {
         return unpacked(path, io::stdin().lock());
     }
@@ -144,7 +144,7 @@ fn too_long(path: &Path, what: &str) -> Failure {
 }
 
 /// Reads a pipe or a packed file to its end.
-fn unpacked(path: &Path, from: impl Read) -> Result<(Rc<dyn Source>, Fingerprint), Failure> {
+fn unpacked(path: &Path, from: impl Read) -> Result<(Rc<dyn TextSource>, Fingerprint), Failure> {
     let wrong = |error: io::Error| unread(path, &error);
     let mut reported = Reported::of(BufReader::new(from));
     let mut head = Vec::new();
@@ -196,7 +196,7 @@ impl<R: Read> Read for Reported<R> {
 /// File on disk that is not packed.
 struct Plain(fs::File);
 
-impl Source for Plain {
+impl TextSource for Plain {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         self.0.read_at(into, offset)
     }
@@ -231,7 +231,7 @@ impl Write for Spool {
     }
 }
 
-impl Source for Spool {
+impl TextSource for Spool {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         match &self.file {
             Some(file) => file.read_at(into, offset),

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use treering_model::{AnnotationKind, Fact, IMPORT_FACT, RunMode, Trial, TrialHeader, TrialId};
-use treering_registry::{Content, ImportReader, Outline, Rows, events_of, tools};
+use treering_registry::{ImportReader, ImportedTrial, OutputOutline, PhaseRows, events_of, tools};
 use treering_report::pages::imported::{ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
 
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
             // One trial at a time is in memory, however many there are.
             let mut take = |content| -> Result<(), Failure> {
                 let changed = || files::unread(&file.path, &"it changed while it was read");
-                let is_next = |outline: &&Outline| outline.lines.0 == line;
+                let is_next = |outline: &&OutputOutline| outline.lines.0 == line;
                 let outline = outlines.next_if(is_next).ok_or_else(changed)?;
                 let label = labels.next().unwrap_or_default();
                 let (trial, table) = complete(content, outline, file, &label);
@@ -113,19 +113,22 @@ fn labels(files: &[File], wanted: &[String]) -> Result<Vec<String>, Failure> {
         return Ok(files.iter().flat_map(labels_by_file).collect());
     }
     let all = numbered(files);
-    let label = |(number, found): &(usize, &Outline)| match (wanted.get(*number), &found.label) {
-        (Some(label), _) | (None, Some(label)) => Ok(label.clone()),
-        (None, None) => {
-            let tool = found.tool;
-            let numbers = all.iter().filter(|(_, other)| other.tool == tool).map(|(of, _)| of + 1);
-            let outputs = numbers.max().unwrap_or(0);
-            let message = format!("--label names {} of {outputs} outputs of {tool}", wanted.len());
-            Err(Failure::new(Kind::Usage, message).hint(
+    let label =
+        |(number, found): &(usize, &OutputOutline)| match (wanted.get(*number), &found.label) {
+            (Some(label), _) | (None, Some(label)) => Ok(label.clone()),
+            (None, None) => {
+                let tool = found.tool;
+                let numbers =
+                    all.iter().filter(|(_, other)| other.tool == tool).map(|(of, _)| of + 1);
+                let outputs = numbers.max().unwrap_or(0);
+                let message =
+                    format!("--label names {} of {outputs} outputs of {tool}", wanted.len());
+                Err(Failure::new(Kind::Usage, message).hint(
                 "give one label for each output of a tool (for MMTests, each run), separated by \
                  commas",
             ))
-        }
-    };
+            }
+        };
     all.iter().map(label).collect()
 }
 
@@ -138,7 +141,7 @@ fn labels_by_file(file: &File) -> Vec<String> {
     }
     let all = numbered(std::slice::from_ref(file));
     let are_alone = all.iter().all(|(number, _)| *number == 0);
-    let label = |(number, found): (usize, &Outline)| match &found.label {
+    let label = |(number, found): (usize, &OutputOutline)| match &found.label {
         Some(label) => label.clone(),
         None if !found.name.is_empty() => found.name.clone(),
         None if are_alone => file.name.clone(),
@@ -148,7 +151,7 @@ fn labels_by_file(file: &File) -> Vec<String> {
 }
 
 /// Outputs with their numbers, counted from 0 for each tool; results have the number of their run.
-fn numbered(files: &[File]) -> Vec<(usize, &Outline)> {
+fn numbered(files: &[File]) -> Vec<(usize, &OutputOutline)> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut runs: Vec<&str> = Vec::new();
     let mut all = Vec::new();
@@ -171,13 +174,18 @@ fn numbered(files: &[File]) -> Vec<(usize, &Outline)> {
 }
 
 /// Completes a trial with the values that the log lacks; also returns the rows of its table.
-fn complete(content: Content, found: &Outline, file: &File, label: &str) -> (Trial, Rows) {
+fn complete(
+    content: ImportedTrial,
+    found: &OutputOutline,
+    file: &File,
+    label: &str,
+) -> (Trial, PhaseRows) {
     let mut foreign = match content {
-        Content::Own(mut trial) => {
+        ImportedTrial::Own(mut trial) => {
             label.clone_into(&mut trial.beginning.label);
-            return (*trial, Rows::default());
+            return (*trial, PhaseRows::default());
         }
-        Content::Foreign(foreign) => *foreign,
+        ImportedTrial::Foreign(foreign) => *foreign,
     };
     let rows = std::mem::take(&mut foreign.rows);
     let now_ms = i64::try_from(clock::unix_ms()).unwrap_or(i64::MAX);
@@ -270,7 +278,7 @@ impl Keeper {
     fn keep(
         &mut self,
         trial: &Trial,
-        rows: &Rows,
+        rows: &PhaseRows,
         again: bool,
         counters: &mut Vec<String>,
     ) -> Result<bool, Failure> {

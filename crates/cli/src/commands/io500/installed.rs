@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode, ExitStatus};
 use std::time::{Duration, SystemTime};
 
 use treering_model::{Artifact, Ending, Fact, RunMode, Trial, TrialHeader, TrialId};
-use treering_registry::{Content, Rows, events_of, import};
+use treering_registry::{ImportedTrial, PhaseRows, events_of, import};
 use treering_sys::{SignalWatch, child_has_ended, monotonic_ns, signal_child};
 
 use crate::arguments::InstalledArgs;
@@ -68,7 +68,7 @@ pub(super) fn run(args: &InstalledArgs) -> Result<ExitCode, Failure> {
     }
     if let Some(store) = keeping.store() {
         let mut recorder = store.recorder();
-        for event in events_of(&kept, &Rows::default()) {
+        for event in events_of(&kept, &PhaseRows::default()) {
             recorder.record(&event).map_err(|error| failure(&error))?;
         }
     }
@@ -162,7 +162,7 @@ fn figures(path: &Path, beginning: TrialHeader) -> Result<Trial, Failure> {
         say(&format!("{RESULT}:{}: {}", remark.line, remark.what));
     }
     let foreign = imported.found.into_iter().find_map(|found| match found.content {
-        Content::Foreign(foreign) if found.tool == "io500" => Some(*foreign),
+        ImportedTrial::Foreign(foreign) if found.tool == "io500" => Some(*foreign),
         _ => None,
     });
     let none = || Failure::new(Kind::Trial, format!("{}: no figures of IO500", path.display()));

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::ArgMatches;
 use treering_analysis::io500::{ClientMachines, FullRun, is_rehearsal};
-use treering_io500::Io500;
+use treering_io500::Io500Workload;
 use treering_model::{Ending, Trial};
 
 use super::{native, output};
@@ -20,7 +20,7 @@ use crate::failure::{Failure, Kind};
 /// Runs the rehearsal, or the installed program.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     match matches.subcommand() {
-        Some((REHEARSE, below)) => native::run_then(&Io500, below, |done, own| {
+        Some((REHEARSE, below)) => native::run_then(&Io500Workload, below, |done, own| {
             let completed = done.conclusion.ending == Ending::Completed;
             let trial = done.trial.as_ref().filter(|trial| completed && is_rehearsal(trial));
             match trial {

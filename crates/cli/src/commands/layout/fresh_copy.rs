@@ -20,7 +20,7 @@ use treering_observe::tree::{
     ScanError, ScanResult, SkipReason, TreeEntry, TreeVisitor, WalkError, scan, traverse,
 };
 use treering_report::pages::fresh_copy::{page, write_json};
-use treering_report::pages::layout::View;
+use treering_report::pages::layout::LayoutView;
 use treering_sys::{
     Confinement, SignalWatch, StopFlag, drop_caches, fd_path, raise_open_files, sync_filesystem,
     sync_machine,
@@ -62,7 +62,7 @@ pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     released?;
     let path = args.path.to_string_lossy();
     let through = through(original.kind());
-    let view = View { path: &path, through: &through };
+    let view = LayoutView { path: &path, through: &through };
     if args.output.format() == Some("json") {
         output::with_writer(args.output.output.as_deref(), |out| write_json(&copy, &view, out))?;
     } else {

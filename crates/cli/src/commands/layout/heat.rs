@@ -88,7 +88,7 @@ fn decide(devices: &[TraceDevice], requests: &mut HotRequests) -> Result<(), Fai
                 one.number,
                 requests.device()
             ));
-            requests.also(one.number);
+            requests.add_device(one.number);
             Ok(())
         }
         several => {

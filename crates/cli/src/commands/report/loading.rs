@@ -6,7 +6,7 @@ use treering_analysis::compare::{
     observed_jobs, profiles,
 };
 use treering_model::{Trial, TrialId};
-use treering_store::{Detail, Store};
+use treering_store::{LoadDetail, Store};
 
 use super::selection::Pick;
 use crate::failure::Failure;
@@ -82,7 +82,7 @@ impl Compared {
             None => observed_jobs(&self.baseline, &self.contenders),
         };
         for variant in jobs.iter_mut().flat_map(|job| &mut job.variants) {
-            let read = store.load_many(&[variant.trial], Detail::PhaseCalls);
+            let read = store.load_many(&[variant.trial], LoadDetail::PhaseCalls);
             variant.seen = read.map_err(|error| failure(&error))?.pop();
         }
         Ok(jobs)
@@ -111,7 +111,8 @@ impl Compared {
 }
 
 fn whole(store: &Store, pick: &Pick) -> Result<ComparedVariant, Failure> {
-    let trials = store.load_many(&pick.trials, Detail::Tasks).map_err(|error| failure(&error))?;
+    let trials =
+        store.load_many(&pick.trials, LoadDetail::Tasks).map_err(|error| failure(&error))?;
     Ok(compared(pick, trials))
 }
 
@@ -133,7 +134,7 @@ fn add_facts(store: &Store, variant: &mut ComparedVariant) -> Result<(), Failure
     for place in ends {
         let Some(trial) = variant.trials.get_mut(place) else { continue };
         let id = [trial.beginning.trial];
-        let read = store.load_many(&id, Detail::Headlines).map_err(|error| failure(&error))?;
+        let read = store.load_many(&id, LoadDetail::Headlines).map_err(|error| failure(&error))?;
         for whole in read {
             trial.facts = whole.facts;
         }
@@ -151,7 +152,7 @@ fn fill(store: &Store, variant: &mut VariantProfile, most: usize) -> Result<(), 
     };
     let chosen: Vec<TrialId> = places.into_iter().map(|place| variant.trials[place]).collect();
     for trial in chosen {
-        let read = store.load_many(&[trial], Detail::PhaseCalls);
+        let read = store.load_many(&[trial], LoadDetail::PhaseCalls);
         for trial in read.map_err(|error| failure(&error))? {
             variant.add(&trial);
         }

@@ -16,7 +16,7 @@ use treering_analysis::compare::{
 };
 use treering_conduct::plan::Judging;
 use treering_model::{Cell, CellRole, Ending, TrialId};
-use treering_report::pages::comparison::{DataFormat, View, page};
+use treering_report::pages::comparison::{ComparisonView, DataFormat, page};
 use treering_report::{Report, formats};
 use treering_store::{Filter, Store, TrialState, TrialSummary};
 
@@ -199,7 +199,7 @@ fn paged(
     let draws = args.page.charts.is_some() || output::is_html(args.page.format());
     let profiles = if draws { compared.profiles(store)? } else { Vec::new() };
     let observed = if draws { compared.observed_jobs(store)? } else { Vec::new() };
-    let view = View {
+    let view = ComparisonView {
         command: &again(args, picks),
         repeat: &repeat,
         notes: &compared.notes,

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use treering_analysis::compare::Factor;
 use treering_model::{BASELINE_FACT, CellRole, PRIMARY_FACT, THRESHOLD_FACT, Trial, TrialId};
-use treering_store::{Detail, Filter, Store, TrialState, TrialSummary};
+use treering_store::{Filter, LoadDetail, Store, TrialState, TrialSummary};
 
 use super::plans;
 use crate::arguments::ReportArgs;
@@ -99,7 +99,7 @@ impl<'s> Known<'s> {
         // Facts are read only where trials are selected by them.
         let trials: Vec<Trial> = if needs_facts {
             let ids: Vec<TrialId> = summaries.iter().map(|summary| summary.trial).collect();
-            store.load_many(&ids, Detail::Headlines).map_err(|error| failure(&error))?
+            store.load_many(&ids, LoadDetail::Headlines).map_err(|error| failure(&error))?
         } else {
             Vec::new()
         };

@@ -7,10 +7,10 @@ use std::process::ExitCode;
 
 use treering_model::{PLAN_FACT, TrialEvent, TrialId, Unit};
 use treering_pack::{
-    Head, NameRemover, PackError, PackWriter, PackedPlan, Record, RemovedName, Seal,
+    NameRemover, PackError, PackHead, PackRecord, PackSeal, PackWriter, PackedPlan, RemovedName,
 };
 use treering_report::{Cell, Column, Report, Table};
-use treering_store::{Detail, Filter, Store, TrialState, TrialSummary};
+use treering_store::{Filter, LoadDetail, Store, TrialState, TrialSummary};
 use treering_sys::{ExistingFile, WholeFile};
 
 use super::{TRACES, failure as unpackable, known_names};
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &PackArgs) -> Result<ExitCode, Failure> {
     output::write(&page(&looked, &left_out, args), &args.page())?;
     if let (Some(path), false) = (&args.output, args.dry_run) {
         let seal = chosen.write(path)?;
-        let Seal { bytes, sha256 } = seal;
+        let PackSeal { bytes, sha256 } = seal;
         _ = writeln!(std::io::stdout(), "{}: {bytes} bytes, SHA-256 {sha256}", path.display());
     }
     Ok(ExitCode::SUCCESS)
@@ -96,7 +96,7 @@ impl Chosen<'_> {
     /// Passes on every record but the first, with names removed; returns the removed names.
     fn records(
         &self,
-        take: &mut dyn FnMut(&Record) -> Result<(), Failure>,
+        take: &mut dyn FnMut(&PackRecord) -> Result<(), Failure>,
     ) -> Result<Vec<RemovedName>, Failure> {
         let mut names = (!self.args.with_names).then(|| NameRemover::new(known_names()));
         for plan in &self.plans {
@@ -104,7 +104,7 @@ impl Chosen<'_> {
             if let Some(names) = &mut names {
                 names.text(&mut plan.document);
             }
-            take(&Record::Plan(plan))?;
+            take(&PackRecord::Plan(plan))?;
         }
         for summary in &self.summaries {
             let events = self.store.events(summary.trial).map_err(|error| failure(&error))?;
@@ -115,15 +115,15 @@ impl Chosen<'_> {
                 if let Some(names) = &mut names {
                     names.leave_out(&mut event);
                 }
-                take(&Record::Event(event))?;
+                take(&PackRecord::Event(event))?;
             }
-            let headlines = self.store.load_many(&[summary.trial], Detail::Headlines);
+            let headlines = self.store.load_many(&[summary.trial], LoadDetail::Headlines);
             let headlines = headlines.map_err(|error| failure(&error))?;
             for mut annotation in headlines.into_iter().flat_map(|trial| trial.annotations) {
                 if let Some(names) = &mut names {
                     names.leave_out_of_annotation(&mut annotation);
                 }
-                take(&Record::Annotation(annotation))?;
+                take(&PackRecord::Annotation(annotation))?;
             }
         }
         Ok(names.map(|names| names.left_out()).unwrap_or_default())
@@ -140,7 +140,7 @@ impl Chosen<'_> {
 
     /// Writes the pack to a temporary file beside `path`, and renames it when it is complete and on
     /// disk.
-    fn write(&self, path: &Path) -> Result<Seal, Failure> {
+    fn write(&self, path: &Path) -> Result<PackSeal, Failure> {
         let unwritten = |error: &PackError| match error {
             PackError::Io(error) => {
                 let message = format!("cannot write {}: {error}", path.display());
@@ -148,7 +148,7 @@ impl Chosen<'_> {
             }
             error => unpackable(path, error),
         };
-        let head = Head {
+        let head = PackHead {
             treering_version: env!("CARGO_PKG_VERSION").to_owned(),
             has_names: self.args.with_names,
             has_traces: self.args.traces,
@@ -180,20 +180,22 @@ struct Sum {
 }
 
 impl Sum {
-    fn count(&mut self, record: &Record) {
+    fn count(&mut self, record: &PackRecord) {
         match record {
-            Record::Pack(_) => {}
-            Record::Plan(_) => self.plans += 1,
-            Record::Annotation(_) => self.annotations += 1,
-            Record::Event(TrialEvent::Began(_)) => self.trials += 1,
-            Record::Event(TrialEvent::Environment { facts }) => self.facts += facts.len() as u64,
-            Record::Event(TrialEvent::TaskEnded(_)) => self.tasks += 1,
-            Record::Event(TrialEvent::Measured(_)) => self.metrics += 1,
-            Record::Event(TrialEvent::Produced(artifact)) => {
+            PackRecord::Pack(_) => {}
+            PackRecord::Plan(_) => self.plans += 1,
+            PackRecord::Annotation(_) => self.annotations += 1,
+            PackRecord::Event(TrialEvent::Began(_)) => self.trials += 1,
+            PackRecord::Event(TrialEvent::Environment { facts }) => {
+                self.facts += facts.len() as u64
+            }
+            PackRecord::Event(TrialEvent::TaskEnded(_)) => self.tasks += 1,
+            PackRecord::Event(TrialEvent::Measured(_)) => self.metrics += 1,
+            PackRecord::Event(TrialEvent::Produced(artifact)) => {
                 self.artifacts += 1;
                 self.bytes += artifact.body.len() as u64;
             }
-            Record::Event(_) => {}
+            PackRecord::Event(_) => {}
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use treering_datasets::library::{Origin, find};
+use treering_datasets::library::{DatasetOrigin, find};
 use treering_model::{Artifact, Fingerprint};
 use treering_script::JobRecord;
 
@@ -29,8 +29,8 @@ pub(super) fn fingerprint(name: &str) -> Option<String> {
         PathBuf::from(name)
     } else {
         match find(name, &places::dataset_dirs()).ok()? {
-            Origin::Builtin => return None,
-            Origin::File(path) | Origin::ClassicFiles(path) => path,
+            DatasetOrigin::Builtin => return None,
+            DatasetOrigin::File(path) | DatasetOrigin::ClassicFiles(path) => path,
         }
     };
     let mut print = Fingerprint::new();

@@ -12,8 +12,8 @@ use treering_conduct::plan::Plan;
 use treering_model::{CellRole, Trial, TrialBuilder, TrialEvent, TrialId};
 use treering_observe::{ObserverContext, ObserverOptions, look};
 use treering_pack::{PackReader, PackedPlan};
-use treering_report::pages::comparison::{View, page};
-use treering_store::{Detail, Filter};
+use treering_report::pages::comparison::{ComparisonView, page};
+use treering_store::{Filter, LoadDetail};
 
 use super::failure as unreadable;
 use super::repeated_plan::{PackedFiles, of_document, of_runs, settle};
@@ -153,7 +153,7 @@ impl Packed {
         let is_on_machine = |trial: &&Trial| trial.fact("guest.kernel").is_none();
         let Some(trial) = self.trials.iter().find(is_on_machine) else { return Vec::new() };
         let here =
-            look(&ObserverContext { target: Path::new("/"), wanted: ObserverOptions::default() })
+            look(&ObserverContext { target: Path::new("/"), options: ObserverOptions::default() })
                 .facts;
         let differs = |name: &&str| {
             let was = trial.fact(name)?;
@@ -181,7 +181,7 @@ fn compare(packed: &Packed, plan: &Plan, args: &RepeatArgs) -> Result<ExitCode, 
         };
         let own = all.iter().filter(|one| one.cell.as_ref().is_some_and(is_own));
         let here: Vec<TrialId> = own.map(|one| one.trial).rev().collect();
-        let here = store.load_many(&here, Detail::Tasks).map_err(|error| failure(&error))?;
+        let here = store.load_many(&here, LoadDetail::Tasks).map_err(|error| failure(&error))?;
         let was = packed.trials.iter().filter(|trial| match &trial.beginning.cell {
             None => true,
             Some(cell) => cell.variant == variant.name && cell.role == CellRole::Round,
@@ -226,7 +226,7 @@ fn show(
     let outcome = compare_observed(&was, &here, &[], &terms)
         .map_err(|error| Failure::of(Kind::Usage, &error))?;
     let environment = environment(&was, &here);
-    let view = View {
+    let view = ComparisonView {
         command: &command,
         repeat: &[],
         notes: &[],

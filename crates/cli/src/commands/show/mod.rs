@@ -4,7 +4,7 @@ mod classic;
 
 use std::process::ExitCode;
 
-use treering_report::pages::trial::{View, page};
+use treering_report::pages::trial::{TrialView, page};
 use treering_report::pages::trial_json::ShownTrial;
 
 use crate::arguments::ShowArgs;
@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
     }
     let short_id = store.short_ids(&[id]).map_err(|error| failure(&error))?.concat();
     let command = known_command_line(&trial);
-    let view = View {
+    let view = TrialView {
         short_id: &short_id,
         command: command.as_deref(),
         tasks: args.tasks,

@@ -10,7 +10,7 @@ use treering_model::{
     AnnotationKind, Ending, Trial, TrialId, WATCH_ANCHOR_DIGEST_FACT, WATCH_ANCHOR_FACT,
     WATCH_WORK_FACT,
 };
-use treering_store::{Detail, Filter, TrialState};
+use treering_store::{Filter, LoadDetail, TrialState};
 
 use crate::arguments::WatchArgs;
 use crate::classic_output::say;
@@ -53,7 +53,8 @@ impl Series {
         let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
         summaries.retain(|summary| matches!(summary.state, TrialState::Ended(_)));
         let ids: Vec<TrialId> = summaries.iter().rev().map(|summary| summary.trial).collect();
-        let trials = store.load_many(&ids, Detail::Headlines).map_err(|error| failure(&error))?;
+        let trials =
+            store.load_many(&ids, LoadDetail::Headlines).map_err(|error| failure(&error))?;
         let is_watched = |trial: &Trial| trial.fact(WATCH_WORK_FACT).is_some();
         let is_own = |trial: &Trial| {
             trial.fact(WATCH_WORK_FACT) == Some(series.work.as_str())

@@ -36,7 +36,7 @@ pub(super) struct OpenFiles<'c> {
     pub(super) mappings: &'c mut HashMap<u16, FileMapping>,
 }
 
-/// Does such a call.
+/// Makes a buffered call.
 pub(super) fn attempt_buffered(
     open: OpenFiles<'_>,
     buffers: &Buffers,
@@ -68,20 +68,20 @@ pub(super) fn attempt_buffered(
             Ok(CallReply::moved(u64::from(bytes), 1))
         }
         Call::Write { file, bytes, .. } => {
-            let (file, all) = (fd(file.0).ok_or(Errno::BADF)?, &*part(&mut buffers, bytes));
+            let (file, data) = (fd(file.0).ok_or(Errno::BADF)?, &*part(&mut buffers, bytes));
             whole(bytes, |written, _| {
-                let left = rest(all, written);
+                let left = remainder(data, written);
                 if vectored { write_both(file, left, &[]) } else { write(file, left) }
             })
         }
         Call::WriteAt { file, bytes, position } => {
-            let (file, all) = (fd(file.0).ok_or(Errno::BADF)?, &*part(&mut buffers, bytes));
+            let (file, data) = (fd(file.0).ok_or(Errno::BADF)?, &*part(&mut buffers, bytes));
             whole(bytes, |written, _| {
                 let at = position.wrapping_add(written);
                 if vectored {
-                    write_vector_at(file, rest(all, written), &[], at)
+                    write_vector_at(file, remainder(data, written), &[], at)
                 } else {
-                    write_at(file, rest(all, written), at)
+                    write_at(file, remainder(data, written), at)
                 }
             })
         }
@@ -94,6 +94,6 @@ fn part<'b>(buffers: &'b mut OpenBuffers<'_>, bytes: u32) -> &'b mut [u8] {
 }
 
 /// Remainder of a write that was cut short.
-fn rest(all: &[u8], written: u64) -> &[u8] {
-    usize::try_from(written).ok().and_then(|from| all.get(from..)).unwrap_or(&[])
+fn remainder(data: &[u8], written: u64) -> &[u8] {
+    usize::try_from(written).ok().and_then(|from| data.get(from..)).unwrap_or(&[])
 }

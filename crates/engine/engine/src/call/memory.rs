@@ -168,11 +168,11 @@ impl MemoryCaller {
             }
             Call::ReadEach { file, bytes } => {
                 let got = read(tree, self.file(file)?, bytes)?;
-                return Ok(one_by_one(got, bytes));
+                return Ok(split_into_bytes(got, bytes));
             }
             Call::WriteEach { file, bytes, .. } => {
                 let taken = write(tree, self.file(file)?, bytes)?;
-                return Ok(one_by_one(taken, bytes));
+                return Ok(split_into_bytes(taken, bytes));
             }
             Call::Truncate { file, bytes } => truncate(tree, *self.file(file)?, bytes)?,
             Call::Fsync { file } | Call::Lock { file, .. } => {
@@ -218,7 +218,7 @@ impl MemoryCaller {
         Ok(CallReply::once(CallResult::Plain))
     }
 
-    /// Does requests at once.
+    /// Completes requests immediately.
     fn submit(&mut self, tree: &mut Tree, requests: &[AsyncRequest]) -> CallReply {
         for request in requests {
             let AsyncRequest { file, writes, bytes, position, tag } = *request;
@@ -327,7 +327,7 @@ fn size(tree: &Tree, node: NodeId) -> u64 {
 }
 
 /// Reply for the same bytes moved by calls of one byte each; a read at the end takes one more call.
-fn one_by_one(reply: CallReply, wanted: u32) -> CallReply {
+fn split_into_bytes(reply: CallReply, wanted: u32) -> CallReply {
     let CallResult::Bytes(bytes) = reply.done else { return reply };
     let calls = u32::try_from(bytes).unwrap_or(u32::MAX);
     CallReply::moved(bytes, calls.saturating_add(u32::from(calls < wanted)))

@@ -346,7 +346,7 @@ impl Tree {
     }
 
     fn snapshot(&self) -> TreeSnapshot {
-        let mut found = Vec::new();
+        let mut entries = Vec::new();
         let mut pending = vec![(ROOT, PathBuf::new())];
         while let Some((dir, path)) = pending.pop() {
             let NodeContent::Directory { children, .. } = &self.nodes[dir].body else {
@@ -355,16 +355,16 @@ impl Tree {
             for (name, &(id, _)) in children {
                 let path = path.join(String::from_utf8_lossy(name).as_ref());
                 match self.nodes[id].body {
-                    NodeContent::File { bytes } => found.push((path, EntryKind::File, bytes)),
-                    NodeContent::Link => found.push((path, EntryKind::Other, 0)),
+                    NodeContent::File { bytes } => entries.push((path, EntryKind::File, bytes)),
+                    NodeContent::Link => entries.push((path, EntryKind::Other, 0)),
                     NodeContent::Directory { .. } => {
-                        found.push((path.clone(), EntryKind::Directory, 0));
+                        entries.push((path.clone(), EntryKind::Directory, 0));
                         pending.push((id, path));
                     }
                 }
             }
         }
-        TreeSnapshot::new(found)
+        TreeSnapshot::new(entries)
     }
 }
 

@@ -55,7 +55,7 @@ pub trait Caller: Send {
     /// Called after making the directory has failed.
     fn has_not_made(&mut self, _name: &CStr) {}
 
-    /// Is told that a directory of this name in the target was removed.
+    /// Called after a directory of this name in the target was removed.
     fn has_removed(&mut self, _name: &CStr) {}
 
     /// The entries that the last reading of a directory brought.
@@ -142,13 +142,13 @@ pub struct CallFailure {
 impl CallFailure {
     /// Failure of `call`, with its path.
     #[cold]
-    pub(crate) fn of<C: Caller>(caller: &C, call: &Call<'_>, error: CallError) -> Self {
-        Self::at(caller, call.op(), call.subject(), error)
+    pub(crate) fn new<C: Caller>(caller: &C, call: &Call<'_>, error: CallError) -> Self {
+        Self::for_subject(caller, call.op(), call.subject(), error)
     }
 
     /// Failure of a call, from its kind and subject.
     #[cold]
-    pub(crate) fn at<C: Caller>(
+    pub(crate) fn for_subject<C: Caller>(
         caller: &C,
         op: Op,
         subject: CallSubject<'_>,
@@ -187,7 +187,7 @@ mod tests {
     use treering_model::Op;
 
     #[test]
-    fn a_failure_reads_like_the_systems_own_and_has_no_control_characters() {
+    fn call_failures_read_like_system_errors_without_control_characters() {
         let mut failure = CallFailure {
             op: Op::Create,
             path: "/mnt/x/kernel-0/fs/inode.c".into(),

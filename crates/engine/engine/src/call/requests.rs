@@ -23,7 +23,7 @@ pub(crate) struct TaskRequests {
 
 impl TaskRequests {
     /// The queue of a task, or none.
-    pub(crate) fn of(queue: Option<IoQueue>) -> Result<Self, Errno> {
+    pub(crate) fn open(queue: Option<IoQueue>) -> Result<Self, Errno> {
         let make = |IoQueue { kind, depth }| {
             let kind = match kind {
                 QueueKind::Libaio => Kind::Aio,
@@ -73,16 +73,16 @@ impl TaskRequests {
         let calls = queue.reap(u32::from(least), &mut self.ended)?;
         if let Some(buffers) = buffers {
             let mut buffers = buffers.open();
-            for one in &self.ended {
-                let bytes = usize::try_from(one.result.unwrap_or(0)).unwrap_or(0);
-                let came = queue.buffer(one.tag, bytes)?;
-                buffers.get(one.tag, bytes).copy_from_slice(came);
+            for completion in &self.ended {
+                let bytes = usize::try_from(completion.result.unwrap_or(0)).unwrap_or(0);
+                let came = queue.buffer(completion.tag, bytes)?;
+                buffers.get(completion.tag, bytes).copy_from_slice(came);
             }
         }
         self.completions.clear();
-        self.completions.extend(self.ended.iter().map(|one| Completion {
-            tag: one.tag,
-            result: one.result.map_err(Errno::raw_os_error),
+        self.completions.extend(self.ended.iter().map(|completion| Completion {
+            tag: completion.tag,
+            result: completion.result.map_err(Errno::raw_os_error),
         }));
         Ok(calls)
     }

@@ -1,7 +1,7 @@
 //! Calls to the kernel, one at a time, on the real filesystem.
 //!
 //! Directories and files are kept open in slots; a call costs itself and a few nanoseconds.
-//! That no name leads outside the target is seen to by `treering-sys`.
+//! `treering-sys` ensures that no name leads outside the target.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -16,12 +16,12 @@ use treering_script::{
 };
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileMapping, FileType, FilesystemFacts, IoPath, OpenHow,
-    advise, allocate, attributes, close, dir_again, fd_path, file_xattr, filesystem_facts, forget,
-    link, lock_range, make_again, make_dir, open_dir, open_file, punch, read, read_at,
-    read_entries, read_vector, read_vector_at, remove_dir, rename, seek_to, seek_to_end,
-    set_file_xattr, set_times, stat, symlink, sync_data, sync_file, sync_filesystem, sync_machine,
-    sync_range, truncate, unlink, write, write_at, write_both, write_both_at, write_vector_at,
-    xattr,
+    advise, allocate, attributes, close, fd_path, file_xattr, filesystem_facts, forget, link,
+    lock_range, make_dir, make_existing_dir, open_dir, open_file, punch, read, read_at,
+    read_entries, read_vector, read_vector_at, remove_dir, rename, reopen_dir, seek_to,
+    seek_to_end, set_file_xattr, set_times, stat, symlink, sync_data, sync_file, sync_filesystem,
+    sync_machine, sync_range, truncate, unlink, write, write_at, write_both, write_both_at,
+    write_vector_at, xattr,
 };
 
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use crate::call::buffered::{OpenFiles, attempt_buffered, is_buffered};
 use crate::call::requests::{TaskRequests, WriteSource};
-use crate::call::translated::{created, found, opened};
+use crate::call::translated::{created, opened, size_reply};
 use crate::call::whole::whole;
 use crate::call::whole_paths::{PathOutcome, WholePaths};
 use crate::places::manifest::{TreeManifest, announce, identify};
@@ -58,7 +58,7 @@ pub struct SyncCaller {
     through: IoPath,
     vectored: bool,
     /// Path of the target as given by the user.
-    given: PathBuf,
+    user_path: PathBuf,
     whole_paths: Option<WholePaths>,
     /// Root directories at which workers take turns; empty for a single place.
     roots: Vec<OwnedFd>,
@@ -86,12 +86,12 @@ impl SyncCaller {
         payload: Payload,
     ) -> Result<Self, Errno> {
         let mut dirs: Vec<Option<OwnedFd>> = (0..MAX_DIRS).map(|_| None).collect();
-        dirs[0] = Some(dir_again(dir)?);
+        dirs[0] = Some(reopen_dir(dir)?);
         Ok(Self {
             confinement,
             through: IoPath::default(),
             vectored: false,
-            given: PathBuf::new(),
+            user_path: PathBuf::new(),
             whole_paths: None,
             roots: Vec::new(),
             dirs,
@@ -109,8 +109,8 @@ impl SyncCaller {
 
     /// Sets the path of the target as its user gave it.
     #[must_use]
-    pub fn named(self, given: &Path) -> Self {
-        Self { given: given.to_owned(), ..self }
+    pub fn named(self, user_path: &Path) -> Self {
+        Self { user_path: user_path.to_owned(), ..self }
     }
 
     /// Sets the manifest that records directories made in the target.
@@ -123,8 +123,8 @@ impl SyncCaller {
     ///
     /// # Errors
     /// When one of them cannot be opened again.
-    pub(crate) fn among(mut self, roots: &[BorrowedFd<'_>]) -> Result<Self, Errno> {
-        self.roots = roots.iter().map(dir_again).collect::<Result<_, _>>()?;
+    pub(crate) fn with_roots(mut self, roots: &[BorrowedFd<'_>]) -> Result<Self, Errno> {
+        self.roots = roots.iter().map(reopen_dir).collect::<Result<_, _>>()?;
         Ok(self)
     }
 
@@ -171,8 +171,8 @@ impl SyncCaller {
                 close(open.ok_or(Errno::BADF)?)?;
             }
             Call::Stat { at, name } => stat(self.dir(at)?, name).map(|_attributes| ())?,
-            Call::Size { at, name } => return Ok(found(&stat(self.dir(at)?, name)?)),
-            Call::FileStat { file } => return Ok(found(&attributes(self.file(file)?)?)),
+            Call::Size { at, name } => return Ok(size_reply(&stat(self.dir(at)?, name)?)),
+            Call::FileStat { file } => return Ok(size_reply(&attributes(self.file(file)?)?)),
             Call::Seek { file, position } => seek_to(self.file(file)?, position)?,
             Call::SeekEnd { file } => {
                 return Ok(CallReply::once(CallResult::Size(seek_to_end(self.file(file)?)?)));
@@ -181,7 +181,7 @@ impl SyncCaller {
             Call::Fsync { file } => sync_file(self.file(file)?)?,
             Call::Truncate { file, bytes } => truncate(self.file(file)?, bytes)?,
             Call::MakeDir { at, name } => make_dir(self.dir(at)?, name)?,
-            Call::MakeAgain { dir } => make_again(self.dir(dir)?)?,
+            Call::MakeAgain { dir } => make_existing_dir(self.dir(dir)?)?,
             Call::RemoveDir { at, name } => remove_dir(self.dir(at)?, name)?,
             Call::OpenDir { at, path, into } => self.open_dir(at, path, into)?,
             Call::CloseDir { dir } => {
@@ -348,9 +348,9 @@ impl SyncCaller {
 
     fn open_root(&mut self, root: u16, into: DirSlot) -> Result<(), Errno> {
         let opened = match self.roots.get(usize::from(root)) {
-            Some(place) => dir_again(place)?,
+            Some(place) => reopen_dir(place)?,
             // A single place has no list of roots.
-            None if root == 0 => dir_again(self.dir(DirSlot::TARGET)?)?,
+            None if root == 0 => reopen_dir(self.dir(DirSlot::TARGET)?)?,
             None => return Err(Errno::BADF),
         };
         self.changeable(into)?.replace(opened).map_or(Ok(()), close)
@@ -537,13 +537,13 @@ impl Caller for SyncCaller {
     }
 
     fn by_whole_paths(&mut self, are: bool) -> io::Result<()> {
-        let paths = are.then(|| WholePaths::of(&self.given, self.dir(DirSlot::TARGET)?));
+        let paths = are.then(|| WholePaths::new(&self.user_path, self.dir(DirSlot::TARGET)?));
         self.whole_paths = paths.transpose()?;
         Ok(())
     }
 
     fn open_queue(&mut self, queue: Option<IoQueue>) -> io::Result<()> {
-        self.requests = TaskRequests::of(queue)?;
+        self.requests = TaskRequests::open(queue)?;
         Ok(())
     }
 

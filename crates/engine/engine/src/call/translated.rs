@@ -27,7 +27,7 @@ pub(super) const fn opened(how: Opened) -> OpenHow {
 }
 
 /// Size reply from the result of `stat`.
-pub(super) fn found(attributes: &FileAttributes) -> CallReply {
+pub(super) fn size_reply(attributes: &FileAttributes) -> CallReply {
     let is_file = attributes.kind == FileType::RegularFile;
     CallReply::once(CallResult::Size(if is_file { attributes.bytes } else { 0 }))
 }

@@ -17,7 +17,7 @@ use treering_sys::{
 };
 
 use crate::CallReply;
-use crate::call::translated::{created, found, opened};
+use crate::call::translated::{created, opened, size_reply};
 
 /// Paths of open directories, and room for the path of an item.
 #[derive(Debug)]
@@ -43,8 +43,8 @@ impl WholePaths {
     ///
     /// # Errors
     /// `ESTALE` when another directory has its name now, else as `stat`.
-    pub(super) fn of(given: &Path, target: impl AsFd) -> Result<Self, Errno> {
-        let name = CString::new(given.as_os_str().as_bytes()).map_err(|_nul| Errno::INVAL)?;
+    pub(super) fn new(user_path: &Path, target: impl AsFd) -> Result<Self, Errno> {
+        let name = CString::new(user_path.as_os_str().as_bytes()).map_err(|_nul| Errno::INVAL)?;
         let (there, here) = (stat_top(&name)?, attributes(target.as_fd())?);
         if (there.device, there.inode) != (here.device, here.inode) {
             return Err(Errno::STALE);
@@ -85,7 +85,7 @@ impl WholePaths {
                 stat_by_path(self.item(at, name)?)?;
                 CallReply::once(CallResult::Plain)
             }
-            Call::Size { at, name } => found(&stat_by_path(self.item(at, name)?)?),
+            Call::Size { at, name } => size_reply(&stat_by_path(self.item(at, name)?)?),
             Call::Unlink { at, path } => plain(unlink_by_path(self.item(at, path)?))?,
             Call::MakeDir { at, name } => plain(make_dir_by_path(self.item(at, name)?))?,
             Call::RemoveDir { at, name } => plain(remove_dir_by_path(self.item(at, name)?))?,

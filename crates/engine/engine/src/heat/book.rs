@@ -172,9 +172,9 @@ impl HeatBook {
             let ours = &mut self.files[number].1;
             let had = ours.all;
             if !(ours.ranges.is_empty() && theirs.ranges.is_empty()) {
-                let first = |file: &FileHeat, all: HeatStatistics| {
-                    let alone = file.ranges.is_empty() && all.accesses() > 0;
-                    alone.then_some((0, all))
+                let first = |file: &FileHeat, heat: HeatStatistics| {
+                    let alone = file.ranges.is_empty() && heat.accesses() > 0;
+                    alone.then_some((0, heat))
                 };
                 let before = ours.ranges.len();
                 ours.ranges.extend(first(ours, had));
@@ -199,7 +199,7 @@ impl HeatBook {
         let Some((path, file)) = self.names.get(path).map(|number| &self.files[*number]) else {
             return Vec::new();
         };
-        let hot = of_file(path, file).filter(|part| part.heat.accesses() > 0);
+        let hot = file_ranges(path, file).filter(|part| part.heat.accesses() > 0);
         hot.map(|part| HotRange {
             offset: part.offset,
             bytes: RANGE_BYTES,
@@ -211,7 +211,7 @@ impl HeatBook {
     /// Report of the recorded accesses.
     pub(super) fn report(&self) -> HeatReport {
         let touched = || self.files.iter().filter(|(_, file)| file.all.accesses() > 0);
-        let ranges = || touched().flat_map(|(path, file)| of_file(path, file));
+        let ranges = || touched().flat_map(|(path, file)| file_ranges(path, file));
         let parts: Vec<(u64, u64)> = ranges()
             .map(|part| {
                 let bytes = part.file.end.saturating_sub(part.offset).min(RANGE_BYTES);
@@ -269,15 +269,15 @@ struct FileRange<'b> {
 }
 
 /// The ranges of a file, at least the first.
-fn of_file<'b>(path: &'b str, file: &'b FileHeat) -> impl Iterator<Item = FileRange<'b>> {
+fn file_ranges<'b>(path: &'b str, file: &'b FileHeat) -> impl Iterator<Item = FileRange<'b>> {
     let only = file.ranges.is_empty().then_some((0, &file.all));
     let ranges = file.ranges.iter().map(|(range, heat)| (range * RANGE_BYTES, heat));
     only.into_iter().chain(ranges).map(move |(offset, heat)| FileRange { path, file, offset, heat })
 }
 
 /// Adds an entry; drops the coolest entries from time to time.
-fn keep_hottest(list: &mut Vec<HotData>, one: HotData) {
-    list.push(one);
+fn keep_hottest(list: &mut Vec<HotData>, entry: HotData) {
+    list.push(entry);
     if list.len() >= 16 * SHOWN {
         sort(list);
         list.truncate(SHOWN);
@@ -286,9 +286,9 @@ fn keep_hottest(list: &mut Vec<HotData>, one: HotData) {
 
 /// The hottest first; of equally hot ones in the order of their names.
 fn sort(list: &mut [HotData]) {
-    list.sort_by(|one, other| {
-        let hotter = other.temperature.total_cmp(&one.temperature);
-        hotter.then_with(|| (&one.path, one.offset).cmp(&(&other.path, other.offset)))
+    list.sort_by(|left, right| {
+        let hotter = right.temperature.total_cmp(&left.temperature);
+        hotter.then_with(|| (&left.path, left.offset).cmp(&(&right.path, right.offset)))
     });
 }
 
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_are_distinguished_once_there_are_several() {
+    fn heat_ranges_are_kept_from_the_second_range_on() {
         let mut book = HeatBook::new(10 * SECOND);
         let file = book.file("a");
         book.access(file, 0, read(1, 4096));
@@ -327,16 +327,16 @@ mod tests {
     }
 
     #[test]
-    fn books_of_two_workers_are_one() {
-        let (mut one, mut two) = (HeatBook::new(SECOND), HeatBook::new(SECOND));
-        let (small, large) = (one.file("small"), two.file("large"));
-        one.access(small, 0, read(1, 10));
-        two.access(large, 3 * RANGE_BYTES, read(2, 10));
-        let again = two.file("small");
-        two.access(again, 2 * RANGE_BYTES, read(3, 10));
-        two.remove("large");
-        one.merge(two);
-        let report = one.report();
+    fn heat_books_of_two_workers_are_merged() {
+        let (mut first, mut second) = (HeatBook::new(SECOND), HeatBook::new(SECOND));
+        let (small, large) = (first.file("small"), second.file("large"));
+        first.access(small, 0, read(1, 10));
+        second.access(large, 3 * RANGE_BYTES, read(2, 10));
+        let again = second.file("small");
+        second.access(again, 2 * RANGE_BYTES, read(3, 10));
+        second.remove("large");
+        first.merge(second);
+        let report = first.report();
         assert_eq!((report.files, report.ranges, report.total.reads), (2, 3, 3));
         let large = report.hottest_files.iter().find(|file| file.path == "large").unwrap();
         assert!(large.removed);
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_given_to_another_file_leaves_the_first_removed() {
+    fn a_reused_name_leaves_the_first_file_removed() {
         let mut book = HeatBook::new(SECOND);
         for name in ["old", "new"] {
             let file = book.file(name);

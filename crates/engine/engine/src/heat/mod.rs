@@ -1,8 +1,8 @@
 //! Hot data: reads and writes as they are issued, by file and by range.
 //!
-//! Asked for, a place is wrapped in a [`HeatedPlace`] one, whose callers keep a book beside each call;
-//! not asked for, nothing of it is in the way of a call. The page cache answers many of these reads
-//! and gathers many of the writes: what reaches the disk is another matter.
+//! Asked for, a place is wrapped in a [`HeatedPlace`] one, whose callers keep a book beside each
+//! call; not asked for, nothing of it is in the way of a call. The page cache answers many of these
+//! reads and gathers many of the writes: what reaches the disk is another matter.
 
 mod book;
 mod caller;
@@ -55,7 +55,7 @@ impl HeatLog {
     }
 
     /// True if there is a single place, and file names are relative to it.
-    pub fn is_of_one_place(&self) -> bool {
+    pub fn is_single_place(&self) -> bool {
         self.roots.len() == 1
     }
 

@@ -90,7 +90,7 @@ impl SessionPlace for Target {
     fn caller(&self, payload: &Payload, worker: u16) -> io::Result<SyncCaller> {
         let payload = payload.for_worker(worker);
         let caller = SyncCaller::new(self.dir(), self.confinement(), payload)?;
-        Ok(caller.named(self.given()).recorded_in(self.manifest()))
+        Ok(caller.named(self.user_path()).recorded_in(self.manifest()))
     }
 
     fn drop_caches(&self) -> Result<(), DropCachesError> {
@@ -124,7 +124,7 @@ impl SessionPlace for [Target] {
 
     fn caller(&self, payload: &Payload, worker: u16) -> io::Result<SyncCaller> {
         let roots: Vec<_> = self.iter().map(Target::dir).collect();
-        Ok(turn(self, worker)?.caller(payload, worker)?.among(&roots)?)
+        Ok(turn(self, worker)?.caller(payload, worker)?.with_roots(&roots)?)
     }
 
     fn drop_caches(&self) -> Result<(), DropCachesError> {

@@ -1,7 +1,7 @@
 //! Execution of another program: it is started below the target, watched, and asked to end together
 //! with the run.
 //!
-//! What it reads and says goes through files in memory, so that the filesystem under test has
+//! Its input and output go through files in memory, so that the filesystem under test has
 //! nothing to do with it.
 
 use std::fs::File;
@@ -49,8 +49,8 @@ pub(crate) fn run_program(
     let wall_ns = monotonic_ns() - began;
     Ok(ProgramEnd {
         code: status.code(),
-        output: said(output)?,
-        errors: said(errors)?,
+        output: read_output(output)?,
+        errors: read_output(errors)?,
         began_ns: clock.at_ns(began),
         wall_ns,
         ..ProgramEnd::default()
@@ -71,7 +71,7 @@ fn wait(child: &mut Child, stop: &StopFlag) -> io::Result<std::process::ExitStat
     }
 }
 
-fn said(mut file: File) -> io::Result<Vec<u8>> {
+fn read_output(mut file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(0))?;
     file.take(SAID_BYTES_MAX).read_to_end(&mut bytes)?;

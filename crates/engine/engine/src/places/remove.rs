@@ -46,10 +46,10 @@ pub enum RemoveError {
         path: PathBuf,
     },
     /// A call failed.
-    #[error("{what} {}: {source}", path.display())]
+    #[error("{operation} {}: {source}", path.display())]
     Call {
         /// Failed operation: `open`, `list` or `remove`.
-        what: &'static str,
+        operation: &'static str,
         /// Path the operation was about.
         path: PathBuf,
         /// System error.
@@ -217,10 +217,10 @@ fn path_of(dir: BorrowedFd<'_>, name: Option<&CStr>) -> PathBuf {
 }
 
 fn failed(
-    what: &'static str,
+    operation: &'static str,
     dir: BorrowedFd<'_>,
     name: Option<&CStr>,
     errno: Errno,
 ) -> RemoveError {
-    RemoveError::Call { what, path: path_of(dir, name), source: errno.into() }
+    RemoveError::Call { operation, path: path_of(dir, name), source: errno.into() }
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use treering_script::{StatfsSpace, TargetFacts};
 use treering_sys::{
-    Confinement, EntryBuffer, Errno, FileIdentity, FileType, FilesystemFacts, LockError, dir_again,
-    fd_path, filesystem_facts, identity_in, lock_exclusive, open_subdir, open_top, read_entries,
+    Confinement, EntryBuffer, Errno, FileIdentity, FileType, FilesystemFacts, LockError, fd_path,
+    filesystem_facts, identity_in, lock_exclusive, open_subdir, open_top, read_entries, reopen_dir,
 };
 
 use crate::call::sync::room;
@@ -23,7 +23,7 @@ use crate::{RemovalCounts, RemoveError, TargetError, remove_tree};
 pub struct Target {
     dir: OwnedFd,
     path: PathBuf,
-    given: PathBuf,
+    user_path: PathBuf,
     confinement: Confinement,
     manifest: Option<Arc<dyn TreeManifest>>,
 }
@@ -37,9 +37,9 @@ impl Target {
         let dir = open_top(path).map_err(|errno| error("open", path, errno))?;
         let confinement = Confinement::probe(&dir);
         // Without /proc the path given by the user must do.
-        let given = path.to_owned();
-        let path = fd_path(&dir).unwrap_or_else(|| given.clone());
-        Ok(Self { dir, path, given, confinement, manifest: None })
+        let user_path = path.to_owned();
+        let path = fd_path(&dir).unwrap_or_else(|| user_path.clone());
+        Ok(Self { dir, path, user_path, confinement, manifest: None })
     }
 
     /// Sets the manifest that records entries made directly in the target from now on.
@@ -69,8 +69,8 @@ impl Target {
     /// When there is nothing, or the name is not a plain one.
     pub fn identity(&self, name: &str) -> Result<FileIdentity, TargetError> {
         let c_name = CString::new(name).map_err(|_nul| Errno::INVAL);
-        let found = c_name.and_then(|name| identity_in(self.dir(), &name));
-        found.map_err(|errno| error("examine", &self.path.join(name), errno))
+        let identity = c_name.and_then(|name| identity_in(self.dir(), &name));
+        identity.map_err(|errno| error("examine", &self.path.join(name), errno))
     }
 
     /// Subdirectory of this name as a target of its own.
@@ -82,8 +82,8 @@ impl Target {
         let failed = |errno| error("open", &path, errno);
         let c_name = CString::new(name).map_err(|_nul| failed(Errno::INVAL))?;
         let dir = open_subdir(self.confinement, self.dir(), &c_name).map_err(failed)?;
-        let (confinement, given) = (self.confinement, self.given.join(name));
-        Ok(Self { dir, path, given, confinement, manifest: None })
+        let (confinement, user_path) = (self.confinement, self.user_path.join(name));
+        Ok(Self { dir, path, user_path, confinement, manifest: None })
     }
 
     /// Sets the confinement method; for tests and `doctor`.
@@ -102,8 +102,8 @@ impl Target {
     }
 
     /// Path as given by the user.
-    pub fn given(&self) -> &Path {
-        &self.given
+    pub fn user_path(&self) -> &Path {
+        &self.user_path
     }
 
     /// Descriptor of the directory.
@@ -152,7 +152,7 @@ impl Target {
     }
 
     fn names(&self) -> Result<Vec<String>, Errno> {
-        let dir = dir_again(&self.dir)?;
+        let dir = reopen_dir(&self.dir)?;
         let mut buffer = EntryBuffer::new(32 * 1024);
         let mut names = Vec::new();
         loop {
@@ -193,6 +193,6 @@ impl Target {
     }
 }
 
-fn error(what: &'static str, path: &Path, errno: Errno) -> TargetError {
-    TargetError { what, path: path.to_owned(), source: io::Error::from(errno) }
+fn error(operation: &'static str, path: &Path, errno: Errno) -> TargetError {
+    TargetError { operation, path: path.to_owned(), source: io::Error::from(errno) }
 }

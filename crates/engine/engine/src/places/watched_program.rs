@@ -77,7 +77,7 @@ pub(crate) fn run_watched(
     } else {
         0
     };
-    let [output, errors] = pipes.map(|pipe| pipe.kept.bytes());
+    let [output, errors] = pipes.map(|pipe| pipe.output.bytes());
     Ok(ProgramEnd {
         code: end.code,
         output,
@@ -134,14 +134,14 @@ fn wait(child: &Child, pipes: &mut [PipeReader; 2], stop: &StopFlag) -> io::Resu
 /// Read end of a pipe, until its write end is closed.
 struct PipeReader {
     file: Option<File>,
-    kept: HeadAndTail,
+    output: HeadAndTail,
 }
 
 impl PipeReader {
     fn new(from: Option<OwnedFd>, kept_bytes: usize) -> io::Result<Self> {
         let file = from.map(File::from);
         file.as_ref().map_or(Ok(()), read_without_waiting)?;
-        Ok(Self { file, kept: HeadAndTail::new(kept_bytes) })
+        Ok(Self { file, output: HeadAndTail::new(kept_bytes) })
     }
 
     /// Reads at most `pieces` pieces of the available data.
@@ -154,7 +154,7 @@ impl PipeReader {
                     self.file = None;
                     return;
                 }
-                Ok(count) => self.kept.add(&piece[..count]),
+                Ok(count) => self.output.add(&piece[..count]),
                 // No data is available now; a pipe has no other errors.
                 Err(_) => return,
             }
@@ -165,30 +165,30 @@ impl PipeReader {
 /// The beginning and the end of something that may be long.
 #[derive(Debug)]
 struct HeadAndTail {
-    first: Vec<u8>,
-    last: Vec<u8>,
+    head: Vec<u8>,
+    tail: Vec<u8>,
     left_out: u64,
     /// Maximum bytes of each part; `last` may hold twice as many until it is cut.
-    most: usize,
+    bytes_max: usize,
 }
 
 impl HeadAndTail {
-    fn new(most: usize) -> Self {
-        Self { first: Vec::new(), last: Vec::new(), left_out: 0, most }
+    fn new(bytes_max: usize) -> Self {
+        Self { head: Vec::new(), tail: Vec::new(), left_out: 0, bytes_max }
     }
 
     fn add(&mut self, bytes: &[u8]) {
-        let (first, rest) = bytes.split_at(bytes.len().min(self.most - self.first.len()));
-        self.first.extend_from_slice(first);
-        self.last.extend_from_slice(rest);
-        if self.last.len() > 2 * self.most {
+        let (head, tail) = bytes.split_at(bytes.len().min(self.bytes_max - self.head.len()));
+        self.head.extend_from_slice(head);
+        self.tail.extend_from_slice(tail);
+        if self.tail.len() > 2 * self.bytes_max {
             self.cut();
         }
     }
 
     fn cut(&mut self) {
-        let more = self.last.len().saturating_sub(self.most);
-        self.last.drain(..more);
+        let more = self.tail.len().saturating_sub(self.bytes_max);
+        self.tail.drain(..more);
         self.left_out += more as u64;
     }
 
@@ -198,10 +198,10 @@ impl HeadAndTail {
         self.cut();
         if self.left_out > 0 {
             let line = format!("\n[{} bytes left out]\n", self.left_out);
-            self.first.extend_from_slice(line.as_bytes());
+            self.head.extend_from_slice(line.as_bytes());
         }
-        self.first.append(&mut self.last);
-        self.first
+        self.head.append(&mut self.tail);
+        self.head
     }
 }
 
@@ -209,28 +209,29 @@ impl HeadAndTail {
 /// after the run.
 pub(crate) struct OrphanReaper {
     /// Children that existed before the run.
-    before: Vec<u32>,
+    existing: Vec<u32>,
 }
 
 impl OrphanReaper {
     pub(crate) fn begin() -> Self {
         // Without it, only processes that the programs end themselves are ended.
         let _not_possible = adopt_orphans(true);
-        Self { before: children() }
+        Self { existing: children() }
     }
 
     /// Ends the processes left over; returns a message with their number, if there were any.
     pub(crate) fn end(self) -> Option<String> {
-        let asked = Instant::now();
+        let cleanup_ended = Instant::now();
         // Processes that `cleanup` has just ended may still be exiting.
-        while !self.left().is_empty() && asked.elapsed() < ENDING {
+        while !self.left().is_empty() && cleanup_ended.elapsed() < ENDING {
             thread::sleep(Duration::from_millis(10));
         }
         let began = Instant::now();
         let mut names: Vec<u32> = Vec::new();
         loop {
             let left: Vec<u32> = self.left();
-            let new: Vec<u32> = left.iter().copied().filter(|one| !names.contains(one)).collect();
+            let new: Vec<u32> =
+                left.iter().copied().filter(|process| !names.contains(process)).collect();
             for process in &new {
                 let _ended_already = signal_child(*process, SIGTERM);
             }
@@ -256,7 +257,7 @@ impl OrphanReaper {
 
     /// Processes that still run; those that have ended are reaped first.
     fn left(&self) -> Vec<u32> {
-        let ours = children().into_iter().filter(|process| !self.before.contains(process));
+        let ours = children().into_iter().filter(|process| !self.existing.contains(process));
         ours.filter(|process| matches!(take_ended(*process), Ok(None))).collect()
     }
 }
@@ -268,19 +269,19 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn of_a_long_output_the_beginning_and_the_end_are_kept() {
-        let mut kept = HeadAndTail::new(4);
-        (0..1000).for_each(|_| kept.add(b"xy"));
-        kept.add(b"END!");
-        assert!(kept.last.capacity() < 64);
-        assert_eq!(kept.bytes(), b"xyxy\n[1996 bytes left out]\nEND!");
+    fn long_output_keeps_its_beginning_and_end() {
+        let mut output = HeadAndTail::new(4);
+        (0..1000).for_each(|_| output.add(b"xy"));
+        output.add(b"END!");
+        assert!(output.tail.capacity() < 64);
+        assert_eq!(output.bytes(), b"xyxy\n[1996 bytes left out]\nEND!");
         let mut short = HeadAndTail::new(4);
         short.add(b"abcdefg");
         assert_eq!(short.bytes(), b"abcdefg");
     }
 
     #[test]
-    fn the_directory_is_put_in_wherever_it_is_named() {
+    fn the_directory_placeholder_is_replaced_everywhere() {
         let dir = Path::new("/mnt/a b");
         assert_eq!(placed(OsStr::new("--of={dir}/x:{dir}"), dir), "--of=/mnt/a b/x:/mnt/a b");
         assert_eq!(placed(OsStr::new("{}dir}"), dir), "{}dir}");

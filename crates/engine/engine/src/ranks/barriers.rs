@@ -1,6 +1,6 @@
 //! Durations of a phase's barriers, and the spread of the ranks' starts after them.
 
-/// The barriers before the groups of a phase that all ranks had a part in.
+/// Durations of the barriers before the groups of a phase in which all ranks took part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PhaseBarriers {
     /// Times from the arrival of the last rank to the start of the last rank, in nanoseconds,
@@ -11,14 +11,14 @@ pub struct PhaseBarriers {
 }
 
 impl PhaseBarriers {
-    /// Adds a barrier that the last rank came to at a time, with when each rank began then.
+    /// Adds a barrier: arrival time of the last rank, and start time of each rank after it.
     pub(crate) fn add(&mut self, met_ns: u64, began_ns: impl Iterator<Item = u64> + Clone) {
         let (Some(first), Some(last)) = (began_ns.clone().min(), began_ns.max()) else { return };
-        for (all, ns) in [
+        for (durations_ns, ns) in [
             (&mut self.took_ns, last.saturating_sub(met_ns)),
             (&mut self.start_spreads_ns, last - first),
         ] {
-            all.insert(all.partition_point(|one| *one < ns), ns);
+            durations_ns.insert(durations_ns.partition_point(|other| *other < ns), ns);
         }
     }
 }
@@ -34,7 +34,7 @@ mod tests {
     use super::{PhaseBarriers, middle_ns};
 
     #[test]
-    fn barriers_are_kept_in_their_order() {
+    fn barrier_durations_are_sorted() {
         let mut barriers = PhaseBarriers::default();
         barriers.add(100, [150, 170, 160].into_iter());
         barriers.add(200, [210, 211].into_iter());

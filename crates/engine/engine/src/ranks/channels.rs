@@ -12,15 +12,15 @@ type ChannelMessage = (usize, Arc<[u8]>);
 #[derive(Debug)]
 pub struct RankChannels {
     rank: usize,
-    to: Vec<Sender<ChannelMessage>>,
-    from: Receiver<ChannelMessage>,
+    senders: Vec<Sender<ChannelMessage>>,
+    inbox: Receiver<ChannelMessage>,
 }
 
 /// Connected endpoints of `ranks` ranks.
 pub fn channels(ranks: usize) -> Vec<RankChannels> {
-    let (to, from): (Vec<_>, Vec<_>) = (0..ranks).map(|_| channel()).unzip();
-    let end = |(rank, from)| RankChannels { rank, to: to.clone(), from };
-    from.into_iter().enumerate().map(end).collect()
+    let (senders, inboxes): (Vec<_>, Vec<_>) = (0..ranks).map(|_| channel()).unzip();
+    let end = |(rank, inbox)| RankChannels { rank, senders: senders.clone(), inbox };
+    inboxes.into_iter().enumerate().map(end).collect()
 }
 
 impl RankLink for RankChannels {
@@ -29,16 +29,16 @@ impl RankLink for RankChannels {
     }
 
     fn size(&self) -> usize {
-        self.to.len()
+        self.senders.len()
     }
 
     fn send(&self, to: usize, message: &Arc<[u8]>) {
         // A rank that has left receives nothing, as with any other link.
-        let _has_left = self.to[to].send((self.rank, Arc::clone(message)));
+        let _has_left = self.senders[to].send((self.rank, Arc::clone(message)));
     }
 
     fn receive(&self) -> Option<(usize, Vec<u8>)> {
-        let (from, message) = self.from.try_recv().ok()?;
+        let (from, message) = self.inbox.try_recv().ok()?;
         Some((from, message.to_vec()))
     }
 }

@@ -14,7 +14,7 @@ pub struct ClockRelation {
 impl ClockRelation {
     /// Offset from one round trip: start and end by the clock of rank 0, and the other clock's
     /// reading in between.
-    pub(crate) fn of(asked_ns: u64, answered_ns: u64, said_ns: u64) -> Self {
+    pub(crate) fn from_exchange(asked_ns: u64, answered_ns: u64, said_ns: u64) -> Self {
         let trip_ns = answered_ns.saturating_sub(asked_ns);
         let halfway_ns = asked_ns + trip_ns / 2;
         Self {
@@ -23,8 +23,8 @@ impl ClockRelation {
         }
     }
 
-    /// The surer of both.
-    pub(crate) fn surer(self, other: Self) -> Self {
+    /// Relation with the smaller uncertainty.
+    pub(crate) fn more_certain(self, other: Self) -> Self {
         if other.uncertainty_ns < self.uncertainty_ns { other } else { self }
     }
 
@@ -44,15 +44,15 @@ mod tests {
     use super::ClockRelation;
 
     #[test]
-    fn the_offset_is_within_half_a_round_trip() {
+    fn clock_offset_error_is_at_most_half_a_round_trip() {
         // The other clock is 1,000,000 ahead; the way there takes 30, the way back 70.
-        let relation = ClockRelation::of(500, 600, 1_000_530);
+        let relation = ClockRelation::from_exchange(500, 600, 1_000_530);
         assert_eq!(relation, ClockRelation { offset_ns: 999_980, uncertainty_ns: 50 });
         assert!((relation.offset_ns - 1_000_000).unsigned_abs() <= relation.uncertainty_ns);
         // Behind as well.
-        let behind = ClockRelation::of(1_000_500, 1_000_501, 500);
+        let behind = ClockRelation::from_exchange(1_000_500, 1_000_501, 500);
         assert_eq!(behind, ClockRelation { offset_ns: -1_000_000, uncertainty_ns: 1 });
-        assert_eq!(relation.surer(behind), behind);
+        assert_eq!(relation.more_certain(behind), behind);
         assert_eq!(behind.by_own(behind.to_first(7)), 7);
         assert_eq!(behind.to_first(500), 1_000_500);
     }

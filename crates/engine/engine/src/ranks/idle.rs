@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-/// Waits a little, and longer each time: other ranks may need this CPU.
+/// Backoff with growing waits, since other ranks may need this CPU.
 #[derive(Default)]
 pub(super) struct IdleBackoff {
     turns: u32,

@@ -145,7 +145,7 @@ impl Launcher {
         }
         let mut child = leave_with_parent(&mut command).spawn()?;
         let output = child.stdout.take();
-        Ok(RunningLauncher { child, errors, said: String::new(), lines: output.map(lines) })
+        Ok(RunningLauncher { child, errors, output: String::new(), lines: output.map(lines) })
     }
 
     /// Launches `ranks` ranks, passes the first its job, and forwards its reports except for the
@@ -201,7 +201,7 @@ struct RunningLauncher {
     /// Standard error of the launcher.
     errors: File,
     /// Standard output of the launcher, without reports.
-    said: String,
+    output: String,
     lines: Option<Receiver<Vec<u8>>>,
 }
 
@@ -237,8 +237,8 @@ impl RunningLauncher {
         match serde_json::from_slice(&line) {
             Ok(report) => LauncherOutput::Report(Box::new(report)),
             Err(_) => {
-                if (self.said.len() as u64) < TAIL_BYTES {
-                    self.said += &String::from_utf8_lossy(&line);
+                if (self.output.len() as u64) < TAIL_BYTES {
+                    self.output += &String::from_utf8_lossy(&line);
                 }
                 LauncherOutput::Nothing
             }
@@ -268,12 +268,12 @@ impl RunningLauncher {
 
     /// Description of the launcher's end, with its last output.
     fn why(&mut self, name: &str, ended: &str) -> String {
-        let said = format!("{}\n{}", self.said, tail(&mut self.errors));
+        let output = format!("{}\n{}", self.output, tail(&mut self.errors));
         let is_said = |line: &&str| line.chars().any(char::is_alphanumeric);
-        let lines: Vec<&str> = said.lines().map(str::trim).filter(is_said).collect();
+        let lines: Vec<&str> = output.lines().map(str::trim).filter(is_said).collect();
         let last = lines[lines.len().saturating_sub(LINES)..].join(" | ");
-        let what = format!("{name} ended ({ended}) before the first rank was done");
-        if last.is_empty() { what } else { format!("{what}; it said last: {last}") }
+        let message = format!("{name} ended ({ended}) before the first rank was done");
+        if last.is_empty() { message } else { format!("{message}; it said last: {last}") }
     }
 }
 
@@ -350,12 +350,12 @@ mod tests {
     }
 
     #[test]
-    fn the_first_rank_gets_its_job_and_is_heard_to_its_last_word() {
+    fn rank_0_gets_its_job_and_its_output_is_read_to_the_end() {
         let dir = tempfile::tempdir().unwrap();
         let event = TrialEvent::Ended { ending: Ending::Completed, at_ns: 7 };
         let event = RankReport::Event(Box::new(event));
         let lines =
-            [event.clone(), RankReport::Done].map(|one| serde_json::to_string(&one).unwrap());
+            [event.clone(), RankReport::Done].map(|report| serde_json::to_string(&report).unwrap());
         let launcher = scripted(
             dir.path(),
             &format!(
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn a_launcher_that_starts_nothing_is_told_with_its_words() {
+    fn a_failed_launcher_is_reported_with_its_output() {
         let dir = tempfile::tempdir().unwrap();
         let launcher = scripted(dir.path(), "echo '-----'; echo 'no slots' >&2; exit 7");
         let (LaunchEnd::Broken { why }, _) = run(&launcher, &StopFlag::new()) else {

@@ -6,15 +6,15 @@ pub(super) enum MessageKind {
     /// Part of a meeting: from a rank to rank 0, or from rank 0 to a single rank.
     Meeting = b'm' as isize,
     /// Broadcast of rank 0.
-    Told = b't' as isize,
+    Broadcast = b't' as isize,
     /// Heartbeat, with the number of calls made by the sender.
     Beat = b'b' as isize,
     /// The group of this number is to stop, or a signal asks to.
     Halt = b'h' as isize,
     /// Request for a reading of the clock.
-    Ask = b'a' as isize,
+    ClockRequest = b'a' as isize,
     /// Reading of the clock.
-    Said = b's' as isize,
+    ClockReading = b's' as isize,
     /// The sender has left the run, and why.
     Left = b'l' as isize,
     /// The sender is about to end.
@@ -24,16 +24,16 @@ pub(super) enum MessageKind {
 impl MessageKind {
     const ALL: [Self; 8] = [
         Self::Meeting,
-        Self::Told,
+        Self::Broadcast,
         Self::Beat,
         Self::Halt,
-        Self::Ask,
-        Self::Said,
+        Self::ClockRequest,
+        Self::ClockReading,
         Self::Left,
         Self::Farewell,
     ];
 
-    pub(super) fn of(byte: u8) -> Option<Self> {
+    pub(super) fn from_byte(byte: u8) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| *kind as u8 == byte)
     }
 }

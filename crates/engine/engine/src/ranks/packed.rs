@@ -37,7 +37,7 @@ mod tests {
     use super::{packed, unpacked};
 
     #[test]
-    fn messages_come_back_and_long_ones_are_small() {
+    fn packed_messages_round_trip_and_long_ones_shrink() {
         for bytes in [&b""[..], b"short", &[7; 255], &[7; 10_000]] {
             assert_eq!(unpacked(&packed(bytes)).unwrap(), bytes);
         }

@@ -41,35 +41,35 @@ struct StartMessage {
 
 /// Result of a task: run by this rank, or reported by another.
 pub(crate) enum TaskAnswer {
-    Here(Box<TaskRun>),
-    Told(Box<ReportedRun>),
+    Own(Box<TaskRun>),
+    Reported(Box<ReportedRun>),
 }
 
 impl TaskAnswer {
     /// Run of a task that was done here, or by ranks with the same clock.
     pub(crate) fn run(self) -> TaskRun {
         match self {
-            Self::Here(run) => *run,
-            Self::Told(run) => run.into_run(),
+            Self::Own(run) => *run,
+            Self::Reported(run) => run.into_run(),
         }
     }
 }
 
 /// Parses the result reported by another rank.
-fn told_run(bytes: &[u8]) -> ReportedRun {
+fn parse_run(bytes: &[u8]) -> ReportedRun {
     serde_json::from_slice(bytes).unwrap_or_else(|error| {
         let why = format!("not understood: {error}");
-        ReportedRun::of(TaskRun::lost(why, monotonic_ns()))
+        ReportedRun::from_run(TaskRun::lost(why, monotonic_ns()))
     })
 }
 
 impl World<'_> {
-    /// The tasks of a group of so many that are this rank's.
+    /// Tasks of this rank in a group of `tasks`.
     pub(crate) fn share(&self, tasks: usize) -> Range<usize> {
         share(self.rank(), self.size(), tasks)
     }
 
-    /// The rank that does a task of a group of so many.
+    /// Rank that runs a task of a group of `tasks`.
     pub(crate) fn rank_of(&self, task: usize, tasks: usize) -> usize {
         task * self.size() / tasks.max(1)
     }
@@ -78,13 +78,13 @@ impl World<'_> {
     /// by the local clock, `begins_after` the arrival of the last rank.
     pub(crate) fn agree(
         &self,
-        what: &str,
+        step: &str,
         begins_after: Duration,
         stop: &StopFlag,
         own: Result<(), EngineError>,
     ) -> Result<u64, EngineError> {
         let problem = own.as_ref().err().map(EngineError::why);
-        let ready = ReadyMessage { what: what.to_owned(), signal: stop.signal(), problem };
+        let ready = ReadyMessage { what: step.to_owned(), signal: stop.signal(), problem };
         let go = self.ask(&ready, begins_after).map_err(EngineError::Rank);
         // The local error says more than the one relayed by rank 0.
         own?;
@@ -157,24 +157,24 @@ impl World<'_> {
         if self.is_first() {
             return self.collect(tasks, own, stop);
         }
-        let told = self.told(own, stop);
-        self.gather(&packed(&told)).map_err(EngineError::Rank)?;
-        let all = self.broadcast(&[]).map_err(EngineError::Rank)?;
-        let (signal, parts) = MessageParts::split(&all);
+        let results = self.own_results(own, stop);
+        self.gather(&packed(&results)).map_err(EngineError::Rank)?;
+        let combined = self.broadcast(&[]).map_err(EngineError::Rank)?;
+        let (signal, parts) = MessageParts::split(&combined);
         if parts.len() != tasks {
             let why = format!("it told of {} tasks, not of {tasks}", parts.len());
             return Err(EngineError::Rank(self.error(0, why)));
         }
         signal.into_iter().for_each(|signal| stop.raise(signal));
-        Ok(parts.into_iter().map(|part| TaskAnswer::Told(Box::new(told_run(part)))).collect())
+        Ok(parts.into_iter().map(|part| TaskAnswer::Reported(Box::new(parse_run(part)))).collect())
     }
 
-    /// The tasks of this rank as bytes.
-    fn told(&self, own: Vec<TaskRun>, stop: &StopFlag) -> Vec<u8> {
-        let mut parts = MessageParts::of(stop.signal());
+    /// Encoded results of this rank's tasks.
+    fn own_results(&self, own: Vec<TaskRun>, stop: &StopFlag) -> Vec<u8> {
+        let mut parts = MessageParts::new(stop.signal());
         for mut run in own {
             run.began_ns = self.to_first(run.began_ns);
-            let run = ReportedRun::of(run);
+            let run = ReportedRun::from_run(run);
             parts.add(&serde_json::to_vec(&run).unwrap_or_default());
         }
         parts.bytes
@@ -191,9 +191,9 @@ impl World<'_> {
         let (told, lost) = self.gather_most(&[]);
         let (mut slim, mut signal) = (Vec::with_capacity(tasks), stop.signal());
         for run in own {
-            let run = ReportedRun::of(run);
-            slim.push(serde_json::to_vec(&run.slim()).unwrap_or_default());
-            answers.push(TaskAnswer::Here(Box::new(run.into_run())));
+            let run = ReportedRun::from_run(run);
+            slim.push(serde_json::to_vec(&run.without_details()).unwrap_or_default());
+            answers.push(TaskAnswer::Own(Box::new(run.into_run())));
         }
         for (rank, told) in told.into_iter().enumerate().skip(1) {
             let share = share(rank, self.size(), tasks);
@@ -201,33 +201,34 @@ impl World<'_> {
                 let lost = lost.as_ref().filter(|lost| lost.rank == rank);
                 lost.map_or_else(|| self.error(rank, "lost".to_owned()), RankError::clone)
             };
-            let told = told.and_then(|told| unpacked(&told).ok()).unwrap_or_default();
-            let (asked, parts) = MessageParts::split(&told);
-            signal = signal.or(asked);
+            let results = told.and_then(|bytes| unpacked(&bytes).ok()).unwrap_or_default();
+            let (rank_signal, parts) = MessageParts::split(&results);
+            signal = signal.or(rank_signal);
             if parts.len() != share.len() {
                 for _ in share {
-                    let run = ReportedRun::of(TaskRun::lost(why().to_string(), monotonic_ns()));
+                    let run =
+                        ReportedRun::from_run(TaskRun::lost(why().to_string(), monotonic_ns()));
                     slim.push(serde_json::to_vec(&run).unwrap_or_default());
-                    answers.push(TaskAnswer::Here(Box::new(run.into_run())));
+                    answers.push(TaskAnswer::Own(Box::new(run.into_run())));
                 }
                 continue;
             }
             for part in parts {
-                let run = told_run(part);
-                slim.push(serde_json::to_vec(&run.slim()).unwrap_or_default());
-                answers.push(TaskAnswer::Told(Box::new(run)));
+                let run = parse_run(part);
+                slim.push(serde_json::to_vec(&run.without_details()).unwrap_or_default());
+                answers.push(TaskAnswer::Reported(Box::new(run)));
             }
         }
-        let mut all = MessageParts::of(signal);
-        slim.iter().for_each(|part| all.add(part));
-        self.broadcast(&all.bytes).map_err(EngineError::Rank)?;
+        let mut message = MessageParts::new(signal);
+        slim.iter().for_each(|part| message.add(part));
+        self.broadcast(&message.bytes).map_err(EngineError::Rank)?;
         signal.into_iter().for_each(|signal| stop.raise(signal));
         Ok(answers)
     }
 
     /// Run of an answer, with its times converted to the local clock.
     pub(crate) fn run_of(&self, answer: TaskAnswer) -> TaskRun {
-        let is_by_first = matches!(answer, TaskAnswer::Told(_));
+        let is_by_first = matches!(answer, TaskAnswer::Reported(_));
         let run = answer.run();
         let began_ns = if is_by_first { self.by_own(run.began_ns) } else { run.began_ns };
         TaskRun { began_ns, ..run }
@@ -238,8 +239,8 @@ impl World<'_> {
         &self,
         own: &[IntervalTotals],
     ) -> Result<Vec<IntervalTotals>, RankError> {
-        let told = serde_json::to_vec(own).unwrap_or_default();
-        let Some(parts) = self.gather(&told)? else { return Ok(own.to_vec()) };
+        let seconds = serde_json::to_vec(own).unwrap_or_default();
+        let Some(parts) = self.gather(&seconds)? else { return Ok(own.to_vec()) };
         let read = |part: &Vec<u8>| serde_json::from_slice(part).unwrap_or_default();
         Ok(merge_intervals(parts.iter().map(read)))
     }
@@ -251,20 +252,20 @@ impl StartMessage {
     }
 }
 
-/// The tasks of a rank: neighbours stay together, and a group of one is rank 0's.
+/// Tasks of a rank: contiguous, and a single task belongs to rank 0.
 fn share(rank: usize, ranks: usize, tasks: usize) -> Range<usize> {
     // The first of those whose task * ranks / tasks is this rank.
     let first = |rank: usize| (rank * tasks).div_ceil(ranks);
     first(rank)..first(rank + 1)
 }
 
-/// Several pieces of bytes as one, after the signal that a rank has seen.
+/// Encoding of several byte strings, after the signal that a rank has received.
 struct MessageParts {
     bytes: Vec<u8>,
 }
 
 impl MessageParts {
-    fn of(signal: Option<i32>) -> Self {
+    fn new(signal: Option<i32>) -> Self {
         Self { bytes: signal.unwrap_or(0).to_le_bytes().to_vec() }
     }
 
@@ -273,16 +274,18 @@ impl MessageParts {
         self.bytes.extend_from_slice(part);
     }
 
-    /// The signal and the pieces; what is cut off is left out.
+    /// Decodes the signal and the parts; truncated parts are omitted.
     fn split(bytes: &[u8]) -> (Option<i32>, Vec<&[u8]>) {
-        let Some((signal, mut rest)) = bytes.split_first_chunk() else { return (None, Vec::new()) };
+        let Some((signal, mut unread)) = bytes.split_first_chunk() else {
+            return (None, Vec::new());
+        };
         let signal = Some(i32::from_le_bytes(*signal)).filter(|signal| *signal > 0);
         let mut parts = Vec::new();
-        while let Some((length, behind)) = rest.split_first_chunk() {
+        while let Some((length, behind)) = unread.split_first_chunk() {
             let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
             let Some((part, behind)) = behind.split_at_checked(length) else { break };
             parts.push(part);
-            rest = behind;
+            unread = behind;
         }
         (signal, parts)
     }
@@ -293,18 +296,19 @@ mod tests {
     use super::{MessageParts, share};
 
     #[test]
-    fn shares_are_all_tasks_in_their_order() {
+    fn shares_of_all_ranks_cover_all_tasks_in_order() {
         for (ranks, tasks) in [(1, 5), (4, 8), (4, 1), (4, 3), (3, 10), (7, 0), (5, 5)] {
-            let all: Vec<usize> = (0..ranks).flat_map(|rank| share(rank, ranks, tasks)).collect();
-            assert_eq!(all, (0..tasks).collect::<Vec<_>>(), "{ranks} ranks, {tasks} tasks");
+            let shared: Vec<usize> =
+                (0..ranks).flat_map(|rank| share(rank, ranks, tasks)).collect();
+            assert_eq!(shared, (0..tasks).collect::<Vec<_>>(), "{ranks} ranks, {tasks} tasks");
         }
         assert_eq!(share(0, 4, 1), 0..1);
         assert_eq!(share(2, 4, 8), 4..6);
     }
 
     #[test]
-    fn pieces_come_back_and_what_is_cut_off_is_left_out() {
-        let mut parts = MessageParts::of(Some(15));
+    fn message_parts_round_trip_and_truncated_parts_are_dropped() {
+        let mut parts = MessageParts::new(Some(15));
         parts.add(b"one");
         parts.add(b"");
         assert_eq!(MessageParts::split(&parts.bytes), (Some(15), vec![&b"one"[..], b""]));

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_rank_is_overdue_at_the_first_look_after_the_limit() {
+    fn a_silent_rank_is_overdue_at_the_first_check_after_the_limit() {
         let began = Instant::now();
         let mut watch = SilenceWatch::new(2, began);
         assert_eq!(looks(&mut watch, began, |_, _| ()), 3001);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_that_beats_without_progress_is_stuck_and_one_with_progress_is_not() {
+    fn heartbeats_without_progress_mean_a_stuck_rank() {
         let began = Instant::now();
         let mut watch = SilenceWatch::new(2, began);
         let beats = |watch: &mut SilenceWatch, look: u32| {
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn time_in_which_nobody_looked_does_not_count() {
+    fn unchecked_time_does_not_count_as_silence() {
         let began = Instant::now();
         let mut watch = SilenceWatch::new(2, began);
         watch.look(began + 100 * LIMIT, LIMIT);
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_before_a_restart_does_not_count() {
+    fn silence_before_a_restart_does_not_count() {
         let began = Instant::now();
         let mut watch = SilenceWatch::new(2, began);
         assert_eq!(looks(&mut watch, began, |_, _| ()), 3001);

@@ -29,24 +29,32 @@ impl RankSkew {
     }
 
     /// Skew from the nanoseconds that each rank worked; `None` if fewer than two worked.
-    pub(crate) fn of(
+    pub(crate) fn new(
         phase: u32,
         name: &str,
         worked_ns: &[u64],
         barriers: PhaseBarriers,
     ) -> Option<Self> {
         let with_rank = worked_ns.iter().copied().zip(0..);
-        let mut all: Vec<(u64, usize)> =
+        let mut ranks_by_time: Vec<(u64, usize)> =
             with_rank.filter(|(worked_ns, _)| *worked_ns > 0).collect();
-        all.sort_by(|one, other| one.0.cmp(&other.0).then(other.1.cmp(&one.1)));
-        if all.len() < 2 {
+        ranks_by_time.sort_by(|left, right| left.0.cmp(&right.0).then(right.1.cmp(&left.1)));
+        if ranks_by_time.len() < 2 {
             return None;
         }
-        let &(slowest_ns, slowest) = all.last()?;
-        let worked_ns: Vec<u64> = all.iter().map(|(worked_ns, _)| *worked_ns).collect();
+        let &(slowest_ns, slowest) = ranks_by_time.last()?;
+        let worked_ns: Vec<u64> = ranks_by_time.iter().map(|(worked_ns, _)| *worked_ns).collect();
         let median_ns = middle_ns(&worked_ns);
         let name = name.to_owned();
-        Some(Self { phase, name, slowest, slowest_ns, median_ns, ranks: all.len(), barriers })
+        Some(Self {
+            phase,
+            name,
+            slowest,
+            slowest_ns,
+            median_ns,
+            ranks: ranks_by_time.len(),
+            barriers,
+        })
     }
 }
 
@@ -55,12 +63,12 @@ mod tests {
     use super::{PhaseBarriers, RankSkew};
 
     #[test]
-    fn the_slowest_is_told_with_its_share() {
+    fn the_slowest_rank_is_reported_with_its_share() {
         let skew =
-            RankSkew::of(2, "create", &[100, 100, 0, 150, 100], PhaseBarriers::default()).unwrap();
+            RankSkew::new(2, "create", &[100, 100, 0, 150, 100], PhaseBarriers::default()).unwrap();
         assert_eq!((skew.slowest, skew.slowest_ns, skew.median_ns), (3, 150, 100));
         assert_eq!(skew.ranks, 4);
         assert!((skew.percent() - 50.0).abs() < 1e-9);
-        assert_eq!(RankSkew::of(0, "", &[1, 0], PhaseBarriers::default()), None);
+        assert_eq!(RankSkew::new(0, "", &[1, 0], PhaseBarriers::default()), None);
     }
 }

@@ -23,10 +23,10 @@ impl BroadcastHeader {
         [&self.number.to_le_bytes(), &[u8::from(self.is_passed_on)][..], bytes].concat()
     }
 
-    /// The heading of a word, and the word.
+    /// Splits a message into header and payload.
     pub(super) fn split(message: &[u8]) -> Option<(Self, &[u8])> {
-        let (number, rest) = message.split_first_chunk()?;
-        let (is_passed_on, bytes) = rest.split_first()?;
+        let (number, tail) = message.split_first_chunk()?;
+        let (is_passed_on, bytes) = tail.split_first()?;
         let (number, is_passed_on) = (u32::from_le_bytes(*number), *is_passed_on != 0);
         Some((Self { number, is_passed_on }, bytes))
     }
@@ -48,7 +48,7 @@ mod tests {
     use super::{BroadcastHeader, before, next_ranks};
 
     #[test]
-    fn every_rank_is_reached_once_by_the_one_before_it() {
+    fn broadcasts_reach_every_rank_once_from_its_parent() {
         for size in [1, 2, 3, 7, 256, 1000] {
             let mut reached = vec![0];
             for rank in 0..size {
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_come_back() {
+    fn broadcast_headers_round_trip() {
         let heading = BroadcastHeader { number: 70_000, is_passed_on: true };
         assert_eq!(BroadcastHeader::split(&heading.head(b"word")), Some((heading, &b"word"[..])));
         assert_eq!(BroadcastHeader::split(b"1234"), None);

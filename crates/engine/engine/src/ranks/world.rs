@@ -63,7 +63,7 @@ struct WorldState {
     /// Arrival of the last rank at the last meeting before a group; only at rank 0.
     met_ns: u64,
     /// Number of broadcasts so far.
-    told: u32,
+    broadcasts: u32,
     /// The present group, counted from 1, and the last one that was halted.
     group: u64,
     halted: u64,
@@ -85,7 +85,7 @@ impl<'l> World<'l> {
             clocks: vec![ClockRelation::default(); size],
             skews: Vec::new(),
             met_ns: 0,
-            told: 0,
+            broadcasts: 0,
             group: 0,
             halted: 0,
             lost: None,
@@ -183,17 +183,17 @@ impl<'l> World<'l> {
         let mut lost = self.lost();
         let mut hurried = lost.is_some().then(Instant::now);
         for (from, part) in parts.iter_mut().enumerate().skip(1) {
-            let mut told = self.next_of_meeting(from, lost.as_ref(), hurried);
-            if let (Err(error), None) = (&told, &lost) {
+            let mut message = self.next_meeting_message(from, lost.as_ref(), hurried);
+            if let (Err(error), None) = (&message, &lost) {
                 // The others would work for nothing.
                 self.halt(None);
                 hurried = Some(Instant::now());
                 lost = Some(error.clone());
                 if error.rank != from {
-                    told = self.next_of_meeting(from, lost.as_ref(), hurried);
+                    message = self.next_meeting_message(from, lost.as_ref(), hurried);
                 }
             }
-            *part = told.ok();
+            *part = message.ok();
         }
         if lost.is_some() {
             self.state.borrow_mut().lost.clone_from(&lost);
@@ -202,7 +202,7 @@ impl<'l> World<'l> {
     }
 
     /// Message of a rank for the current meeting; a lost rank is not waited for.
-    fn next_of_meeting(
+    fn next_meeting_message(
         &self,
         from: usize,
         lost: Option<&RankError>,
@@ -222,12 +222,12 @@ impl<'l> World<'l> {
     pub fn broadcast(&self, bytes: &[u8]) -> Result<Vec<u8>, RankError> {
         let number = {
             let mut state = self.state.borrow_mut();
-            state.told += 1;
-            state.told
+            state.broadcasts += 1;
+            state.broadcasts
         };
         if !self.is_first() {
             let message =
-                self.wait_for((0, number), None, &mut || self.take_told(number).map(Ok))?;
+                self.wait_for((0, number), None, &mut || self.take_broadcast(number).map(Ok))?;
             let not_understood = |error| self.error(0, format!("it is not understood: {error}"));
             return unpacked(&message).map_err(not_understood);
         }
@@ -235,15 +235,15 @@ impl<'l> World<'l> {
         let is_passed_on = bytes.len() > LONG && self.lost().is_none();
         let to = if is_passed_on { next_ranks(0, self.size()) } else { 1..self.size() };
         let heading = BroadcastHeader { number, is_passed_on };
-        self.send_to(to, MessageKind::Told, &heading.head(&packed(bytes)));
+        self.send_to(to, MessageKind::Broadcast, &heading.head(&packed(bytes)));
         Ok(bytes.to_vec())
     }
 
     /// Broadcast of this number, from rank 0 or from the parent in the tree.
-    fn take_told(&self, number: u32) -> Option<Vec<u8>> {
+    fn take_broadcast(&self, number: u32) -> Option<Vec<u8>> {
         let mut state = self.state.borrow_mut();
         [0, before(self.rank())].into_iter().find_map(|from| {
-            let queue = state.inbox.get_mut(&(MessageKind::Told, from))?;
+            let queue = state.inbox.get_mut(&(MessageKind::Broadcast, from))?;
             let (heading, word) = BroadcastHeader::split(queue.front()?)?;
             if heading.number != number {
                 return None;
@@ -274,17 +274,15 @@ impl<'l> World<'l> {
                 let mut relation = ClockRelation { offset_ns: 0, uncertainty_ns: u64::MAX };
                 for _ in 0..QUESTIONS {
                     let asked_ns = monotonic_ns();
-                    self.send(rank, MessageKind::Ask, &[]);
-                    let said = self.next(MessageKind::Said, rank, None)?;
+                    self.send(rank, MessageKind::ClockRequest, &[]);
+                    let answer = self.next(MessageKind::ClockReading, rank, None)?;
                     let answered_ns = monotonic_ns();
-                    let said_ns = number(&said);
-                    relation = relation.surer(ClockRelation::of(asked_ns, answered_ns, said_ns));
+                    let remote_ns = number(&answer);
+                    let sample = ClockRelation::from_exchange(asked_ns, answered_ns, remote_ns);
+                    relation = relation.more_certain(sample);
                 }
-                self.send(
-                    rank,
-                    MessageKind::Meeting,
-                    &serde_json::to_vec(&relation).unwrap_or_default(),
-                );
+                let bytes = serde_json::to_vec(&relation).unwrap_or_default();
+                self.send(rank, MessageKind::Meeting, &bytes);
                 self.state.borrow_mut().clocks[rank] = relation;
             }
             return Ok(());
@@ -391,8 +389,8 @@ impl<'l> World<'l> {
     /// Leaves the run early, or because of a failure: ranks that wait for this one get the reason,
     /// and the number of broadcasts under way.
     pub fn leave(&self, why: &str) {
-        let told = self.state.borrow().told;
-        let word = [&told.to_le_bytes(), why.as_bytes()].concat();
+        let broadcasts = self.state.borrow().broadcasts;
+        let word = [&broadcasts.to_le_bytes(), why.as_bytes()].concat();
         self.send_to(self.others(), MessageKind::Left, &word);
     }
 
@@ -401,8 +399,8 @@ impl<'l> World<'l> {
     fn has_left(&self, from: usize, awaited: u32, began: Instant) -> Option<RankError> {
         let mut state = self.state.borrow_mut();
         let queue = state.inbox.get_mut(&(MessageKind::Left, from))?;
-        let (told, why) = queue.front()?.split_first_chunk()?;
-        let is_under_way = from == 0 && awaited <= u32::from_le_bytes(*told);
+        let (sent_broadcasts, why) = queue.front()?.split_first_chunk()?;
+        let is_under_way = from == 0 && awaited <= u32::from_le_bytes(*sent_broadcasts);
         if is_under_way && began.elapsed() < FAREWELL.min(self.limit.get()) {
             return None;
         }
@@ -563,9 +561,9 @@ impl<'l> World<'l> {
         while let Some((from, message)) = self.link.receive() {
             has_come = true;
             let Some((kind, bytes)) = message.split_first() else { continue };
-            let Some(kind) = MessageKind::of(*kind) else { continue };
-            if kind == MessageKind::Ask {
-                self.send(from, MessageKind::Said, &monotonic_ns().to_le_bytes());
+            let Some(kind) = MessageKind::from_byte(*kind) else { continue };
+            if kind == MessageKind::ClockRequest {
+                self.send(from, MessageKind::ClockReading, &monotonic_ns().to_le_bytes());
                 continue;
             }
             let mut state = self.state.borrow_mut();
@@ -575,11 +573,11 @@ impl<'l> World<'l> {
                 state.silence.count(from, number(bytes));
                 continue;
             }
-            let passes_on = kind == MessageKind::Told
+            let passes_on = kind == MessageKind::Broadcast
                 && BroadcastHeader::split(bytes).is_some_and(|(heading, _)| heading.is_passed_on);
             if passes_on {
                 drop(state);
-                self.send_to(next_ranks(self.rank(), self.size()), MessageKind::Told, bytes);
+                self.send_to(next_ranks(self.rank(), self.size()), MessageKind::Broadcast, bytes);
                 state = self.state.borrow_mut();
             }
             state.inbox.entry((kind, from)).or_default().push_back(bytes.to_vec());

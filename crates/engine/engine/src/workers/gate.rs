@@ -5,7 +5,7 @@
 
 use std::sync::{Condvar, Mutex, PoisonError};
 
-/// Lets a number of workers go at once.
+/// Gate that releases a number of workers at once.
 #[derive(Debug)]
 pub(crate) struct StartGate {
     state: Mutex<GateState>,
@@ -54,7 +54,7 @@ mod tests {
     use std::thread;
 
     #[test]
-    fn nobody_passes_before_all_are_there() {
+    fn the_gate_opens_when_all_workers_have_arrived() {
         let (gate, there) = (StartGate::new(8), AtomicUsize::new(0));
         thread::scope(|scope| {
             for _ in 0..8 {
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_start_holds_nobody() {
+    fn a_cancelled_gate_blocks_no_worker() {
         let gate = StartGate::new(2);
         thread::scope(|scope| {
             let waiting = scope.spawn(|| gate.pass());

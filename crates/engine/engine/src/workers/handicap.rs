@@ -34,14 +34,14 @@ mod tests {
     use treering_sys::{StopFlag, monotonic_ns};
 
     #[test]
-    fn the_share_is_of_the_work() {
+    fn the_handicap_is_a_share_of_the_work() {
         assert_eq!(due_ns(1_000_000, 5), 50_000);
         assert_eq!(due_ns(0, 5), 0);
         assert_eq!(due_ns(u64::MAX, 200), u64::MAX / 100);
     }
 
     #[test]
-    fn it_waits_at_least_for_its_share_unless_it_is_to_stop() {
+    fn the_handicap_waits_its_share_unless_stopped() {
         let stop = StopFlag::new();
         let began_ns = monotonic_ns();
         while monotonic_ns() - began_ns < 1_000_000 {}

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_stopped_for_the_limit_halts_the_run_and_is_named() {
+    fn a_process_stopped_beyond_the_limit_halts_the_run() {
         let mut watch = ProcessWatch::new(LIMIT);
         assert_eq!(checks(&mut watch, STOPPED), (times(LIMIT), ProcessAction::Halt));
         let halted = ProcessState { is_stopped: true, ..LEAVES };
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_continued_in_time_is_left_alone() {
+    fn a_process_continued_in_time_is_left_alone() {
         let mut watch = ProcessWatch::new(LIMIT);
         for _ in 0..10 {
             for _ in 1..times(LIMIT) {
@@ -148,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn time_in_which_the_watcher_itself_was_stopped_does_not_count() {
+    fn time_while_the_watcher_was_stopped_does_not_count() {
         let mut watch = ProcessWatch::new(LIMIT);
         assert_eq!(watch.check(STOPPED, 100 * LIMIT), None);
         assert_eq!(watch.check(LEAVES, 100 * LIMIT), None);
     }
 
     #[test]
-    fn a_process_that_does_not_leave_is_terminated_then_killed() {
+    fn a_lingering_process_is_terminated_then_killed() {
         let mut watch = ProcessWatch::new(LIMIT);
         let leaving = times(LEAVING_MAX);
         assert_eq!(checks(&mut watch, LEAVES), (leaving, ProcessAction::Terminate));
@@ -164,12 +164,12 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_is_stopped_again_and_again_while_it_leaves_is_killed() {
+    fn a_repeatedly_stopped_exiting_process_is_killed() {
         let mut watch = ProcessWatch::new(LIMIT);
         let stopped = ProcessState { is_stopped: true, ..LEAVES };
-        let remedies: Vec<_> =
+        let actions: Vec<_> =
             (0..2 * times(LEAVING_MAX)).map(|_| watch.check(stopped, CHECK_EVERY)).collect();
-        let count = |remedy| remedies.iter().filter(|given| **given == Some(remedy)).count();
+        let count = |wanted| actions.iter().filter(|action| **action == Some(wanted)).count();
         assert_eq!(
             (
                 count(ProcessAction::Terminate),
@@ -178,12 +178,12 @@ mod tests {
             ),
             (1, 1, 0)
         );
-        assert_eq!(remedies[0], Some(ProcessAction::Resume));
+        assert_eq!(actions[0], Some(ProcessAction::Resume));
         assert!(watch.into_fault().unwrap().starts_with("it was stopped by a signal, and"));
     }
 
     #[test]
-    fn a_process_that_finishes_its_task_is_continued_and_has_all_the_time() {
+    fn a_process_finishing_its_task_is_continued_without_timeout() {
         let mut watch = ProcessWatch::new(LIMIT);
         let finishes = ProcessState { is_stopped: true, may_work: true, is_flagged: true };
         assert_eq!(watch.check(finishes, CHECK_EVERY), Some(ProcessAction::Resume));

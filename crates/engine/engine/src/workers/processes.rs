@@ -121,7 +121,7 @@ fn answer<C: Caller>(
         halting.stop.halt();
     }
     let intervals = worker.recorder.end_phase();
-    let reported = ReportedRun::of(TaskRun { intervals, ..run });
+    let reported = ReportedRun::from_run(TaskRun { intervals, ..run });
     // Numbers and words: nothing of it can be refused.
     serde_json::to_vec(&reported).unwrap_or_default()
 }
@@ -135,8 +135,8 @@ fn run(end: ForkEnd, fault: Option<String>) -> TaskRun {
         ForkEnd::Lost(why) => Err(why),
     };
     match (reported, fault) {
-        (Ok(told), None) => told.into_run(),
-        (Ok(told), Some(fault)) => TaskRun { end: TaskEnd::Lost(fault), ..told.into_run() },
+        (Ok(report), None) => report.into_run(),
+        (Ok(report), Some(fault)) => TaskRun { end: TaskEnd::Lost(fault), ..report.into_run() },
         (Err(why), fault) => TaskRun::lost(fault.unwrap_or(why), monotonic_ns()),
     }
 }

@@ -36,7 +36,7 @@ enum ReportedEnd {
 }
 
 impl ReportedRun {
-    pub(crate) fn of(run: TaskRun) -> Self {
+    pub(crate) fn from_run(run: TaskRun) -> Self {
         let end = match run.end {
             TaskEnd::Finished => ReportedEnd::Finished,
             TaskEnd::Stopped => ReportedEnd::Stopped,
@@ -89,7 +89,7 @@ impl ReportedRun {
     }
 
     /// Copy without the data that only the rank with the results needs: latencies, intervals, heat.
-    pub(crate) fn slim(&self) -> Self {
+    pub(crate) fn without_details(&self) -> Self {
         let without = |op: &OpTotals| OpTotals { latency: Latency::new(), ..op.clone() };
         Self {
             end: self.end.clone(),

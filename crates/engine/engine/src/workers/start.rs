@@ -44,7 +44,7 @@ mod tests {
     use super::{at_limit, cannot_start};
 
     #[test]
-    fn a_limit_is_named_with_how_to_raise_it() {
+    fn a_process_limit_is_named_with_advice() {
         let refused = || io::Error::from(Errno::AGAIN);
         let limits = ThreadLimits { user: Some(50), group: Some(7), machine: None };
         let text = at_limit(400, &refused(), limits);

@@ -38,8 +38,8 @@ pub(crate) fn ticking<T: Send, S>(
             if ended.recv_timeout(wait) != Err(RecvTimeoutError::Timeout) {
                 break;
             }
-            let said = tick(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
-            reported = reported.and_then(|()| tell(said));
+            let counters = tick(u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX));
+            reported = reported.and_then(|()| tell(counters));
             // Ticks that were missed are not made up for.
             while next <= began.elapsed() {
                 next = next.saturating_add(every);
@@ -61,7 +61,7 @@ mod tests {
     use super::ticking;
 
     #[test]
-    fn it_ticks_while_the_work_lasts_and_gives_what_came_of_it() {
+    fn ticks_last_as_long_as_the_work_and_its_result_is_returned() {
         let mut ticks = Vec::new();
         let work = || {
             sleep(Duration::from_millis(50));
@@ -76,13 +76,13 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_the_work_is_an_error() {
+    fn a_panic_of_the_ticked_work_is_an_error() {
         let work = || -> u8 { panic!("on purpose") };
         assert!(ticking(Duration::from_millis(5), work, |_| (), Ok).is_err());
     }
 
     #[test]
-    fn it_ticks_on_when_nobody_listens_any_more() {
+    fn ticks_continue_after_the_listener_failed() {
         let (ends, end) = std::sync::mpsc::channel::<()>();
         let mut ticks = 0;
         let work = move || end.recv().is_err();

@@ -1,7 +1,7 @@
 //! Worker: runs the code of one task, and measures its time and CPU.
 //!
-//! [`TaskCalls::call`] is the hottest of the program: one call of the concrete caller, a few counters.
-//! Everything that allocates happens before or after it.
+//! [`TaskCalls::call`] is the hottest of the program: one call of the concrete caller, a few
+//! counters. Everything that allocates happens before or after it.
 
 use std::any::Any;
 use std::ffi::CStr;
@@ -186,7 +186,7 @@ enum TreeCall<'c> {
 
 impl<'c> TreeCall<'c> {
     #[inline]
-    fn of(call: &Call<'c>) -> Option<Self> {
+    fn from_call(call: &Call<'c>) -> Option<Self> {
         match *call {
             Call::MakeDir { at: DirSlot::TARGET, name } => Some(Self::Make(name)),
             Call::RemoveDir { at: DirSlot::TARGET, name } => Some(Self::Remove(name)),
@@ -228,7 +228,8 @@ impl<C: Caller> TaskCalls<'_, C> {
             Err(Stop::Asked) => TaskEnd::Stopped,
             Err(Stop::Failed(error)) => {
                 let FailedCall { op, subject } = &self.failed;
-                let failure = CallFailure::at(self.caller, *op, subject.as_subject(), error);
+                let failure =
+                    CallFailure::for_subject(self.caller, *op, subject.as_subject(), error);
                 TaskEnd::Failed(Box::new(failure))
             }
         }
@@ -243,7 +244,7 @@ impl<C: Caller> Io for TaskCalls<'_, C> {
         }
         let op = call.op();
         let sync_began = if op == Op::Sync { Some(SyncTimer::begin()) } else { None };
-        let of_tree = matches!(op, Op::MakeDir | Op::RemoveDir).then(|| TreeCall::of(call));
+        let of_tree = matches!(op, Op::MakeDir | Op::RemoveDir).then(|| TreeCall::from_call(call));
         let of_tree = of_tree.flatten();
         if let Some(TreeCall::Make(name)) = of_tree {
             self.announce(call, name)?;
@@ -376,9 +377,9 @@ impl SyncTimer {
     }
 }
 
-/// The bytes of requests that have ended.
+/// Bytes moved by completed requests.
 fn moved(completions: &[Completion]) -> u64 {
-    completions.iter().filter_map(|one| one.result.ok()).map(u64::from).sum()
+    completions.iter().filter_map(|completion| completion.result.ok()).map(u64::from).sum()
 }
 
 /// Switches the worker to another identity until the result is dropped.
@@ -388,12 +389,12 @@ fn run_as(identity: Credentials) -> Result<RunAs, String> {
         .map_err(|errno| format!("cannot work as user {user}, group {group}: {errno}"))
 }
 
-/// The worker is scheduled as its task asks until this is dropped.
-fn scheduled(asked: &SchedulingParameters) -> Result<Option<SchedulingGuard>, String> {
-    if *asked == SchedulingParameters::default() {
+/// Applies the scheduling parameters of the task until the guard is dropped.
+fn scheduled(parameters: &SchedulingParameters) -> Result<Option<SchedulingGuard>, String> {
+    if *parameters == SchedulingParameters::default() {
         return Ok(None);
     }
-    let put_on = SchedulingGuard::put_on(asked);
+    let put_on = SchedulingGuard::put_on(parameters);
     put_on.map(Some).map_err(|errno| format!("cannot be scheduled as it asks: {errno}"))
 }
 

@@ -16,7 +16,7 @@ use treering_script::{
 use crate::operations::{OwnedCall, name};
 use crate::stage::{ScriptedSession, group, perform, task, task_of};
 
-/// Asks for the same name again and again, counts that, and ends when a deadline is reached.
+/// Script that looks up a missing name and counts the calls until its deadline.
 struct DeadlineLoop {
     board: CounterBoard,
     deadline: Deadline,
@@ -34,11 +34,11 @@ impl Script for DeadlineLoop {
     }
 
     fn counters(&mut self) -> Counters {
-        Counters::of(&self.board.cell(0).load(Ordering::Relaxed))
+        Counters::from_value(&self.board.cell(0).load(Ordering::Relaxed))
     }
 }
 
-/// Rings at the third tick.
+/// Session that ends its deadline at the third tick.
 struct TickingSession {
     group: Option<ParallelGroup>,
     boards: Vec<CounterBoard>,
@@ -76,7 +76,7 @@ impl TaskListener for TickingSession {
         if self.elapsed.len() >= 3 && counts.iter().all(|count| *count > 0) {
             self.deadline.reach();
         }
-        Counters::of(&counts)
+        Counters::from_value(&counts)
     }
 
     fn task_ended(&mut self, totals: &TaskTotals) {
@@ -100,22 +100,22 @@ impl Session for TickingSession {
 }
 
 #[test]
-fn ticks_hear_boards_and_ring_deadlines_of_threads_and_processes() {
+fn ticks_read_counters_and_end_deadlines_of_threads_and_processes() {
     for (workers, tasks) in
         [(WorkerKind::Thread, 1), (WorkerKind::Thread, 2), (WorkerKind::Process, 2)]
     {
         let place = tempfile::tempdir().unwrap();
         let target = Target::open(place.path()).unwrap();
         let mut session = TickingSession::new(workers, tasks);
-        let (result, heard) = perform(&mut session, &target, &StopFlag::new());
+        let (result, events) = perform(&mut session, &target, &StopFlag::new());
         result.unwrap();
         assert!(session.elapsed.len() >= 3 && session.elapsed.is_sorted(), "{workers:?}");
         let counts: Vec<u64> =
             session.boards.iter().map(|board| board.cell(0).load(Ordering::Relaxed)).collect();
         assert_eq!(session.reported, counts, "{workers:?}");
-        let calls: u64 = heard.tasks().iter().map(|task| task.ops[0].calls).sum();
+        let calls: u64 = events.tasks().iter().map(|task| task.ops[0].calls).sum();
         assert_eq!(calls + tasks as u64, counts.iter().sum::<u64>(), "{workers:?}");
-        let ticks = heard.0.iter().filter_map(|event| match event {
+        let ticks = events.0.iter().filter_map(|event| match event {
             TrialEvent::Ticked { counters, .. } => counters.read(),
             _ => None,
         });
@@ -130,7 +130,7 @@ fn as_another(operations: Vec<OwnedCall>) -> Task {
 }
 
 #[test]
-fn a_worker_is_another_user_for_its_task_alone() {
+fn worker_credentials_apply_to_their_task_only() {
     let place = tempfile::tempdir().unwrap();
     std::fs::set_permissions(place.path(), PermissionsExt::from_mode(0o777)).unwrap();
     let target = Target::open(place.path()).unwrap();

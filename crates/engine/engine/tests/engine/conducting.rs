@@ -72,12 +72,12 @@ impl Session for HeedlessSession {
 }
 
 #[test]
-fn a_call_that_fails_ends_the_run_of_a_session_that_ignores_it() {
+fn a_failed_call_ends_the_run_even_if_the_session_ignores_it() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
-    let (result, heard) = perform(&mut HeedlessSession, &target, &StopFlag::new());
+    let (result, events) = perform(&mut HeedlessSession, &target, &StopFlag::new());
     assert!(matches!(result, Err(EngineError::Call { .. })), "{result:?}");
-    assert_eq!(heard.order(), ["phase 0", "task 0", "end of phase 0"]);
+    assert_eq!(events.order(), ["phase 0", "task 0", "end of phase 0"]);
 }
 
 /// Fails after its first task.
@@ -100,18 +100,18 @@ impl Session for FailingSession {
 }
 
 #[test]
-fn the_error_of_a_session_ends_its_phase_and_then_the_run() {
-    let (result, heard) =
+fn a_session_error_ends_the_phase_and_the_run() {
+    let (result, events) =
         perform(&mut FailingSession, &MemoryFilesystem::default(), &StopFlag::new());
     assert!(matches!(&result, Err(EngineError::Session(_))), "{result:?}");
     assert_eq!(result.unwrap_err().to_string(), "tree-0: is too small");
-    assert_eq!(heard.order(), ["phase 0", "task 0", "end 0 by 0", "end of phase 0"]);
-    assert_eq!(heard.phases()[0].tasks, 1);
+    assert_eq!(events.order(), ["phase 0", "task 0", "end 0 by 0", "end of phase 0"]);
+    assert_eq!(events.phases()[0].tasks, 1);
 }
 
-fn check_two_phases(heard: &EventRecorder, reported: &[TaskTotals]) {
+fn check_two_phases(events: &EventRecorder, reported: &[TaskTotals]) {
     assert_eq!(
-        heard.order(),
+        events.order(),
         [
             "phase 0",
             "task 0",
@@ -125,7 +125,7 @@ fn check_two_phases(heard: &EventRecorder, reported: &[TaskTotals]) {
             "end of phase 1",
         ]
     );
-    let tasks = heard.tasks();
+    let tasks = events.tasks();
     assert!(reported.iter().eq(tasks.iter().copied()));
     let first = tasks[0];
     assert_eq!((first.files, first.bytes, first.listed_bytes), (10, 50_000, 77));
@@ -137,7 +137,7 @@ fn check_two_phases(heard: &EventRecorder, reported: &[TaskTotals]) {
     assert!(first.cpu.total_ns() >= first.sync_cpu.total_ns());
     assert_eq!(tasks[2].bytes, 5000);
     assert!(first.began_ns < tasks[1].began_ns);
-    for phase in heard.phases() {
+    for phase in events.phases() {
         let of_phase = || tasks.iter().filter(|task| task.phase == phase.phase);
         assert_eq!(u64::from(phase.tasks), of_phase().count() as u64);
         assert_eq!(phase.bytes, of_phase().map(|task| task.bytes).sum::<u64>());
@@ -155,63 +155,63 @@ fn check_two_phases(heard: &EventRecorder, reported: &[TaskTotals]) {
 }
 
 #[test]
-fn a_session_on_a_directory_and_in_memory_leaves_the_same() {
+fn a_session_gives_the_same_tree_on_disk_and_in_memory() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
     let memory = MemoryFilesystem::new(EntryOrder::Creation);
     let mut play = two_phases();
-    let (result, heard) = perform(&mut play, &target, &StopFlag::new());
+    let (result, events) = perform(&mut play, &target, &StopFlag::new());
     result.unwrap();
-    check_two_phases(&heard, &play.reported);
+    check_two_phases(&events, &play.reported);
     let mut play = two_phases();
-    let (result, heard) = perform(&mut play, &memory, &StopFlag::new());
+    let (result, events) = perform(&mut play, &memory, &StopFlag::new());
     result.unwrap();
-    check_two_phases(&heard, &play.reported);
+    check_two_phases(&events, &play.reported);
     let tree = memory.snapshot();
-    assert_eq!(tree, TreeSnapshot::of_directory(place.path()).unwrap());
+    assert_eq!(tree, TreeSnapshot::from_directory(place.path()).unwrap());
     let files = tree.entries.iter().filter(|(_, kind, _)| *kind == EntryKind::File);
     assert_eq!(files.count(), 30);
 }
 
 #[test]
-fn progress_counts_everything() {
+fn progress_counts_all_calls_and_bytes() {
     let memory = MemoryFilesystem::default();
     let progress = RunProgress::new();
-    let mut heard = EventRecorder::default();
+    let mut events = EventRecorder::default();
     let mut play = two_phases();
     let options = options(LatencyMode::Off);
     memory
-        .run(&mut play, RunOptions::new(&options, &mut heard, &progress, &StopFlag::new()))
+        .run(&mut play, RunOptions::new(&options, &mut events, &progress, &StopFlag::new()))
         .unwrap();
     let snapshot = progress.snapshot();
     assert_eq!((snapshot.bytes, snapshot.files), (10 * 5000 + 20 * 100 + 5000, 30));
-    let calls: u64 = heard.phases().iter().flat_map(|phase| &phase.ops).map(|op| op.calls).sum();
+    let calls: u64 = events.phases().iter().flat_map(|phase| &phase.ops).map(|op| op.calls).sum();
     assert_eq!(snapshot.calls, calls);
-    assert!(heard.phases().iter().flat_map(|p| &p.ops).all(|op| op.latency.samples() == 0));
+    assert!(events.phases().iter().flat_map(|p| &p.ops).all(|op| op.latency.samples() == 0));
 }
 
 #[test]
-fn a_signal_stops_and_what_was_done_is_reported() {
+fn a_signal_stops_the_run_and_finished_work_is_reported() {
     let memory = MemoryFilesystem::default();
     let stop = StopFlag::new();
     let first = group(vec![task("tree-0", make_tree("tree-0", 3, 10))]);
     let raising = FlagRaisingScript { stop: stop.clone(), signal: 15, calls: 0 };
     let second = group(vec![task_of("x", Box::new(raising))]);
     let mut play = ScriptedSession::new(vec![("mixed", vec![first, second])]);
-    let (result, heard) = perform(&mut play, &memory, &stop);
+    let (result, events) = perform(&mut play, &memory, &stop);
     assert!(matches!(result, Err(EngineError::Interrupted { signal: 15 })), "{result:?}");
-    assert_eq!(heard.order(), ["phase 0", "task 0", "end 0 by 0", "task 1", "end of phase 0"]);
-    let phase = heard.phases()[0];
+    assert_eq!(events.order(), ["phase 0", "task 0", "end 0 by 0", "task 1", "end of phase 0"]);
+    let phase = events.phases()[0];
     assert_eq!(phase.tasks, 1);
     assert!(phase.ops.iter().any(|op| op.op == Op::Stat && op.calls == 99));
     // Raised before: nothing is begun at all.
-    let (result, heard) = perform(&mut two_phases(), &memory, &stop);
+    let (result, events) = perform(&mut two_phases(), &memory, &stop);
     assert!(matches!(result, Err(EngineError::Interrupted { signal: 15 })));
-    assert!(heard.0.is_empty());
+    assert!(events.0.is_empty());
 }
 
 #[test]
-fn a_halt_from_outside_is_not_success() {
+fn an_external_halt_is_not_success() {
     let stop = StopFlag::new();
     stop.halt();
     let (result, _) = perform(&mut two_phases(), &MemoryFilesystem::default(), &stop);
@@ -226,29 +226,29 @@ fn a_failing_call_names_its_path_and_its_task() {
     operations.push(OwnedCall::Create(0, name("tree-0/file-1"), CreateHow::Exclusive, 0));
     let mut play =
         ScriptedSession::new(vec![("create", vec![group(vec![task("tree-0", operations)])])]);
-    let (result, heard) = perform(&mut play, &target, &StopFlag::new());
+    let (result, events) = perform(&mut play, &target, &StopFlag::new());
     let error = result.unwrap_err();
     let path = target.path().join("tree-0/file-1");
     let expected = format!("create {}: File exists (os error 17)", path.display());
     assert_eq!(error.to_string(), expected);
     assert!(matches!(error, EngineError::Call { task, .. } if task == "create tree-0"));
-    let phase = heard.phases()[0];
+    let phase = events.phases()[0];
     assert_eq!((phase.tasks, phase.files, phase.bytes), (0, 3, 30));
     let creates = phase.ops.iter().find(|op| op.op == Op::Create).unwrap();
     assert_eq!((creates.calls, creates.errors), (4, 1));
-    assert!(heard.tasks().is_empty() && play.reported.is_empty());
+    assert!(events.tasks().is_empty() && play.reported.is_empty());
 }
 
 #[test]
-fn a_panic_is_an_error() {
+fn a_panicking_script_is_an_error() {
     let mut play = ScriptedSession::new(vec![(
         "p",
         vec![group(vec![task_of("x", Box::new(PanickingScript))])],
     )]);
-    let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new());
+    let (result, events) = perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new());
     let text = result.unwrap_err().to_string();
     assert_eq!(text, "create x: the worker panicked: a defect, for the test");
-    assert_eq!(heard.order(), ["phase 0", "task 0", "end of phase 0"]);
+    assert_eq!(events.order(), ["phase 0", "task 0", "end of phase 0"]);
 }
 
 #[test]
@@ -267,7 +267,7 @@ fn slots_are_closed_between_tasks() {
 /// Place that is not allowed to drop caches, and counts the requests.
 struct UnprivilegedPlace {
     memory: MemoryFilesystem,
-    asked: AtomicU32,
+    requests: AtomicU32,
 }
 
 impl RunSessions for UnprivilegedPlace {}
@@ -280,14 +280,15 @@ impl SessionPlace for UnprivilegedPlace {
     }
 
     fn drop_caches(&self) -> Result<(), DropCachesError> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
+        self.requests.fetch_add(1, Ordering::Relaxed);
         Err(DropCachesError::NotPermitted(treering_sys::Errno::ACCESS))
     }
 }
 
 #[test]
-fn caches_that_stay_are_reported_once_and_not_asked_for_again() {
-    let place = UnprivilegedPlace { memory: MemoryFilesystem::default(), asked: AtomicU32::new(0) };
+fn a_refused_cache_drop_is_reported_once_and_not_retried() {
+    let place =
+        UnprivilegedPlace { memory: MemoryFilesystem::default(), requests: AtomicU32::new(0) };
     let dropping = |subject: &str| ParallelGroup {
         caches: CachePolicy::Drop,
         ..group(vec![task(subject, make_tree(subject, 1, 1))])
@@ -296,25 +297,25 @@ fn caches_that_stay_are_reported_once_and_not_asked_for_again() {
         ("one", vec![group(Vec::new()), dropping("a"), dropping("b")]),
         ("two", vec![dropping("c")]),
     ]);
-    let (result, heard) = perform(&mut play, &place, &StopFlag::new());
+    let (result, events) = perform(&mut play, &place, &StopFlag::new());
     result.unwrap();
-    assert_eq!(place.asked.load(Ordering::Relaxed), 1);
-    let cautions = heard.cautions();
+    assert_eq!(place.requests.load(Ordering::Relaxed), 1);
+    let cautions = events.cautions();
     assert_eq!(cautions.len(), 1);
     assert_eq!(cautions[0].code, CautionCode::CachesNotDropped);
     assert!(cautions[0].message.contains("Permission denied"), "{}", cautions[0].message);
-    assert_eq!(heard.phases().len(), 2);
+    assert_eq!(events.phases().len(), 2);
 }
 
 #[test]
-fn a_place_walked_in_is_said_first() {
+fn a_place_without_openat2_is_reported_first() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
     assert_eq!(target.confinement(), Confinement::Kernel);
     let target = target.confined_by(Confinement::Walk);
-    let (result, heard) = perform(&mut two_phases(), &target, &StopFlag::new());
+    let (result, events) = perform(&mut two_phases(), &target, &StopFlag::new());
     result.unwrap();
-    assert_eq!(heard.order()[..2], ["confined_by_walk", "phase 0"]);
+    assert_eq!(events.order()[..2], ["confined_by_walk", "phase 0"]);
 }
 
 /// Listener that fails at its third event.
@@ -328,7 +329,7 @@ impl TrialSink for FailingListener {
 }
 
 #[test]
-fn a_listener_that_fails_ends_the_run() {
+fn a_failing_listener_ends_the_run() {
     let memory = MemoryFilesystem::default();
     let (stop, progress) = (StopFlag::new(), RunProgress::new());
     let options = options(LatencyMode::Sampled);
@@ -340,23 +341,23 @@ fn a_listener_that_fails_ends_the_run() {
 }
 
 #[test]
-fn samples_are_few_but_every_sync_is_timed() {
+fn sampling_times_few_calls_but_every_sync() {
     let memory = MemoryFilesystem::default();
     let script = OperationScript::new(vec![OwnedCall::Stat(0, name("d"))], 3200);
     let mut operations = vec![OwnedCall::MakeDir(0, name("d"))];
     operations.extend(vec![OwnedCall::Sync; 20]);
     let groups =
         vec![group(vec![task("a", operations)]), group(vec![task_of("b", Box::new(script))])];
-    let mut heard = EventRecorder::default();
+    let mut events = EventRecorder::default();
     let options = options(LatencyMode::Sampled);
     let mut play = ScriptedSession::new(vec![("p", groups)]);
     memory
         .run(
             &mut play,
-            RunOptions::new(&options, &mut heard, &RunProgress::new(), &StopFlag::new()),
+            RunOptions::new(&options, &mut events, &RunProgress::new(), &StopFlag::new()),
         )
         .unwrap();
-    let phase = heard.phases()[0];
+    let phase = events.phases()[0];
     let samples =
         |op: Op| phase.ops.iter().find(|totals| totals.op == op).unwrap().latency.samples();
     assert_eq!(samples(Op::Sync), 20);
@@ -364,7 +365,7 @@ fn samples_are_few_but_every_sync_is_timed() {
 }
 
 #[test]
-fn a_target_tells_what_is_there_and_is_locked_once() {
+fn a_target_lists_its_entries_and_is_locked_once() {
     let place = tempfile::tempdir().unwrap();
     std::fs::write(place.path().join("b"), "").unwrap();
     std::fs::create_dir(place.path().join("a")).unwrap();

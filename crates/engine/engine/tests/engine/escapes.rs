@@ -51,7 +51,7 @@ impl EscapeFixture {
     fn assert_untouched(&self) {
         let victim = fs::read(self.outside.path().join("victim")).unwrap();
         assert_eq!(victim, b"precious");
-        let outside = TreeSnapshot::of_directory(self.outside.path()).unwrap();
+        let outside = TreeSnapshot::from_directory(self.outside.path()).unwrap();
         assert_eq!(outside.entries.len(), 2, "{outside:?}");
     }
 }
@@ -114,7 +114,7 @@ fn directories_are_neither_made_nor_removed_through_links() {
 }
 
 #[test]
-fn names_upward_are_refused_everywhere() {
+fn parent_directory_names_are_refused_everywhere() {
     both(|mut scene| {
         let victim = scene.outside.path().join("victim");
         for path in ["..", "../x", "sub/../../x", victim.to_str().unwrap()] {

@@ -9,7 +9,7 @@ use crate::operations::{OwnedCall, make_tree, name};
 use crate::stage::{ScriptedSession, TinyMount, group, perform, task};
 
 #[test]
-fn a_write_that_does_not_fit_fails_after_what_fitted() {
+fn a_write_beyond_free_space_fails_after_a_partial_write() {
     let place = tempfile::tempdir().unwrap();
     let Some(_mount) = TinyMount::new(place.path(), "size=1m") else { return };
     let target = Target::open(place.path()).unwrap();
@@ -18,7 +18,7 @@ fn a_write_that_does_not_fit_fails_after_what_fitted() {
         OwnedCall::Write(0, 4 << 20, 0),
     ];
     let mut play = ScriptedSession::new(vec![("fill", vec![group(vec![task("big", operations)])])]);
-    let (result, heard) = perform(&mut play, &target, &StopFlag::new());
+    let (result, events) = perform(&mut play, &target, &StopFlag::new());
     let error = result.unwrap_err();
     let text = format!(
         "write {}: No space left on device (os error 28)",
@@ -28,7 +28,7 @@ fn a_write_that_does_not_fit_fails_after_what_fitted() {
     let EngineError::Call { failure, .. } = error else { panic!("a call failed") };
     assert_eq!(failure.calls, 2);
     assert!((900 << 10..=1 << 20).contains(&failure.bytes), "{}", failure.bytes);
-    let phase = heard.phases()[0];
+    let phase = events.phases()[0];
     assert_eq!(phase.bytes, failure.bytes);
     let writes = phase.ops.iter().find(|op| op.op == Op::Write).unwrap();
     assert_eq!((writes.calls, writes.errors), (2, 1));
@@ -37,7 +37,7 @@ fn a_write_that_does_not_fit_fails_after_what_fitted() {
 }
 
 #[test]
-fn too_many_files_fail_with_the_name_of_the_first_that_did_not_fit() {
+fn running_out_of_inodes_names_the_first_failed_file() {
     let place = tempfile::tempdir().unwrap();
     let Some(_mount) = TinyMount::new(place.path(), "size=1m,nr_inodes=20") else { return };
     let target = Target::open(place.path()).unwrap();
@@ -47,16 +47,16 @@ fn too_many_files_fail_with_the_name_of_the_first_that_did_not_fit() {
         "fill",
         vec![group(vec![task("many", make_tree("many", 100, 1))])],
     )]);
-    let (result, heard) = perform(&mut play, &target, &StopFlag::new());
+    let (result, events) = perform(&mut play, &target, &StopFlag::new());
     let text = result.unwrap_err().to_string();
     let tree = target.path().join("many");
     assert!(text.starts_with(&format!("create {}/file-1", tree.display())), "{text}");
     assert!(text.ends_with(": No space left on device (os error 28)"), "{text}");
-    assert!((10..20).contains(&heard.phases()[0].files));
+    assert!((10..20).contains(&events.phases()[0].files));
 }
 
 #[test]
-fn code_that_expects_a_full_filesystem_learns_of_it_and_of_what_fitted() {
+fn scripts_can_handle_enospc_and_see_the_bytes_written() {
     let place = tempfile::tempdir().unwrap();
     let Some(_mount) = TinyMount::new(place.path(), "size=1m,nr_inodes=5") else { return };
     let target = Target::open(place.path()).unwrap();

@@ -56,13 +56,13 @@ fn report(workers: WorkerKind) -> HeatReport {
     let log = HeatLog::new(Duration::from_secs(1), vec![place.path().display().to_string()]);
     assert_eq!(log.take_report(), None);
     let (progress, stop, targets) = (RunProgress::new(), StopFlag::new(), [target]);
-    let mut heard = EventRecorder::default();
+    let mut events = EventRecorder::default();
     targets
         .run(
             &mut play,
             RunOptions {
                 heat: Some(&log),
-                ..RunOptions::new(&options, &mut heard, &progress, &stop)
+                ..RunOptions::new(&options, &mut events, &progress, &stop)
             },
         )
         .unwrap();
@@ -70,12 +70,12 @@ fn report(workers: WorkerKind) -> HeatReport {
 }
 
 fn find<'r>(data: &'r [HotData], path: &str, offset: u64) -> &'r HotData {
-    let found = data.iter().find(|one| one.path == path && one.offset == offset);
-    found.unwrap_or_else(|| panic!("{path} {offset}: {data:?}"))
+    let entry = data.iter().find(|entry| entry.path == path && entry.offset == offset);
+    entry.unwrap_or_else(|| panic!("{path} {offset}: {data:?}"))
 }
 
 #[test]
-fn places_and_counts_are_those_of_the_calls() {
+fn heat_is_recorded_at_the_ranges_of_the_calls() {
     for workers in [WorkerKind::Thread, WorkerKind::Process] {
         let report = report(workers);
         assert_eq!((report.files, report.left_out), (4, 0));

@@ -16,7 +16,7 @@ use treering_script::{
 use crate::operations::{OwnedCall, name};
 use crate::stage::{EventRecorder, ScriptedSession, endless, group, perform, task, task_of};
 
-/// Works until the deadline is reached.
+/// Script that works until its deadline.
 struct DeadlineScript {
     deadline: Deadline,
     calls: u64,
@@ -32,7 +32,7 @@ impl Script for DeadlineScript {
     }
 
     fn counters(&mut self) -> Counters {
-        Counters::of(&self.calls)
+        Counters::from_value(&self.calls)
     }
 }
 
@@ -41,7 +41,7 @@ fn until_deadline(subject: &str, deadline: &Deadline) -> Task {
 }
 
 #[test]
-fn a_deadline_ends_all_workers_of_a_group() {
+fn a_deadline_ends_all_workers_of_its_group() {
     for workers in 1..3 {
         let deadline = Deadline::default();
         let tasks =
@@ -57,7 +57,7 @@ fn a_deadline_ends_all_workers_of_a_group() {
 }
 
 #[test]
-fn a_deadline_does_not_ring_for_a_group_that_is_over() {
+fn a_deadline_is_not_reached_after_its_group_ended() {
     let deadline = Deadline::default();
     let after = Duration::from_millis(200);
     let time_limit = Some(TimeLimit { after, deadline: deadline.clone() });
@@ -73,7 +73,7 @@ fn a_deadline_does_not_ring_for_a_group_that_is_over() {
 }
 
 #[test]
-fn what_was_cut_short_is_reported_where_it_counts() {
+fn interrupted_tasks_are_reported_if_configured() {
     let failing =
         task("failing", vec![OwnedCall::MakeDir(0, name("x")), OwnedCall::Open(0, name("y"), 0)]);
     let side_by_side =
@@ -81,16 +81,16 @@ fn what_was_cut_short_is_reported_where_it_counts() {
     let tasks = vec![endless("a"), failing];
     let mut play =
         ScriptedSession::new(vec![("p", vec![ParallelGroup { side_by_side, ..group(tasks) }])]);
-    let (result, heard) = perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new());
+    let (result, events) = perform(&mut play, &MemoryFilesystem::default(), &StopFlag::new());
     assert!(matches!(result, Err(EngineError::Call { task, .. }) if task == "create failing"));
     let reported: Vec<_> = play.reported.iter().map(|task| task.subject.as_str()).collect();
     assert_eq!(reported, ["a", "failing"]);
-    assert_eq!(heard.tasks().len(), 2);
+    assert_eq!(events.tasks().len(), 2);
     assert_eq!(play.reported[1].ops.iter().map(|op| op.calls).sum::<u64>(), 2);
 }
 
 #[test]
-fn a_command_is_run_before_the_tasks_and_may_fail() {
+fn the_command_of_a_group_runs_before_its_tasks_and_may_fail() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
     let sign = place.path().join("sign");
@@ -102,7 +102,7 @@ fn a_command_is_run_before_the_tasks_and_may_fail() {
     assert!(sign.is_dir());
 }
 
-/// Makes a file in each of two roots, whosever turn it is.
+/// Script that makes a file in each of two roots.
 struct TwoRootsScript;
 
 impl Script for TwoRootsScript {
@@ -116,7 +116,7 @@ impl Script for TwoRootsScript {
 }
 
 #[test]
-fn a_worker_can_open_the_roots_of_the_others() {
+fn workers_can_open_the_roots_of_other_workers() {
     let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let targets = places.each_ref().map(|place| Target::open(place.path()).unwrap());
     let script = TwoRootsScript;
@@ -124,13 +124,13 @@ fn a_worker_can_open_the_roots_of_the_others() {
         ScriptedSession::new(vec![("p", vec![group(vec![task_of("a", Box::new(script))])])]);
     let options = EngineOptions::new(LatencyMode::All, PayloadKind::Classic, 1);
     let (progress, stop) = (RunProgress::new(), StopFlag::new());
-    let mut heard = EventRecorder::default();
-    targets.run(&mut play, RunOptions::new(&options, &mut heard, &progress, &stop)).unwrap();
+    let mut events = EventRecorder::default();
+    targets.run(&mut play, RunOptions::new(&options, &mut events, &progress, &stop)).unwrap();
     assert!(places.iter().all(|place| place.path().join("file").is_file()));
 }
 
 #[test]
-fn direct_files_take_whole_blocks_only() {
+fn direct_io_requires_whole_blocks() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let target = Target::open(place.path()).unwrap();
     let write = |bytes| {

@@ -27,7 +27,7 @@ fn paths() -> impl Strategy<Value = std::ffi::CString> {
     ]
 }
 
-fn hows() -> impl Strategy<Value = CreateHow> {
+fn create_modes() -> impl Strategy<Value = CreateHow> {
     sample::select(vec![
         CreateHow::Append,
         CreateHow::Truncate,
@@ -57,7 +57,7 @@ fn operations() -> impl Strategy<Value = OwnedCall> {
         2 => dir().prop_map(OwnedCall::ReadDir),
         5 => (dir(), names()).prop_map(|(at, name)| OwnedCall::MakeDir(at, name)),
         2 => (dir(), names()).prop_map(|(at, name)| OwnedCall::RemoveDir(at, name)),
-        6 => (dir(), paths(), hows(), file())
+        6 => (dir(), paths(), create_modes(), file())
             .prop_map(|(at, path, how, into)| OwnedCall::Create(at, path, how, into)),
         4 => (dir(), paths(), opens(), file())
             .prop_map(|(at, path, how, into)| OwnedCall::OpenTo(how, at, path, into)),
@@ -113,7 +113,7 @@ fn compare(confinement: Confinement, operations: &[OwnedCall], seed: u64) {
         let (by_kernel, by_oracle) = (result(&mut real, operation), result(&mut memory, operation));
         assert_eq!(by_kernel, by_oracle, "step {number}: {operation:?}");
     }
-    assert_eq!(TreeSnapshot::of_directory(place.path()).unwrap(), filesystem.snapshot());
+    assert_eq!(TreeSnapshot::from_directory(place.path()).unwrap(), filesystem.snapshot());
     real.close_all();
     memory.close_all();
     let closed = OwnedCall::Close(0);
@@ -124,7 +124,7 @@ proptest::proptest! {
     #![proptest_config(proptest::test_runner::Config::with_cases(300))]
 
     #[test]
-    fn the_oracle_and_the_kernel_agree(
+    fn the_memory_filesystem_agrees_with_the_kernel(
         operations in collection::vec(operations(), 1..80),
         seed in any::<u64>(),
         walk in any::<bool>(),
@@ -135,7 +135,7 @@ proptest::proptest! {
 }
 
 #[test]
-fn steps_of_any_size_take_as_few_calls_as_they_can() {
+fn requests_of_any_size_take_the_fewest_calls() {
     let place = tempfile::tempdir().unwrap();
     let dir = File::open(place.path()).unwrap();
     let payload = Payload::new(PayloadKind::Native { compressibility: 0 }, 0);
@@ -165,7 +165,7 @@ fn sizes_and_calls(caller: &mut impl Caller) {
 }
 
 #[test]
-fn entries_are_the_same_in_every_order() {
+fn directory_entries_do_not_depend_on_the_order() {
     let place = tempfile::tempdir().unwrap();
     let dir = File::open(place.path()).unwrap();
     let payload = Payload::new(PayloadKind::Classic, 0);

@@ -49,12 +49,12 @@ impl Script for PidScript {
     }
 
     fn counters(&mut self) -> Counters {
-        Counters::of(&self.0)
+        Counters::from_value(&self.0)
     }
 }
 
 #[test]
-fn processes_do_and_tell_what_threads_do() {
+fn processes_report_the_same_as_threads() {
     for start in [GroupStart::Together, GroupStart::AsMade] {
         let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let mut reported = Vec::new();
@@ -64,11 +64,13 @@ fn processes_do_and_tell_what_threads_do() {
                 ParallelOptions { workers: kind, start, ..ParallelOptions::default() };
             let groups = vec![ParallelGroup { side_by_side, ..group(trees(3)) }];
             let mut play = ScriptedSession::new(vec![("p", groups)]);
-            let (progress, mut heard) = (RunProgress::new(), EventRecorder::default());
+            let (progress, mut events) = (RunProgress::new(), EventRecorder::default());
             let options = options(treering_engine::LatencyMode::All);
             let stop = StopFlag::new();
-            target.run(&mut play, RunOptions::new(&options, &mut heard, &progress, &stop)).unwrap();
-            let phase = heard.phases()[0].clone();
+            target
+                .run(&mut play, RunOptions::new(&options, &mut events, &progress, &stop))
+                .unwrap();
+            let phase = events.phases()[0].clone();
             let calls: u64 = phase.ops.iter().map(|op| op.calls).sum();
             let in_seconds: u64 = phase.intervals.iter().map(|second| second.calls).sum();
             assert_eq!(in_seconds, calls);
@@ -80,17 +82,17 @@ fn processes_do_and_tell_what_threads_do() {
                 let samples: u64 = task.ops.iter().map(|op| op.latency.samples()).sum();
                 (task.subject.clone(), task.worker, task.files, task.bytes, ops, samples)
             };
-            reported.push(heard.tasks().into_iter().map(figures).collect::<Vec<_>>());
+            reported.push(events.tasks().into_iter().map(figures).collect::<Vec<_>>());
         }
         assert_eq!(reported[0], reported[1]);
         let [threads, processes] =
-            places.each_ref().map(|place| TreeSnapshot::of_directory(place.path()).unwrap());
+            places.each_ref().map(|place| TreeSnapshot::from_directory(place.path()).unwrap());
         assert_eq!(threads, processes);
     }
 }
 
 #[test]
-fn one_task_has_a_process_too_and_its_counters_come_back() {
+fn a_single_task_runs_in_a_process_and_returns_its_counters() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
     let tasks = vec![task_of("noting", Box::new(PidScript(0)))];
@@ -102,19 +104,19 @@ fn one_task_has_a_process_too_and_its_counters_come_back() {
 }
 
 #[test]
-fn a_process_that_fails_stops_the_others_and_names_the_path() {
+fn a_failed_process_stops_the_others_and_names_the_path() {
     let place = tempfile::tempdir().unwrap();
     let target = Target::open(place.path()).unwrap();
     let failing = task("failing", vec![OwnedCall::Open(0, name("missing"), 0)]);
     let tasks = vec![endless("a"), failing, endless("b")];
     let mut play = ScriptedSession::new(vec![("p", vec![forked(tasks, GroupStart::AsMade)])]);
     let stop = StopFlag::new();
-    let (result, heard) = perform(&mut play, &target, &stop);
+    let (result, events) = perform(&mut play, &target, &stop);
     let missing = target.path().join("missing");
     let text = format!("open {}: No such file or directory (os error 2)", missing.display());
     assert_eq!(result.unwrap_err().to_string(), text);
     assert!(!stop.is_raised(), "the next trial can run");
-    let failed = heard.phases()[0].ops.iter().find(|op| op.op == Op::Open).unwrap();
+    let failed = events.phases()[0].ops.iter().find(|op| op.op == Op::Open).unwrap();
     assert_eq!((failed.calls, failed.errors), (1, 1));
 }
 
@@ -124,11 +126,11 @@ fn a_process_that_is_killed_is_a_failed_task() {
     let target = Target::open(place.path()).unwrap();
     let tasks = vec![endless("a"), task_of("dying", Box::new(SelfKillingScript { parent: id() }))];
     let mut play = ScriptedSession::new(vec![("p", vec![forked(tasks, GroupStart::Together)])]);
-    let (result, heard) = perform(&mut play, &target, &StopFlag::new());
+    let (result, events) = perform(&mut play, &target, &StopFlag::new());
     let error = result.unwrap_err();
     assert!(matches!(&error, EngineError::Lost { task, .. } if task == "create dying"));
     assert!(error.to_string().contains("killed by signal 9"), "{error}");
-    assert_eq!(heard.phases().len(), 1);
+    assert_eq!(events.phases().len(), 1);
 }
 
 #[test]
@@ -166,10 +168,10 @@ fn a_signal_reaches_all_processes_and_some_finish_first() {
         let groups =
             vec![ParallelGroup { side_by_side: finishing, ..group(tasks) }, group(trees(1))];
         let mut play = ScriptedSession::new(vec![("p", groups)]);
-        let (result, heard) = perform(&mut play, &target, &later);
+        let (result, events) = perform(&mut play, &target, &later);
         assert!(matches!(result, Err(EngineError::Interrupted { signal: 2 })));
-        assert_eq!(heard.tasks().len(), 2, "the group is finished, the next one not begun");
-        assert_eq!(heard.tasks()[0].files, 500);
+        assert_eq!(events.tasks().len(), 2, "the group is finished, the next one not begun");
+        assert_eq!(events.tasks()[0].files, 500);
     }
 }
 
@@ -200,24 +202,24 @@ impl Script for SelfStoppingScript {
 }
 
 #[test]
-fn a_process_that_stays_stopped_ends_the_run_and_is_named() {
+fn a_stopped_process_ends_the_run_and_is_named() {
     for start in [GroupStart::Together, GroupStart::AsMade] {
         let place = tempfile::tempdir().unwrap();
         let target = Target::open(place.path()).unwrap();
         let tasks =
             vec![endless("a"), task_of("stopped", Box::new(SelfStoppingScript)), endless("b")];
         let mut play = ScriptedSession::new(vec![("p", vec![forked(tasks, start)])]);
-        let (progress, mut heard, stop) =
+        let (progress, mut events, stop) =
             (RunProgress::new(), EventRecorder::default(), StopFlag::new());
         let options = treering_engine::EngineOptions {
             stopped_max: std::time::Duration::from_secs(1),
             ..options(treering_engine::LatencyMode::All)
         };
-        let run = RunOptions::new(&options, &mut heard, &progress, &stop);
+        let run = RunOptions::new(&options, &mut events, &progress, &stop);
         let error = target.run(&mut play, run).unwrap_err();
         assert!(matches!(&error, EngineError::Lost { task, .. } if task == "create stopped"));
         assert!(error.to_string().contains("it was stopped by a signal"), "{error}");
-        let calls = heard.phases()[0].ops.iter().map(|op| op.calls).sum::<u64>();
+        let calls = events.phases()[0].ops.iter().map(|op| op.calls).sum::<u64>();
         assert!(calls > 0, "what the others did is kept");
         assert!(!stop.is_raised(), "the next trial can run");
     }

@@ -12,7 +12,7 @@ const BLOCK: u32 = 4096;
 const DEPTH: u16 = 4;
 const BLOCKS: u16 = 32;
 
-/// Writes a file by requests and reads the end of it by a mapping.
+/// Script that writes a file through a queue and reads its end through a mapping.
 struct QueuedScript;
 
 impl Script for QueuedScript {
@@ -36,9 +36,9 @@ impl Script for QueuedScript {
             }
             let ended = io.reap(1)?;
             assert!(!ended.is_empty());
-            for one in ended {
-                assert_eq!(one.result, Ok(BLOCK));
-                free.push(one.tag);
+            for completion in ended {
+                assert_eq!(completion.result, Ok(BLOCK));
+                free.push(completion.tag);
                 done += 1;
             }
         }
@@ -59,15 +59,19 @@ fn check<P: RunSessions>(place: &P, kind: QueueKind) -> bool {
         ..task_of("a", Box::new(QueuedScript))
     };
     let mut play = ScriptedSession::new(vec![("p", vec![group(vec![task])])]);
-    let (result, heard) = perform(&mut play, place, &StopFlag::new());
+    let (result, events) = perform(&mut play, place, &StopFlag::new());
     if let Err(error) = result {
         // A sandbox may have none of them.
         assert!(error.to_string().contains("no queue for its requests"), "{error}");
         return false;
     }
-    let tasks = heard.tasks();
-    let calls = |op: Op| tasks[0].ops.iter().find(|one| one.op == op).map_or(0, |one| one.calls);
-    let bytes = |op: Op| tasks[0].ops.iter().find(|one| one.op == op).map_or(0, |one| one.bytes);
+    let tasks = events.tasks();
+    let calls = |op: Op| {
+        tasks[0].ops.iter().find(|totals| totals.op == op).map_or(0, |totals| totals.calls)
+    };
+    let bytes = |op: Op| {
+        tasks[0].ops.iter().find(|totals| totals.op == op).map_or(0, |totals| totals.bytes)
+    };
     assert_eq!(bytes(Op::Reap), u64::from(BLOCKS) * u64::from(BLOCK));
     assert_eq!((bytes(Op::Read), bytes(Op::Write)), (u64::from(BLOCK), u64::from(BLOCK)));
     assert_eq!((calls(Op::Fsync), calls(Op::Map), bytes(Op::Submit)), (1, 1, 0));
@@ -77,7 +81,7 @@ fn check<P: RunSessions>(place: &P, kind: QueueKind) -> bool {
 }
 
 #[test]
-fn requests_are_done_by_each_kind_of_queue_and_in_memory() {
+fn requests_complete_in_every_queue_kind_and_in_memory() {
     for kind in [QueueKind::Libaio, QueueKind::IoUring] {
         let memory = MemoryFilesystem::default();
         assert!(check(&memory, kind));

@@ -26,7 +26,7 @@ const SHORT: Duration = Duration::from_secs(4);
 /// Results of one rank.
 struct RankResults {
     result: Result<(), EngineError>,
-    heard: EventRecorder,
+    events: EventRecorder,
     reported: Vec<TaskTotals>,
     of_others: Vec<TaskTotals>,
     skews: usize,
@@ -54,18 +54,18 @@ fn run_rank(
     } else {
         target
     };
-    let (mut heard, engine, progress) =
+    let (mut events, engine, progress) =
         (EventRecorder::default(), options(LatencyMode::All), RunProgress::new());
-    let run = RunOptions::new(&engine, &mut heard, &progress, stop);
+    let run = RunOptions::new(&engine, &mut events, &progress, stop);
     let run = RunOptions { world: Some(&world), apart, ..run };
     let result = target.run(play, run);
     let (reported, skews) = (std::mem::take(&mut play.reported), world.skews().len());
     let of_others = std::mem::take(&mut play.of_others);
-    RankResults { result, heard, reported, of_others, skews }
+    RankResults { result, events, reported, of_others, skews }
 }
 
 /// Runs a session for each rank, in one directory.
-fn together(
+fn run_ranks(
     ranks: usize,
     limit: Duration,
     dir: &Path,
@@ -101,16 +101,16 @@ fn trees(groups: &[usize]) -> ScriptedSession {
         group((0..*tasks).map(|task| tree(number, task)).collect())
     };
     let groups: Vec<_> = groups.iter().enumerate().map(of).collect();
-    let (first, rest): (Vec<_>, Vec<_>) =
+    let (first, second): (Vec<_>, Vec<_>) =
         groups.into_iter().enumerate().partition(|(n, _)| n % 2 == 0);
     let of_phase =
-        |groups: Vec<(usize, ParallelGroup)>| groups.into_iter().map(|(_, one)| one).collect();
-    ScriptedSession::new(vec![("one", of_phase(first)), ("two", of_phase(rest))])
+        |groups: Vec<(usize, ParallelGroup)>| groups.into_iter().map(|(_, group)| group).collect();
+    ScriptedSession::new(vec![("one", of_phase(first)), ("two", of_phase(second))])
 }
 
 /// Files below a directory, with their sizes in bytes.
 fn files(dir: &Path) -> BTreeMap<String, u64> {
-    let mut all = BTreeMap::new();
+    let mut sizes = BTreeMap::new();
     let mut left = vec![dir.to_owned()];
     while let Some(at) = left.pop() {
         for entry in std::fs::read_dir(at).unwrap().map(Result::unwrap) {
@@ -118,11 +118,11 @@ fn files(dir: &Path) -> BTreeMap<String, u64> {
                 left.push(entry.path());
             } else {
                 let name = entry.path().strip_prefix(dir).unwrap().display().to_string();
-                all.insert(name, entry.metadata().unwrap().len());
+                sizes.insert(name, entry.metadata().unwrap().len());
             }
         }
     }
-    all
+    sizes
 }
 
 /// Results of tasks that do not depend on time.
@@ -143,7 +143,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
     #[test]
-    fn ranks_do_what_one_process_with_all_workers_does(
+    fn several_ranks_give_the_results_of_one_process(
         ranks in 2usize..5,
         groups in prop::collection::vec(1usize..9, 1..5),
     ) {
@@ -152,21 +152,22 @@ proptest! {
         let target = Target::open(alone.path()).unwrap();
         let (result, expected) = perform(&mut play, &target, &StopFlag::new());
         result.unwrap();
-        let told = together(ranks, LONG, shared.path(), &|_| trees(&groups));
-        for (rank, one) in told.iter().enumerate() {
-            prop_assert!(one.result.is_ok(), "{:?}", one.result);
-            let reported: Vec<_> = one.reported.iter().collect();
+        let results = run_ranks(ranks, LONG, shared.path(), &|_| trees(&groups));
+        for (rank, result) in results.iter().enumerate() {
+            prop_assert!(result.result.is_ok(), "{:?}", result.result);
+            let reported: Vec<_> = result.reported.iter().collect();
             prop_assert_eq!(facts(&reported, rank == 0), facts(&expected.tasks(), rank == 0));
         }
-        let first = &told[0].heard;
+        let first = &results[0].events;
         prop_assert_eq!(first.order(), expected.order());
         prop_assert_eq!(facts(&first.tasks(), true), facts(&expected.tasks(), true));
         for (phase, as_expected) in first.phases().iter().zip(expected.phases()) {
-            let sums = |one: &treering_model::PhaseTotals| (one.tasks, one.files, one.bytes);
+            let sums =
+                |phase: &treering_model::PhaseTotals| (phase.tasks, phase.files, phase.bytes);
             prop_assert_eq!(sums(phase), sums(as_expected));
-            let calls = |one: &treering_model::PhaseTotals| {
-                (one.ops.iter().map(|op| op.calls).sum::<u64>(),
-                 one.intervals.iter().map(|second| second.calls).sum::<u64>())
+            let calls = |phase: &treering_model::PhaseTotals| {
+                (phase.ops.iter().map(|op| op.calls).sum::<u64>(),
+                 phase.intervals.iter().map(|second| second.calls).sum::<u64>())
             };
             prop_assert_eq!(calls(phase), calls(as_expected));
             let (began, ended) = (phase.began_ns, phase.began_ns + phase.wall_ns);
@@ -174,13 +175,13 @@ proptest! {
                 prop_assert!(began <= task.began_ns && task.began_ns + task.wall_ns <= ended);
             }
         }
-        prop_assert!(told[0].skews <= 2 && told[1].skews <= 2);
+        prop_assert!(results[0].skews <= 2 && results[1].skews <= 2);
         prop_assert_eq!(files(alone.path()), files(shared.path()));
     }
 }
 
 #[test]
-fn ranks_that_work_apart_each_do_all_and_hear_of_the_others() {
+fn independent_ranks_each_run_the_job_and_receive_all_results() {
     let dir = tempfile::tempdir().unwrap();
     let alone = tempfile::tempdir().unwrap();
     let groups = [2, 1, 3];
@@ -188,52 +189,53 @@ fn ranks_that_work_apart_each_do_all_and_hear_of_the_others() {
     let target = Target::open(alone.path()).unwrap();
     let (result, expected) = perform(&mut play, &target, &StopFlag::new());
     result.unwrap();
-    let told = in_places(3, LONG, (dir.path(), true), &|_| trees(&groups));
+    let results = in_places(3, LONG, (dir.path(), true), &|_| trees(&groups));
     let work = |tasks: &[TaskTotals]| -> Vec<_> {
-        let one = |task: &TaskTotals| (task.worker, task.subject.clone(), task.files, task.bytes);
-        tasks.iter().map(one).collect()
+        let summary =
+            |task: &TaskTotals| (task.worker, task.subject.clone(), task.files, task.bytes);
+        tasks.iter().map(summary).collect()
     };
     let own: Vec<TaskTotals> = expected.tasks().into_iter().cloned().collect();
-    for (rank, one) in told.iter().enumerate() {
-        assert!(one.result.is_ok(), "{:?}", one.result);
-        assert_eq!(work(&one.reported), work(&own), "rank {rank}");
-        assert_eq!(one.of_others.len(), 2 * own.len());
-        let (mut theirs, mut twice) = (work(&one.of_others), [work(&own), work(&own)].concat());
+    for (rank, result) in results.iter().enumerate() {
+        assert!(result.result.is_ok(), "{:?}", result.result);
+        assert_eq!(work(&result.reported), work(&own), "rank {rank}");
+        assert_eq!(result.of_others.len(), 2 * own.len());
+        let (mut theirs, mut twice) = (work(&result.of_others), [work(&own), work(&own)].concat());
         theirs.sort();
         twice.sort();
         assert_eq!(theirs, twice, "rank {rank}");
         assert_eq!(files(&dir.path().join(own_directory(rank))), files(alone.path()));
     }
-    let heard = &told[0].heard;
+    let events = &results[0].events;
     let of_first_group =
-        heard.tasks().into_iter().take(6).map(|task| (task.worker, &*task.subject));
+        events.tasks().into_iter().take(6).map(|task| (task.worker, &*task.subject));
     let of_first_group: Vec<_> = of_first_group.collect();
     let expected: Vec<_> = (0..6)
         .map(|worker| (worker, format!("rank-{}/tree-0-{}", worker / 2, worker % 2)))
         .collect();
     let expected: Vec<_> = expected.iter().map(|(worker, name)| (*worker, name.as_str())).collect();
     assert_eq!(of_first_group, expected);
-    for (phase, alone) in heard.phases().iter().zip([3 + 2, 1]) {
+    for (phase, alone) in events.phases().iter().zip([3 + 2, 1]) {
         assert_eq!(phase.tasks, 3 * alone);
     }
 }
 
 #[test]
-fn a_failure_at_one_rank_ends_all_with_its_words() {
+fn a_failure_of_one_rank_ends_all_with_its_error() {
     let dir = tempfile::tempdir().unwrap();
     let play = |_| {
         let failing = vec![OwnedCall::Open(0, name("missing"), 0)];
         let tasks = vec![endless("a"), endless("b"), endless("c"), task("failing", failing)];
         ScriptedSession::new(vec![("p", vec![group(tasks)])])
     };
-    for one in together(4, LONG, dir.path(), &play) {
-        let error = one.result.unwrap_err();
+    for rank in run_ranks(4, LONG, dir.path(), &play) {
+        let error = rank.result.unwrap_err();
         assert!(matches!(&error, EngineError::Call { task, .. } if task == "create failing"));
         assert!(error.to_string().ends_with("/missing: No such file or directory (os error 2)"));
     }
 }
 
-/// Does nothing for a long time, within a call or outside.
+/// Script that sleeps for a long time, within a call or outside.
 struct SleepingScript(Duration);
 
 impl Script for SleepingScript {
@@ -248,7 +250,7 @@ fn sleeping(subject: &str, seconds: u64) -> Task {
 }
 
 #[test]
-fn a_rank_whose_calls_do_not_end_is_named_and_the_rest_is_kept() {
+fn a_rank_stuck_in_a_call_is_named_and_other_results_are_kept() {
     let dir = tempfile::tempdir().unwrap();
     let play = |rank| {
         // Rank 2 has a task that hangs; at the others it is not theirs.
@@ -256,36 +258,36 @@ fn a_rank_whose_calls_do_not_end_is_named_and_the_rest_is_kept() {
         let tree = |name: &str| task(name, make_tree(name, 3, 10));
         ScriptedSession::new(vec![("p", vec![group(vec![tree("a"), tree("b"), hanging])])])
     };
-    let told = together(3, SHORT, dir.path(), &play);
-    let error = told[0].result.as_ref().unwrap_err().to_string();
+    let results = run_ranks(3, SHORT, dir.path(), &play);
+    let error = results[0].result.as_ref().unwrap_err().to_string();
     assert!(error.starts_with("rank 2 on ?: none of its calls has ended for 4 s"), "{error}");
-    let kept: Vec<_> = told[0].heard.tasks().iter().map(|task| task.subject.clone()).collect();
+    let kept: Vec<_> = results[0].events.tasks().iter().map(|task| task.subject.clone()).collect();
     assert_eq!(kept, ["a", "b"]);
-    assert!(told.iter().all(|one| one.result.is_err()));
+    assert!(results.iter().all(|rank| rank.result.is_err()));
 }
 
 #[test]
-fn a_rank_that_hangs_is_named_while_rank_0_itself_works_on() {
+fn a_hanging_rank_is_named_while_rank_0_works() {
     let dir = tempfile::tempdir().unwrap();
     let play = |rank| {
         let hanging = sleeping("hanging", if rank == 2 { 10 } else { 0 });
         let tree = task("tree", make_tree("tree", 3, 10));
         ScriptedSession::new(vec![("p", vec![group(vec![endless("a"), tree, hanging])])])
     };
-    let told = together(3, SHORT, dir.path(), &play);
-    let error = told[0].result.as_ref().unwrap_err().to_string();
+    let results = run_ranks(3, SHORT, dir.path(), &play);
+    let error = results[0].result.as_ref().unwrap_err().to_string();
     assert!(error.starts_with("rank 2 on ?: none of its calls has ended for 4 s"), "{error}");
-    assert!(told.iter().all(|one| one.result.is_err()));
+    assert!(results.iter().all(|rank| rank.result.is_err()));
 }
 
 #[test]
-fn a_rank_that_is_gone_is_named() {
+fn a_lost_rank_is_named() {
     let dir = tempfile::tempdir().unwrap();
     let tree = |name: &str| task(name, make_tree(name, 3, 10));
     let play =
         || ScriptedSession::new(vec![("p", vec![group(vec![tree("a"), tree("b"), tree("c")])])]);
     let (dir, play) = (dir.path(), &play);
-    let told: Vec<_> = thread::scope(|scope| {
+    let results: Vec<_> = thread::scope(|scope| {
         let run = |link: RankChannels| {
             scope.spawn(move || {
                 if treering_engine::RankLink::rank(&link) == 1 {
@@ -299,15 +301,15 @@ fn a_rank_that_is_gone_is_named() {
         let threads: Vec<_> = channels(3).into_iter().map(run).collect();
         threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect()
     });
-    for one in told {
-        let error = one.result.unwrap_err().to_string();
+    for rank in results {
+        let error = rank.result.unwrap_err().to_string();
         let silent = "rank 1 on ?: not a word for 4 s";
         assert!(error.starts_with(silent), "{error}");
     }
 }
 
 #[test]
-fn a_signal_at_one_rank_interrupts_all() {
+fn a_signal_to_one_rank_interrupts_all() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let results: Vec<_> = thread::scope(|scope| {
@@ -333,19 +335,19 @@ fn a_signal_at_one_rank_interrupts_all() {
 }
 
 #[test]
-fn ranks_that_come_apart_are_named() {
+fn diverging_ranks_are_named() {
     let dir = tempfile::tempdir().unwrap();
     let play = |rank| {
         let phase = if rank == 1 { "other" } else { "same" };
         ScriptedSession::new(vec![(phase, vec![group(vec![task("a", Vec::new())])])])
     };
-    for one in together(3, LONG, dir.path(), &play) {
-        let error = one.result.unwrap_err().to_string();
+    for rank in run_ranks(3, LONG, dir.path(), &play) {
+        let error = rank.result.unwrap_err().to_string();
         assert_eq!(error, "rank 1 on ?: it is at 'phase 0, other', rank 0 at 'phase 0, same'");
     }
 }
 
-/// Takes nothing.
+/// Sink that rejects every event.
 struct RefusingSink;
 
 impl TrialSink for RefusingSink {
@@ -355,7 +357,7 @@ impl TrialSink for RefusingSink {
 }
 
 #[test]
-fn results_that_cannot_be_kept_end_all() {
+fn a_sink_error_ends_all_ranks() {
     let dir = tempfile::tempdir().unwrap();
     let dir = dir.path();
     let results: Vec<_> = thread::scope(|scope| {
@@ -364,9 +366,9 @@ fn results_that_cannot_be_kept_end_all() {
                 let world = World::new(&link, LONG);
                 let target = Target::open(dir).unwrap();
                 let (engine, progress) = (options(LatencyMode::All), RunProgress::new());
-                let (mut heard, mut deaf) = (EventRecorder::default(), RefusingSink);
+                let (mut events, mut deaf) = (EventRecorder::default(), RefusingSink);
                 let sink: &mut dyn TrialSink =
-                    if world.is_first() { &mut deaf } else { &mut heard };
+                    if world.is_first() { &mut deaf } else { &mut events };
                 let stop = StopFlag::new();
                 let run = RunOptions::new(&engine, sink, &progress, &stop);
                 let tasks = vec![task("a", Vec::new()), task("b", Vec::new())];
@@ -383,7 +385,7 @@ fn results_that_cannot_be_kept_end_all() {
 }
 
 #[test]
-fn clocks_of_one_machine_agree_within_what_is_unsure() {
+fn clocks_of_one_machine_agree_within_the_uncertainty() {
     let clocks: Vec<_> = thread::scope(|scope| {
         let run = |link: RankChannels| {
             scope.spawn(move || {

@@ -19,16 +19,16 @@ fn target(confinement: Confinement) -> (tempfile::TempDir, Target) {
 }
 
 fn remove(target: &Target, name: &str) -> Result<RemovalCounts, RemoveError> {
-    target.remove_tree(name, &there(target, name), &mut |_| ControlFlow::Continue(()))
+    target.remove_tree(name, &identity_at(target, name), &mut |_| ControlFlow::Continue(()))
 }
 
 /// Identity of the entry with this name, or of the target if there is none.
-fn there(target: &Target, name: &str) -> FileIdentity {
+fn identity_at(target: &Target, name: &str) -> FileIdentity {
     target.identity(name).unwrap_or_else(|_| identity_of(target.dir()).unwrap())
 }
 
 #[test]
-fn a_tree_goes_with_its_links_and_nothing_outside_it() {
+fn removal_deletes_links_but_not_their_targets() {
     for confinement in BOTH {
         let (place, target) = target(confinement);
         let outside = tempfile::tempdir().unwrap();
@@ -65,7 +65,10 @@ fn only_a_plain_name_of_a_directory_is_removed() {
         }
         for other in ["file", "link", "missing"] {
             let refused = remove(&target, other);
-            assert!(matches!(refused, Err(RemoveError::Call { what: "open", .. })), "{refused:?}");
+            assert!(
+                matches!(refused, Err(RemoveError::Call { operation: "open", .. })),
+                "{refused:?}"
+            );
         }
         assert_eq!(target.facts().unwrap().existing, ["file", "link", "tree"]);
         assert!(outside.path().exists());
@@ -73,7 +76,7 @@ fn only_a_plain_name_of_a_directory_is_removed() {
 }
 
 #[test]
-fn a_directory_that_took_the_name_of_a_tree_stays() {
+fn a_directory_with_the_reused_name_of_a_tree_stays() {
     for confinement in BOTH {
         let (place, target) = target(confinement);
         let tree = place.path().join("tree");
@@ -89,7 +92,7 @@ fn a_directory_that_took_the_name_of_a_tree_stays() {
 }
 
 #[test]
-fn deep_trees_go_too() {
+fn deep_trees_are_removed() {
     let (place, target) = target(Confinement::Kernel);
     let mut path = PathBuf::from(place.path());
     for _ in 0..250 {
@@ -109,7 +112,7 @@ fn a_removal_can_be_stopped() {
         fs::create_dir_all(tree.join(dir.to_string())).unwrap();
         fs::write(tree.join(format!("{dir}/file")), "x").unwrap();
     }
-    let stopped = target.remove_tree("tree", &there(&target, "tree"), &mut |removed| {
+    let stopped = target.remove_tree("tree", &identity_at(&target, "tree"), &mut |removed| {
         if removed.files < 3 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     assert!(

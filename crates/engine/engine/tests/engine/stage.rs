@@ -91,7 +91,7 @@ pub(crate) fn group(tasks: Vec<Task>) -> ParallelGroup {
     ParallelGroup { tasks, ..ParallelGroup::default() }
 }
 
-/// Keeps all events.
+/// Sink that records all events.
 #[derive(Default)]
 pub(crate) struct EventRecorder(pub(crate) Vec<TrialEvent>);
 
@@ -152,10 +152,10 @@ pub(crate) fn perform<P: RunSessions>(
     place: &P,
     stop: &StopFlag,
 ) -> (Result<(), EngineError>, EventRecorder) {
-    let mut heard = EventRecorder::default();
+    let mut events = EventRecorder::default();
     let options = options(LatencyMode::All);
-    let result = place.run(play, RunOptions::new(&options, &mut heard, &RunProgress::new(), stop));
-    (result, heard)
+    let result = place.run(play, RunOptions::new(&options, &mut events, &RunProgress::new(), stop));
+    (result, events)
 }
 
 /// Prints that a test was skipped, and why.

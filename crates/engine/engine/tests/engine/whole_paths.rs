@@ -10,18 +10,18 @@ use treering_script::{Call, CallSubject, CreateHow, DirSlot, Errno, FileSlot, Op
 fn caller(target: &Target) -> SyncCaller {
     let payload = Payload::new(PayloadKind::Classic, 0);
     let caller = SyncCaller::new(target.dir(), target.confinement(), payload).unwrap();
-    caller.named(target.given())
+    caller.named(target.user_path())
 }
 
 const ITEMS: DirSlot = DirSlot(1);
 
 #[test]
-fn items_are_made_and_named_where_the_words_of_the_user_lead() {
+fn whole_paths_start_with_the_path_as_typed() {
     let place = tempdir().unwrap();
     fs::create_dir_all(place.path().join("real/test")).unwrap();
     symlink("real", place.path().join("called")).unwrap();
-    let given = place.path().join("called");
-    let mut caller = caller(&Target::open(&given).unwrap());
+    let user_path = place.path().join("called");
+    let mut caller = caller(&Target::open(&user_path).unwrap());
     caller.by_whole_paths(true).unwrap();
     let opened = caller.call(&Call::OpenDir { at: DirSlot::TARGET, path: c"test", into: ITEMS });
     assert_eq!(opened.unwrap().calls, 0, "nothing is asked of the kernel");
@@ -35,14 +35,14 @@ fn items_are_made_and_named_where_the_words_of_the_user_lead() {
     assert!(place.path().join("real/other").is_file());
     let missing = Call::Open { at: ITEMS, path: c"file", how: OpenHow::Read, into: file };
     assert_eq!(caller.call(&missing).unwrap_err().errno, Errno::NOENT);
-    assert_eq!(caller.path_of(CallSubject::Below(ITEMS, c"file")), given.join("test/file"));
+    assert_eq!(caller.path_of(CallSubject::Below(ITEMS, c"file")), user_path.join("test/file"));
     caller.call(&Call::Unlink { at: DirSlot::TARGET, path: c"other" }).unwrap();
     caller.call(&Call::RemoveDir { at: ITEMS, name: c"dir" }).unwrap();
     assert_eq!(fs::read_dir(place.path().join("real/test")).unwrap().count(), 0);
 }
 
 #[test]
-fn names_lead_nowhere_else_and_a_link_is_not_followed() {
+fn whole_paths_do_not_escape_or_follow_links() {
     let (place, outside) = (tempdir().unwrap(), tempdir().unwrap());
     let victim = outside.path().join("victim");
     fs::write(&victim, "precious").unwrap();
@@ -67,14 +67,14 @@ fn names_lead_nowhere_else_and_a_link_is_not_followed() {
 }
 
 #[test]
-fn nothing_is_done_where_the_words_of_the_user_lead_elsewhere_now() {
+fn whole_paths_are_refused_when_the_typed_path_was_replaced() {
     let place = tempdir().unwrap();
-    let given = place.path().join("target");
-    fs::create_dir(&given).unwrap();
-    let mut caller = caller(&Target::open(&given).unwrap());
+    let user_path = place.path().join("target");
+    fs::create_dir(&user_path).unwrap();
+    let mut caller = caller(&Target::open(&user_path).unwrap());
     caller.by_whole_paths(true).unwrap();
-    fs::rename(&given, place.path().join("moved")).unwrap();
-    fs::create_dir(&given).unwrap();
+    fs::rename(&user_path, place.path().join("moved")).unwrap();
+    fs::create_dir(&user_path).unwrap();
     let error = caller.by_whole_paths(true).unwrap_err();
     assert_eq!(error.raw_os_error(), Some(Errno::STALE.raw_os_error()));
     // Without whole paths the target is the directory, whatever it is called.

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::Settings;
 
-/// The options of a job, and the files that it was made from.
+/// Options of a job, and the files from which it was built.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobRecord {
-    /// The options as they were given, by name.
+    /// Options as typed, by name.
     pub options: Vec<(String, String)>,
     /// The texts of the files, by their names: relative ones begin where the plan was, or where the
     /// command was given.
@@ -25,17 +25,17 @@ pub struct JobRecord {
 }
 
 impl JobRecord {
-    /// The kind of its artifact.
+    /// Artifact kind.
     pub const KIND: &str = "job_record";
-    /// The version of its form.
+    /// Version of the format.
     pub const VERSION: u32 = 1;
 
     /// Records the settings from which a job was made.
-    pub fn of(settings: &Settings) -> Self {
+    pub fn from_settings(settings: &Settings) -> Self {
         let texts = settings.files.texts();
         let named = |name: &str| {
             let wanted = format!("${{{name}}}");
-            let mut values = settings.given().iter().map(|(_, value)| value);
+            let mut values = settings.options().iter().map(|(_, value)| value);
             texts.values().any(|text| text.contains(&wanted))
                 || values.any(|value| value.contains(&wanted))
         };
@@ -44,7 +44,7 @@ impl JobRecord {
         let name =
             |path: &Path| path.strip_prefix(base).unwrap_or(path).to_string_lossy().into_owned();
         Self {
-            options: settings.given().to_vec(),
+            options: settings.options().to_vec(),
             environment: environment.cloned().collect(),
             files: texts.iter().map(|(path, text)| (name(path), text.clone())).collect(),
             dataset: None,
@@ -52,7 +52,7 @@ impl JobRecord {
     }
 
     /// True if the options alone define the job.
-    pub fn is_said_by_options(&self) -> bool {
+    pub fn is_defined_by_options(&self) -> bool {
         self.files.is_empty() && self.environment.is_empty() && self.dataset.is_none()
     }
 }
@@ -63,7 +63,7 @@ mod tests {
     use crate::Settings;
 
     #[test]
-    fn files_are_named_from_where_the_plan_is() {
+    fn recorded_file_names_are_relative_to_the_plan() {
         let mut settings = Settings::new(vec![("profile".to_owned(), "a.ffsb".to_owned())]);
         settings.base_dir = Some("/plans".into());
         settings.environment =
@@ -71,10 +71,10 @@ mod tests {
         settings.files.note("/plans/a.ffsb".as_ref(), b"size=${SIZE}");
         settings.files.note("/etc/b".as_ref(), b"b");
         settings.files.note("/plans/binary".as_ref(), &[0xff]);
-        let record = JobRecord::of(&settings);
+        let record = JobRecord::from_settings(&settings);
         assert_eq!(record.files.keys().collect::<Vec<_>>(), ["/etc/b", "a.ffsb"]);
         assert_eq!(record.environment, [("SIZE".to_owned(), "4k".to_owned())]);
-        assert!(!record.is_said_by_options());
-        assert!(JobRecord::of(&Settings::default()).is_said_by_options());
+        assert!(!record.is_defined_by_options());
+        assert!(JobRecord::from_settings(&Settings::default()).is_defined_by_options());
     }
 }

@@ -44,7 +44,7 @@ pub(super) struct PackageCollector {
     configuration: Option<String>,
     modules: BTreeMap<String, ModuleFile>,
     built_in: Option<BTreeSet<String>>,
-    kept: u64,
+    kept_bytes: u64,
 }
 
 /// Role of a file in a package.
@@ -135,8 +135,8 @@ impl PackageCollector {
     }
 
     fn bytes(&mut self, content: &mut dyn Read, most: u64) -> io::Result<Vec<u8>> {
-        let bytes = read_all(content, most.min(KEPT_BYTES_MAX - self.kept))?;
-        self.kept += bytes.len() as u64;
+        let bytes = read_all(content, most.min(KEPT_BYTES_MAX - self.kept_bytes))?;
+        self.kept_bytes += bytes.len() as u64;
         Ok(bytes)
     }
 

@@ -65,7 +65,7 @@ fn data(packed: impl Read, package: &Path, member: &str) -> Result<PackageCollec
 
 #[cfg(test)]
 mod tests {
-    use super::super::image::pretended;
+    use super::super::image::boot_image;
     use super::read;
     use crate::Kernel;
     use std::path::Path;
@@ -94,7 +94,7 @@ mod tests {
     #[test]
     fn a_kernel_is_read_from_a_debian_package() {
         let top = tempfile::tempdir().unwrap();
-        let image = pretended("6.1.0-x (a@b) #1 SMP");
+        let image = boot_image("6.1.0-x (a@b) #1 SMP");
         let long = format!("lib/modules/6.1.0-x/kernel/fs/{}/nls-{}.ko", "d".repeat(120), "n");
         let Some(deb) = package(
             &[

@@ -23,7 +23,7 @@ pub(super) fn release(image: &[u8]) -> Option<(String, String)> {
 }
 
 #[cfg(test)]
-pub(crate) fn pretended(text: &str) -> Vec<u8> {
+pub(crate) fn boot_image(text: &str) -> Vec<u8> {
     let mut image = vec![0; 0x400];
     image[0x202..0x206].copy_from_slice(SIGNATURE);
     image[0x20e..0x210].copy_from_slice(&0x100_u16.to_le_bytes());
@@ -33,15 +33,15 @@ pub(crate) fn pretended(text: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{pretended, release};
+    use super::{boot_image, release};
 
     #[test]
     fn release_and_version_are_read() {
-        let image = pretended("6.1.0-50-cloud-amd64 (a@b) #1 SMP Debian 6.1.176-1");
+        let image = boot_image("6.1.0-50-cloud-amd64 (a@b) #1 SMP Debian 6.1.176-1");
         let expected = ("6.1.0-50-cloud-amd64".to_owned(), "#1 SMP Debian 6.1.176-1".to_owned());
         assert_eq!(release(&image), Some(expected));
         assert_eq!(release(&image[..0x210]), None);
-        assert_eq!(release(&pretended("../6.1 x")), None);
+        assert_eq!(release(&boot_image("../6.1 x")), None);
         assert_eq!(release(b""), None);
     }
 }

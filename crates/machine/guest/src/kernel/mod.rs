@@ -60,8 +60,8 @@ impl Kernel {
     /// # Errors
     /// If no kernel is found, or a part of it is damaged or too large; names that part.
     pub fn read(source: &Path) -> Result<Self, GuestError> {
-        let found = std::fs::metadata(source).map_err(GuestError::io("cannot find", source))?;
-        let collected = if found.is_dir() {
+        let metadata = std::fs::metadata(source).map_err(GuestError::io("cannot find", source))?;
+        let collected = if metadata.is_dir() {
             tree::read(source)?
         } else {
             let mut file = File::open(source).map_err(GuestError::io("cannot open", source))?;
@@ -74,7 +74,7 @@ impl Kernel {
             match magic.as_slice() {
                 [b'!', b'<', b'a', b'r', b'c', b'h', b'>', b'\n'] => deb::read(file, source)?,
                 [0xed, 0xab, 0xee, 0xdb, ..] => rpm::read(file, source)?,
-                _ => tree::of_image(source)?,
+                _ => tree::collect_for_image(source)?,
             }
         };
         collected.kernel(source)

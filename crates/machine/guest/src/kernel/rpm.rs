@@ -56,7 +56,7 @@ fn skip(from: &mut impl Read, bytes: u64) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::image::pretended;
+    use super::super::image::boot_image;
     use super::read;
     use crate::cpio::ArchiveWriter;
     use std::path::Path;
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn a_kernel_is_read_from_an_rpm_package() {
-        let image = pretended("6.11.4-301.fc41.x86_64 (a@b) #1 SMP");
+        let image = boot_image("6.11.4-301.fc41.x86_64 (a@b) #1 SMP");
         let mut payload = ArchiveWriter::new(Vec::new());
         let folder = "./lib/modules/6.11.4-301.fc41.x86_64";
         payload.file(&format!("{folder}/vmlinuz"), 0o644, &image).unwrap();

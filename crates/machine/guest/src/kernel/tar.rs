@@ -84,20 +84,20 @@ fn has_right_sum(header: &[u8; BLOCK]) -> bool {
     let own = 148..156;
     let sum: u64 =
         (0..BLOCK).map(|at| if own.contains(&at) { 32 } else { u64::from(header[at]) }).sum();
-    number(&header[own]).is_ok_and(|said| said == sum)
+    number(&header[own]).is_ok_and(|recorded| recorded == sum)
 }
 
 /// Value of `path` in the records `LENGTH KEY=VALUE\n` of a pax header.
 fn path_of_pax(records: &[u8]) -> Option<String> {
-    let mut rest = records;
-    while !rest.is_empty() {
-        let blank = rest.iter().position(|&byte| byte == b' ')?;
-        let length: usize = std::str::from_utf8(&rest[..blank]).ok()?.parse().ok()?;
-        let record = rest.get(blank + 1..length)?;
+    let mut unread = records;
+    while !unread.is_empty() {
+        let blank = unread.iter().position(|&byte| byte == b' ')?;
+        let length: usize = std::str::from_utf8(&unread[..blank]).ok()?.parse().ok()?;
+        let record = unread.get(blank + 1..length)?;
         if let Some(path) = record.strip_prefix(b"path=") {
             return Some(String::from_utf8_lossy(path).trim_end_matches('\n').to_owned());
         }
-        rest = rest.get(length..)?;
+        unread = unread.get(length..)?;
     }
     None
 }

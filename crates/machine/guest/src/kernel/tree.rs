@@ -34,7 +34,7 @@ pub(super) fn read(top: &Path) -> Result<PackageCollector, GuestError> {
 
 /// Reads a single image; its modules are those installed for its release, next to it or in the
 /// system.
-pub(super) fn of_image(path: &Path) -> Result<PackageCollector, GuestError> {
+pub(super) fn collect_for_image(path: &Path) -> Result<PackageCollector, GuestError> {
     let mut collector = PackageCollector::default();
     let file = open(path)?;
     let bytes = read_all(file, IMAGE_BYTES_MAX).map_err(GuestError::io("cannot read", path))?;
@@ -102,7 +102,7 @@ fn built(top: &Path, image: &Path, collector: &mut PackageCollector) -> Result<(
 
 /// Regular files below a directory, sorted by name. Links are not followed.
 fn files(folder: &Path) -> Result<Vec<PathBuf>, GuestError> {
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     let mut open = vec![(folder.to_owned(), 0)];
     while let Some((folder, depth)) = open.pop() {
         let entries = fs::read_dir(&folder).map_err(GuestError::io("cannot list", &folder))?;
@@ -111,13 +111,13 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, GuestError> {
                 Ok(kind) if kind.is_dir() && depth < DEPTH_MAX => {
                     open.push((entry.path(), depth + 1));
                 }
-                Ok(kind) if kind.is_file() && found.len() < FILES_MAX => found.push(entry.path()),
+                Ok(kind) if kind.is_file() && files.len() < FILES_MAX => files.push(entry.path()),
                 _ => {}
             }
         }
     }
-    found.sort();
-    Ok(found)
+    files.sort();
+    Ok(files)
 }
 
 fn open(path: &Path) -> Result<File, GuestError> {
@@ -126,7 +126,7 @@ fn open(path: &Path) -> Result<File, GuestError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::image::pretended;
+    use super::super::image::boot_image;
     use crate::Kernel;
     use std::path::Path;
 
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn installed_images_find_their_modules() {
         let top = tempfile::tempdir().unwrap();
-        write(top.path(), "boot/vmlinuz-6.1", &pretended("6.1 (a@b) #1"));
+        write(top.path(), "boot/vmlinuz-6.1", &boot_image("6.1 (a@b) #1"));
         write(top.path(), "boot/config-6.1", b"CONFIG_X=y\n");
         write(top.path(), "lib/modules/6.1/kernel/fs/xfs/xfs.ko", b"module");
         write(top.path(), "lib/modules/6.2/kernel/fs/xfs/xfs.ko", b"of another");
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn modules_of_a_build_tree_are_found() {
         let top = tempfile::tempdir().unwrap();
-        write(top.path(), "arch/x86/boot/bzImage", &pretended("6.1-mine (a@b) #1"));
+        write(top.path(), "arch/x86/boot/bzImage", &boot_image("6.1-mine (a@b) #1"));
         write(top.path(), "fs/xfs/xfs.ko", b"module");
         write(top.path(), "modules.builtin", b"kernel/fs/ext4/ext4.ko\n");
         std::os::unix::fs::symlink("/", top.path().join("fs/up")).unwrap();

@@ -47,7 +47,7 @@ fn bytes_of(path: &Path) -> Result<u64, LabError> {
 
 /// Checks that the filesystem's own checker is installed.
 pub(super) fn available(filesystem: &'static Filesystem, lab: &Lab) -> Result<(), LabError> {
-    let is_there = filesystem.checking.is_none_or(|one| lab.tools.find(one.program).is_some());
+    let is_there = filesystem.checking.is_none_or(|check| lab.tools.find(check.program).is_some());
     if is_there { Ok(()) } else { Err(missing(filesystem)) }
 }
 
@@ -69,7 +69,7 @@ pub(super) fn layout(node: &Path) -> Result<FileLayout, LabError> {
 }
 
 /// First measure in which two layouts differ, with both values.
-pub(super) fn difference(saved: &FileLayout, found: &FileLayout) -> Option<String> {
+pub(super) fn difference(saved: &FileLayout, restored: &FileLayout) -> Option<String> {
     let whole = |number: u64| number.to_string();
     // JSON has 17 digits, which the reader may round.
     let share = |share: Option<f64>| share.map_or("none".to_owned(), |share| format!("{share:.9}"));
@@ -91,9 +91,11 @@ pub(super) fn difference(saved: &FileLayout, found: &FileLayout) -> Option<Strin
             ("free bytes", whole(free.map_or(0, |free| free.bytes))),
         ]
     };
-    let pairs = measures(saved).into_iter().zip(measures(found));
-    let mut different = pairs.filter(|((_, saved), (_, found))| saved != found);
-    different.next().map(|((name, saved), (_, found))| format!("{name}: {found}, saved {saved}"))
+    let pairs = measures(saved).into_iter().zip(measures(restored));
+    let mut different = pairs.filter(|((_, saved), (_, restored))| saved != restored);
+    different
+        .next()
+        .map(|((name, saved), (_, restored))| format!("{name}: {restored}, saved {saved}"))
 }
 
 impl SavedImage {
@@ -102,7 +104,7 @@ impl SavedImage {
     ///
     /// # Errors
     /// When it cannot, or the device is not found.
-    pub fn suits(&self, filesystem: &str, device: &DeviceSpec) -> Result<(), LabError> {
+    pub fn check_target(&self, filesystem: &str, device: &DeviceSpec) -> Result<(), LabError> {
         let ImageRecord { name, filesystem: own, device_bytes: needed, .. } = &self.record;
         if own != filesystem {
             return Err(unfit(format!("the saved image '{name}' is {own}, not {filesystem}")));
@@ -134,7 +136,9 @@ impl SavedImage {
         let restored = layout(node)?;
         match difference(&self.record.layout, &restored) {
             None => Ok(()),
-            Some(what) => Err(self.wrong(format!("its layout is another than at saving: {what}"))),
+            Some(difference) => {
+                Err(self.wrong(format!("its layout is another than at saving: {difference}")))
+            }
         }
     }
 
@@ -154,7 +158,7 @@ mod tests {
     use super::difference;
 
     #[test]
-    fn layouts_differ_by_their_first_other_measure() {
+    fn layout_difference_names_the_first_differing_measure() {
         let saved =
             FileLayout { files: 7, traversal_score: Some(0.1 + 0.2), ..FileLayout::default() };
         let text = serde_json::to_string(&saved).unwrap();

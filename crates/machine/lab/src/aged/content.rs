@@ -148,12 +148,12 @@ mod tests {
     fn unpacking_returns_all_pieces_but_zeros() {
         let whole = vec![7; PIECE_BYTES];
         let file = packed(&[(0, b"superblock"), (4096, &[0; 4096]), (1 << 20, &whole)]);
-        let mut found = Vec::new();
+        let mut pieces = Vec::new();
         let digest = unpack(file.as_slice(), 2 << 20, &mut |place, piece| {
-            found.push((place, piece.to_vec()));
+            pieces.push((place, piece.to_vec()));
             Ok(())
         });
-        assert_eq!(found, [(0, b"superblock".to_vec()), (1 << 20, whole)]);
+        assert_eq!(pieces, [(0, b"superblock".to_vec()), (1 << 20, whole)]);
         let digest = digest.unwrap();
         assert_eq!(digest.data_bytes, 10 + PIECE_BYTES as u64);
         // Different bytes or offsets give a different fingerprint.

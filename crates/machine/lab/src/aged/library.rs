@@ -68,7 +68,7 @@ impl ImageRecord {
 
     /// Fingerprint of filesystem, device size and recipe: 16 hexadecimal digits.
     pub fn recipe_key(&self) -> String {
-        let mut print = treering_model::Fingerprint::of(self.filesystem.as_bytes());
+        let mut print = treering_model::Fingerprint::from_bytes(self.filesystem.as_bytes());
         print.add(&self.device_bytes.to_le_bytes());
         for word in self.recipe.iter().flat_map(|(name, value)| [name, value]) {
             print.add(&(word.len() as u64).to_le_bytes());
@@ -152,11 +152,11 @@ impl ImageLibrary {
     pub fn remove(&self, name: &str) -> Result<(), LabError> {
         refuse_other_names(name)?;
         let folder = self.directory.join(name);
-        if !fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()) {
+        if !fs::symlink_metadata(&folder).is_ok_and(|metadata| metadata.is_dir()) {
             return Err(unfit(format!("there is no saved image '{name}'")));
         }
         for file in [RECORD, CONTENT] {
-            remove_if_there(&folder.join(file))?;
+            remove_if_exists(&folder.join(file))?;
         }
         fs::remove_dir(&folder).map_err(LabError::io("cannot remove", &folder))
     }
@@ -168,7 +168,7 @@ impl ImageLibrary {
     pub fn begin(&self, name: &str) -> Result<NewImage, LabError> {
         self.refuse_taken(name)?;
         let directory = private_directory(&self.directory)?;
-        for left in UnfinishedImage::all_in(&directory).iter().filter(|left| !left.is_alive) {
+        for left in UnfinishedImage::list_in(&directory).iter().filter(|left| !left.is_alive) {
             let _stays_for_release = UnfinishedImage::remove(&left.folder);
         }
         let folder = directory.join(format!("{UNFINISHED}{}-{name}", std::process::id()));
@@ -184,7 +184,7 @@ impl ImageLibrary {
 
     /// Unfinished images, sorted by name.
     pub(crate) fn unfinished(&self) -> Vec<UnfinishedImage> {
-        UnfinishedImage::all_in(&self.directory)
+        UnfinishedImage::list_in(&self.directory)
     }
 
     /// Folders of unfinished images whose runs were killed.
@@ -249,7 +249,7 @@ fn open_file(path: &Path) -> io::Result<File> {
     Err(io::Error::new(io::ErrorKind::InvalidData, "not a regular file"))
 }
 
-fn remove_if_there(path: &Path) -> Result<(), LabError> {
+fn remove_if_exists(path: &Path) -> Result<(), LabError> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(LabError::io("cannot remove", path)(error))
@@ -271,7 +271,7 @@ pub(crate) struct UnfinishedImage {
 
 impl UnfinishedImage {
     /// Unfinished images in a private directory; empty for a directory that others can write to.
-    fn all_in(directory: &Path) -> Vec<Self> {
+    fn list_in(directory: &Path) -> Vec<Self> {
         if !is_private_directory(directory) {
             return Vec::new();
         }
@@ -305,8 +305,8 @@ impl UnfinishedImage {
 }
 
 fn remove_folder(folder: &Path) -> Result<(), LabError> {
-    remove_if_there(&folder.join(RECORD))?;
-    remove_if_there(&folder.join(CONTENT))?;
+    remove_if_exists(&folder.join(RECORD))?;
+    remove_if_exists(&folder.join(CONTENT))?;
     fs::remove_dir(folder).map_err(LabError::io("cannot remove", folder))
 }
 

@@ -25,11 +25,12 @@ impl SavedImage {
         let device = open_device(node, DeviceOpenMode::WriteAlone)
             .map_err(|errno| LabError::io("cannot open", node)(errno.into()))?;
         let bytes = self.record.device_bytes;
-        let mut gaps = ImageGaps { device: &device, is_emptied: empty(&device, bytes), at: 0 };
+        let mut gaps =
+            ImageGaps { device: &device, is_emptied: empty(&device, bytes), position: 0 };
         self.unpack(&mut |place, piece| {
             gaps.up_to(place)?;
             device.write_all_at(piece, place)?;
-            gaps.at = place + piece.len() as u64;
+            gaps.position = place + piece.len() as u64;
             Ok(())
         })?;
         gaps.up_to(bytes).map_err(failed())?;
@@ -49,7 +50,7 @@ struct ImageGaps<'d> {
     device: &'d File,
     is_emptied: bool,
     /// Offset up to which the device has its final content.
-    at: u64,
+    position: u64,
 }
 
 impl ImageGaps<'_> {
@@ -58,15 +59,15 @@ impl ImageGaps<'_> {
         if self.is_emptied {
             return Ok(());
         }
-        let (mut found, zeros) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES]);
-        while self.at < end {
-            let left = usize::try_from(end - self.at).unwrap_or(PIECE_BYTES);
+        let (mut present, zeros) = (vec![0; PIECE_BYTES], vec![0; PIECE_BYTES]);
+        while self.position < end {
+            let left = usize::try_from(end - self.position).unwrap_or(PIECE_BYTES);
             let length = left.min(PIECE_BYTES);
-            self.device.read_exact_at(&mut found[..length], self.at)?;
-            if found[..length] != zeros[..length] {
-                self.device.write_all_at(&zeros[..length], self.at)?;
+            self.device.read_exact_at(&mut present[..length], self.position)?;
+            if present[..length] != zeros[..length] {
+                self.device.write_all_at(&zeros[..length], self.position)?;
             }
-            self.at += length as u64;
+            self.position += length as u64;
         }
         Ok(())
     }
@@ -85,10 +86,10 @@ mod tests {
         let path = top.path().join("device");
         fs::write(&path, vec![7; 3 * PIECE_BYTES]).unwrap();
         let device = File::options().read(true).write(true).open(&path).unwrap();
-        let mut gaps = ImageGaps { device: &device, is_emptied: false, at: 0 };
+        let mut gaps = ImageGaps { device: &device, is_emptied: false, position: 0 };
         gaps.up_to(10).unwrap();
         device.write_all_at(b"piece", 10).unwrap();
-        gaps.at = 15;
+        gaps.position = 15;
         gaps.up_to(2 * PIECE_BYTES as u64 + 5).unwrap();
         let mut expected = vec![7; 3 * PIECE_BYTES];
         expected[..2 * PIECE_BYTES + 5].fill(0);

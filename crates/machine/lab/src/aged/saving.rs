@@ -195,7 +195,7 @@ fn free_ranges(node: &Path) -> Result<Vec<(u64, u64)>, LabError> {
     let view = ReadOnlyView::open(node)?;
     let mut ranges = Vec::new();
     let mut devices: Vec<u32> = Vec::new();
-    let asked = space_map(view.root().as_fd(), |record: &SpaceRecord| {
+    let mapped = space_map(view.root().as_fd(), |record: &SpaceRecord| {
         if !devices.contains(&record.device) {
             devices.push(record.device);
         }
@@ -204,7 +204,7 @@ fn free_ranges(node: &Path) -> Result<Vec<(u64, u64)>, LabError> {
         }
     });
     // Addresses on a separate log device are not those of the data device.
-    if asked.is_err() || devices.len() > 1 {
+    if mapped.is_err() || devices.len() > 1 {
         return Ok(Vec::new());
     }
     ranges.sort_unstable();

@@ -43,7 +43,8 @@ pub(super) fn read<'a>(
             parsed.push(MkfsOption { name, value, place: (begin, at) });
             continue;
         }
-        let letters = option.strip_prefix('-').filter(|rest| !rest.is_empty() && *rest != "-");
+        let letters =
+            option.strip_prefix('-').filter(|letters| !letters.is_empty() && *letters != "-");
         let Some(letters) = letters else {
             let why = "a bare word would be taken for a device: attach the value to its option";
             let why = why.to_owned();
@@ -56,7 +57,7 @@ pub(super) fn read<'a>(
                 parsed.push(MkfsOption { name, value: None, place: (begin, at) });
                 continue;
             }
-            let mut value = Some(&letters[end..]).filter(|rest| !rest.is_empty());
+            let mut value = Some(&letters[end..]).filter(|value| !value.is_empty());
             if value.is_none() {
                 value = options.get(at).map(String::as_str);
                 at = (at + 1).min(options.len());
@@ -86,11 +87,11 @@ pub(crate) fn paths_in(option: &str) -> Vec<&str> {
 mod tests {
     use super::{paths_in, read};
 
-    fn given(options: &[&str]) -> Option<Vec<(String, Option<String>)>> {
+    fn parsed_options(options: &[&str]) -> Option<Vec<(String, Option<String>)>> {
         let options: Vec<_> = options.iter().map(|&option| option.to_owned()).collect();
-        let found = read(&options, "EbLm").ok()?;
+        let parsed = read(&options, "EbLm").ok()?;
         let pair = |name: &str, value: Option<&str>| (name.to_owned(), value.map(str::to_owned));
-        Some(found.into_iter().map(|given| pair(given.name, given.value)).collect())
+        Some(parsed.into_iter().map(|option| pair(option.name, option.value)).collect())
     }
 
     fn pair(name: &str, value: Option<&str>) -> (String, Option<String>) {
@@ -98,8 +99,8 @@ mod tests {
     }
 
     #[test]
-    fn letters_are_read_apart_joined_and_with_values_either_way() {
-        let all = given(&["-qE", "a=1", "-b4096", "-L", "-x", "-n"]).unwrap();
+    fn short_options_are_parsed_separate_joined_and_with_values() {
+        let parsed = parsed_options(&["-qE", "a=1", "-b4096", "-L", "-x", "-n"]).unwrap();
         let expected = [
             pair("q", None),
             pair("E", Some("a=1")),
@@ -107,27 +108,28 @@ mod tests {
             pair("L", Some("-x")),
             pair("n", None),
         ];
-        assert_eq!(all, expected);
-        assert_eq!(given(&["-L"]).unwrap(), [pair("L", None)]);
+        assert_eq!(parsed, expected);
+        assert_eq!(parsed_options(&["-L"]).unwrap(), [pair("L", None)]);
     }
 
     #[test]
-    fn long_options_take_a_word_that_is_none_itself() {
-        let all = given(&["--label=x", "--data", "raid0", "--mixed", "-m", "raid1"]).unwrap();
+    fn long_options_take_the_next_word_unless_it_is_an_option() {
+        let parsed =
+            parsed_options(&["--label=x", "--data", "raid0", "--mixed", "-m", "raid1"]).unwrap();
         let expected = [
             pair("label", Some("x")),
             pair("data", Some("raid0")),
             pair("mixed", None),
             pair("m", Some("raid1")),
         ];
-        assert_eq!(all, expected);
+        assert_eq!(parsed, expected);
     }
 
     #[test]
-    fn bare_words_are_refused() {
+    fn operands_are_refused() {
         for options in [&["/dev/sda"][..], &["-q", "x"], &["--"], &["-"], &[""], &["-b", "1", "2"]]
         {
-            assert_eq!(given(options), None, "{options:?}");
+            assert_eq!(parsed_options(options), None, "{options:?}");
         }
     }
 

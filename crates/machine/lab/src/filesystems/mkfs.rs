@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn options_of_the_user_win() {
+    fn user_options_take_precedence() {
         let made = |options: &[&str]| made("ext4", options).unwrap();
         let lazy = "lazy_itable_init=0,lazy_journal_init=0";
         assert_eq!(made(&[]), format!("-L l -E {lazy} /dev/x"));
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn force_is_taken_once_and_values_must_be_there() {
+    fn force_is_accepted_once_and_missing_values_are_refused() {
         let made = |options: &[&str]| made("ext4", options);
         assert!(made(&["-F"]).is_some());
         assert!(made(&["-FF"]).is_none() && made(&["-F", "-qF"]).is_none());
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_label_is_given_once() {
+    fn the_label_is_passed_once() {
         assert_eq!(made("xfs", &[]).unwrap(), "-f -L l /dev/x");
         assert_eq!(made("xfs", &["-Lmine"]).unwrap(), "-f -Lmine /dev/x");
         assert_eq!(made("xfs", &["-qL", "mine"]).unwrap(), "-f -qL mine /dev/x");
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn all_devices_are_named_to_the_kernel() {
+    fn all_devices_are_passed_to_the_mount() {
         let devices: Vec<_> = ["/dev/a", "/dev/b", "/dev/c"].iter().map(PathBuf::from).collect();
         let several = find("btrfs").unwrap();
         let options = mount_options(several, &devices, 0, &[]);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn in_memory_the_size_is_ours_unless_the_user_has_one_and_there_is_no_mkfs() {
+    fn tmpfs_size_defaults_to_the_device_size_and_mkfs_is_refused() {
         let tmpfs = find("tmpfs").unwrap();
         let user = |option: &str| mount_options(tmpfs, &[], 4096, &[option.to_owned()]);
         assert_eq!(user("noatime"), ["size=4096"]);

@@ -122,14 +122,14 @@ mod tests {
     use std::path::PathBuf;
 
     #[test]
-    fn every_filesystem_formats_its_devices_only() {
+    fn every_mkfs_names_only_its_devices() {
         for filesystem in makeable() {
             let devices = [PathBuf::from("/dev/a"), PathBuf::from("/dev/b")];
             let devices = &devices[..filesystem.devices_max().min(2)];
             let request = MkfsRequest { devices, label: "treering", options: &[] };
-            let given = arguments(filesystem, &request).unwrap();
+            let words = arguments(filesystem, &request).unwrap();
             if filesystem.mkfs().is_some() {
-                let tail = &given[given.len() - devices.len()..];
+                let tail = &words[words.len() - devices.len()..];
                 assert!(tail.iter().map(PathBuf::from).eq(devices.iter().cloned()));
                 let operand = ["/dev/sda".to_owned()];
                 let request = MkfsRequest { options: &operand, ..request };
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn a_missing_tool_is_reported_with_advice() {
         let top = tempfile::tempdir().unwrap();
-        let machine = KernelMounts { proc: top.path().to_owned(), ..Machine::default() };
+        let machine = KernelMounts { proc: top.path().to_owned(), ..KernelMounts::default() };
         std::fs::write(top.path().join("filesystems"), "nodev\ttmpfs\n\text4\n").unwrap();
         let tools = ToolPath::new(OsStr::new(""));
         let tmpfs = availability(find("tmpfs").unwrap(), &machine, &tools);

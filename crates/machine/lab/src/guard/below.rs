@@ -53,9 +53,9 @@ pub(super) fn below(machine: &KernelMounts, device: DeviceNumber) -> LowerDevice
 }
 
 /// Descends from the byte range `part` of a device.
-fn walk(machine: &KernelMounts, device: DeviceNumber, part: Range<u64>, found: &mut LowerDevices) {
+fn walk(machine: &KernelMounts, device: DeviceNumber, part: Range<u64>, lower: &mut LowerDevices) {
     let Some(folder) = machine.block_folder(device) else { return };
-    if !found.layers.insert(device) {
+    if !lower.layers.insert(device) {
         return;
     }
     let part = part.start..part.end.min(bytes_of(&folder));
@@ -63,12 +63,12 @@ fn walk(machine: &KernelMounts, device: DeviceNumber, part: Range<u64>, found: &
         && let Some(disk) = folder.parent().and_then(number_in)
     {
         let start = number(&folder.join("start")).unwrap_or(0).saturating_mul(SECTOR);
-        walk(machine, disk, moved(&part, start), found);
+        walk(machine, disk, moved(&part, start), lower);
     }
     for slave in names(&folder.join("slaves")) {
         if let Some(slave) = number_in(&folder.join("slaves").join(slave)) {
             // Only the mapping knows the offset in the lower device.
-            walk(machine, slave, 0..u64::MAX, found);
+            walk(machine, slave, 0..u64::MAX, lower);
         }
     }
     let name = machine.block_name(device).unwrap_or_else(|| device.to_string());
@@ -80,12 +80,12 @@ fn walk(machine: &KernelMounts, device: DeviceNumber, part: Range<u64>, found: &
         let end = begin.saturating_add(bytes_of(&folder));
         let overlaps = begin < part.end && part.start < end;
         if overlaps && self::backing(&other, &folder) == Some(backing) {
-            found.rivals.push(RivalLoop { layer: name.clone(), name: other, number });
+            lower.rivals.push(RivalLoop { layer: name.clone(), name: other, number });
         }
     }
     if let BackingStore::Block(carrier) = backing {
-        found.carriers.push(carrier);
-        walk(machine, carrier, part, found);
+        lower.carriers.push(carrier);
+        walk(machine, carrier, part, lower);
     }
 }
 

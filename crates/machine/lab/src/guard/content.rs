@@ -178,7 +178,7 @@ impl<'d> DeviceReader<'d> {
             self.read(at, length)?;
             let piece = &self.piece[..length];
             if piece != &self.uniform[..length] {
-                let first = piece.iter().position(|&found| found != byte).unwrap_or_default();
+                let first = piece.iter().position(|&actual| actual != byte).unwrap_or_default();
                 return Ok(Some(at + first as u64));
             }
             at += length as u64;
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_glance_reads_the_edges_only() {
+    fn a_glance_search_reads_only_the_edges() {
         let file = tempfile::tempfile().unwrap();
         file.set_len(64 * MIB).unwrap();
         file.write_all_at(b"x", 20 * MIB).unwrap();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn erased_flash_is_empty_and_a_mixture_of_ones_and_zeroes_is_not() {
+    fn erased_flash_counts_as_empty_but_mixed_bytes_do_not() {
         let file = tempfile::tempfile().unwrap();
         let bytes = 5 * MIB;
         file.write_all_at(&vec![0xff; 5 << 20], 0).unwrap();
@@ -266,8 +266,8 @@ mod tests {
         // A hole reads as zeroes, which are data on erased flash.
         file.write_all_at(&[0xff; 4096], 0).unwrap();
         let extents = Some(vec![0..MIB, 2 * MIB..5 * MIB]);
-        let found = search(&file, bytes, SearchDepth::Full, extents).unwrap();
-        assert_eq!((found.coverage, found.first), (SearchCoverage::Whole, None));
+        let result = search(&file, bytes, SearchDepth::Full, extents).unwrap();
+        assert_eq!((result.coverage, result.first), (SearchCoverage::Whole, None));
     }
 
     #[test]
@@ -277,19 +277,19 @@ mod tests {
         file.set_len(bytes).unwrap();
         file.write_all_at(b"x", 20 * MIB + 5).unwrap();
         let with = |extents| {
-            let found = search(&file, bytes, SearchDepth::Full, Some(extents)).unwrap();
-            (found.coverage, found.first)
+            let result = search(&file, bytes, SearchDepth::Full, Some(extents)).unwrap();
+            (result.coverage, result.first)
         };
         let some = vec![20 * MIB..20 * MIB + 100, 20 * MIB + 200..20 * MIB + 4096];
         assert_eq!(with(some), (SearchCoverage::Extents { bytes: PLACE }, Some(20 * MIB + 5)));
         assert_eq!(with(Vec::new()), (SearchCoverage::Extents { bytes: 0 }, None));
-        let all = with(std::iter::once(0..bytes).collect());
-        assert_eq!(all, (SearchCoverage::Whole, Some(20 * MIB + 5)));
+        let whole = with(std::iter::once(0..bytes).collect());
+        assert_eq!(whole, (SearchCoverage::Whole, Some(20 * MIB + 5)));
         assert_eq!(rounded(&[3..5, 70_000..70_001, 200_000..200_001], 200_001).len(), 2);
     }
 
     #[test]
-    fn places_of_a_large_device_are_one_in_each_part_and_drawn_anew() {
+    fn sample_positions_of_a_large_device_are_stratified_and_random() {
         for bytes in [4 * GIB + 512, 5 * GIB, 100 * GIB + 4096, 1 << 50] {
             let places = drawn(bytes);
             assert_eq!(places.len() as u64, PLACES);
@@ -303,9 +303,9 @@ mod tests {
         }
         let file = tempfile::tempfile().unwrap();
         file.set_len(5 * GIB).unwrap();
-        let found = search(&file, 5 * GIB, SearchDepth::Full, None).unwrap();
-        assert_eq!(found.coverage, SearchCoverage::Places { count: PLACES, bytes: PLACE });
-        assert_eq!(found.first, None);
+        let result = search(&file, 5 * GIB, SearchDepth::Full, None).unwrap();
+        assert_eq!(result.coverage, SearchCoverage::Places { count: PLACES, bytes: PLACE });
+        assert_eq!(result.first, None);
     }
 
     #[test]

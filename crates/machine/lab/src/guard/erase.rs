@@ -115,7 +115,7 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     #[test]
-    fn both_ends_the_middle_and_second_copies_are_cleared_and_the_rest_is_left() {
+    fn erasing_clears_signatures_and_copies_and_leaves_other_data() {
         let file = tempfile::tempfile().unwrap();
         let bytes = (80 << 20) + 512;
         file.set_len(bytes).unwrap();
@@ -134,24 +134,24 @@ mod tests {
         assert_eq!(find_signatures(&file, bytes).unwrap().len(), 5);
         clear_signatures(&file, bytes).unwrap();
         assert_eq!(find_signatures(&file, bytes).unwrap(), []);
-        let found = search(&file, bytes, SearchDepth::Glance, None).unwrap();
-        assert_eq!(found.first, None);
+        let result = search(&file, bytes, SearchDepth::Glance, None).unwrap();
+        assert_eq!(result.first, None);
         let mut copy = [1; 80];
         file.read_exact_at(&mut copy, 64 << 20).unwrap();
         assert_eq!(copy, [0; 80]);
-        let mut rest = [0; 10];
-        file.read_exact_at(&mut rest, elsewhere).unwrap();
-        assert_eq!(&rest, b"left alone");
+        let mut tail = [0; 10];
+        file.read_exact_at(&mut tail, elsewhere).unwrap();
+        assert_eq!(&tail, b"left alone");
     }
 
     #[test]
-    fn a_tiny_device_is_cleared_as_far_as_it_goes() {
+    fn a_tiny_device_is_cleared_completely() {
         let file = tempfile::tempfile().unwrap();
         file.write_all_at(&[0xff; 1000], 0).unwrap();
         clear_signatures(&file, 1000).unwrap();
-        let mut all = vec![1; 1000];
-        file.read_exact_at(&mut all, 0).unwrap();
-        assert_eq!(all, vec![0; 1000]);
+        let mut content = vec![1; 1000];
+        file.read_exact_at(&mut content, 0).unwrap();
+        assert_eq!(content, vec![0; 1000]);
         assert_eq!(file.metadata().unwrap().len(), 1000);
     }
 }

@@ -146,7 +146,7 @@ impl fmt::Display for FormatObstacle {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Inspection {
     /// Path as the user wrote it.
-    pub asked: PathBuf,
+    pub asked_path: PathBuf,
     /// Path with all links resolved.
     pub resolved: PathBuf,
     /// Device number.
@@ -167,8 +167,9 @@ impl Inspection {
 
     /// Advice for removing leftover partitions of a loop device, if there are some.
     pub fn leftover_hint(&self) -> Option<String> {
-        let is_leftover =
-            |one: &FormatObstacle| matches!(one, FormatObstacle::LeftoverPartitions { .. });
+        let is_leftover = |obstacle: &FormatObstacle| {
+            matches!(obstacle, FormatObstacle::LeftoverPartitions { .. })
+        };
         let node = self.resolved.display();
         self.obstacles.iter().any(is_leftover).then(|| {
             format!("the partitions are leftovers of {node}: `partx --delete {node}` removes them")

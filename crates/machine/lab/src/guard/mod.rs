@@ -84,7 +84,7 @@ fn inspection(
     let metadata = resolved.metadata().map_err(LabError::io("cannot look at", &resolved))?;
     let number = DeviceNumber::from_stat(metadata.rdev());
     let mut inspection = Inspection {
-        asked: path.to_owned(),
+        asked_path: path.to_owned(),
         resolved: resolved.clone(),
         number,
         bytes: 0,
@@ -240,9 +240,9 @@ mod tests {
     #[test]
     fn paths_to_other_files_are_refused() {
         for path in ["/dev/null", "/proc/self/stat", "/"] {
-            let found = inspect(Path::new(path)).unwrap();
-            assert_eq!(found.obstacles, [FormatObstacle::NotABlockDevice], "{path}");
-            assert!(found.is_in_use());
+            let inspection = inspect(Path::new(path)).unwrap();
+            assert_eq!(inspection.obstacles, [FormatObstacle::NotABlockDevice], "{path}");
+            assert!(inspection.is_in_use());
         }
         assert!(inspect(Path::new("/dev/no/such/device")).is_err());
     }

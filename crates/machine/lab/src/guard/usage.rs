@@ -183,17 +183,17 @@ fn swaps(machine: &KernelMounts) -> Vec<DeviceNumber> {
 fn unescape(line: &[u8]) -> PathBuf {
     let field = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
     let mut plain = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let Some((&byte, after)) = rest.split_first() {
+    let mut unread = field;
+    while let Some((&byte, after)) = unread.split_first() {
         let digits = after.get(..3).and_then(|digits| str::from_utf8(digits).ok());
         match digits.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
             Some(value) if byte == b'\\' => {
                 plain.push(value);
-                rest = &after[3..];
+                unread = &after[3..];
             }
             _ => {
                 plain.push(byte);
-                rest = after;
+                unread = after;
             }
         }
     }
@@ -323,7 +323,7 @@ mod tests {
                                28 27 8:17 / /boot rw - ext4 /dev/sdb1 rw\n";
 
     #[test]
-    fn a_mount_is_seen_through_partition_raid_and_mapping() {
+    fn a_mount_is_detected_through_partition_raid_and_mapping() {
         let fake = FakeMachine::new(ROOT_ON_LVM);
         fake.device("sda", "8:0");
         fake.partition("sda/sda1", "8:1");
@@ -332,10 +332,10 @@ mod tests {
         fake.write("sys/devices/dm-0/dm/name", "vg-root\n");
         fake.hold("sda/sda1", "md0");
         fake.hold("md0", "dm-0");
-        let all = [held("sda1", "md0"), held("md0", "dm-0 (vg-root)"), mounted("dm-0", "/")];
-        assert_eq!(fake.users("8:0"), all);
-        assert_eq!(fake.users("8:1"), all);
-        assert_eq!(fake.users("253:0"), all[2..]);
+        let users = [held("sda1", "md0"), held("md0", "dm-0 (vg-root)"), mounted("dm-0", "/")];
+        assert_eq!(fake.users("8:0"), users);
+        assert_eq!(fake.users("8:1"), users);
+        assert_eq!(fake.users("253:0"), users[2..]);
     }
 
     #[test]
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_device_is_used_by_who_uses_the_same_file_or_the_device_below_it() {
+    fn users_of_the_backing_file_or_lower_device_use_the_loop_device() {
         let fake = FakeMachine::new("30 1 7:990 / /mnt rw - ext4 /dev/loop990 rw\n");
         let file = fake.top.path().join("image");
         fs::write(&file, "").unwrap();
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_device_is_used_by_nobody_and_no_mountinfo_is_an_error() {
+    fn an_unknown_device_has_no_users_and_missing_mountinfo_is_an_error() {
         let fake = FakeMachine::new("");
         assert_eq!(fake.users("99:99"), []);
         let machine = KernelMounts { proc: PathBuf::from("/nowhere"), ..fake.machine() };
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_proc_are_read() {
+    fn proc_fields_are_unescaped() {
         assert_eq!(unescape(b"/dev/a\\040b\\134\tpartition 1"), Path::new("/dev/a b\\"));
         assert_eq!(unescape(b"/a\\9\\77"), Path::new("/a\\9\\77"));
         assert!(opened_for_writing("pos:\t0\nflags:\t0100002\nmnt_id:\t24\n"));

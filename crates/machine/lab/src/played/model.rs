@@ -81,15 +81,15 @@ mod tests {
     use super::PlayedModel;
 
     #[test]
-    fn a_disk_is_found_by_its_name_or_its_file() {
-        let found = PlayedModel::find("hdd-7200").unwrap();
+    fn a_disk_model_is_found_by_name_or_file() {
+        let model = PlayedModel::find("hdd-7200").unwrap();
         let top = tempfile::tempdir().unwrap();
         let path = top.path().join("own.toml");
-        std::fs::write(&path, &found.text).unwrap();
+        std::fs::write(&path, &model.text).unwrap();
         let own = PlayedModel::find(path.to_str().unwrap()).unwrap();
-        assert_eq!(own.disk.fingerprint(), found.disk.fingerprint());
+        assert_eq!(own.disk.fingerprint(), model.disk.fingerprint());
         let other = PlayedModel::find("hdd-5400").unwrap();
-        assert_ne!(other.disk.fingerprint(), found.disk.fingerprint());
+        assert_ne!(other.disk.fingerprint(), model.disk.fingerprint());
         std::fs::write(&path, "queue = 1").unwrap();
         for (name, word) in
             [(path.to_str().unwrap(), "missing field"), ("tape", "hdd-7200"), ("/no/d.toml", "/no")]

@@ -47,8 +47,8 @@ impl DiskPlayer {
         made.map_err(LabError::io("cannot make the mount point", point))?;
         let connection = OpenOptions::new().read(true).write(true).open(USER_SPACE_DEVICE);
         let connection = connection.map_err(|error| {
-            let what = "a disk cannot be played without";
-            LabError::io(what, USER_SPACE_DEVICE)(error)
+            let action = "a disk cannot be played without";
+            LabError::io(action, USER_SPACE_DEVICE)(error)
         })?;
         let options = format!("fd={},rootmode=40000,user_id=0,group_id=0", connection.as_raw_fd());
         let options = [options.as_str(), "nosuid", "nodev", "noexec", "noatime"];
@@ -82,8 +82,8 @@ impl DiskPlayer {
         let _gone_already = self.child.kill();
         let _ended = self.child.wait();
         let mut words = String::new();
-        if let Some(said) = &mut self.child.stderr {
-            let _nothing_said = said.take(1 << 12).read_to_string(&mut words);
+        if let Some(errors) = &mut self.child.stderr {
+            let _nothing_said = errors.take(1 << 12).read_to_string(&mut words);
         }
         let words = words.trim();
         if words.is_empty() { error } else { unfit(format!("no disk is played: {words}")) }
@@ -165,8 +165,8 @@ pub(crate) fn rescue(machine: &KernelMounts, remains: OrphanDisk<'_>) {
     // A thread that gets no answer is left behind until the connection breaks.
     let (sender, answer) = mpsc::channel();
     let point = remains.point.to_owned();
-    let told = thread::Builder::new().spawn(move || sender.send(say(&point, HURRY)));
-    if told.is_ok() && answer.recv_timeout(PATIENCE).is_ok() {
+    let sent = thread::Builder::new().spawn(move || sender.send(say(&point, HURRY)));
+    if sent.is_ok() && answer.recv_timeout(PATIENCE).is_ok() {
         // The word was accepted, or the connection is broken already.
         return;
     }

@@ -268,11 +268,11 @@ impl Filesystem for PlayedFilesystem {
         if inode.0 == STATUS_INODE {
             return match data {
                 word if word == PLAY.as_bytes() => {
-                    self.spindle.hurry(false);
+                    self.spindle.set_answers_at_once(false);
                     reply.written(bytes);
                 }
                 word if word == HURRY.as_bytes() => {
-                    self.spindle.hurry(true);
+                    self.spindle.set_answers_at_once(true);
                     reply.written(bytes);
                 }
                 _ => reply.error(Errno::EINVAL),

@@ -105,7 +105,7 @@ impl Spindle {
     /// Answers a flush once all earlier requests are on the platter.
     pub(super) fn flush(&self, reply: ReplyEmpty) {
         let mut state = self.state();
-        if !self.hurries() {
+        if !self.answers_at_once() {
             state.counts.flushes += 1;
         }
         if state.waiting.is_empty() && state.served.is_none() {
@@ -117,12 +117,12 @@ impl Spindle {
     }
 
     /// True if answers come at once.
-    pub(super) fn hurries(&self) -> bool {
+    pub(super) fn answers_at_once(&self) -> bool {
         self.hurries.load(Ordering::Relaxed)
     }
 
     /// Switches between answers at once (`true`) and at modelled times.
-    pub(super) fn hurry(&self, hurries: bool) {
+    pub(super) fn set_answers_at_once(&self, hurries: bool) {
         self.hurries.store(hurries, Ordering::Relaxed);
     }
 
@@ -140,7 +140,7 @@ impl Spindle {
     /// Answers queued requests until [`Spindle::end`] is called.
     pub(super) fn turn(&self) {
         while let Some((answer, waiting)) = self.next() {
-            let plays = !self.hurries();
+            let plays = !self.answers_at_once();
             if plays {
                 sleep_until(answer.due_ns);
             }

@@ -108,7 +108,7 @@ fn is_entry_of(path: &Path, release: &str) -> bool {
         let lines = text.lines().map(str::trim);
         lines
             .filter_map(|line| line.split_once(char::is_whitespace))
-            .find_map(|(found, value)| (found == key).then(|| value.trim().to_owned()))
+            .find_map(|(candidate, value)| (candidate == key).then(|| value.trim().to_owned()))
     };
     let is_rescue = value("options")
         .is_some_and(|options| options.split_whitespace().any(|word| RESCUE.contains(&word)));
@@ -122,7 +122,7 @@ fn is_image_of(path: &str, release: &str) -> bool {
     let mut parts = path.rsplit('/');
     let name = parts.next().unwrap_or_default();
     let folder = parts.next().unwrap_or_default();
-    name.split_once('-').is_some_and(|(_, rest)| rest == release)
+    name.split_once('-').is_some_and(|(_, tail)| tail == release)
         || (folder == release && name.starts_with("linux"))
 }
 
@@ -131,7 +131,7 @@ fn is_image_of(path: &str, release: &str) -> bool {
 fn is_unified_image_of(name: &str, release: &str) -> bool {
     let Some(name) = name.strip_suffix(".efi") else { return false };
     let name = name.split_once('+').map_or(name, |(name, _tries)| name);
-    name.strip_suffix(release).is_some_and(|rest| rest.is_empty() || rest.ends_with('-'))
+    name.strip_suffix(release).is_some_and(|tail| tail.is_empty() || tail.ends_with('-'))
 }
 
 #[cfg(test)]
@@ -170,7 +170,7 @@ submenu 'Advanced options for Debian GNU/Linux' $menuentry_id_option 'gnulinux-a
 "#;
 
     #[test]
-    fn an_entry_of_grub_is_named_with_its_submenus_and_never_the_recovery_one() {
+    fn grub_entries_include_their_submenus_and_exclude_recovery() {
         for (release, entry) in [
             ("6.12.9-amd64", Some("gnulinux-simple-U")),
             ("6.1.0-4-amd64", Some("gnulinux-advanced-U>gnulinux-6.1.0-4-amd64-advanced-U")),
@@ -183,7 +183,7 @@ submenu 'Advanced options for Debian GNU/Linux' $menuentry_id_option 'gnulinux-a
     }
 
     #[test]
-    fn entries_are_found_by_version_path_and_name_of_the_image() {
+    fn boot_entries_are_matched_by_version_path_and_image_name() {
         let top = tempfile::tempdir().unwrap();
         let entries = top.path().join("boot/loader/entries");
         let images = top.path().join("efi/EFI/Linux");

@@ -55,30 +55,33 @@ impl BootLoader {
 
     /// Boot loader with this name.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.name() == name)
+        Self::ALL.into_iter().find(|loader| loader.name() == name)
     }
 
     /// Returns the requested loader, or the first that can boot a kernel once on this machine.
     ///
     /// # Errors
-    /// When it cannot, or none can: says what is missing.
-    pub(super) fn choose(root: &Path, asked: Option<Self>) -> Result<Self, RebootError> {
-        if let Some(asked) = asked {
-            let usable = asked.lacks(root).map_or(Ok(asked), |why| Err((asked, why)));
-            return usable.map_err(|(one, why)| RebootError::Unusable { loader: one.name(), why });
+    /// If the requested loader, or every loader, lacks a requirement, which is named.
+    pub(super) fn choose(root: &Path, requested: Option<Self>) -> Result<Self, RebootError> {
+        if let Some(requested) = requested {
+            let usable = requested
+                .missing_requirement(root)
+                .map_or(Ok(requested), |why| Err((requested, why)));
+            return usable
+                .map_err(|(loader, why)| RebootError::Unusable { loader: loader.name(), why });
         }
         let mut reasons = Vec::new();
-        for one in Self::ALL {
-            match one.lacks(root) {
-                None => return Ok(one),
-                Some(why) => reasons.push(format!("{}: {why}", one.name())),
+        for loader in Self::ALL {
+            match loader.missing_requirement(root) {
+                None => return Ok(loader),
+                Some(why) => reasons.push(format!("{}: {why}", loader.name())),
             }
         }
         Err(RebootError::NoLoader { reasons })
     }
 
     /// Reason why the loader cannot be used here, if any.
-    fn lacks(self, root: &Path) -> Option<String> {
+    fn missing_requirement(self, root: &Path) -> Option<String> {
         match self {
             Self::SystemdBoot => {
                 if program(root, "bootctl").is_none() {

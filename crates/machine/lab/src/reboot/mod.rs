@@ -67,8 +67,8 @@ impl RebootControl {
     ///
     /// # Errors
     /// When there is none.
-    pub fn loader(&self, asked: Option<BootLoader>) -> Result<BootLoader, LabError> {
-        Ok(BootLoader::choose(&self.root, asked)?)
+    pub fn loader(&self, requested: Option<BootLoader>) -> Result<BootLoader, LabError> {
+        Ok(BootLoader::choose(&self.root, requested)?)
     }
 
     /// Commands that boot this kernel once.
@@ -211,7 +211,7 @@ impl RebootControl {
             removed = removed.and(remove(&path));
         }
         let is_waiting = |record: &RebootRecord| {
-            record.asked.as_ref().is_some_and(|campaign| campaign.from == self.boot_id())
+            record.request.as_ref().is_some_and(|campaign| campaign.from == self.boot_id())
         };
         if let Some(record) = campaign.filter(is_waiting) {
             removed = removed.and(self.run(&self.cancel_command(record.loader)));

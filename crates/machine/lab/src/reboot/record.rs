@@ -21,7 +21,7 @@ pub struct RebootRecord {
     /// Boot loader in use.
     pub loader: BootLoader,
     /// Last requested boot; `None` before the first.
-    pub asked: Option<BootRequest>,
+    pub request: Option<BootRequest>,
 }
 
 /// A requested boot.
@@ -45,10 +45,10 @@ impl RebootRecord {
             format!("campaign {}", self.campaign.text()),
             format!("loader {}", self.loader.name()),
         ];
-        if let Some(asked) = &self.asked {
-            let word = if asked.is_set { "asked" } else { "asking" };
-            lines.push(format!("{word} {} {}", asked.from, asked.release));
-            lines.extend(asked.reached.as_ref().map(|boot| format!("reached {boot}")));
+        if let Some(request) = &self.request {
+            let word = if request.is_set { "asked" } else { "asking" };
+            lines.push(format!("{word} {} {}", request.from, request.release));
+            lines.extend(request.reached.as_ref().map(|boot| format!("reached {boot}")));
         }
         lines.push("end\n".to_owned());
         lines.join("\n")
@@ -60,13 +60,13 @@ impl RebootRecord {
         if lines.next() != Some(HEADER) {
             return Err("it does not begin as a record of this version");
         }
-        let (mut plan, mut campaign, mut loader, mut asked) = (None, None, None, None);
+        let (mut plan, mut campaign, mut loader, mut request) = (None, None, None, None);
         for line in lines {
             if line == "end" {
                 let (Some(plan), Some(campaign), Some(loader)) = (plan, campaign, loader) else {
                     return Err("plan, campaign or loader is missing");
                 };
-                return Ok(Self { plan, campaign, loader, asked });
+                return Ok(Self { plan, campaign, loader, request });
             }
             let (key, value) = line.split_once(' ').ok_or("a line has no value")?;
             match key {
@@ -75,15 +75,15 @@ impl RebootRecord {
                 "loader" => loader = BootLoader::named(value),
                 "asked" | "asking" => {
                     let (from, release) = value.split_once(' ').ok_or("a boot has no kernel")?;
-                    asked = Some(BootRequest {
+                    request = Some(BootRequest {
                         release: release.to_owned(),
                         from: from.to_owned(),
                         is_set: key == "asked",
                         reached: None,
                     });
                 }
-                "reached" => match &mut asked {
-                    Some(asked) => asked.reached = Some(value.to_owned()),
+                "reached" => match &mut request {
+                    Some(request) => request.reached = Some(value.to_owned()),
                     None => return Err("a boot was reached and never asked for"),
                 },
                 _ => return Err("a line is unknown"),
@@ -101,7 +101,7 @@ mod tests {
     use treering_model::TrialId;
 
     #[test]
-    fn a_record_reads_back_and_a_part_of_it_does_not() {
+    fn reboot_records_round_trip_and_truncated_ones_are_rejected() {
         let plan = PlanIdentity { name: "two\nlines".to_owned(), digest: "9f3c".to_owned() };
         let boot = |reached: Option<&str>, is_set| BootRequest {
             release: "6.1.0-47-amd64".to_owned(),
@@ -109,11 +109,11 @@ mod tests {
             is_set,
             reached: reached.map(str::to_owned),
         };
-        for asked in
+        for request in
             [None, Some(boot(None, false)), Some(boot(None, true)), Some(boot(Some("b"), true))]
         {
             let (campaign, loader) = (TrialId::new(), BootLoader::Grub);
-            let record = RebootRecord { plan: plan.clone(), campaign, loader, asked };
+            let record = RebootRecord { plan: plan.clone(), campaign, loader, request };
             let text = record.to_text();
             assert_eq!(RebootRecord::parse(&text), Ok(record));
             for end in (0..text.len() - 1).filter(|&end| text.is_char_boundary(end)) {

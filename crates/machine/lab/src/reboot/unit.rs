@@ -71,7 +71,7 @@ mod tests {
     use super::ContinuationUnit;
 
     #[test]
-    fn words_reach_the_program_as_they_were_typed() {
+    fn unit_arguments_are_quoted_exactly() {
         let words = ["/opt/my tools/treering", "compare", "100%.toml", "a\"b\\c", "$HOME", "x\ny"];
         let continuation = ContinuationUnit {
             command: words.iter().map(|&word| word.to_owned()).collect(),

@@ -148,7 +148,7 @@ impl LabRegister {
     }
 
     /// Lists all records; empty for a directory that others can write to.
-    pub(crate) fn all(&self) -> Result<Vec<ListedRecord>, LabError> {
+    pub(crate) fn list(&self) -> Result<Vec<ListedRecord>, LabError> {
         if !is_private_directory(&self.folder) {
             return Ok(Vec::new());
         }
@@ -193,7 +193,7 @@ impl LabRegister {
             .map_err(|why| LabError::from(DeviceError::Damaged { path: path.clone(), why }))?;
         if is_held {
             let pid = facts.pid;
-            return Err(DeviceError::Alive { what: facts.kind.what(), pid }.into());
+            return Err(DeviceError::Alive { what: facts.kind.description(), pid }.into());
         }
         Ok(Some((OwnedRecord { path, file, id: id.clone() }, facts)))
     }
@@ -328,23 +328,23 @@ mod tests {
         let second = register.record(&machine, |_| image("/treering-1b.img")).unwrap();
         assert_ne!(record.id(), second.id());
         second.remove().unwrap();
-        let found = register.all().unwrap();
-        assert_eq!(found.len(), 1);
-        assert!(found[0].is_held);
+        let records = register.list().unwrap();
+        assert_eq!(records.len(), 1);
+        assert!(records[0].is_held);
         let id = record.id().clone();
         let refused = register.claim(&id);
         assert!(matches!(refused, Err(LabError::Device(DeviceError::Alive { .. }))));
         drop(record); // as a kill would
-        assert!(!register.all().unwrap()[0].is_held);
+        assert!(!register.list().unwrap()[0].is_held);
         let (claimed, facts) = register.claim(&id).unwrap().unwrap();
         assert_eq!(facts.pid, std::process::id());
-        assert!(register.all().unwrap()[0].is_held);
+        assert!(register.list().unwrap()[0].is_held);
         claimed.remove().unwrap();
-        assert!(register.all().unwrap().is_empty() && register.claim(&id).unwrap().is_none());
+        assert!(register.list().unwrap().is_empty() && register.claim(&id).unwrap().is_none());
     }
 
     #[test]
-    fn strange_files_in_the_register_are_left_alone_or_reported() {
+    fn foreign_files_in_the_register_are_ignored_or_reported() {
         let top = tempfile::tempdir().unwrap();
         let register = LabRegister::open(top.path()).unwrap();
         for (name, text) in [
@@ -355,26 +355,26 @@ mod tests {
         ] {
             std::fs::write(top.path().join(name), text).unwrap();
         }
-        let found = register.all().unwrap();
-        assert_eq!(found.len(), 1);
-        assert!(found[0].facts.is_err());
+        let records = register.list().unwrap();
+        assert_eq!(records.len(), 1);
+        assert!(records[0].facts.is_err());
         assert!(!top.path().join("1-2-3-5.record").exists());
-        let refused = register.claim(&found[0].id);
+        let refused = register.claim(&records[0].id);
         assert!(matches!(refused, Err(LabError::Device(DeviceError::Damaged { .. }))));
     }
 
     #[test]
-    fn a_register_that_is_not_there_or_not_ours_has_no_records() {
+    fn a_missing_or_foreign_register_has_no_records() {
         let top = tempfile::tempdir().unwrap();
         let missing = LabRegister::unopened(&top.path().join("missing"));
-        assert!(missing.all().unwrap().is_empty() && !missing.folder().exists());
+        assert!(missing.list().unwrap().is_empty() && !missing.folder().exists());
         let record =
             missing.record(&KernelMounts::default(), |_| image("/treering-1a.img")).unwrap();
-        assert_eq!(missing.all().unwrap().len(), 1);
+        assert_eq!(missing.list().unwrap().len(), 1);
         drop(record);
         let open = std::fs::Permissions::from_mode(0o777);
         std::fs::set_permissions(missing.folder(), open).unwrap();
-        assert!(missing.all().unwrap().is_empty());
+        assert!(missing.list().unwrap().is_empty());
         let refused = missing.record(&KernelMounts::default(), |_| image("/treering-1a.img"));
         let Err(LabError::Device(DeviceError::UnsafeDirectory { .. })) = refused else {
             panic!("{refused:?}")
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_taken_once() {
+    fn a_device_is_registered_once() {
         let top = tempfile::tempdir().unwrap();
         let register = LabRegister::open(top.path()).unwrap();
         let number = DeviceNumber { major: 8, minor: 0 };
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_of_others_is_not_trusted() {
+    fn a_register_directory_of_another_user_is_not_trusted() {
         let top = tempfile::tempdir().unwrap();
         let open = top.path().join("open");
         std::fs::create_dir(&open).unwrap();

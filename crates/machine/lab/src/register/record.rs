@@ -145,7 +145,7 @@ pub(crate) struct DeviceIdentity {
 
 impl ResourceKind {
     /// Description for messages.
-    pub(crate) fn what(&self) -> String {
+    pub(crate) fn description(&self) -> String {
         match self {
             Self::Loop { image, .. } => format!("the image {}", image.display()),
             Self::Played { image, .. } => format!("the played disk on {}", image.display()),
@@ -444,16 +444,16 @@ pub(crate) fn text(escaped: &str) -> Option<String> {
 
 fn unescape(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        rest = after;
+    let mut unread = text.as_bytes();
+    while let Some((&byte, after)) = unread.split_first() {
+        unread = after;
         if byte == b'%' {
-            let digits = str::from_utf8(rest.get(..2)?).ok()?;
+            let digits = str::from_utf8(unread.get(..2)?).ok()?;
             if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
                 return None;
             }
             bytes.push(u8::from_str_radix(digits, 16).ok()?);
-            rest = &rest[2..];
+            unread = &unread[2..];
         } else if byte.is_ascii_graphic() {
             bytes.push(byte);
         } else {
@@ -540,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn records_that_name_other_things_are_not_believed() {
+    fn records_naming_foreign_resources_are_rejected() {
         for path in ["/etc/passwd", "/treering-.img", "/a/../treering-1.img", "treering-1.img"] {
             assert!(RecordFacts::parse(&facts(image(path)).to_text()).is_err(), "{path}");
         }
@@ -578,9 +578,9 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_undone() {
-        let all: Vec<u8> = (0..=255).collect();
-        assert_eq!(unescape(&escape(&all)), Some(all));
+    fn escapes_round_trip() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        assert_eq!(unescape(&escape(&bytes)), Some(bytes));
         assert_eq!(unescape("%"), None);
         assert_eq!(unescape("%+1"), None);
         assert_eq!(unescape("é"), None);

@@ -14,7 +14,7 @@ use rustix::fs::{
 };
 use rustix::fs::{Gid, Uid};
 use treering_model::CopiedTree;
-use treering_sys::{Confinement, Errno, FileType, dir_again, make_dir, open_to_look, read, write};
+use treering_sys::{Confinement, Errno, FileType, make_dir, open_to_look, read, reopen_dir, write};
 
 /// Size of a read and a write, in bytes.
 const PIECE: usize = 1 << 20;
@@ -22,14 +22,14 @@ const PIECE: usize = 1 << 20;
 /// Error that ends a copy: a call on the copy failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopyError {
-    what: &'static str,
+    action: &'static str,
     name: String,
     errno: Errno,
 }
 
 impl fmt::Display for CopyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot {} {} in the copy: {}", self.what, self.name, self.errno)
+        write!(f, "cannot {} {} in the copy: {}", self.action, self.name, self.errno)
     }
 }
 
@@ -41,9 +41,9 @@ impl CopyError {
         matches!(self.errno, Errno::NOSPC | Errno::DQUOT)
     }
 
-    fn new(what: &'static str, name: &CStr) -> impl FnOnce(Errno) -> Self {
+    fn new(action: &'static str, name: &CStr) -> impl FnOnce(Errno) -> Self {
         let name = name.to_string_lossy().into_owned();
-        move |errno| Self { what, name, errno }
+        move |errno| Self { action, name, errno }
     }
 }
 
@@ -55,7 +55,7 @@ pub struct ImageCopier {
     /// Names of the present directory and those above, with the attributes that each gets at the
     /// end. Only the deepest is open.
     path: Vec<(CString, Stat)>,
-    here: OwnedFd,
+    current_dir: OwnedFd,
     /// First path in the copy of each file with several links, by device and inode.
     names: HashMap<(u64, u64), CString>,
     buffer: Vec<u8>,
@@ -68,12 +68,12 @@ impl ImageCopier {
     /// # Errors
     /// When the directory cannot be opened.
     pub fn new(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<Self, CopyError> {
-        let opened = || dir_again(to).map_err(CopyError::new("open", c"the top"));
+        let opened = || reopen_dir(to).map_err(CopyError::new("open", c"the top"));
         Ok(Self {
             confinement: Confinement::probe(from),
             top: opened()?,
             path: Vec::new(),
-            here: opened()?,
+            current_dir: opened()?,
             names: HashMap::new(),
             buffer: vec![0; PIECE],
             copied: CopiedTree::default(),
@@ -97,12 +97,12 @@ impl ImageCopier {
     pub fn enter(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<(), CopyError> {
         let failed = |errno| CopyError::new("make the directory", name)(errno);
         let like = rustix::fs::fstat(dir).map_err(failed)?;
-        match make_dir(self.here.as_fd(), name) {
+        match make_dir(self.current_dir.as_fd(), name) {
             // A fresh ext4 has lost+found.
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(failed(errno)),
         }
-        self.here = open_dir(self.here.as_fd(), name).map_err(failed)?;
+        self.current_dir = open_dir(self.current_dir.as_fd(), name).map_err(failed)?;
         self.path.push((name.to_owned(), like));
         self.copied.directories += 1;
         Ok(())
@@ -114,12 +114,13 @@ impl ImageCopier {
     /// When the one above cannot be opened.
     pub fn leave(&mut self) -> Result<(), CopyError> {
         let Some((name, like)) = self.path.pop() else { return Ok(()) };
-        self.here = open_dir(self.here.as_fd(), c"..")
+        self.current_dir = open_dir(self.current_dir.as_fd(), c"..")
             .map_err(CopyError::new("leave the directory", &name))?;
-        let dir = open_dir(self.here.as_fd(), &name);
+        let dir = open_dir(self.current_dir.as_fd(), &name);
         look_like(&dir.map_err(CopyError::new("open the directory", &name))?, &like);
         // Times are set last, so that entries made later in the parent do not change them.
-        let _only_for_show = utimensat(&self.here, &name, &times(&like), AtFlags::SYMLINK_NOFOLLOW);
+        let _only_for_show =
+            utimensat(&self.current_dir, &name, &times(&like), AtFlags::SYMLINK_NOFOLLOW);
         Ok(())
     }
 
@@ -148,10 +149,11 @@ impl ImageCopier {
             self.copied.failed += 1;
             return Ok(());
         };
-        symlinkat(&target, &self.here, name).map_err(CopyError::new("make the link", name))?;
+        symlinkat(&target, &self.current_dir, name)
+            .map_err(CopyError::new("make the link", name))?;
         if let Ok(like) = statat(dir, name, AtFlags::SYMLINK_NOFOLLOW) {
             let _only_for_show =
-                utimensat(&self.here, name, &times(&like), AtFlags::SYMLINK_NOFOLLOW);
+                utimensat(&self.current_dir, name, &times(&like), AtFlags::SYMLINK_NOFOLLOW);
         }
         self.copied.symlinks += 1;
         Ok(())
@@ -167,7 +169,7 @@ impl ImageCopier {
         let number = (like.st_dev, like.st_ino);
         if like.st_nlink > 1 {
             if let Some(first) = self.names.get(&number) {
-                linkat(&self.top, first, &self.here, name, AtFlags::empty())
+                linkat(&self.top, first, &self.current_dir, name, AtFlags::empty())
                     .map_err(CopyError::new("link", name))?;
                 self.copied.hard_links += 1;
                 return Ok(());
@@ -175,7 +177,8 @@ impl ImageCopier {
             self.names.insert(number, self.path_of(name));
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
-        let made = openat(&self.here, name, flags | OFlags::NOFOLLOW, Mode::from_raw_mode(0o600));
+        let made =
+            openat(&self.current_dir, name, flags | OFlags::NOFOLLOW, Mode::from_raw_mode(0o600));
         let made = made.map_err(CopyError::new("make", name))?;
         let bytes = u64::try_from(like.st_size).unwrap_or(0);
         if !self.content(&file, &made, bytes).map_err(CopyError::new("write", name))? {
@@ -219,10 +222,10 @@ impl ImageCopier {
         while done < bytes {
             let wanted = usize::try_from(bytes - done).unwrap_or(PIECE).min(PIECE);
             let Ok(got @ 1..) = read(from.as_fd(), &mut self.buffer[..wanted]) else { break };
-            let mut rest = &self.buffer[..got];
-            while !rest.is_empty() {
-                let written = write(to.as_fd(), rest)?;
-                rest = &rest[written..];
+            let mut unwritten = &self.buffer[..got];
+            while !unwritten.is_empty() {
+                let written = write(to.as_fd(), unwritten)?;
+                unwritten = &unwritten[written..];
             }
             done += got as u64;
             self.copied.bytes += got as u64;

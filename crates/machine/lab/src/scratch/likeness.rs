@@ -68,7 +68,7 @@ impl Superblock {
             let begin = offset.checked_sub(at).and_then(|begin| usize::try_from(begin).ok());
             begin
                 .and_then(|begin| self.0.get(begin..))
-                .is_some_and(|rest| rest.starts_with(signature.magic))
+                .is_some_and(|tail| tail.starts_with(signature.magic))
         })
     }
 
@@ -109,12 +109,12 @@ impl FilesystemProfile {
                 PathBuf::from(&mount.source)
             }
         };
-        like.learn(&source);
+        like.read_superblock(&source);
         Ok(like)
     }
 
     /// Reads the superblock of the device and finds the image that holds it.
-    fn learn(&mut self, source: &Path) {
+    fn read_superblock(&mut self, source: &Path) {
         let is_device = block_number(source).is_some();
         let opened = match is_device {
             true => open_device(source, DeviceOpenMode::Look).map_err(std::io::Error::from),
@@ -167,7 +167,7 @@ impl FilesystemProfile {
         cached
             .map(|(image, _)| DeviceCaution::HostCacheAnswers {
                 image: image.clone(),
-                asked: false,
+                direct_io: false,
             })
             .collect()
     }
@@ -229,8 +229,9 @@ fn xfs(file: &File) -> Option<(u64, Vec<String>)> {
     let block_bytes = block.big(4);
     let directory_bytes = block_bytes.checked_shl(u32::from(block.bytes::<1>(192)[0]))?;
     let inode_bytes = u16::from_be_bytes(block.bytes(104));
-    let sized =
-        |letter: &str, what: &str, value: u64| [letter.to_owned(), format!("{what}={value}")];
+    let sized = |letter: &str, suboption: &str, value: u64| {
+        [letter.to_owned(), format!("{suboption}={value}")]
+    };
     let options = [
         sized("-b", "size", block_bytes),
         sized("-d", "agcount", block.big(88)),
@@ -271,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn superblocks_tell_how_they_were_made() {
+    fn mkfs_options_are_read_from_superblocks() {
         let dir = tempfile::tempdir().unwrap();
         let seed = "hash_seed=04dd9889-cb9e-45c2-a5a4-7b3e83c771ee";
         let options = ["-b", "1024", "-I", "512", "-E", seed, "-O", "^has_journal"];

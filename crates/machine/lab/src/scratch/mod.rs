@@ -28,13 +28,13 @@ const MARK: &str = "fresh-copy";
 /// An empty filesystem for a copy.
 #[derive(Debug)]
 pub struct ScratchFilesystem {
-    held: Option<ScratchStorage>,
+    storage: Option<ScratchStorage>,
     /// Directory of the copy.
     top: PathBuf,
     /// Path of the copy relative to the mount point.
     below: PathBuf,
     /// Other entries on the filesystem of a directory.
-    beside: Vec<String>,
+    other_entries: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -59,9 +59,9 @@ impl ScratchFilesystem {
             return Self::in_directory(directory, like);
         }
         if let Some(file) = on.filter(|path| path.is_file()) {
-            let what = file.display();
+            let path = file.display();
             return Err(unfit(format!(
-                "{what} is a file: name an empty directory or a device; images are made by \
+                "{path} is a file: name an empty directory or a device; images are made by \
                  treering and removed again"
             )));
         }
@@ -91,34 +91,34 @@ impl ScratchFilesystem {
         let top = mounted.root().join(&below);
         std::fs::create_dir_all(&top).map_err(LabError::io("cannot make", &top))?;
         Ok(Self {
-            held: Some(ScratchStorage::Ours(Box::new(mounted))),
+            storage: Some(ScratchStorage::Ours(Box::new(mounted))),
             top,
             below,
-            beside: Vec::new(),
+            other_entries: Vec::new(),
         })
     }
 
     fn in_directory(directory: &Path, like: &FilesystemProfile) -> Result<Self, LabError> {
         let resolved = directory.canonicalize().map_err(LabError::io("cannot find", directory))?;
-        let what = directory.display();
+        let path = directory.display();
         if resolved.starts_with(&like.path) {
-            return Err(unfit(format!("{what} is inside the tree to be copied")));
+            return Err(unfit(format!("{path} is inside the tree to be copied")));
         }
         let mut place = OwnedDirectory::take(&resolved)?;
         place.refuse_leftovers()?;
         let entries = place.target().facts()?.existing;
         if let Some(name) = entries.iter().find(|name| !FRESH.contains(&name.as_str())) {
-            return Err(unfit(format!("{what} is not empty: it has {name}")));
+            return Err(unfit(format!("{path} is not empty: it has {name}")));
         }
-        let beside = beside(&resolved)?;
+        let other_entries = other_entries(&resolved)?;
         place.mark(MARK, None)?;
         let top = resolved.join(TREE);
         if let Err(error) = place.target().make_tree(TREE) {
             let _reported_is_why = place.unmark();
             return Err(error.into());
         }
-        let held = ScratchStorage::Theirs(Box::new(place));
-        Ok(Self { held: Some(held), top, below: PathBuf::from(TREE), beside })
+        let storage = ScratchStorage::Theirs(Box::new(place));
+        Ok(Self { storage: Some(storage), top, below: PathBuf::from(TREE), other_entries })
     }
 
     /// Directory of the copy.
@@ -137,7 +137,7 @@ impl ScratchFilesystem {
 
     /// Command line of mkfs, one element per argument; empty for a directory.
     pub fn command(&self) -> &[String] {
-        match &self.held {
+        match &self.storage {
             Some(ScratchStorage::Ours(mounted)) => {
                 mounted.format_record().map_or(&[], |record| &record.command)
             }
@@ -147,7 +147,7 @@ impl ScratchFilesystem {
 
     /// Model of the played disk below it, if any.
     pub fn model(&self) -> Option<&PlayedModel> {
-        match &self.held {
+        match &self.storage {
             Some(ScratchStorage::Ours(mounted)) => mounted.device()?.model(),
             _ => None,
         }
@@ -155,13 +155,13 @@ impl ScratchFilesystem {
 
     /// Other entries on the filesystem when the directory was taken; it is not fresh if there are
     /// some.
-    pub fn beside(&self) -> &[String] {
-        &self.beside
+    pub fn other_entries(&self) -> &[String] {
+        &self.other_entries
     }
 
     /// Cautions about times measured on the copy.
     pub fn cautions(&self) -> &[DeviceCaution] {
-        match &self.held {
+        match &self.storage {
             Some(ScratchStorage::Ours(mounted)) => {
                 mounted.device().map_or(&[], LabDevice::cautions)
             }
@@ -175,13 +175,13 @@ impl ScratchFilesystem {
     /// # Errors
     /// When it is in use.
     pub fn remount(&mut self) -> Result<(), LabError> {
-        if !matches!(self.held, Some(ScratchStorage::Ours(_))) {
+        if !matches!(self.storage, Some(ScratchStorage::Ours(_))) {
             return Ok(());
         }
-        if let Some(ScratchStorage::Ours(mounted)) = self.held.take() {
+        if let Some(ScratchStorage::Ours(mounted)) = self.storage.take() {
             let mounted = mounted.remount_cold()?;
             self.top = mounted.root().join(&self.below);
-            self.held = Some(ScratchStorage::Ours(Box::new(mounted)));
+            self.storage = Some(ScratchStorage::Ours(Box::new(mounted)));
         }
         Ok(())
     }
@@ -196,7 +196,7 @@ impl ScratchFilesystem {
     }
 
     fn free(&mut self) -> Result<(), LabError> {
-        match self.held.take() {
+        match self.storage.take() {
             None => Ok(()),
             Some(ScratchStorage::Ours(mounted)) => mounted.release()?.release(),
             Some(ScratchStorage::Theirs(mut place)) => {
@@ -211,7 +211,7 @@ impl ScratchFilesystem {
 
 /// Entries of a filesystem outside of a directory, as far as it is mounted: those of the
 /// directories above.
-fn beside(directory: &Path) -> Result<Vec<String>, LabError> {
+fn other_entries(directory: &Path) -> Result<Vec<String>, LabError> {
     let opened = open_top(directory);
     let opened = opened.map_err(|e| LabError::io("cannot open", directory)(e.into()))?;
     let table = MountTable::read();

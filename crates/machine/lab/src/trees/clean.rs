@@ -66,11 +66,11 @@ mod tests {
     }
 
     fn clean(dir: &Path) -> Result<LeftoverTrees, LabError> {
-        let found = find_leftovers(dir);
+        let leftovers = find_leftovers(dir);
         let mut reported = Vec::new();
         let removed = remove_leftovers(dir, |_, tree| reported.push(tree.name.clone()));
         if let Ok(removed) = &removed {
-            assert_eq!(found.unwrap().as_ref(), Some(removed), "a dry run says the same");
+            assert_eq!(leftovers.unwrap().as_ref(), Some(removed), "a dry run says the same");
             let names: Vec<_> = removed.trees.iter().map(|tree| tree.name.clone()).collect();
             assert_eq!(reported, names);
         }
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_that_was_copied_to_another_directory_removes_nothing() {
+    fn a_mark_copied_to_another_directory_removes_nothing() {
         let (top, other) = (killed_in(&["kernel-0"]), tempfile::tempdir().unwrap());
         let copy = other.path().join(".treering-run");
         fs::copy(top.path().join(".treering-run"), &copy).unwrap();
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_of_an_older_version_lists_nothing_and_removes_only_itself() {
+    fn marks_of_older_versions_remove_only_themselves() {
         let top = tempfile::tempdir().unwrap();
         let mark = top.path().join(".treering-run");
         fs::create_dir(top.path().join("kernel-0")).unwrap();

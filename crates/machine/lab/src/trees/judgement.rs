@@ -63,19 +63,19 @@ pub(super) fn sort_out(target: &Target, manifest: &MarkContent) -> Result<Leftov
     let device_then = manifest.directory.map(|directory| directory.identity.device);
     let (mut trees, mut spared) = (Vec::new(), Vec::new());
     for listed in &manifest.trees {
-        let found = match target.identity(&listed.name) {
-            Ok(found) => found,
+        let identity = match target.identity(&listed.name) {
+            Ok(identity) => identity,
             Err(error) if error.source.kind() == ErrorKind::NotFound => continue,
             Err(error) => return Err(error.into()),
         };
-        match judge(target, listed, &found, (device_then, here.device)) {
+        match judge(target, listed, &identity, (device_then, here.device)) {
             TreeVerdict::OfRun(tree) => trees.push(tree),
             TreeVerdict::Stays { why, may_be_of_run } => {
                 spared.push(SparedTree { name: listed.name.clone(), why, may_be_of_run });
             }
         }
     }
-    trees.sort_by(|one, other| one.name.cmp(&other.name));
+    trees.sort_by(|left, right| left.name.cmp(&right.name));
     let (trial, plan) = (manifest.trial.clone(), manifest.plan.clone());
     Ok(LeftoverTrees { trial, plan, trees, spared, has_no_list: manifest.has_no_list })
 }
@@ -90,32 +90,32 @@ enum TreeVerdict {
 fn judge(
     target: &Target,
     listed: &ListedTree,
-    found: &FileIdentity,
+    identity: &FileIdentity,
     (device_then, device_now): (Option<u64>, u64),
 ) -> TreeVerdict {
     let stays = |why| TreeVerdict::Stays { why, may_be_of_run: false };
     let tree = |is_identified| {
         let name = listed.name.clone();
-        let (since_unix_s, _) = found.born.unwrap_or(found.modified);
-        TreeVerdict::OfRun(RunTree { name, since_unix_s, made: *found, is_identified })
+        let (since_unix_s, _) = identity.born.unwrap_or(identity.modified);
+        TreeVerdict::OfRun(RunTree { name, since_unix_s, made: *identity, is_identified })
     };
-    if found.kind != FileType::Directory {
+    if identity.kind != FileType::Directory {
         return stays("is not a directory; the run made one");
     }
-    if found.device != device_now {
+    if identity.device != device_now {
         return stays("is on another filesystem");
     }
     match listed.made {
         Some(made) => {
             let device = if Some(made.device) == device_then { device_now } else { made.device };
             let made = FileIdentity { device, ..made };
-            match (made.is_same_file(found), made.user == found.user) {
+            match (made.is_same_file(identity), made.user == identity.user) {
                 (true, true) => tree(true),
                 (true, false) => stays("has another owner now"),
                 (false, _) => stays("is not the directory that the run made under this name"),
             }
         }
-        None if found.user != geteuid().as_raw() => stays("belongs to another user"),
+        None if identity.user != geteuid().as_raw() => stays("belongs to another user"),
         None if is_empty(target, &listed.name) => tree(false),
         None => TreeVerdict::Stays {
             why: "is not known to be the run's, which was killed when it was about to make a \

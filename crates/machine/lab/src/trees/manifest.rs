@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_read_as_it_was_written() {
+    fn marks_round_trip() {
         let plan = PlanIdentity { name: "a plan\n".to_owned(), digest: "9f3c".to_owned() };
         for plan in [None, Some(plan)] {
             let lines = [
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_cut_short_lists_nothing_and_hides_nothing_that_was_made() {
+    fn a_truncated_mark_line_is_ignored() {
         let top = header("0199", None, &directory());
         let (will, made) = (will_line(c"kernel-0"), made_line(c"kernel-0", &identity(11)));
         for line in [&will, &made] {
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_marks_and_an_empty_one_lists_nothing() {
+    fn foreign_files_are_not_marks_and_empty_marks_list_nothing() {
         for text in ["hello", "treering run 2", "treering run 3\n", "\n"] {
             assert_eq!(MarkContent::parse(text), None, "{text}");
         }
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_the_marked_one_by_its_numbers_and_birth() {
+    fn a_marked_directory_is_recognised_by_inode_and_birth_time() {
         let here = directory();
         let with = |identity, filesystem| MarkedDirectory { identity, filesystem };
         assert!(here.is_still(&here));

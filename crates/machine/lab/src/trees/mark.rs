@@ -169,9 +169,9 @@ pub(super) fn read_mark(target: &Target) -> Result<Option<(FileIdentity, MarkCon
     match identity_in(target.dir(), MARK) {
         Err(Errno::NOENT) => return Ok(None),
         Err(errno) => return Err(failed(errno)),
-        Ok(found) if found.kind != FileType::RegularFile => return Ok(None),
-        Ok(found) if found.user != geteuid().as_raw() => {
-            return Err(LabError::MarkOfOther { path, user: found.user });
+        Ok(identity) if identity.kind != FileType::RegularFile => return Ok(None),
+        Ok(identity) if identity.user != geteuid().as_raw() => {
+            return Err(LabError::MarkOfOther { path, user: identity.user });
         }
         Ok(_ours) => {}
     }
@@ -216,7 +216,7 @@ pub(super) fn unlink(
     mark: &FileIdentity,
     path: &Path,
 ) -> Result<(), LabError> {
-    let is_there = identity_in(dir.as_fd(), MARK).map(|found| found.is_same_file(mark));
+    let is_there = identity_in(dir.as_fd(), MARK).map(|identity| identity.is_same_file(mark));
     let removed = match is_there {
         Ok(true) => unlinkat(dir, MARK, AtFlags::empty()),
         Ok(false) => Err(Errno::STALE),

@@ -15,7 +15,7 @@ pub(crate) fn remove(target: &Target, tree: &RunTree) -> Result<(), RemoveError>
     }
     let removed = unlinkat(target.dir(), tree.name.as_str(), AtFlags::REMOVEDIR);
     removed.map_err(|errno| RemoveError::Call {
-        what: "remove",
+        operation: "remove",
         path: target.path().join(&tree.name),
         source: errno.into(),
     })

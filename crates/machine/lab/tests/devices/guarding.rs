@@ -102,8 +102,8 @@ fn a_partitioned_disk_is_refused_and_a_mounted_partition_blocks_erasing_it() {
 
 /// True if no signature on the device is recognised any more; other blocks may still have data.
 fn is_unrecognisable(node: &Path) -> bool {
-    let found = inspect(node).unwrap().obstacles;
-    found.iter().all(|obstacle| matches!(obstacle, FormatObstacle::Data { .. }))
+    let obstacles = inspect(node).unwrap().obstacles;
+    obstacles.iter().all(|obstacle| matches!(obstacle, FormatObstacle::Data { .. }))
 }
 
 fn refused_in_use(bench: &Workbench, disk: &Path) -> String {
@@ -223,7 +223,7 @@ fn has_partitions(node: &Path) -> bool {
 }
 
 #[test]
-fn partitions_that_the_file_of_a_loop_device_has_no_table_for_are_called_leftovers() {
+fn partitions_without_a_table_in_the_backing_file_are_leftovers() {
     if !can_make_devices() {
         return;
     }
@@ -303,8 +303,8 @@ fn a_second_loop_device_on_a_file_in_use_is_refused() {
     }
     let second = ForeignDisk::attach(tempfile::tempdir().unwrap(), first.image.clone());
     let name = |disk: &ForeignDisk| disk.node.file_name().unwrap().to_str().unwrap().to_owned();
-    let (one, other) = (name(&first), name(&second));
-    let same = format!("{one} is a loop device on the same bytes as {other}");
+    let (first_name, second_name) = (name(&first), name(&second));
+    let same = format!("{first_name} is a loop device on the same bytes as {second_name}");
     let words = refused_in_use(&bench, &second.node);
     assert!(words.contains(&same) && !words.contains("mounted"), "{words}");
     let point = bench.top.path().join("mounted");
@@ -317,7 +317,7 @@ fn a_second_loop_device_on_a_file_in_use_is_refused() {
     let through = refused_in_use(&bench, &above.node);
     drop(above);
     unmount(&point).unwrap();
-    let mounted = format!("{one} is mounted at {}", point.display());
+    let mounted = format!("{first_name} is mounted at {}", point.display());
     assert!(words.contains(&same) && words.contains(&mounted), "{words}");
     assert!(through.contains(&mounted), "{through}");
     drop(second);
@@ -370,44 +370,44 @@ fn only_the_named_device_is_erased_and_a_link_is_reported() {
         return;
     }
     let bench = Workbench::new();
-    let (one, other) = (ForeignDisk::new(64 * MIB), ForeignDisk::new(64 * MIB));
-    if !format(&one.node) || !format(&other.node) {
+    let (first, second) = (ForeignDisk::new(64 * MIB), ForeignDisk::new(64 * MIB));
+    if !format(&first.node) || !format(&second.node) {
         return;
     }
     let link = bench.top.path().join("by-name");
-    symlink(&one.node, &link).unwrap();
-    let both = on_blocks("btrfs", &[&link, &other.node]);
-    let words = reported(LabDevice::acquire(&both, &erasing(&one.node), &bench.lab));
-    let refusal = format!("refusing to format {}", other.node.display());
+    symlink(&first.node, &link).unwrap();
+    let both = on_blocks("btrfs", &[&link, &second.node]);
+    let words = reported(LabDevice::acquire(&both, &erasing(&first.node), &bench.lab));
+    let refusal = format!("refusing to format {}", second.node.display());
     assert!(words.starts_with(&refusal), "{words}");
     // The second device was refused, so the first was not touched: its superblock and copies are
     // intact.
-    let carries = |found: Inspection| {
+    let carries = |inspection: Inspection| {
         let is_ext4 = |obstacle: &FormatObstacle| match obstacle {
             FormatObstacle::Carries(signature) => signature.name == "ext4",
             _ => false,
         };
-        found.obstacles.len() > 1 && found.obstacles.iter().all(is_ext4)
+        inspection.obstacles.len() > 1 && inspection.obstacles.iter().all(is_ext4)
     };
-    assert!(carries(inspect(&one.node).unwrap()) && carries(inspect(&other.node).unwrap()));
+    assert!(carries(inspect(&first.node).unwrap()) && carries(inspect(&second.node).unwrap()));
     let variant = on_blocks("ext4", &[&link]);
-    let words = reported(LabDevice::acquire(&variant, &erasing(&other.node), &bench.lab));
-    assert!(words.contains(&format!("(that is {})", one.node.display())), "{words}");
-    let twice = on_blocks("btrfs", &[&link, &one.node]);
-    let words = reported(LabDevice::acquire(&twice, &erasing(&one.node), &bench.lab));
+    let words = reported(LabDevice::acquire(&variant, &erasing(&second.node), &bench.lab));
+    assert!(words.contains(&format!("(that is {})", first.node.display())), "{words}");
+    let twice = on_blocks("btrfs", &[&link, &first.node]);
+    let words = reported(LabDevice::acquire(&twice, &erasing(&first.node), &bench.lab));
     assert!(words.contains("are the same device"), "{words}");
     let device = LabDevice::acquire(&variant, &erasing(&link), &bench.lab).unwrap();
-    assert_eq!(device.members()[0].node, one.node);
+    assert_eq!(device.members()[0].node, first.node);
     // A device acquired by one run is refused to another.
     let words = reported(LabDevice::acquire(&variant, &erasing(&link), &bench.lab));
     assert!(words.contains("another run of treering"), "{words}");
     device.release().unwrap();
-    assert!(is_unrecognisable(&one.node));
-    assert!(carries(inspect(&other.node).unwrap()));
+    assert!(is_unrecognisable(&first.node));
+    assert!(carries(inspect(&second.node).unwrap()));
 }
 
 #[test]
-fn a_device_that_got_a_filesystem_after_it_was_taken_is_not_formatted() {
+fn a_device_formatted_by_others_after_acquisition_is_refused() {
     if !can_make_devices() {
         return;
     }
@@ -477,8 +477,8 @@ fn an_unusable_device_is_refused_before_an_image_is_made() {
     let detached = ForeignDisk::new(16 * MIB);
     let node = detached.node.clone();
     drop(detached);
-    let found = inspect(&node).map(|found| found.obstacles);
-    assert!(found.is_err() || found.is_ok_and(|obstacles| obstacles == [FormatObstacle::Empty]));
+    let inspected = inspect(&node).map(|inspected| inspected.obstacles);
+    assert!(inspected.is_err() || inspected.is_ok_and(|list| list == [FormatObstacle::Empty]));
     let small = ForeignDisk::new(16 * MIB);
     let variant = on_blocks("xfs", &[&small.node]);
     let words = reported(LabDevice::acquire(&variant, &EraseList::default(), &bench.lab));

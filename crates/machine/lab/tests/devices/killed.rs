@@ -70,12 +70,12 @@ fn release_all(lab: &Lab) {
 }
 
 fn loops_of(top: &Path) -> Vec<PathBuf> {
-    let all = std::fs::read_dir("/sys/block").unwrap().flatten().map(|entry| entry.path());
+    let devices = std::fs::read_dir("/sys/block").unwrap().flatten().map(|entry| entry.path());
     let ours = |folder: &PathBuf| {
         let file = std::fs::read_to_string(folder.join("loop/backing_file"));
         file.is_ok_and(|file| Path::new(&file).starts_with(top))
     };
-    all.filter(ours).collect()
+    devices.filter(ours).collect()
 }
 
 fn is_mounted_in(top: &Path) -> bool {
@@ -128,12 +128,12 @@ fn resources_of_a_running_run_are_listed_and_kept() {
     let left = bench.lab.list().unwrap();
     let alive = left.iter().filter(|leftover| leftover.pid == Some(child.id()));
     assert!(alive.clone().count() >= 2 && alive.clone().all(|leftover| leftover.is_alive));
-    let images: Vec<_> = left.iter().filter(|l| l.what.to_string().starts_with("image")).collect();
+    let images: Vec<_> = left.iter().filter(|l| l.kind.to_string().starts_with("image")).collect();
     assert_eq!(images.len(), 2);
     let freed = bench.lab.release(left);
     // Mounts of the run come and go meanwhile; its images do not.
     let freed_images =
-        freed.iter().filter(|(l, freed)| l.what.to_string().starts_with("image") && freed.is_ok());
+        freed.iter().filter(|(l, freed)| l.kind.to_string().starts_with("image") && freed.is_ok());
     assert_eq!(freed_images.count(), 0);
     assert!(lines.any(|line| line.unwrap() == "mounted"), "it works on");
     child.kill().unwrap();

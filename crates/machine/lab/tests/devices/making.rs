@@ -10,7 +10,7 @@ use crate::workbench::{ForeignDisk, MIB, can_make_devices, program, run};
 const BYTES_MIN: u64 = 128 * MIB;
 
 #[test]
-fn every_mkfs_overwrites_its_own_and_leaves_its_own_signature() {
+fn every_mkfs_overwrites_its_filesystem_and_leaves_its_signature() {
     if !can_make_devices() {
         return;
     }
@@ -23,19 +23,19 @@ fn every_mkfs_overwrites_its_own_and_leaves_its_own_signature() {
         let disk = ForeignDisk::new(filesystem.bytes_min.max(BYTES_MIN));
         let devices = [disk.node.clone()];
         let request = MkfsRequest { devices: &devices, label: "treering", options: &[] };
-        let given = arguments(filesystem, &request).unwrap();
-        let given: Vec<String> =
-            given.into_iter().map(|word| word.into_string().unwrap()).collect();
+        let arguments_given = arguments(filesystem, &request).unwrap();
+        let arguments_given: Vec<String> =
+            arguments_given.into_iter().map(|word| word.into_string().unwrap()).collect();
         for _ in 0..2 {
-            run(&tool, &given, "").unwrap_or_else(|error| panic!("{name}: {error}"));
+            run(&tool, &arguments_given, "").unwrap_or_else(|error| panic!("{name}: {error}"));
         }
-        let found = inspect(&disk.node).unwrap().obstacles;
-        let signatures = found.iter().filter_map(|obstacle| match obstacle {
+        let obstacles = inspect(&disk.node).unwrap().obstacles;
+        let signatures = obstacles.iter().filter_map(|obstacle| match obstacle {
             FormatObstacle::Carries(signature) => Some(signature.name),
             _ => None,
         });
         let mut own = signatures.filter(|signature| filesystem.leaves.contains(signature));
-        assert!(own.next().is_some(), "{name}: {found:?}");
+        assert!(own.next().is_some(), "{name}: {obstacles:?}");
         // The signature of the image is recognised; a mount would need the kernel.
         assert!(treering_lab::is_image(&disk.image).unwrap(), "{name}");
         if let Err(error) = ReadOnlyView::open(&disk.image) {

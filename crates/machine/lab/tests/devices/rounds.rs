@@ -28,7 +28,7 @@ fn acquire(bench: &Workbench, filesystem: &str, count: u16, bytes: u64) -> Optio
 }
 
 #[test]
-fn every_filesystem_is_made_mounted_remounted_and_made_anew() {
+fn every_filesystem_is_created_mounted_remounted_and_recreated() {
     if !can_make_devices() {
         return;
     }
@@ -107,10 +107,10 @@ fn btrfs_spans_four_devices() {
     assert!(mounted.record().unwrap().super_options.contains("compress=zstd:1"));
     // The guard sees each of the four devices in use.
     for node in &nodes {
-        let found = treering_lab::inspect(node).unwrap();
+        let inspection = treering_lab::inspect(node).unwrap();
         let is_member =
             |obstacle: &FormatObstacle| matches!(obstacle, FormatObstacle::Member { .. });
-        assert!(found.obstacles.iter().any(is_member), "{found:?}");
+        assert!(inspection.obstacles.iter().any(is_member), "{inspection:?}");
     }
     let free = rustix::fs::statvfs(mounted.root()).unwrap();
     assert!(free.f_blocks * free.f_frsize >= 1000 * MIB);
@@ -152,7 +152,7 @@ fn a_missing_tool_is_reported_before_an_image_is_made() {
 }
 
 #[test]
-fn preallocated_images_stay_so_and_sectors_are_as_asked() {
+fn preallocated_images_stay_allocated_with_the_requested_sector_size() {
     if !can_make_devices() {
         return;
     }
@@ -169,7 +169,7 @@ fn preallocated_images_stay_so_and_sectors_are_as_asked() {
     let device =
         LabDevice::acquire(&variant("xfs", spec.clone()), &EraseList::default(), &bench.lab)
             .unwrap();
-    let image = device.members()[0].asked.clone();
+    let image = device.members()[0].asked_path.clone();
     let taken = |image: &Path| image.metadata().unwrap().blocks() * 512;
     assert!(taken(&image) >= 320 * MIB);
     let mut device = device;
@@ -220,7 +220,7 @@ fn images_in_memory_and_behind_the_cache_are_cautioned() {
     let in_memory =
         |caution: &DeviceCaution| matches!(caution, DeviceCaution::ImageInMemory { .. });
     let cached = |caution: &DeviceCaution| {
-        matches!(caution, DeviceCaution::HostCacheAnswers { asked: false, .. })
+        matches!(caution, DeviceCaution::HostCacheAnswers { direct_io: false, .. })
     };
     assert!(device.cautions().iter().any(in_memory) && device.cautions().iter().any(cached));
     device.release().unwrap();
@@ -239,7 +239,7 @@ fn is_cache(caution: &DeviceCaution) -> bool {
 }
 
 #[test]
-fn a_cold_remount_leaves_nothing_of_the_device_in_memory() {
+fn a_cold_remount_drops_all_cached_device_pages() {
     if !can_make_devices() {
         return;
     }
@@ -324,7 +324,7 @@ fn options_that_name_other_devices_are_refused() {
 }
 
 #[test]
-fn failures_tell_the_words_of_the_tool_and_of_the_kernel_and_leave_nothing() {
+fn failures_report_tool_and_kernel_messages_and_leave_nothing() {
     if !can_make_devices() {
         return;
     }
@@ -352,7 +352,7 @@ fn failures_tell_the_words_of_the_tool_and_of_the_kernel_and_leave_nothing() {
 }
 
 #[test]
-fn a_mount_in_use_is_named_kept_in_the_register_and_freed_later() {
+fn a_busy_mount_is_reported_registered_and_freed_later() {
     if !can_make_devices() {
         return;
     }
@@ -380,7 +380,7 @@ fn a_mount_in_use_is_named_kept_in_the_register_and_freed_later() {
 }
 
 #[test]
-fn a_directory_is_used_as_it_is() {
+fn a_directory_target_is_used_unchanged() {
     let bench = Workbench::new();
     let place = tempfile::tempdir().unwrap();
     let spec = || DeviceSpec::Directory { path: place.path().to_owned() };

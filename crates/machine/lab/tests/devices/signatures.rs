@@ -57,7 +57,7 @@ const fn image(
 }
 
 impl FormatCase {
-    const fn of(self, mebibytes: u64) -> Self {
+    const fn with_mebibytes(self, mebibytes: u64) -> Self {
         Self { mebibytes, ..self }
     }
 
@@ -65,7 +65,7 @@ impl FormatCase {
         Self { place, ..self }
     }
 
-    const fn saying(self, input: &'static str) -> Self {
+    const fn with_input(self, input: &'static str) -> Self {
         Self { input, ..self }
     }
 }
@@ -99,15 +99,16 @@ const CASES: &[FormatCase] = &[
     image("swap", "util-linux", "mkswap", &["-p", "16384", "{}"]),
     image("swap", "util-linux", "mkswap", &["-p", "32768", "{}"]),
     image("swap", "util-linux", "mkswap", &["-p", "65536", "{}"]),
-    image("LUKS", "cryptsetup-bin", "cryptsetup", LUKS_1).saying("test"),
-    image("LUKS", "cryptsetup-bin", "cryptsetup", LUKS_2).saying("test"),
-    image("LUKS2 (second header)", "cryptsetup-bin", "cryptsetup", LUKS_2).saying("test"),
-    image("dm-verity", "cryptsetup-bin", "veritysetup", &["format", "{}", "{}.hash"]).of(1),
+    image("LUKS", "cryptsetup-bin", "cryptsetup", LUKS_1).with_input("test"),
+    image("LUKS", "cryptsetup-bin", "cryptsetup", LUKS_2).with_input("test"),
+    image("LUKS2 (second header)", "cryptsetup-bin", "cryptsetup", LUKS_2).with_input("test"),
+    image("dm-verity", "cryptsetup-bin", "veritysetup", &["format", "{}", "{}.hash"])
+        .with_mebibytes(1),
     image("LVM2 physical volume", "lvm2", "pvcreate", &["-ff", "-y", "{}"]).at(TargetFile::Device),
     image("bcache", "bcache-tools", "make-bcache", &["-B", "{}"]).at(TargetFile::ImageOnly),
     image("bcache", "bcache-tools", "make-bcache", &["-C", "{}"]).at(TargetFile::ImageOnly),
-    image("FAT", "dosfstools", "mkfs.fat", &["-F", "12", "{}"]).of(4),
-    image("FAT", "dosfstools", "mkfs.fat", &["-F", "16", "{}"]).of(64),
+    image("FAT", "dosfstools", "mkfs.fat", &["-F", "12", "{}"]).with_mebibytes(4),
+    image("FAT", "dosfstools", "mkfs.fat", &["-F", "16", "{}"]).with_mebibytes(64),
     image("FAT", "dosfstools", "mkfs.fat", &["-F", "32", "{}"]),
     image("exFAT", "exfatprogs", "mkfs.exfat", &["{}"]),
     image("NTFS", "ntfs-3g", "mkfs.ntfs", &["-q", "-F", "-f", "{}"]),
@@ -135,26 +136,27 @@ const CASES: &[FormatCase] = &[
         .at(TargetFile::Makes),
     image("EROFS", "erofs-utils", "mkfs.erofs", &["{}", "{tree}"]).at(TargetFile::Makes),
     image("cramfs", "util-linux-extra", "mkfs.cramfs", &["{tree}", "{}"]).at(TargetFile::Makes),
-    image("minix", "util-linux", "mkfs.minix", &["-1", "{}"]).of(4),
-    image("minix", "util-linux", "mkfs.minix", &["-1", "-n", "14", "{}"]).of(4),
-    image("minix", "util-linux", "mkfs.minix", &["-2", "{}"]).of(4),
-    image("minix", "util-linux", "mkfs.minix", &["-2", "-n", "14", "{}"]).of(4),
-    image("minix", "util-linux", "mkfs.minix", &["-3", "{}"]).of(4),
-    image("BFS", "util-linux-extra", "mkfs.bfs", &["{}"]).of(4),
+    image("minix", "util-linux", "mkfs.minix", &["-1", "{}"]).with_mebibytes(4),
+    image("minix", "util-linux", "mkfs.minix", &["-1", "-n", "14", "{}"]).with_mebibytes(4),
+    image("minix", "util-linux", "mkfs.minix", &["-2", "{}"]).with_mebibytes(4),
+    image("minix", "util-linux", "mkfs.minix", &["-2", "-n", "14", "{}"]).with_mebibytes(4),
+    image("minix", "util-linux", "mkfs.minix", &["-3", "{}"]).with_mebibytes(4),
+    image("BFS", "util-linux-extra", "mkfs.bfs", &["{}"]).with_mebibytes(4),
     image("GFS", "gfs2-utils", "mkfs.gfs2", &["-q", "-O", "-p", "lock_nolock", "{}"]),
-    image("OCFS2", "ocfs2-tools", "mkfs.ocfs2", OCFS2).of(2560).saying("y\n"),
-    image("HFS", "hfsutils", "hformat", &["{}"]).of(40),
+    image("OCFS2", "ocfs2-tools", "mkfs.ocfs2", OCFS2).with_mebibytes(2560).with_input("y\n"),
+    image("HFS", "hfsutils", "hformat", &["{}"]).with_mebibytes(40),
     image("UFS", "makefs", "makefs", &["-t", "ffs", "-o", "version=1", "-s", "8m", "{}", "{tree}"])
         .at(TargetFile::Makes),
     image("UFS", "makefs", "makefs", &["-t", "ffs", "-o", "version=2", "-s", "8m", "{}", "{tree}"])
         .at(TargetFile::Makes),
     image("UFS", "makefs", "makefs", &["-t", "ffs", "-B", "be", "-s", "8m", "{}", "{tree}"])
         .at(TargetFile::Makes),
-    image("MBR partition table", "fdisk", "sfdisk", &["-q", "{}"]).saying("label: dos\n,8M\n"),
-    image("GPT partition table", "fdisk", "sfdisk", &["-q", "{}"]).saying("label: gpt\n,8M\n"),
-    image("GPT partition table (backup)", "fdisk", "sfdisk", &["-q", "{}"]).saying("label: gpt\n"),
-    image("Sun disk label", "fdisk", "sfdisk", &["-q", "{}"]).saying("label: sun\n"),
-    image("SGI disk label", "fdisk", "sfdisk", &["-q", "{}"]).saying("label: sgi\n"),
+    image("MBR partition table", "fdisk", "sfdisk", &["-q", "{}"]).with_input("label: dos\n,8M\n"),
+    image("GPT partition table", "fdisk", "sfdisk", &["-q", "{}"]).with_input("label: gpt\n,8M\n"),
+    image("GPT partition table (backup)", "fdisk", "sfdisk", &["-q", "{}"])
+        .with_input("label: gpt\n"),
+    image("Sun disk label", "fdisk", "sfdisk", &["-q", "{}"]).with_input("label: sun\n"),
+    image("SGI disk label", "fdisk", "sfdisk", &["-q", "{}"]).with_input("label: sgi\n"),
     image("BSD disk label", "parted", "parted", &["-s", "{}", "mklabel", "bsd"]),
     image("Amiga partition table", "parted", "parted", &["-s", "{}", "mklabel", "amiga"]),
     image("Mac partition table", "parted", "parted", &["-s", "{}", "mklabel", "mac"]),
@@ -262,7 +264,7 @@ fn formats_of_real_tools_are_refused() {
 }
 
 #[test]
-fn raid_of_the_kernel_made_by_mdadm_is_refused_running_and_stopped() {
+fn mdadm_raid_is_refused_running_and_stopped() {
     if !can_make_devices() {
         return;
     }

@@ -46,7 +46,7 @@ fn unmounts_until_it_is_killed() {
     println!("\nbegins");
     for number in 0u32.. {
         if act == OsStr::new("remount") {
-            RemountableFilesystem::examine(&point, &lab).unwrap().again().unwrap();
+            RemountableFilesystem::examine(&point, &lab).unwrap().remount().unwrap();
             continue;
         }
         let name = format!("image-{number}");
@@ -86,11 +86,11 @@ impl UserMount {
 
     fn assert_is_as_before(&self, when: &str) {
         let now = mounted_at(&self.point).unwrap_or_else(|| panic!("{when}: it is not mounted"));
-        let said = |mount: &Mount| {
+        let attributes = |mount: &Mount| {
             let Mount { device, root, options, fs_type, source, super_options, .. } = mount.clone();
             (device, root, options, fs_type, source, super_options)
         };
-        assert_eq!(said(&now), said(&self.before), "{when}");
+        assert_eq!(attributes(&now), attributes(&self.before), "{when}");
         assert_eq!(fs::read(self.point.join("thesis")).unwrap(), vec![7; 3 << 20], "{when}");
         let device = open_device(&self.node(), DeviceOpenMode::Look).unwrap();
         assert!(loop_status(&device).unwrap().unwrap().autoclear, "{when}");
@@ -117,7 +117,7 @@ impl Drop for UserMount {
 fn is_on(device: &File, image: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let status = loop_status(device).ok().flatten();
-    let file = image.metadata().map(|found| (found.dev(), found.ino())).ok();
+    let file = image.metadata().map(|metadata| (metadata.dev(), metadata.ino())).ok();
     status.map(|status| (status.file_device, status.file_inode)) == file
 }
 
@@ -195,7 +195,7 @@ fn real_top(bench: &Workbench) -> PathBuf {
 }
 
 #[test]
-fn a_filesystem_that_is_unmounted_at_a_kill_is_listed_and_mounted_again_as_it_was() {
+fn a_filesystem_unmounted_at_a_kill_is_listed_and_restored() {
     if !can_make_devices() {
         return;
     }
@@ -212,8 +212,8 @@ fn a_filesystem_that_is_unmounted_at_a_kill_is_listed_and_mounted_again_as_it_wa
         device: user.node(),
         fs_type: "ext4".to_owned(),
     };
-    assert_eq!(unmounted.what, expected);
-    assert!(matches!(&image.what, LeftoverKind::UnfinishedImage { .. }), "{image:?}");
+    assert_eq!(unmounted.kind, expected);
+    assert!(matches!(&image.kind, LeftoverKind::UnfinishedImage { .. }), "{image:?}");
     assert!(left.iter().all(|left| !left.is_alive && left.is_of_this_boot));
     assert_eq!(lab.left_unmounted().unwrap().len(), 1);
     assert_eq!(lab.library().left_unfinished().len(), 1);
@@ -312,11 +312,11 @@ fn a_changed_mount_point_or_device_is_reported_and_left_alone() {
     let swap_uuid = |with: &mut [u8; 16]| {
         use std::os::unix::fs::FileExt;
         let device = File::options().read(true).write(true).open(user.node()).unwrap();
-        let mut found = [0; 16];
-        device.read_exact_at(&mut found, 0x468).unwrap();
+        let mut previous = [0; 16];
+        device.read_exact_at(&mut previous, 0x468).unwrap();
         device.write_all_at(with, 0x468).unwrap();
         device.sync_all().unwrap();
-        *with = found;
+        *with = previous;
     };
     let mut uuid = [1; 16];
     swap_uuid(&mut uuid);
@@ -328,7 +328,7 @@ fn a_changed_mount_point_or_device_is_reported_and_left_alone() {
 }
 
 #[test]
-fn a_reattached_device_is_another_one_and_a_mount_by_the_user_counts() {
+fn a_reattached_device_is_distinguished_and_user_mounts_are_respected() {
     if !can_make_devices() {
         return;
     }
@@ -363,12 +363,12 @@ fn a_filesystem_that_cannot_be_unmounted_stays_and_is_not_recorded() {
     let user = UserMount::new(&top);
     let lab = lab_of(&top, false);
     let held = File::open(user.point.join("thesis")).unwrap();
-    let error = RemountableFilesystem::examine(&user.point, &lab).unwrap().again().unwrap_err();
+    let error = RemountableFilesystem::examine(&user.point, &lab).unwrap().remount().unwrap_err();
     assert!(error.to_string().contains("is in use"), "{error}");
     drop(held);
     user.assert_is_as_before("refused");
     assert!(lab.list().unwrap().is_empty());
-    RemountableFilesystem::examine(&user.point, &lab).unwrap().again().unwrap();
+    RemountableFilesystem::examine(&user.point, &lab).unwrap().remount().unwrap();
     user.assert_is_as_before("mounted again");
     assert!(lab.list().unwrap().is_empty());
 }

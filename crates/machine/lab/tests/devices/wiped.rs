@@ -35,11 +35,11 @@ const fn made(
 }
 
 impl WipedFormat {
-    const fn of(self, mebibytes: u64) -> Self {
+    const fn with_mebibytes(self, mebibytes: u64) -> Self {
         Self { mebibytes, ..self }
     }
 
-    const fn saying(self, input: &'static str) -> Self {
+    const fn with_input(self, input: &'static str) -> Self {
         Self { input, ..self }
     }
 }
@@ -47,31 +47,32 @@ impl WipedFormat {
 const LUKS: &[&str] = &["-q", "luksFormat", "--pbkdf", "pbkdf2", "--pbkdf-force-iterations"];
 
 const ALL: &[WipedFormat] = &[
-    made("ext2", "e2fsprogs", "mkfs.ext2", &["-q", "-F"]).of(32),
-    made("ext3", "e2fsprogs", "mkfs.ext3", &["-q", "-F"]).of(32),
-    made("ext4", "e2fsprogs", "mkfs.ext4", &["-q", "-F"]).of(32),
-    made("ext4", "e2fsprogs", "mkfs.ext4", &["-q", "-F", "-b", "1024"]).of(64),
-    made("ext4", "e2fsprogs", "mkfs.ext4", &["-q", "-F", "-b", "2048"]).of(64),
+    made("ext2", "e2fsprogs", "mkfs.ext2", &["-q", "-F"]).with_mebibytes(32),
+    made("ext3", "e2fsprogs", "mkfs.ext3", &["-q", "-F"]).with_mebibytes(32),
+    made("ext4", "e2fsprogs", "mkfs.ext4", &["-q", "-F"]).with_mebibytes(32),
+    made("ext4", "e2fsprogs", "mkfs.ext4", &["-q", "-F", "-b", "1024"]).with_mebibytes(64),
+    made("ext4", "e2fsprogs", "mkfs.ext4", &["-q", "-F", "-b", "2048"]).with_mebibytes(64),
     made("ext4", "e2fsprogs", "mkfs.ext4", &["-q", "-F", "-O", "^sparse_super,^resize_inode"])
-        .of(32),
+        .with_mebibytes(32),
     made("XFS", "xfsprogs", "mkfs.xfs", &["-q"]),
     made("XFS", "xfsprogs", "mkfs.xfs", &["-q", "-d", "agcount=3"]),
-    made("btrfs", "btrfs-progs", "mkfs.btrfs", &["-q"]).of(128),
-    made("", "f2fs-tools", "mkfs.f2fs", &["-q"]).of(64),
-    made("NILFS2", "nilfs-tools", "mkfs.nilfs2", &["-q", "-f"]).of(136),
-    made("", "reiserfsprogs", "mkfs.reiserfs", &["-q", "-f", "-f"]).of(64),
-    made("", "jfsutils", "mkfs.jfs", &["-q"]).of(32),
-    made("", "gfs2-utils", "mkfs.gfs2", &["-q", "-O", "-p", "lock_nolock"]).of(64),
-    made("UDF", "udftools", "mkudffs", &["--blocksize=512"]).of(16),
-    made("UDF", "udftools", "mkudffs", &["--blocksize=4096"]).of(16),
-    made("NTFS", "ntfs-3g", "mkfs.ntfs", &["-q", "-F", "-f"]).of(16),
-    made("", "dosfstools", "mkfs.fat", &["-F", "32"]).of(64),
-    made("", "exfatprogs", "mkfs.exfat", &[]).of(16),
-    made("", "cryptsetup-bin", "cryptsetup", LUKS).of(64).saying("test"),
-    made("LVM2 metadata", "lvm2", "pvcreate", &["-ff", "-y", "--pvmetadatacopies", "2"]).of(64),
+    made("btrfs", "btrfs-progs", "mkfs.btrfs", &["-q"]).with_mebibytes(128),
+    made("", "f2fs-tools", "mkfs.f2fs", &["-q"]).with_mebibytes(64),
+    made("NILFS2", "nilfs-tools", "mkfs.nilfs2", &["-q", "-f"]).with_mebibytes(136),
+    made("", "reiserfsprogs", "mkfs.reiserfs", &["-q", "-f", "-f"]).with_mebibytes(64),
+    made("", "jfsutils", "mkfs.jfs", &["-q"]).with_mebibytes(32),
+    made("", "gfs2-utils", "mkfs.gfs2", &["-q", "-O", "-p", "lock_nolock"]).with_mebibytes(64),
+    made("UDF", "udftools", "mkudffs", &["--blocksize=512"]).with_mebibytes(16),
+    made("UDF", "udftools", "mkudffs", &["--blocksize=4096"]).with_mebibytes(16),
+    made("NTFS", "ntfs-3g", "mkfs.ntfs", &["-q", "-F", "-f"]).with_mebibytes(16),
+    made("", "dosfstools", "mkfs.fat", &["-F", "32"]).with_mebibytes(64),
+    made("", "exfatprogs", "mkfs.exfat", &[]).with_mebibytes(16),
+    made("", "cryptsetup-bin", "cryptsetup", LUKS).with_mebibytes(64).with_input("test"),
+    made("LVM2 metadata", "lvm2", "pvcreate", &["-ff", "-y", "--pvmetadatacopies", "2"])
+        .with_mebibytes(64),
     made("GPT partition table (backup)", "fdisk", "sfdisk", &["-q", "--no-tell-kernel"])
-        .of(64)
-        .saying("label: gpt\n,8M\n"),
+        .with_mebibytes(64)
+        .with_input("label: gpt\n,8M\n"),
 ];
 
 /// Makes the format on a device; the error is the reason why that is not possible here.
@@ -109,12 +110,12 @@ fn holds_something(disk: &ForeignDisk) -> bool {
     content.chunks(zeroes.len()).any(|piece| *piece != zeroes[..piece.len()])
 }
 
-fn is_copy_of(found: &Inspection, name: &str) -> bool {
+fn is_copy_of(inspection: &Inspection, name: &str) -> bool {
     let is_it = |obstacle: &FormatObstacle| match obstacle {
         FormatObstacle::Carries(signature) => signature.name == name && signature.offset >= MIB,
         _ => false,
     };
-    found.obstacles.iter().any(is_it)
+    inspection.obstacles.iter().any(is_it)
 }
 
 #[test]
@@ -123,11 +124,11 @@ fn formats_of_real_tools_are_refused_with_beginning_and_end_wiped() {
         return;
     }
     for made in ALL {
-        let what = format!("{} {:?}", made.program, made.arguments);
+        let command = format!("{} {:?}", made.program, made.arguments);
         let disk = match make(made) {
             Ok(disk) => disk,
             Err(why) => {
-                println!("skipped: {what}: {why}");
+                println!("skipped: {command}: {why}");
                 continue;
             }
         };
@@ -145,11 +146,15 @@ fn formats_of_real_tools_are_refused_with_beginning_and_end_wiped() {
             } else {
                 wipe(&disk, begin, length);
             }
-            let found = inspect(&disk.node).unwrap();
-            let is_free = found.obstacles.is_empty();
-            assert_eq!(is_free, !holds_something(&disk), "{what}, {length} at {begin}: {found:?}");
+            let inspection = inspect(&disk.node).unwrap();
+            let is_free = inspection.obstacles.is_empty();
+            assert_eq!(
+                is_free,
+                !holds_something(&disk),
+                "{command}, {length} at {begin}: {inspection:?}"
+            );
             if (begin, length) == (0, MIB) && !made.copy.is_empty() {
-                assert!(is_copy_of(&found, made.copy), "{what}: {found:?}");
+                assert!(is_copy_of(&inspection, made.copy), "{command}: {inspection:?}");
             }
         }
     }
@@ -179,17 +184,17 @@ fn a_backup_superblock_is_named_with_its_place_and_erased_on_demand() {
 }
 
 #[test]
-fn a_large_image_is_read_where_it_has_blocks_and_a_large_device_at_places_spread_over_it() {
+fn large_images_are_read_at_their_blocks_and_large_devices_are_sampled() {
     if !can_make_devices() {
         return;
     }
     let bytes = 6 << 30;
     let below = ForeignDisk::new(bytes);
-    let found = inspect(&below.node).unwrap();
-    assert_eq!(found.obstacles, []);
+    let inspection = inspect(&below.node).unwrap();
+    assert_eq!(inspection.obstacles, []);
     assert!(
-        matches!(found.coverage, Some(SearchCoverage::Extents { bytes: 0..=MIB })),
-        "{found:?}"
+        matches!(inspection.coverage, Some(SearchCoverage::Extents { bytes: 0..=MIB })),
+        "{inspection:?}"
     );
     let image = File::options().write(true).open(&below.image).unwrap();
     let at = bytes * 37 / 100 + 11;
@@ -206,14 +211,14 @@ fn a_large_image_is_read_where_it_has_blocks_and_a_large_device_at_places_spread
 }
 
 fn assert_places(node: &Path, data: Option<std::ops::Range<u64>>) {
-    let found = inspect(node).unwrap();
+    let inspection = inspect(node).unwrap();
     assert!(
-        matches!(found.coverage, Some(SearchCoverage::Places { count: 4096, .. })),
-        "{found:?}"
+        matches!(inspection.coverage, Some(SearchCoverage::Places { count: 4096, .. })),
+        "{inspection:?}"
     );
-    match (found.obstacles.as_slice(), data) {
+    match (inspection.obstacles.as_slice(), data) {
         ([], None) => {}
         ([FormatObstacle::Data { offset }], Some(data)) => assert!(data.contains(offset)),
-        (found, data) => panic!("{found:?}, {data:?}"),
+        (inspection, data) => panic!("{inspection:?}, {data:?}"),
     }
 }

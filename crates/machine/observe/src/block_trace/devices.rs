@@ -71,13 +71,13 @@ impl TracedDevice {
 /// If the directory cannot be read, or is not on a block device (tmpfs, network filesystems).
 pub fn devices_under(dir: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
     let sys = Path::new("/sys");
-    let unread = |source| BlockTraceError::Unreadable { what: dir.display().to_string(), source };
+    let unread = |source| BlockTraceError::Unreadable { device: dir.display().to_string(), source };
     let open = File::open(dir).map_err(unread)?;
     let number = open.metadata().map_err(unread)?.dev();
     if let Some(folder) = folder(sys, split(number)) {
         return bottom(&[folder], dir);
     }
-    let none = || BlockTraceError::NoDevice { what: dir.display().to_string() };
+    let none = || BlockTraceError::NoDevice { device: dir.display().to_string() };
     let table = MountTable::read().map_err(unread)?;
     let mount = table.mount_of(&open).ok_or_else(none)?;
     let source = std::fs::metadata(&mount.source).map_err(|_not_there| none())?;
@@ -85,8 +85,8 @@ pub fn devices_under(dir: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
         return Err(none());
     }
     let mounted = folder(sys, split(source.rdev())).ok_or_else(none)?;
-    let all = members(sys, &mount.fs_type, &mounted);
-    bottom(&all.unwrap_or_else(|| vec![mounted]), dir)
+    let roots = members(sys, &mount.fs_type, &mounted);
+    bottom(&roots.unwrap_or_else(|| vec![mounted]), dir)
 }
 
 /// Bottom devices of a device node.
@@ -94,15 +94,15 @@ pub fn devices_under(dir: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
 /// # Errors
 /// If the node is not a block device.
 pub fn device_at(node: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
-    let what = node.display().to_string();
+    let device = node.display().to_string();
     let about = std::fs::metadata(node)
-        .map_err(|source| BlockTraceError::Unreadable { what: what.clone(), source })?;
+        .map_err(|source| BlockTraceError::Unreadable { device: device.clone(), source })?;
     if !about.file_type().is_block_device() {
-        return Err(BlockTraceError::NotADevice { what });
+        return Err(BlockTraceError::NotADevice { device });
     }
     let sys = Path::new("/sys");
-    let found = folder(sys, split(about.rdev())).ok_or(BlockTraceError::NoDevice { what })?;
-    bottom(&[found], node)
+    let base = folder(sys, split(about.rdev())).ok_or(BlockTraceError::NoDevice { device })?;
+    bottom(&[base], node)
 }
 
 /// Major and minor number of a `dev_t`.
@@ -135,16 +135,16 @@ fn members(sys: &Path, fs_type: &str, mounted: &Path) -> Option<Vec<PathBuf>> {
 
 /// Bottom devices of these devices.
 fn bottom(folders: &[PathBuf], of: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
-    let mut found = Vec::new();
+    let mut traced = Vec::new();
     let mut seen = BTreeSet::new();
-    folders.iter().for_each(|folder| descend(folder, 0, &mut seen, &mut found));
-    if found.is_empty() {
-        return Err(BlockTraceError::NoDevice { what: of.display().to_string() });
+    folders.iter().for_each(|folder| descend(folder, 0, &mut seen, &mut traced));
+    if traced.is_empty() {
+        return Err(BlockTraceError::NoDevice { device: of.display().to_string() });
     }
-    Ok(found)
+    Ok(traced)
 }
 
-fn descend(at: &Path, depth: usize, seen: &mut BTreeSet<PathBuf>, found: &mut Vec<TracedDevice>) {
+fn descend(at: &Path, depth: usize, seen: &mut BTreeSet<PathBuf>, devices: &mut Vec<TracedDevice>) {
     if depth > DEPTH_MAX || !seen.insert(at.to_owned()) {
         return;
     }
@@ -157,17 +157,18 @@ fn descend(at: &Path, depth: usize, seen: &mut BTreeSet<PathBuf>, found: &mut Ve
         below = slaves(disk);
     }
     if below.is_empty() {
-        found.extend(traced(at));
+        devices.extend(traced(at));
     }
-    below.iter().for_each(|slave| descend(slave, depth + 1, seen, found));
+    below.iter().for_each(|slave| descend(slave, depth + 1, seen, devices));
 }
 
 /// Devices directly below a stacked device.
 fn slaves(at: &Path) -> Vec<PathBuf> {
-    let all = read_dir(at.join("slaves")).into_iter().flatten().flatten();
-    let mut all: Vec<PathBuf> = all.filter_map(|slave| slave.path().canonicalize().ok()).collect();
-    all.sort();
-    all
+    let slaves = read_dir(at.join("slaves")).into_iter().flatten().flatten();
+    let mut slaves: Vec<PathBuf> =
+        slaves.filter_map(|slave| slave.path().canonicalize().ok()).collect();
+    slaves.sort();
+    slaves
 }
 
 fn traced(at: &Path) -> Option<TracedDevice> {
@@ -259,8 +260,10 @@ mod tests {
         let sys = &top.path().canonicalize().unwrap();
         stack(sys);
         let of = |number| {
-            let found = bottom(&[folder(sys, number).unwrap()], Path::new("/mnt")).unwrap();
-            found.into_iter().map(|one| (one.device.name, one.disk.to_string(), one.first_sector))
+            let traced = bottom(&[folder(sys, number).unwrap()], Path::new("/mnt")).unwrap();
+            traced
+                .into_iter()
+                .map(|traced| (traced.device.name, traced.disk.to_string(), traced.first_sector))
         };
         let named = |name: &str, disk: &str, first| (name.to_owned(), disk.to_owned(), first);
         let array = [named("sdb", "8:16", 0), named("sdc", "8:32", 0)];
@@ -285,8 +288,8 @@ mod tests {
             symlink(sys.join("devices").join(place), listed.join(name)).unwrap();
         }
         let mounted = folder(sys, (252, 0)).unwrap();
-        let all = bottom(&members(sys, "btrfs", &mounted).unwrap(), Path::new("/mnt")).unwrap();
-        let names: Vec<&str> = all.iter().map(|one| one.device.name.as_str()).collect();
+        let traced = bottom(&members(sys, "btrfs", &mounted).unwrap(), Path::new("/mnt")).unwrap();
+        let names: Vec<&str> = traced.iter().map(|device| device.device.name.as_str()).collect();
         // The volume has sdb below it, too.
         assert_eq!(names, ["sdb", "sda1", "sdc"]);
         assert_eq!(members(sys, "btrfs", &folder(sys, (8, 32)).unwrap()), None, "a member of none");

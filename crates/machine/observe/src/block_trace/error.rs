@@ -11,19 +11,19 @@ pub enum BlockTraceError {
     /// A path cannot be read.
     Unreadable {
         /// Path.
-        what: String,
+        device: String,
         /// Cause.
         source: io::Error,
     },
     /// A path is not on a block device.
     NoDevice {
         /// Path.
-        what: String,
+        device: String,
     },
     /// A file is not a block device.
     NotADevice {
         /// Path of the file.
-        what: String,
+        device: String,
     },
     /// tracefs, which describes the event layouts, cannot be opened.
     Tracefs(Errno),
@@ -41,11 +41,11 @@ pub enum BlockTraceError {
 impl fmt::Display for BlockTraceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unreadable { what, source } => write!(f, "{what}: {source}"),
-            Self::NoDevice { what } => {
-                write!(f, "{what} is not on a block device whose requests can be traced")
+            Self::Unreadable { device, source } => write!(f, "{device}: {source}"),
+            Self::NoDevice { device } => {
+                write!(f, "{device} is not on a block device whose requests can be traced")
             }
-            Self::NotADevice { what } => write!(f, "{what} is not a block device"),
+            Self::NotADevice { device } => write!(f, "{device} is not a block device"),
             Self::Tracefs(errno) => {
                 write!(f, "no block trace: tracefs cannot be opened: {errno}{}", reason(*errno))
             }

@@ -18,19 +18,19 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 /// Name for the next instance of this process.
 pub(super) fn next_name() -> String {
     let process = std::process::id();
-    let begun = begun(process).unwrap_or(0);
-    format!("{BEGINNING}{process}-{begun}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
+    let start = start_time(process).unwrap_or(0);
+    format!("{BEGINNING}{process}-{start}-{}", NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
 /// Start time of a process in clock ticks since boot; `None` if it does not exist.
-fn begun(process: u32) -> Option<u64> {
+fn start_time(process: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    begun_of(&stat)
+    start_time_in(&stat)
 }
 
 /// Field 22 of `/proc/PID/stat`, counted from behind the command name, which may contain any
 /// character.
-fn begun_of(stat: &str) -> Option<u64> {
+fn start_time_in(stat: &str) -> Option<u64> {
     let (_, fields) = stat.rsplit_once(')')?;
     fields.split_whitespace().nth(19)?.parse().ok()
 }
@@ -53,22 +53,22 @@ impl fmt::Display for StaleInstance {
 
 impl StaleInstance {
     /// All leftover instances; empty if tracefs cannot be read.
-    pub fn all() -> Vec<Self> {
-        Tracefs::open().map(|traces| Self::among(&traces)).unwrap_or_default()
+    pub fn list() -> Vec<Self> {
+        Tracefs::open().map(|traces| Self::list_in(&traces)).unwrap_or_default()
     }
 
-    pub(super) fn among(traces: &Tracefs) -> Vec<Self> {
+    pub(super) fn list_in(traces: &Tracefs) -> Vec<Self> {
         let names = traces.instances().unwrap_or_default();
-        names.into_iter().filter_map(|name| Self::parse(name, begun)).collect()
+        names.into_iter().filter_map(|name| Self::parse(name, start_time)).collect()
     }
 
     /// Parses an instance name; `None` for foreign names and running processes.
-    fn parse(name: String, begun: impl Fn(u32) -> Option<u64>) -> Option<Self> {
+    fn parse(name: String, start_of: impl Fn(u32) -> Option<u64>) -> Option<Self> {
         let mut numbers = name.strip_prefix(BEGINNING)?.splitn(3, '-');
         let process = numbers.next()?.parse().ok()?;
         let then: u64 = numbers.next()?.parse().ok()?;
         let _number: u32 = numbers.next()?.parse().ok()?;
-        (begun(process) != Some(then)).then_some(Self { name, process, start: then })
+        (start_of(process) != Some(then)).then_some(Self { name, process, start: then })
     }
 
     /// Removes the instance.
@@ -86,7 +86,7 @@ impl StaleInstance {
 
 #[cfg(test)]
 mod tests {
-    use super::{StaleInstance, begun, begun_of, next_name};
+    use super::{StaleInstance, next_name, start_time, start_time_in};
 
     #[test]
     fn instances_of_ended_processes_are_stale() {
@@ -103,14 +103,14 @@ mod tests {
         }
         let (first, second) = (next_name(), next_name());
         assert_ne!(first, second);
-        assert_eq!(StaleInstance::parse(first, begun), None, "we are there");
+        assert_eq!(StaleInstance::parse(first, start_time), None, "we are there");
     }
 
     #[test]
     fn start_time_is_parsed_behind_any_command_name() {
         let fields: Vec<String> = (3..30).map(|field| (field * 10).to_string()).collect();
         let stat = format!("12 (a) b (c) {}", fields.join(" "));
-        assert_eq!(begun_of(&stat), Some(220));
-        assert_eq!(begun_of("12 (a) S 1"), None);
+        assert_eq!(start_time_in(&stat), Some(220));
+        assert_eq!(start_time_in("12 (a) S 1"), None);
     }
 }

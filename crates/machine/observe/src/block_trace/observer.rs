@@ -28,7 +28,7 @@ impl Observer for BlockTrace {
     }
 
     fn watch(&self, scene: &ObserverContext<'_>) -> Option<Box<dyn TrialWatch>> {
-        scene.wanted.trace.then(|| Box::new(TraceWatch::begin(scene)) as Box<dyn TrialWatch>)
+        scene.options.trace.then(|| Box::new(TraceWatch::begin(scene)) as Box<dyn TrialWatch>)
     }
 }
 
@@ -93,7 +93,7 @@ impl TraceWatch {
         };
         watching.devices = devices.iter().map(|device| device.device.name.clone()).collect();
         let mut sinks: Vec<SharedSink> = Vec::new();
-        if let Some(half_life) = scene.wanted.heat_half_life {
+        if let Some(half_life) = scene.options.heat_half_life {
             match HotRequests::for_directory(scene.target) {
                 Ok(requests) => {
                     sinks.push(Box::new(requests.clone()));

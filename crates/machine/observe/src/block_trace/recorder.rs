@@ -113,7 +113,7 @@ impl BlockRecorder {
         let cpus = treering_sys::online_cpus().len().max(1);
         let ring_bytes = options.ring_bytes.min(RINGS_BYTES_MAX / cpus);
         let OpenedSource { source, layouts, method } = open(devices, ring_bytes, options.method)?;
-        let (commands, heard) = channel();
+        let (commands, received_commands) = channel();
         let moment = PartBoundary::now(devices);
         let now = moment.at_ns;
         let work = RecordingThread {
@@ -133,7 +133,7 @@ impl BlockRecorder {
         };
         let thread = std::thread::Builder::new()
             .name("block trace".to_owned())
-            .spawn(move || work.run(&heard))
+            .spawn(move || work.run(&received_commands))
             .map_err(BlockTraceError::Thread)?;
         Ok(Self { commands, thread, devices: devices.to_vec(), method })
     }

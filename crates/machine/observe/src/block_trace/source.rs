@@ -141,7 +141,7 @@ struct TraceInstance {
 
 impl TraceInstance {
     fn open(traces: Tracefs, filter: &str, ring_bytes: usize) -> Result<Self, Errno> {
-        for left in StaleInstance::among(&traces) {
+        for left in StaleInstance::list_in(&traces) {
             let _somebody_may_read_it = left.remove_from(&traces);
         }
         let name = next_name();

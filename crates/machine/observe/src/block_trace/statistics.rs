@@ -19,14 +19,14 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// report them.
 pub(super) fn moved_bytes(devices: &[TracedDevice]) -> Option<u64> {
     let of = |device: &TracedDevice| {
-        let counters = DiskCounters::parse(&read_to_string(stat_of(device)).ok()?)?;
+        let counters = DiskCounters::parse(&read_to_string(stat_path(device)).ok()?)?;
         Some(counters.read_bytes + counters.write_bytes + counters.discard_bytes)
     };
     devices.iter().map(of).sum()
 }
 
 /// Path of a device's counters.
-fn stat_of(device: &TracedDevice) -> PathBuf {
+fn stat_path(device: &TracedDevice) -> PathBuf {
     PathBuf::from(format!("/sys/dev/block/{}/stat", device.device.number))
 }
 
@@ -43,19 +43,19 @@ impl StatisticsRecorder {
     /// # Errors
     /// If the counters cannot be read, or the thread cannot be started.
     pub fn begin(devices: &[TracedDevice]) -> Result<Self, BlockTraceError> {
-        let stats: Vec<PathBuf> = devices.iter().map(stat_of).collect();
+        let stats: Vec<PathBuf> = devices.iter().map(stat_path).collect();
         let first = stats.iter().zip(devices).map(|(path, device)| {
             let unread =
-                |source| BlockTraceError::Unreadable { what: path.display().to_string(), source };
+                |source| BlockTraceError::Unreadable { device: path.display().to_string(), source };
             let text = read_to_string(path).map_err(unread)?;
             Ok((device.device.name.clone(), DiskCounters::parse(&text).unwrap_or_default()))
         });
         let first = first.collect::<Result<Vec<_>, BlockTraceError>>()?;
         let timeline = CounterTimeline::new(monotonic_ns(), first);
-        let (cuts, heard) = channel();
+        let (cuts, received_cuts) = channel();
         let thread = std::thread::Builder::new()
             .name("block statistics".to_owned())
-            .spawn(move || run(&stats, timeline, &heard))
+            .spawn(move || run(&stats, timeline, &received_cuts))
             .map_err(BlockTraceError::Thread)?;
         Ok(Self { cuts: Some(cuts), thread: Some(thread) })
     }
@@ -80,7 +80,7 @@ impl Drop for StatisticsRecorder {
 
 fn run(stats: &[PathBuf], mut timeline: CounterTimeline, cuts: &Receiver<Sender<TraceDigest>>) {
     loop {
-        let asked = cuts.recv_timeout(PAUSE);
+        let request = cuts.recv_timeout(PAUSE);
         let look = |path: &PathBuf| {
             read_to_string(path)
                 .ok()
@@ -89,7 +89,7 @@ fn run(stats: &[PathBuf], mut timeline: CounterTimeline, cuts: &Receiver<Sender<
         };
         let counters: Vec<DiskCounters> = stats.iter().map(look).collect();
         timeline.look(monotonic_ns(), &counters);
-        match asked {
+        match request {
             Ok(to) => {
                 let _nobody_waits = to.send(timeline.cut());
             }

@@ -35,7 +35,7 @@ impl CgroupPath {
                 is_it(number, controllers).then(|| PathBuf::from(path))
             })
         };
-        let has = |list: &str| list.split(',').any(|one| one == controller);
+        let has = |list: &str| list.split(',').any(|name| name == controller);
         let first = path_of(&|_, controllers| has(controllers));
         let (version, path) = match first {
             Some(path) => (CgroupVersion::One, path),

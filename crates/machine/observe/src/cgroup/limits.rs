@@ -48,13 +48,14 @@ impl CgroupLimits {
             }
         }
         let cpuinfo = places.proc("cpuinfo").unwrap_or_default();
-        let all = cpuinfo.lines().filter(|line| line.starts_with("processor")).count();
-        limits.cpu_time = cpu_time(places).filter(|cpus| *cpus < all as f64);
+        let processors = cpuinfo.lines().filter(|line| line.starts_with("processor")).count();
+        limits.cpu_time = cpu_time(places).filter(|cpus| *cpus < processors as f64);
         let status = places.proc("self/status").unwrap_or_default();
         let allowed = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
-        limits.cpus = allowed.and_then(|list| count(list.trim())).filter(|cpus| *cpus < all);
+        limits.cpus = allowed.and_then(|list| count(list.trim())).filter(|cpus| *cpus < processors);
         limits.io = io(places);
-        limits.pids_max = CgroupPath::find(places, "pids").and_then(|all| all.least("pids.max"));
+        limits.pids_max =
+            CgroupPath::find(places, "pids").and_then(|processors| processors.least("pids.max"));
         limits
     }
 
@@ -80,22 +81,22 @@ impl CgroupLimits {
 
     /// Caution text for limits that affect results, if any.
     pub(crate) fn caution(&self, memory_bytes: Option<u64>) -> Option<String> {
-        let mut said = Vec::new();
+        let mut limits = Vec::new();
         let mib = |bytes: u64| bytes >> 20;
         if let Some(bytes) = self.memory_bytes() {
             let mut words = format!("memory to {} MiB", mib(bytes));
-            if let Some(all) = memory_bytes {
-                let _to_a_string_always_works = write!(words, " of {}", mib(all));
+            if let Some(total) = memory_bytes {
+                let _to_a_string_always_works = write!(words, " of {}", mib(total));
             }
-            said.push(words);
+            limits.push(words);
         }
-        said.extend(self.cpu_time.map(|cpus| format!("CPU time to that of {cpus:.2} CPUs")));
-        said.extend(self.cpus.map(|cpus| format!("CPUs to {cpus}")));
+        limits.extend(self.cpu_time.map(|cpus| format!("CPU time to that of {cpus:.2} CPUs")));
+        limits.extend(self.cpus.map(|cpus| format!("CPUs to {cpus}")));
         if !self.io.is_empty() {
-            said.push(format!("I/O to {}", self.io.join("; ")));
+            limits.push(format!("I/O to {}", self.io.join("; ")));
         }
-        (!said.is_empty())
-            .then(|| format!("a control group or CPU affinity limits {}", said.join(", ")))
+        (!limits.is_empty())
+            .then(|| format!("a control group or CPU affinity limits {}", limits.join(", ")))
     }
 }
 
@@ -126,18 +127,18 @@ fn cpu_time(places: &KernelRoots) -> Option<f64> {
 }
 
 fn io(places: &KernelRoots) -> Vec<String> {
-    let first = CgroupPath::find(places, "blkio").filter(|all| all.version == CgroupVersion::One);
+    let first = CgroupPath::find(places, "blkio").filter(|path| path.version == CgroupVersion::One);
     if let Some(lineage) = first {
-        let found = THROTTLES.iter().flat_map(|(file, word)| {
+        let limits = THROTTLES.iter().flat_map(|(file, word)| {
             let texts = lineage.texts(file);
             let lines = texts.iter().flat_map(|text| text.lines());
-            let said = lines.filter_map(|line| {
+            let words = lines.filter_map(|line| {
                 let (device, value) = line.split_once(' ')?;
                 Some(format!("{device} {word}={value}"))
             });
-            said.collect::<Vec<_>>()
+            words.collect::<Vec<_>>()
         });
-        return found.collect();
+        return limits.collect();
     }
     let Some(lineage) = CgroupPath::find(places, "io") else { return Vec::new() };
     let texts = lineage.texts("io.max");

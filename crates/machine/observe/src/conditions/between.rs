@@ -169,13 +169,13 @@ mod tests {
     use super::{CounterInterval, MachineCounters};
     use treering_model::CautionCode;
 
-    fn counters(all: u64, user: u64, stolen: u64) -> MachineCounters {
+    fn counters(ticks: u64, user: u64, stolen: u64) -> MachineCounters {
         MachineCounters {
-            all_ticks: all,
+            all_ticks: ticks,
             user_ticks: user,
             stolen_ticks: stolen,
-            uptime_seconds: all as f64 / 200.0,
-            ..Counters::default()
+            uptime_seconds: ticks as f64 / 200.0,
+            ..MachineCounters::default()
         }
     }
 

@@ -79,7 +79,7 @@ impl LogRelevance {
             Some(table.mount_of(&dir)?.fs_type.clone())
         });
         let mut names = names_below(places, target);
-        names.retain(|name| name.len() > 2 && !name.chars().all(|one| one.is_ascii_digit()));
+        names.retain(|name| name.len() > 2 && !name.chars().all(|letter| letter.is_ascii_digit()));
         Self { names, filesystem: filesystem.unwrap_or_default() }
     }
 
@@ -89,7 +89,7 @@ impl LogRelevance {
             return true;
         }
         // The line names another device.
-        if line.split(|one: char| !is_of_name(one) && one != '-').any(is_block_name) {
+        if line.split(|letter: char| !is_of_name(letter) && letter != '-').any(is_block_name) {
             return false;
         }
         if OF_MACHINE.iter().any(|words| line.contains(words)) {
@@ -100,13 +100,13 @@ impl LogRelevance {
             let is_ours = |word: &str| SOURCES.iter().any(|source| word.starts_with(source));
             return places.peek().is_none() || places.any(is_ours);
         }
-        let prefixes = by_name(&self.filesystem).map_or(&[][..], |found| found.log_prefixes);
+        let prefixes = by_name(&self.filesystem).map_or(&[][..], |known| known.log_prefixes);
         prefixes.iter().any(|prefix| line.starts_with(prefix))
     }
 }
 
-fn is_of_name(one: char) -> bool {
-    one.is_ascii_alphanumeric()
+fn is_of_name(letter: char) -> bool {
+    letter.is_ascii_alphanumeric()
 }
 
 /// Reports whether a name occurs in a line as a whole word.
@@ -120,7 +120,7 @@ fn has_word(line: &str, name: &str) -> bool {
 
 fn is_block_name(word: &str) -> bool {
     BLOCK_NAMES.iter().any(|(kind, has_letter)| {
-        let next = word.strip_prefix(kind).and_then(|rest| rest.chars().next());
+        let next = word.strip_prefix(kind).and_then(|tail| tail.chars().next());
         let short = word.len() <= kind.len() + 4;
         next.is_some_and(|next| {
             if *has_letter { next.is_ascii_lowercase() && short } else { next.is_ascii_digit() }
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn trouble_of_the_whole_machine_counts() {
+    fn machine_wide_kernel_errors_count() {
         let ours = concern(&["nvme0n1"], "xfs");
         for line in [
             "BUG: unable to handle page fault for address: 0",

@@ -57,9 +57,9 @@ impl MachineCounters {
         }
         let to_write = ["Dirty", "Writeback"].map(|key| places.memory_bytes(key).unwrap_or(0));
         counters.dirty_bytes = to_write.iter().sum();
-        counters.core_throttles = throttles(places, "core_throttle_count", |all| all.sum());
+        counters.core_throttles = throttles(places, "core_throttle_count", |counts| counts.sum());
         // Every CPU of a package reports the package's count.
-        let largest = |all: &mut dyn Iterator<Item = u64>| all.max().unwrap_or(0);
+        let largest = |counts: &mut dyn Iterator<Item = u64>| counts.max().unwrap_or(0);
         counters.package_throttles = throttles(places, "package_throttle_count", largest);
         counters.own_cache_drops = treering_sys::cache_drops();
         Some(counters)
@@ -67,8 +67,8 @@ impl MachineCounters {
 
     /// Sum of all `vmstat` lines with one of these prefixes.
     pub(super) fn vm_sum(&self, beginnings: &[&str]) -> u64 {
-        let is_one = |name: &&String| beginnings.iter().any(|one| name.starts_with(one));
-        let values = self.vm.iter().filter(|(name, _)| is_one(name)).map(|(_, value)| value);
+        let has_prefix = |name: &&String| beginnings.iter().any(|prefix| name.starts_with(prefix));
+        let values = self.vm.iter().filter(|(name, _)| has_prefix(name)).map(|(_, value)| value);
         values.sum()
     }
 
@@ -90,8 +90,8 @@ impl MachineCounters {
 /// Parses lines of a name and numbers; keeps the first number of each line.
 fn lines(text: &str) -> BTreeMap<String, u64> {
     let pair = |line: &str| {
-        let (name, rest) = line.split_once(' ')?;
-        Some((name.to_owned(), rest.split_whitespace().next()?.parse().ok()?))
+        let (name, numbers) = line.split_once(' ')?;
+        Some((name.to_owned(), numbers.split_whitespace().next()?.parse().ok()?))
     };
     text.lines().filter_map(pair).collect()
 }

@@ -89,14 +89,14 @@ const RENAMED: &str = "MITIGATION_";
 
 /// Relevant options that are set: `HZ=250`, `XFS_FS=m`, and `XFS_QUOTA` for a built-in one.
 pub(super) fn settings_in(configuration: &str) -> Vec<String> {
-    let own = all().filter(|one| one.mkfs().is_some());
+    let own = all().filter(|filesystem| filesystem.mkfs().is_some());
     let of_filesystems: Vec<String> =
-        own.map(|one| format!("{}_", one.name.to_ascii_uppercase())).collect();
+        own.map(|filesystem| format!("{}_", filesystem.name.to_ascii_uppercase())).collect();
     let begins: Vec<&str> =
         MATTERS.iter().copied().chain(of_filesystems.iter().map(String::as_str)).collect();
-    let mut found: Vec<(usize, String)> = Vec::new();
+    let mut settings: Vec<(usize, String)> = Vec::new();
     for line in configuration.lines() {
-        let option = line.strip_prefix("CONFIG_").and_then(|rest| rest.split_once('='));
+        let option = line.strip_prefix("CONFIG_").and_then(|option| option.split_once('='));
         let Some((name, value)) = option else { continue };
         let name = name.strip_prefix(RENAMED).unwrap_or(name);
         if HARMLESS.iter().any(|begin| name.starts_with(begin)) {
@@ -104,16 +104,18 @@ pub(super) fn settings_in(configuration: &str) -> Vec<String> {
         }
         let Some(place) = begins.iter().position(|begin| name.starts_with(begin)) else { continue };
         let word = if value == "y" { name.to_owned() } else { format!("{name}={value}") };
-        found.push((place, word));
+        settings.push((place, word));
     }
-    found.sort();
-    found.dedup();
-    found.into_iter().map(|(_, word)| word).collect()
+    settings.sort();
+    settings.dedup();
+    settings.into_iter().map(|(_, word)| word).collect()
 }
 
 pub(super) fn slow_in(configuration: &str) -> Vec<String> {
     let is_set = |name: &&str| {
-        configuration.lines().any(|line| line.strip_prefix(*name).is_some_and(|rest| rest == "=y"))
+        configuration
+            .lines()
+            .any(|line| line.strip_prefix(*name).is_some_and(|value| value == "=y"))
     };
     let of_filesystems = all().flat_map(|filesystem| filesystem.debug_options);
     let options = SLOW.iter().chain(of_filesystems).copied();

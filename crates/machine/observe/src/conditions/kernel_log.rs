@@ -29,28 +29,28 @@ impl KernelLog {
 
     /// Kernel warnings since the log was opened; messages of programs are skipped.
     pub(super) fn warnings(mut self) -> Vec<String> {
-        let mut found = Vec::new();
+        let mut warnings = Vec::new();
         let mut record = vec![0; RECORD];
         for _ in 0..RECORDS {
             match self.log.read(&mut record) {
                 Ok(0) => break,
-                Ok(length) => found.extend(warning(&String::from_utf8_lossy(&record[..length]))),
+                Ok(length) => warnings.extend(warning(&String::from_utf8_lossy(&record[..length]))),
                 // Records were overwritten before they were read; later ones are available.
                 Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(_) => break,
             }
         }
-        found
+        warnings
     }
 }
 
 /// Message of a record if it is a kernel warning. Format: `4,1234,5678901,-;message`, the first
 /// number being 8 × facility + level.
 fn warning(record: &str) -> Option<String> {
-    let (head, rest) = record.split_once(';')?;
+    let (head, text) = record.split_once(';')?;
     let priority: u32 = head.split(',').next()?.parse().ok()?;
-    let message = rest.lines().next()?;
+    let message = text.lines().next()?;
     let is_kernels = priority >> 3 == 0;
     (is_kernels && priority & 7 <= WARNING).then(|| message.to_owned())
 }

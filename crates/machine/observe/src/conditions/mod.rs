@@ -59,11 +59,11 @@ fn look(places: &KernelRoots, slow: Option<Vec<String>>) -> Findings {
     let mut seen = Findings::default();
     let mut caution = |code, message| seen.cautions.push(Caution { code, message });
     if let Some(slow) = slow {
-        let all = if slow.is_empty() { "none".to_owned() } else { slow.join(" ") };
+        let options = if slow.is_empty() { "none".to_owned() } else { slow.join(" ") };
         if !slow.is_empty() {
-            caution(CautionCode::DebugKernel, format!("the kernel is built with {all}"));
+            caution(CautionCode::DebugKernel, format!("the kernel is built with {options}"));
         }
-        seen.facts.push(fact("kernel.debug_options", &all));
+        seen.facts.push(fact("kernel.debug_options", &options));
     }
     let governor = places.sys("devices/system/cpu/cpu0/cpufreq/scaling_governor");
     if let Some(governor) = governor.filter(|governor| governor != "performance") {
@@ -128,8 +128,9 @@ mod tests {
         fs::write(cpufreq.join("scaling_governor"), "powersave\n").unwrap();
         assert_eq!(codes(&[]), [CautionCode::Governor]);
         fs::write(places.proc.join("meminfo"), "Dirty: 60000 kB\nWriteback: 9000 kB\n").unwrap();
-        let all = [CautionCode::DebugKernel, CautionCode::Governor, CautionCode::NotQuiet];
-        assert_eq!(codes(&["CONFIG_KASAN"]), all);
+        let codes_expected =
+            [CautionCode::DebugKernel, CautionCode::Governor, CautionCode::NotQuiet];
+        assert_eq!(codes(&["CONFIG_KASAN"]), codes_expected);
     }
 
     #[test]

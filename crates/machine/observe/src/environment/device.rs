@@ -52,29 +52,29 @@ const OF_DISK: [(&str, &str); 21] = [
 
 /// Facts about the device of a directory: from `st_dev`, or from the mount source (btrfs has device
 /// numbers of its own). Empty without a device (tmpfs).
-pub(super) fn of_directory(
+pub(super) fn facts_of_directory(
     places: &KernelRoots,
     target: &Path,
     source: Option<&OsStr>,
 ) -> Findings {
     let of_files = std::fs::metadata(target).ok().map(|about| about.dev());
     let of_files = of_files.and_then(|number| folder(places, number));
-    let folder = of_files.or_else(|| of_source(places, source?));
-    folder.map(|at| of_folder(places, &at)).unwrap_or_default()
+    let folder = of_files.or_else(|| folder_of_source(places, source?));
+    folder.map(|at| facts_in_folder(places, &at)).unwrap_or_default()
 }
 
 /// Facts about a block device.
-pub(super) fn of_node(places: &KernelRoots, node: &Path) -> Findings {
-    let folder = of_source(places, node.as_os_str());
-    folder.map(|at| of_folder(places, &at)).unwrap_or_default()
+pub(super) fn facts_of_node(places: &KernelRoots, node: &Path) -> Findings {
+    let folder = folder_of_source(places, node.as_os_str());
+    folder.map(|at| facts_in_folder(places, &at)).unwrap_or_default()
 }
 
 /// Kernel name of the mounted device.
 pub(super) fn name_of(places: &KernelRoots, source: &OsStr) -> Option<String> {
-    Some(of_source(places, source)?.file_name()?.to_string_lossy().into_owned())
+    Some(folder_of_source(places, source)?.file_name()?.to_string_lossy().into_owned())
 }
 
-fn of_source(places: &KernelRoots, source: &OsStr) -> Option<PathBuf> {
+fn folder_of_source(places: &KernelRoots, source: &OsStr) -> Option<PathBuf> {
     let about = std::fs::metadata(source).ok()?;
     if !about.file_type().is_block_device() {
         return None;
@@ -87,7 +87,7 @@ fn folder(places: &KernelRoots, number: u64) -> Option<PathBuf> {
     places.sys.join(format!("dev/block/{major}:{minor}")).canonicalize().ok()
 }
 
-fn of_folder(places: &KernelRoots, at: &Path) -> Findings {
+fn facts_in_folder(places: &KernelRoots, at: &Path) -> Findings {
     let mut seen = Findings::default();
     let read = |folder: &Path, file: &str| {
         let text = std::fs::read_to_string(folder.join(file)).ok()?;
@@ -153,8 +153,8 @@ pub(crate) fn names_below(places: &KernelRoots, target: &Path) -> BTreeSet<Strin
     });
     let of_files = std::fs::metadata(target).ok().map(|about| about.dev());
     let of_files = of_files.and_then(|number| folder(places, number));
-    let of_source = source.and_then(|source| of_source(places, source.as_os_str()));
-    for at in of_files.into_iter().chain(of_source) {
+    let folder_of_source = source.and_then(|source| folder_of_source(places, source.as_os_str()));
+    for at in of_files.into_iter().chain(folder_of_source) {
         add_names(places, &at, &mut names, DEPTH);
     }
     names
@@ -169,7 +169,7 @@ fn add_names(places: &KernelRoots, at: &Path, names: &mut BTreeSet<String>, dept
     }
     // Ports and controllers have numbers in their names, grouping directories ("block", "virtual")
     // have none.
-    let has_number = |name: &String| name.contains(|one: char| one.is_ascii_digit());
+    let has_number = |name: &String| name.contains(|letter: char| letter.is_ascii_digit());
     let parts = at.strip_prefix(&places.sys).unwrap_or(at).components();
     let parts = parts.map(|part| part.as_os_str().to_string_lossy().into_owned());
     names.extend(parts.filter(has_number));
@@ -220,7 +220,7 @@ fn major_minor(device: u64) -> (u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::{add_names, major_minor, of_folder};
+    use super::{add_names, facts_in_folder, major_minor};
     use crate::places::KernelRoots;
     use std::fs;
     use std::os::unix::fs::symlink;
@@ -243,7 +243,7 @@ mod tests {
     }
 
     fn value(places: &KernelRoots, at: &str, name: &str) -> Option<String> {
-        let seen = of_folder(places, &places.sys.join(at).canonicalize().unwrap());
+        let seen = facts_in_folder(places, &places.sys.join(at).canonicalize().unwrap());
         seen.facts.into_iter().find(|fact| fact.name == name).map(|fact| fact.value)
     }
 
@@ -322,12 +322,12 @@ mod tests {
                 ("block/sda/sda1/alignment_offset", offset),
             ];
             put(root.path(), &files);
-            of_folder(&places, &root.path().join("block/sda/sda1")).cautions.len()
+            facts_in_folder(&places, &root.path().join("block/sda/sda1")).cautions.len()
         };
         assert_eq!(cautions("2048", "0", "512"), 0);
         assert_eq!(cautions("63", "0", "512"), 1, "as DOS made them");
         assert_eq!(cautions("2048", "3584", "4096"), 1, "the kernel says so");
         assert_eq!(cautions("8", "0", "16384"), 1, "the blocks are larger than a page");
-        assert_eq!(of_folder(&places, &root.path().join("block/sda")).cautions.len(), 0);
+        assert_eq!(facts_in_folder(&places, &root.path().join("block/sda")).cautions.len(), 0);
     }
 }

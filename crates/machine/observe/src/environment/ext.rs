@@ -77,10 +77,10 @@ mod tests {
         image[1024 + 101] = 0x4;
         image[1024 + 0x174] = 4;
         fs::write(place.path(), &image).unwrap();
-        let found = read(place.path()).unwrap();
-        assert_eq!(found.features(), "has_journal dir_index extent metadata_csum");
+        let superblock = read(place.path()).unwrap();
+        assert_eq!(superblock.features(), "has_journal dir_index extent metadata_csum");
         let geometry = "inode_bytes=128, group_blocks=32768, group_inodes=0, flex_groups=16";
-        assert_eq!(found.geometry(), geometry);
+        assert_eq!(superblock.geometry(), geometry);
         fs::write(place.path(), &image[..1500]).unwrap();
         assert!(read(place.path()).is_none());
     }

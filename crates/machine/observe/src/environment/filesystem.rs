@@ -51,7 +51,9 @@ pub(super) fn facts(places: &KernelRoots, dir: &File, mount: Option<&Mount>) -> 
     // fact.
     let profiles = match &made {
         Some(made) => made.profiles.clone(),
-        None if by_name(&mount.fs_type).is_some_and(|one| one.metadata == MetadataCopies::Once) => {
+        None if by_name(&mount.fs_type)
+            .is_some_and(|filesystem| filesystem.metadata == MetadataCopies::Once) =>
+        {
             once()
         }
         None => Vec::new(),
@@ -126,15 +128,16 @@ fn made_btrfs(folder: &Path) -> FilesystemBuild {
     let profile = |kind: &str| {
         let of_kind = folder.join("allocation").join(kind);
         let is_profile = |name: &String| of_kind.join(name).join("total_bytes").exists();
-        let found: Vec<String> = names(&of_kind).into_iter().filter(is_profile).collect();
-        (!found.is_empty()).then(|| found.join("+"))
+        let profiles_of_kind: Vec<String> =
+            names(&of_kind).into_iter().filter(is_profile).collect();
+        (!profiles_of_kind.is_empty()).then(|| profiles_of_kind.join("+"))
     };
     let mut profiles = Vec::new();
     for (name, kind) in
         [("filesystem.metadata_profile", "metadata"), ("filesystem.data_profile", "data")]
     {
-        let found = profile(kind).or_else(|| profile("mixed"));
-        profiles.extend(found.map(|found| fact(name, found)));
+        let present = profile(kind).or_else(|| profile("mixed"));
+        profiles.extend(present.map(|present| fact(name, present)));
     }
     FilesystemBuild { features: features.join(" "), geometry: geometry.join(", "), profiles }
 }
@@ -176,8 +179,8 @@ mod tests {
             fs::write(path, text).unwrap();
         }
         let reported = |made: &super::FilesystemBuild| {
-            let all = made.profiles.iter().map(|fact| format!("{}={}", fact.name, fact.value));
-            all.collect::<Vec<_>>()
+            let values = made.profiles.iter().map(|fact| format!("{}={}", fact.name, fact.value));
+            values.collect::<Vec<_>>()
         };
         let made = made_btrfs(root.path());
         assert_eq!(made.features, "extended_iref skinny_metadata");

@@ -73,9 +73,9 @@ fn preemption(places: &KernelRoots) -> Vec<Fact> {
         modes.split_whitespace().find_map(|word| word.strip_prefix('(')?.strip_suffix(')'))
     });
     let line = places.proc("cmdline").unwrap_or_default();
-    let asked =
+    let requested =
         line.split_whitespace().filter_map(|word| word.strip_prefix("preempt=")).next_back();
-    facts.extend(now.or(asked).map(|now| fact("kernel.preemption", now)));
+    facts.extend(now.or(requested).map(|now| fact("kernel.preemption", now)));
     facts
 }
 
@@ -92,8 +92,8 @@ fn mitigations(places: &KernelRoots) -> Vec<Fact> {
     if states.is_empty() {
         return Vec::new();
     }
-    let reported = |found: Vec<String>, between: &str| {
-        if found.is_empty() { "none".to_owned() } else { found.join(between) }
+    let reported = |names: Vec<String>, between: &str| {
+        if names.is_empty() { "none".to_owned() } else { names.join(between) }
     };
     let mitigated = states.iter().filter_map(|(name, state)| {
         Some(format!("{name}: {}", state.strip_prefix("Mitigation: ")?))
@@ -104,9 +104,10 @@ fn mitigations(places: &KernelRoots) -> Vec<Fact> {
         fact("cpu.unmitigated", reported(open.map(|(name, _)| (*name).clone()).collect(), " ")),
     ];
     let line = places.proc("cmdline").unwrap_or_default();
-    let mut asked = line.split_whitespace().filter_map(|word| word.strip_prefix("mitigations="));
+    let mut requested =
+        line.split_whitespace().filter_map(|word| word.strip_prefix("mitigations="));
     // The last occurrence is effective.
-    facts.extend(asked.next_back().map(|asked| fact("cpu.mitigations_asked", asked)));
+    facts.extend(requested.next_back().map(|requested| fact("cpu.mitigations_asked", requested)));
     facts
 }
 
@@ -204,8 +205,8 @@ mod tests {
             fs::write(folder.join(name), state).unwrap();
         }
         fs::write(root.path().join("cmdline"), "quiet mitigations=auto,nosmt x=y\n").unwrap();
-        let found = mitigations(&places);
-        let texts: Vec<String> = found.iter().map(|f| format!("{}={}", f.name, f.value)).collect();
+        let facts = mitigations(&places);
+        let texts: Vec<String> = facts.iter().map(|f| format!("{}={}", f.name, f.value)).collect();
         let expected = [
             "cpu.mitigations=meltdown: PTI",
             "cpu.unmitigated=mds",

@@ -32,13 +32,13 @@ impl Observer for EnvironmentObserver {
             seen.facts.extend(filesystem::facts(&places, dir, mount));
         }
         let source = mount.map(|mount| mount.source.as_os_str());
-        seen.join(device::of_directory(&places, scene.target, source))
+        seen.join(device::facts_of_directory(&places, scene.target, source))
     }
 }
 
 /// Facts about a block device, whatever it contains.
 pub(crate) fn look_at_device(node: &Path) -> Findings {
-    device::of_node(&KernelRoots::default(), node)
+    device::facts_of_node(&KernelRoots::default(), node)
 }
 
 /// Builds a fact from a printable value.

@@ -88,7 +88,7 @@ fn free_space(
     }
     let mut free = FreeSpaceMeasures::default();
     for group in &data {
-        of_group(filesystem, *group, &mut |start, length| {
+        free_in_group(filesystem, *group, &mut |start, length| {
             free.add(length);
             if let Some(map) = &mut map {
                 map.free(start, length);
@@ -128,7 +128,7 @@ fn chunks(filesystem: BorrowedFd<'_>) -> Result<(Vec<BlockGroup>, u64), Errno> {
 
 /// Calls `each` with every free extent of a block group. Bitmaps are merged to extents, also across
 /// bitmap boundaries.
-fn of_group(
+fn free_in_group(
     filesystem: BorrowedFd<'_>,
     group: BlockGroup,
     each: &mut dyn FnMut(u64, u64),
@@ -208,16 +208,16 @@ mod tests {
     use proptest::prelude::{any, prop, proptest};
 
     fn stretches(bitmaps: &[(u64, Vec<u8>)], block_bytes: u64) -> Vec<(u64, u64)> {
-        let mut found = Vec::new();
+        let mut extents = Vec::new();
         let mut bits = BitmapExtents { open: None };
         for (start, bitmap) in bitmaps {
             let blocks = bitmap.len() as u64 * 8;
             bits.add(*start, bitmap, blocks, block_bytes, &mut |at, length| {
-                found.push((at, length));
+                extents.push((at, length));
             });
         }
-        found.extend(bits.open.map(|(start, end)| (start, end - start)));
-        found
+        extents.extend(bits.open.map(|(start, end)| (start, end - start)));
+        extents
     }
 
     #[test]
@@ -237,8 +237,8 @@ mod tests {
             start in any::<u64>(), bitmap in prop::collection::vec(any::<u8>(), 0..64)
         ) {
             let set: u64 = bitmap.iter().map(|byte| u64::from(byte.count_ones())).sum();
-            let found = stretches(&[(start >> 8, bitmap)], 4096);
-            assert_eq!(found.iter().map(|(_, length)| length).sum::<u64>(), set * 4096);
+            let extents = stretches(&[(start >> 8, bitmap)], 4096);
+            assert_eq!(extents.iter().map(|(_, length)| length).sum::<u64>(), set * 4096);
         }
     }
 }

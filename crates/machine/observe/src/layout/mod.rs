@@ -69,7 +69,7 @@ impl fmt::Display for SurveyError {
                 let name = name.unwrap_or("this filesystem");
                 write!(f, "{name} does not report where files lie (no FIEMAP)")
             }
-            Self::Failed(what, errno) => write!(f, "cannot {what}: {errno}"),
+            Self::Failed(action, errno) => write!(f, "cannot {action}: {errno}"),
             Self::Stopped => write!(f, "stopped"),
         }
     }
@@ -89,9 +89,9 @@ pub type SurveyProgress<'n> = &'n mut dyn FnMut(&WalkCounts, Option<u64>) -> Con
 pub fn survey(
     top: BorrowedFd<'_>,
     plan: &SurveyPlan,
-    news: SurveyProgress<'_>,
+    progress: SurveyProgress<'_>,
 ) -> Result<LayoutSurvey, SurveyError> {
-    let failed = |what| move |errno| SurveyError::Failed(what, errno);
+    let failed = |action| move |errno| SurveyError::Failed(action, errno);
     let facts = filesystem_facts(top).map_err(failed("look at the filesystem"))?;
     if plan.write_back {
         // A writeback error of the past does not prevent the survey.
@@ -99,26 +99,26 @@ pub fn survey(
     }
     let map = plan.map.then(MapMeasures::default);
     let confinement = Confinement::probe(top);
-    let (purpose, sampled, total) = purpose(top, plan, &facts, confinement, news)?;
-    let mut reported = |met: &WalkCounts| news(met, total);
+    let (purpose, sampled, total) = purpose(top, plan, &facts, confinement, progress)?;
+    let mut reported = |counts: &WalkCounts| progress(counts, total);
     let mut walk = LayoutWalk::new(confinement, facts.block_bytes, purpose, map, &mut reported);
     walk.go(top).map_err(|halt| halted(halt, &facts))?;
-    let LayoutWalk { met, tree, mut map, read, .. } = walk;
+    let LayoutWalk { counts, tree, mut map, read, .. } = walk;
     let space = space::look(top.as_fd(), &facts, map.as_mut());
     let tree = tree.layout(sampled);
     let is_sample = sampled < 1.0;
     let layout = FileLayout {
         filesystem: type_of(top).or_else(|| name_of(facts.type_magic).map(str::to_owned)),
-        files: met.files,
-        directories: met.directories,
+        files: counts.files,
+        directories: counts.directories,
         sampled_files: is_sample.then_some(tree.files),
-        passed: met.passed(),
+        passed: counts.passed(),
         modelled_read: read.filter(|_| !is_sample).map(WholeRead::end),
         intervals: is_sample.then(|| reported::intervals(&tree)),
         free_space: space.free,
         free_space_problem: space.problem,
         fullness: space.fullness,
-        ..reported::of_tree(&tree)
+        ..reported::tree_fields(&tree)
     };
     Ok(LayoutSurvey { layout, map: map.map(|map| reported::map(map.map())) })
 }
@@ -134,14 +134,14 @@ fn purpose(
     plan: &SurveyPlan,
     facts: &FilesystemFacts,
     confinement: Confinement,
-    news: SurveyProgress<'_>,
+    progress: SurveyProgress<'_>,
 ) -> Result<(FileTreatment, f64, Option<u64>), SurveyError> {
     let Some(wanted) = plan.sample else { return Ok((FileTreatment::Measure, 1.0, None)) };
-    let mut reported = |met: &WalkCounts| news(met, None);
+    let mut reported = |counts: &WalkCounts| progress(counts, None);
     let mut walk =
         LayoutWalk::new(confinement, facts.block_bytes, FileTreatment::Count, None, &mut reported);
     walk.go(top).map_err(|halt| halted(halt, facts))?;
-    let total = walk.met.files;
+    let total = walk.counts.files;
     if wanted >= total {
         return Ok((FileTreatment::Measure, 1.0, Some(total)));
     }

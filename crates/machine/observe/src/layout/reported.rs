@@ -9,7 +9,7 @@ use treering_stats::layout::{
 };
 
 /// Layout fields that describe the files.
-pub(super) fn of_tree(tree: &TreeLayout) -> FileLayout {
+pub(super) fn tree_fields(tree: &TreeLayout) -> FileLayout {
     FileLayout {
         block_bytes: tree.block_bytes,
         placed_files: tree.placed_files,

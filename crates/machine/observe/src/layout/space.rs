@@ -34,7 +34,7 @@ pub(super) fn look(
     if let Some((_, look)) = READERS.iter().find(|(of, _)| name == Some(*of)) {
         return look(filesystem, space, map);
     }
-    match of_map(filesystem, map) {
+    match free_space_from_map(filesystem, map) {
         Ok(free) => SpaceUsage { free: Some(reported::free(&free)), ..space },
         Err(Errno::NOTTY | Errno::OPNOTSUPP | Errno::INVAL | Errno::NOSYS) => {
             let name = name.unwrap_or("this filesystem");
@@ -50,7 +50,7 @@ pub(super) fn look(
 
 /// Free space from the kernel's reverse map. Adjacent free records are merged, since the kernel
 /// splits some of them at structures of its own.
-fn of_map(
+fn free_space_from_map(
     filesystem: BorrowedFd<'_>,
     mut map: Option<&mut MapMeasures>,
 ) -> Result<FreeSpaceLayout, Errno> {
@@ -58,8 +58,8 @@ fn of_map(
     let mut open: Option<(u32, u64, u64)> = None;
     let mut first_device = None;
     space_map(filesystem, |record| {
-        let of_map = *first_device.get_or_insert(record.device) == record.device;
-        if let Some(map) = map.as_mut().filter(|_| of_map) {
+        let free_space_from_map = *first_device.get_or_insert(record.device) == record.device;
+        if let Some(map) = map.as_mut().filter(|_| free_space_from_map) {
             map.space(record.physical, record.length);
             if record.is_free {
                 map.free(record.physical, record.length);

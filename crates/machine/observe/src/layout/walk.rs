@@ -29,7 +29,7 @@ pub struct WalkCounts {
     /// Further hard links to files already counted.
     pub hard_links: u64,
     /// Symbolic links, device nodes, pipes and sockets.
-    pub others: u64,
+    pub other_entries: u64,
     /// Mount points of other filesystems.
     pub mounts: u64,
     /// Files and directories that could not be read.
@@ -43,7 +43,7 @@ impl WalkCounts {
     pub(super) fn passed(&self) -> SkippedEntries {
         SkippedEntries {
             hard_links: self.hard_links,
-            others: self.others,
+            others: self.other_entries,
             mounts: self.mounts,
             unreadable: self.unreadable,
             vanished: self.vanished,
@@ -63,8 +63,8 @@ pub(super) enum WalkEnd {
 }
 
 impl From<WalkError> for WalkEnd {
-    fn from(WalkError(what, errno): WalkError) -> Self {
-        Self::Failed(what, errno)
+    fn from(WalkError(action, errno): WalkError) -> Self {
+        Self::Failed(action, errno)
     }
 }
 
@@ -86,8 +86,8 @@ pub(super) type ProgressCallback<'n> = &'n mut dyn FnMut(&WalkCounts) -> Control
 pub(super) struct LayoutWalk<'w> {
     confinement: Confinement,
     purpose: FileTreatment,
-    news: ProgressCallback<'w>,
-    pub(super) met: WalkCounts,
+    progress: ProgressCallback<'w>,
+    pub(super) counts: WalkCounts,
     pub(super) tree: TreeMeasures,
     pub(super) map: Option<MapMeasures>,
     pub(super) read: Option<WholeRead>,
@@ -109,13 +109,13 @@ impl<'w> LayoutWalk<'w> {
         block_bytes: u64,
         purpose: FileTreatment,
         map: Option<MapMeasures>,
-        news: ProgressCallback<'w>,
+        progress: ProgressCallback<'w>,
     ) -> Self {
         Self {
             confinement,
             purpose,
-            news,
-            met: WalkCounts::default(),
+            progress,
+            counts: WalkCounts::default(),
             tree: TreeMeasures::new(block_bytes),
             map,
             read: WholeRead::new(),
@@ -165,7 +165,7 @@ impl<'w> LayoutWalk<'w> {
         };
         self.tree.begin_file();
         let (tree, map, read) = (&mut self.tree, &mut self.map, &mut self.read);
-        let asked = file_extents(&file, &mut self.extents, |extent| {
+        let mapped = file_extents(&file, &mut self.extents, |extent| {
             let extent = placed(extent);
             tree.extent(&extent);
             if let Some(map) = map {
@@ -175,14 +175,14 @@ impl<'w> LayoutWalk<'w> {
                 read.extent(&extent);
             }
         });
-        match asked {
+        match mapped {
             Ok(_) => self.reported += 1,
             Err(Errno::OPNOTSUPP | Errno::NOTTY) if self.reported == 0 => {
                 return Err(WalkEnd::NoExtents);
             }
             Err(_) => {
-                self.met.unreadable += 1;
-                self.met.files -= 1;
+                self.counts.unreadable += 1;
+                self.counts.files -= 1;
                 return Ok(());
             }
         }
@@ -191,29 +191,29 @@ impl<'w> LayoutWalk<'w> {
     }
 
     fn not_opened(&mut self, errno: Errno) -> Result<(), WalkEnd> {
-        self.met.files -= 1;
+        self.counts.files -= 1;
         self.is_whole = false;
         match errno {
-            Errno::NOENT => self.met.vanished += 1,
-            Errno::XDEV => self.met.mounts += 1,
+            Errno::NOENT => self.counts.vanished += 1,
+            Errno::XDEV => self.counts.mounts += 1,
             Errno::MFILE | Errno::NFILE | Errno::NOMEM => {
                 return Err(WalkEnd::Failed("open a file", errno));
             }
-            _ => self.met.unreadable += 1,
+            _ => self.counts.unreadable += 1,
         }
         Ok(())
     }
 }
 
 impl TreeVisitor for LayoutWalk<'_> {
-    type WalkEnd = WalkEnd;
+    type Halt = WalkEnd;
 
     fn enter(&mut self, _dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), WalkEnd> {
         self.depth += 1;
         if let (2, Some(name), Some(map)) = (self.depth, name, &mut self.map) {
             map.begin_group(&name.to_string_lossy());
         }
-        self.met.directories += 1;
+        self.counts.directories += 1;
         self.tree.begin_directory();
         self.is_whole = true;
         self.run = (false, 0);
@@ -223,15 +223,16 @@ impl TreeVisitor for LayoutWalk<'_> {
     /// Counts a file, and measures it unless it is not sampled.
     fn entry(&mut self, entry: &TreeEntry<'_>) -> Result<(), WalkEnd> {
         if entry.kind != FileType::RegularFile {
-            self.met.others += 1;
+            self.counts.other_entries += 1;
             return Ok(());
         }
         if !self.inodes.insert(entry.device, entry.inode) {
-            self.met.hard_links += 1;
+            self.counts.hard_links += 1;
             return Ok(());
         }
-        self.met.files += 1;
-        if self.met.files.is_multiple_of(NEWS_EVERY) && (self.news)(&self.met).is_break() {
+        self.counts.files += 1;
+        if self.counts.files.is_multiple_of(NEWS_EVERY) && (self.progress)(&self.counts).is_break()
+        {
             return Err(WalkEnd::Stopped);
         }
         if self.takes() {
@@ -251,11 +252,11 @@ impl TreeVisitor for LayoutWalk<'_> {
         Ok(())
     }
 
-    fn passed(&mut self, what: SkipReason, count: u64) {
-        match what {
-            SkipReason::Mount => self.met.mounts += count,
-            SkipReason::Vanished => self.met.vanished += count,
-            SkipReason::Unreadable => self.met.unreadable += count,
+    fn passed(&mut self, reason: SkipReason, count: u64) {
+        match reason {
+            SkipReason::Mount => self.counts.mounts += count,
+            SkipReason::Vanished => self.counts.vanished += count,
+            SkipReason::Unreadable => self.counts.unreadable += count,
         }
     }
 }

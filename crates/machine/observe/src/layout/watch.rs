@@ -43,14 +43,14 @@ impl Observer for LayoutObserver {
     }
 
     fn watch(&self, scene: &ObserverContext<'_>) -> Option<Box<dyn TrialWatch>> {
-        let wanted = scene.wanted.layout?;
+        let schedule = scene.options.layout?;
         let target = scene.target.to_owned();
-        Some(Box::new(LayoutWatch { wanted, target, tasks: 0, problem: None, phase: 0 }))
+        Some(Box::new(LayoutWatch { schedule, target, tasks: 0, problem: None, phase: 0 }))
     }
 }
 
 struct LayoutWatch {
-    wanted: LayoutSchedule,
+    schedule: LayoutSchedule,
     target: PathBuf,
     /// Number of ended tasks.
     tasks: u32,
@@ -66,7 +66,7 @@ impl TrialWatch for LayoutWatch {
 
     fn task_ended(&mut self, _totals: &TaskTotals) -> Findings {
         self.tasks = self.tasks.saturating_add(1);
-        let every = self.wanted.every_tasks;
+        let every = self.schedule.every_tasks;
         if every == 0 || !self.tasks.is_multiple_of(every) {
             return Findings::default();
         }
@@ -78,7 +78,7 @@ impl TrialWatch for LayoutWatch {
     }
 
     fn phase_ended(&mut self, totals: &PhaseTotals) -> Findings {
-        let Some(LayoutSurvey { layout, map }) = self.survey(self.wanted.map) else {
+        let Some(LayoutSurvey { layout, map }) = self.survey(self.schedule.map) else {
             return Findings::default();
         };
         let mut artifacts = artifact(totals.phase, String::new(), &layout);
@@ -124,7 +124,7 @@ fn artifact(phase: u32, name: String, layout: &FileLayout) -> Vec<Artifact> {
 fn metrics(layout: &FileLayout, scope: &Scope) -> Vec<Metric> {
     let free = layout.free_space.as_ref();
     let percent = |share: Option<f64>| share.map(|share| share * 100.0);
-    let all = [
+    let values = [
         (EXTENTS_PER_FILE, layout.extents_per_file),
         (SCORE_PERCENT, percent(layout.layout_score)),
         (TRAVERSAL_SCORE_PERCENT, percent(layout.traversal_score)),
@@ -138,7 +138,7 @@ fn metrics(layout: &FileLayout, scope: &Scope) -> Vec<Metric> {
         (FREE_IN_SMALL_PERCENT, percent(free.and_then(|free| free.small_share))),
     ];
     let metric = |(spec, value): (MetricSpec, Option<f64>)| Some(spec.of(scope.clone(), value?));
-    all.into_iter().filter_map(metric).collect()
+    values.into_iter().filter_map(metric).collect()
 }
 
 #[cfg(test)]
@@ -148,10 +148,10 @@ mod tests {
     use std::path::Path;
     use treering_model::{FileLayout, PhaseTotals, TaskTotals};
 
-    fn scene(target: &Path, wanted: Option<LayoutSchedule>) -> ObserverContext<'_> {
+    fn scene(target: &Path, schedule: Option<LayoutSchedule>) -> ObserverContext<'_> {
         ObserverContext {
             target,
-            wanted: ObserverOptions { layout: wanted, ..ObserverOptions::default() },
+            options: ObserverOptions { layout: schedule, ..ObserverOptions::default() },
         }
     }
 

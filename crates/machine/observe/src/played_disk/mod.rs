@@ -32,9 +32,9 @@ impl Observer for PlayedDisks {
 
     fn look(&self, scene: &ObserverContext<'_>) -> Findings {
         let statuses = statuses_below(scene.target);
-        let found = statuses.iter().find_map(|path| read(path));
+        let status = statuses.iter().find_map(|path| read(path));
         Findings {
-            facts: found.iter().flat_map(PlayedStatus::facts).collect(),
+            facts: status.iter().flat_map(PlayedStatus::facts).collect(),
             ..Findings::default()
         }
     }
@@ -94,8 +94,8 @@ fn is_played(table: &MountTable, folder: &Path) -> bool {
 fn statuses_below(dir: &Path) -> Vec<PathBuf> {
     let Ok(table) = MountTable::read() else { return Vec::new() };
     let devices = devices_under(dir).unwrap_or_default();
-    let images = devices.iter().filter_map(|found| {
-        let file = format!("/sys/block/{}/loop/backing_file", found.device.name);
+    let images = devices.iter().filter_map(|traced| {
+        let file = format!("/sys/block/{}/loop/backing_file", traced.device.name);
         Some(PathBuf::from(std::fs::read_to_string(file).ok()?.trim_end_matches('\n')))
     });
     let folders = images.filter_map(|image| Some(image.parent()?.to_owned()));
@@ -114,7 +114,7 @@ fn read(path: &Path) -> Option<PlayedStatus> {
 /// Summed activity of several disks.
 fn counts(statuses: &[PathBuf]) -> PlayedCounts {
     let read = statuses.iter().filter_map(|path| read(path));
-    read.fold(PlayedCounts::default(), |all, status| all.with(&status.counts))
+    read.fold(PlayedCounts::default(), |sum, status| sum.with(&status.counts))
 }
 
 fn metrics(done: &PlayedCounts, scope: &Scope) -> Vec<Metric> {
@@ -165,10 +165,10 @@ mod tests {
     fn late_answers_raise_a_caution() {
         assert_eq!(caution(&done(100_000)), None);
         assert_eq!(caution(&PlayedCounts::default()), None);
-        let told = caution(&done(1_000_000)).unwrap();
+        let words = caution(&done(1_000_000)).unwrap();
         assert!(
-            told.code == CautionCode::PlayedLate && told.message.contains("10.0 %"),
-            "{told:?}"
+            words.code == CautionCode::PlayedLate && words.message.contains("10.0 %"),
+            "{words:?}"
         );
     }
 

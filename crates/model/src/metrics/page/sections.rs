@@ -38,9 +38,9 @@ mod tests {
 
     /// The entry of exactly this name, else the first family that it is of.
     fn spec_of(name: &str) -> Option<&'static MetricSpec> {
-        let all = || SECTIONS.iter().flat_map(|(_, specs)| specs.iter());
-        let exact = all().find(|spec| spec.name == name);
-        exact.or_else(|| all().find(|spec| spec.word_of(name).is_some()))
+        let specs_listed = || SECTIONS.iter().flat_map(|(_, specs)| specs.iter());
+        let exact = specs_listed().find(|spec| spec.name == name);
+        exact.or_else(|| specs_listed().find(|spec| spec.word_of(name).is_some()))
     }
 
     #[test]

@@ -25,8 +25,11 @@ impl Outcome {
         let unstable: Vec<String> = against_itself
             .comparisons
             .iter()
-            .filter(|one| one.primary && !one.few_rounds)
-            .filter_map(|one| differing(one).map(|said| format!("{} {said}", one.metric())))
+            .filter(|comparison| comparison.primary && !comparison.few_rounds)
+            .filter_map(|comparison| {
+                differing(comparison)
+                    .map(|difference| format!("{} {difference}", comparison.metric()))
+            })
             .collect();
         if !unstable.is_empty() {
             let message =
@@ -34,7 +37,11 @@ impl Outcome {
             self.cautions.push(ComparisonCaution::new(Code::Unstable, message));
             self.cautions.sort();
         }
-        self.control = against_itself.comparisons.into_iter().filter(|one| one.primary).collect();
+        self.control = against_itself
+            .comparisons
+            .into_iter()
+            .filter(|comparison| comparison.primary)
+            .collect();
         Ok(())
     }
 
@@ -46,7 +53,11 @@ impl Outcome {
         let compare = if control.paired { compare_paired } else { compare_unpaired };
         let (base, again) = (&control.baseline_values, &control.contender_values);
         let spread = compare(base, again, Scale::Ratio, ALPHA).ok()?.spread?;
-        let family = self.comparisons.iter().filter(|one| one.primary && one.p.is_some()).count();
+        let family = self
+            .comparisons
+            .iter()
+            .filter(|comparison| comparison.primary && comparison.p.is_some())
+            .count();
         let comparisons = u32::try_from(family.max(1)).unwrap_or(u32::MAX);
         let rounds = u32::try_from(control.runs()).unwrap_or(u32::MAX);
         let plan = PowerPlan { comparisons, ..PowerPlan::default() };
@@ -56,10 +67,10 @@ impl Outcome {
 }
 
 /// Formats the interval of a control metric when it excludes equality.
-fn differing(one: &MetricComparison) -> Option<String> {
+fn differing(comparison: &MetricComparison) -> Option<String> {
     let outside = |estimate: Option<Estimate>, none: f64| {
         let (low, high) = estimate?.interval?;
         (low > none || high < none).then(|| format!("{low:.3} to {high:.3}"))
     };
-    outside(one.ratio, 1.0).or_else(|| outside(one.difference, 0.0))
+    outside(comparison.ratio, 1.0).or_else(|| outside(comparison.difference, 0.0))
 }

@@ -9,9 +9,9 @@ use super::outcome::MetricComparison;
 /// Returns one caution for each job and contender with drifting metrics; all tests form one Holm
 /// family.
 pub(super) fn drifting<'a>(
-    asked: impl Iterator<Item = (&'a MetricComparison, RoundDrift)>,
+    candidates: impl Iterator<Item = (&'a MetricComparison, RoundDrift)>,
 ) -> Vec<ComparisonCaution> {
-    let family: Vec<_> = asked.filter(|(about, _)| about.primary).collect();
+    let family: Vec<_> = candidates.filter(|(about, _)| about.primary).collect();
     let p_values: Vec<f64> = family.iter().map(|(_, drift)| drift.p_value).collect();
     let Ok(corrected) = holm(&p_values) else { return Vec::new() };
     let mut drifts: Vec<(String, Vec<String>)> = Vec::new();

@@ -119,7 +119,7 @@ fn leave_out_common(variants: &mut [Vec<FactValue>]) {
     let words = |value: &FactValue| -> BTreeSet<String> {
         value.value.split(' ').map(str::to_owned).collect()
     };
-    let Some(common) = variants.iter().flatten().map(words).reduce(|one, other| &one & &other)
+    let Some(common) = variants.iter().flatten().map(words).reduce(|left, right| &left & &right)
     else {
         return;
     };
@@ -141,7 +141,7 @@ fn values(variant: &ComparedVariant) -> BTreeMap<&str, BTreeMap<&str, usize>> {
 
 fn standing(name: &str, variants: &[Vec<FactValue>], contenders: &[ComparedVariant]) -> FactStatus {
     let texts = |variant: &Vec<FactValue>| -> BTreeSet<String> {
-        variant.iter().map(|one| one.value.clone()).collect()
+        variant.iter().map(|fact| fact.value.clone()).collect()
     };
     let reported: Vec<BTreeSet<String>> =
         variants.iter().filter(|variant| !variant.is_empty()).map(texts).collect();
@@ -198,12 +198,13 @@ mod tests {
     use super::{FactValue, leave_out_common};
 
     #[test]
-    fn of_many_options_only_those_are_kept_that_differ() {
+    fn only_differing_mount_options_are_kept() {
         let value = |value: &str| vec![FactValue { value: value.to_owned(), trials: 2 }];
         let mut variants =
             [value("KASAN HZ=250 XFS_FS=m"), value("HZ=1000 XFS_FS=m"), value("XFS_FS=m")];
         leave_out_common(&mut variants);
-        let kept: Vec<&str> = variants.iter().flatten().map(|one| one.value.as_str()).collect();
+        let kept: Vec<&str> =
+            variants.iter().flatten().map(|variant| variant.value.as_str()).collect();
         assert_eq!(kept, ["KASAN HZ=250", "HZ=1000", "none of these"]);
     }
 }

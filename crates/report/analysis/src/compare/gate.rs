@@ -49,7 +49,9 @@ impl Gate {
     /// [`Gate::Worse`] when the variants differ in more than the declared factor, unless that
     /// caution was accepted.
     pub fn decide(outcome: &Outcome) -> Self {
-        let is_worse = |one: &MetricComparison| one.primary && one.verdict == Verdict::Worse;
+        let is_worse = |comparison: &MetricComparison| {
+            comparison.primary && comparison.verdict == Verdict::Worse
+        };
         let is_fair = differing(outcome).is_empty();
         if is_fair && outcome.comparisons.iter().any(is_worse) {
             return Self::Worse;
@@ -67,8 +69,9 @@ impl Gate {
             outcome.cautions.iter().any(|caution| caution.code == *code)
         };
         reasons.extend(missing.into_iter().filter(is_said).map(GateReason::Caution));
-        let is_open =
-            |one: &&MetricComparison| matches!(one.verdict, Verdict::Unclear | Verdict::SingleRun);
+        let is_open = |comparison: &&MetricComparison| {
+            matches!(comparison.verdict, Verdict::Unclear | Verdict::SingleRun)
+        };
         for (_, variant) in outcome.contenders() {
             let contender = variant.name.clone();
             if outcome.primary_of(&variant.name).next().is_none() {

@@ -49,7 +49,7 @@ pub(super) fn jobs<'t>(
     contender: &[&'t Trial],
     names: (&str, &str),
 ) -> (Vec<ComparedJob<'t>>, Vec<ComparisonCaution>) {
-    let mut found = Vec::new();
+    let mut compared = Vec::new();
     let mut cautions = Vec::new();
     for (workload, mode) in workloads(baseline.iter().chain(contender)) {
         let of = |trials: &[&'t Trial]| {
@@ -59,25 +59,25 @@ pub(super) fn jobs<'t>(
             groups(trials.iter().filter(same).copied())
         };
         let (base, other) = (of(baseline), of(contender));
-        let what = format!("{workload} ({})", mode.name());
+        let label = format!("{workload} ({})", mode.name());
         let only = match (base.is_empty(), other.is_empty()) {
             (false, true) => Some(names.0),
             (true, false) => Some(names.1),
             _ => None,
         };
         if let Some(only) = only {
-            let message = format!("{what} was run only for '{only}'");
+            let message = format!("{label} was run only for '{only}'");
             cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
             continue;
         }
         if let Some(why) = other_accelerators(&base, &other, names) {
-            let message = format!("{what} is not compared: {why}");
+            let message = format!("{label} is not compared: {why}");
             cautions.push(ComparisonCaution::new(Code::AcceleratorsDiffer, message));
             continue;
         }
-        found.extend(of_workload((workload, mode), base, other, &what, names, &mut cautions));
+        compared.extend(of_workload((workload, mode), base, other, &label, names, &mut cautions));
     }
-    (found, cautions)
+    (compared, cautions)
 }
 
 /// Explains why trials run with different acceleration (hardware, emulated, bare metal) cannot be
@@ -107,7 +107,7 @@ fn of_workload<'t>(
     (workload, mode): (&'t str, RunMode),
     base: Vec<TrialGroup<'t>>,
     other: Vec<TrialGroup<'t>>,
-    what: &str,
+    label: &str,
     names: (&str, &str),
     cautions: &mut Vec<ComparisonCaution>,
 ) -> Vec<ComparedJob<'t>> {
@@ -117,19 +117,19 @@ fn of_workload<'t>(
     if pairs.is_empty() {
         if let ([base], [other]) = (base.as_slice(), other.as_slice()) {
             if let Some(why) = apart(&base.parameters, &other.parameters, names) {
-                let message = format!("{what} is two benchmarks: {why}");
+                let message = format!("{label} is two benchmarks: {why}");
                 cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
                 return Vec::new();
             }
             let message = format!(
-                "{what}: {}",
+                "{label}: {}",
                 differing(&base.parameters, &other.parameters, names).join(", ")
             );
             cautions.push(ComparisonCaution::new(Code::ParametersDiffer, message));
             let rounds = unpaired(&base.trials, &other.trials);
             return vec![ComparedJob { workload, mode, name: String::new(), rounds }];
         }
-        let message = format!("{what}: no trial of one variant has the parameters of the other");
+        let message = format!("{label}: no trial of one variant has the parameters of the other");
         cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
         return Vec::new();
     }
@@ -137,14 +137,15 @@ fn of_workload<'t>(
     let used: usize = pairs.iter().map(|(b, o)| b.trials.len() + o.trials.len()).sum();
     let left_out = counted(&base) + counted(&other) - used;
     if left_out > 0 {
-        let message = format!("{what}: {left_out} trials with other parameters are left out");
+        let message = format!("{label}: {left_out} trials with other parameters are left out");
         cautions.push(ComparisonCaution::new(Code::ParametersDiffer, message));
     }
-    let all: Vec<&Parameters<'t>> = pairs.iter().map(|(group, _)| &group.parameters).collect();
+    let parameters: Vec<&Parameters<'t>> =
+        pairs.iter().map(|(group, _)| &group.parameters).collect();
     let job = |(base, other): &(&TrialGroup<'t>, &TrialGroup<'t>)| ComparedJob {
         workload,
         mode,
-        name: distinguishing(&base.parameters, &all),
+        name: distinguishing(&base.parameters, &parameters),
         rounds: align(&base.trials, &other.trials),
     };
     pairs.iter().map(job).collect()
@@ -214,14 +215,14 @@ fn apart(left: &Parameters<'_>, right: &Parameters<'_>, names: (&str, &str)) -> 
     };
     APART.into_iter().find_map(|name| {
         let (left, right) = (value(left, name)?, value(right, name)?);
-        let said = format!("{name} is {left} in '{}' and {right} in '{}'", names.0, names.1);
-        (left != right).then_some(said)
+        let difference = format!("{name} is {left} in '{}' and {right} in '{}'", names.0, names.1);
+        (left != right).then_some(difference)
     })
 }
 
 /// Parameters that are not the same in all jobs: `files=1000 size=4096`.
-fn distinguishing(own: &Parameters<'_>, all: &[&Parameters<'_>]) -> String {
-    let shared = |parameter: &&(&str, &str)| all.iter().all(|other| other.contains(parameter));
+fn distinguishing(own: &Parameters<'_>, others: &[&Parameters<'_>]) -> String {
+    let shared = |parameter: &&(&str, &str)| others.iter().all(|other| other.contains(parameter));
     let telling = own.iter().filter(|parameter| !shared(parameter));
     telling.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
 }
@@ -233,16 +234,16 @@ pub(crate) fn job_names<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> 
     for trial in trials.clone() {
         let kind = (trial.beginning.workload.as_str(), trial.beginning.mode);
         match kinds.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, all)) => all.push(trial),
+            Some((_, members)) => members.push(trial),
             None => kinds.push((kind, vec![trial])),
         }
     }
     for (_, trials) in kinds {
         let groups = groups(trials.into_iter());
-        let all: Vec<&Parameters<'t>> = groups.iter().map(|group| &group.parameters).collect();
+        let members: Vec<&Parameters<'t>> = groups.iter().map(|group| &group.parameters).collect();
         for group in &groups {
-            let name = distinguishing(&group.parameters, &all);
-            names.extend(group.trials.iter().map(|one| (one.beginning.trial, name.clone())));
+            let name = distinguishing(&group.parameters, &members);
+            names.extend(group.trials.iter().map(|trial| (trial.beginning.trial, name.clone())));
         }
     }
     trials.map(|trial| names.get(&trial.beginning.trial).cloned().unwrap_or_default()).collect()

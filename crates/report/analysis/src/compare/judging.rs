@@ -93,7 +93,7 @@ fn judge(
         cautions.extend(of_variant(VariantView::new(variant, &rounds)));
     }
     cautions.extend(without_baseline(baseline, contenders));
-    let mut asked = Vec::new();
+    let mut pending = Vec::new();
     for (baseline, contender) in &contrasts {
         let (base_rounds, rounds) = (baseline.rounds(), contender.rounds());
         let (base, other) =
@@ -106,13 +106,15 @@ fn judge(
         cautions.extend(left_out);
         for job in &jobs {
             cautions.extend(of_job(job, names, terms));
-            ask(job, names, terms, &mut asked, &mut cautions);
+            ask(job, names, terms, &mut pending, &mut cautions);
         }
     }
-    let drifts = asked.iter().filter_map(|one| Some((&one.about, one.question?.comparison.drift?)));
+    let drifts = pending.iter().filter_map(|pending_one| {
+        Some((&pending_one.about, pending_one.question?.comparison.drift?))
+    });
     cautions.extend(drifting(drifts));
     let level = level(std::iter::once(baseline).chain(contenders));
-    let comparisons = answered(asked, level).map_err(CompareError)?;
+    let comparisons = answered(pending, level).map_err(CompareError)?;
     cautions.extend(too_few_rounds(&comparisons));
     let summed = |variant: &ComparedVariant| {
         let own = contrasts.iter().find(|(_, contender)| contender.name == variant.name);
@@ -125,17 +127,17 @@ fn judge(
 
 /// Answers all questions as one family and returns the comparisons with their verdicts.
 fn answered(
-    asked: Vec<PendingComparison>,
+    pending: Vec<PendingComparison>,
     alpha: f64,
 ) -> Result<Vec<MetricComparison>, StatsError> {
     let questions: Vec<ComparisonQuestion> =
-        asked.iter().filter_map(|asked| asked.question).collect();
+        pending.iter().filter_map(|pending| pending.question).collect();
     let verdicts = judge_family(&questions, alpha)?;
     let levels = levels(&questions, alpha)?;
     let mut answers = verdicts.into_iter().zip(levels);
-    let mut comparisons: Vec<MetricComparison> = Vec::with_capacity(asked.len());
-    let mut leaders: Vec<Option<usize>> = Vec::with_capacity(asked.len());
-    for PendingComparison { mut about, question, leader } in asked {
+    let mut comparisons: Vec<MetricComparison> = Vec::with_capacity(pending.len());
+    let mut leaders: Vec<Option<usize>> = Vec::with_capacity(pending.len());
+    for PendingComparison { mut about, question, leader } in pending {
         leaders.push(leader);
         if let Some((question, (verdict, level))) =
             question.and_then(|question| Some((question, answers.next()?)))
@@ -230,9 +232,10 @@ fn without_baseline<'v>(
 
 /// Caution about requested primary metrics that no job has.
 fn nowhere(terms: &ComparisonTerms, comparisons: &[MetricComparison]) -> Option<ComparisonCaution> {
-    let there = |name: &String| comparisons.iter().any(|one| one.metric() == *name);
+    let is_measured =
+        |name: &String| comparisons.iter().any(|comparison| comparison.metric() == *name);
     let missing: Vec<&str> =
-        terms.primary.iter().filter(|name| !there(name)).map(String::as_str).collect();
+        terms.primary.iter().filter(|name| !is_measured(name)).map(String::as_str).collect();
     let message = format!(
         "chosen as primary, but not in the trials of both variants: {}",
         missing.join(", ")
@@ -246,7 +249,7 @@ fn ask_within(
     job: &ComparedJob<'_>,
     names: (&str, &str),
     (base, other): (&mut Vec<Vec<Metric>>, &mut Vec<Vec<Metric>>),
-    asked: &mut Vec<PendingComparison>,
+    pending: &mut Vec<PendingComparison>,
     cautions: &mut Vec<ComparisonCaution>,
 ) {
     let Some(runs) = imported_pair(job) else { return };
@@ -262,7 +265,7 @@ fn ask_within(
             metrics.retain(|metric| !is_paired_within(metric));
         }
     }
-    asked.extend(within.into_iter().map(|about| PendingComparison {
+    pending.extend(within.into_iter().map(|about| PendingComparison {
         about,
         question: None,
         leader: None,
@@ -274,7 +277,7 @@ fn ask(
     job: &ComparedJob<'_>,
     names: (&str, &str),
     terms: &ComparisonTerms,
-    asked: &mut Vec<PendingComparison>,
+    pending: &mut Vec<PendingComparison>,
     cautions: &mut Vec<ComparisonCaution>,
 ) {
     let metrics = |trials: &[&Trial]| -> Vec<Vec<Metric>> {
@@ -284,8 +287,8 @@ fn ask(
     if base.iter().all(Vec::is_empty) || other.iter().all(Vec::is_empty) {
         return;
     }
-    let first = asked.len();
-    ask_within(job, names, (&mut base, &mut other), asked, cautions);
+    let first = pending.len();
+    ask_within(job, names, (&mut base, &mut other), pending, cautions);
     let (base, other) = (MetricSeries::new(&base), MetricSeries::new(&other));
     let mut missing = Vec::new();
     let mut serial = Vec::new();
@@ -299,11 +302,11 @@ fn ask(
         let is_primary = decides(metric) || other.get(metric).is_some_and(decides);
         let metric = &metric.clone().primary_if(is_primary);
         match question(job, names, metric, values, terms.threshold) {
-            Some(one) => {
-                if metric.primary && is_serial(&one.about) {
+            Some(asked) => {
+                if metric.primary && is_serial(&asked.about) {
                     serial.push(metric_name(&metric.scope, &metric.name));
                 }
-                asked.push(one);
+                pending.push(asked);
             }
             None if metric.primary => missing.push(metric_name(&metric.scope, &metric.name)),
             None => {}
@@ -313,7 +316,7 @@ fn ask(
     missing.extend(only_there.map(|metric| metric_name(&metric.scope, &metric.name)));
     let trials: Vec<&Trial> =
         job.rounds.baseline.iter().chain(&job.rounds.contender).copied().collect();
-    quantity::join(&mut asked[first..], first, &trials);
+    quantity::join(&mut pending[first..], first, &trials);
     let about = format!("{} of '{}' against '{}'", job.workload, names.1, names.0);
     if !missing.is_empty() {
         let message = format!("{about}: not on both variants: {}", missing.join(", "));
@@ -328,11 +331,11 @@ fn ask(
 /// Tests for serial correlation of the log ratios of neighbouring rounds, with enough rounds to
 /// tell. Only positive correlation makes intervals too narrow; both indicators must show it, since
 /// every primary metric of a comparison is tested.
-fn is_serial(one: &MetricComparison) -> bool {
-    let pairs = one.baseline_values.iter().zip(&one.contender_values);
+fn is_serial(comparison: &MetricComparison) -> bool {
+    let pairs = comparison.baseline_values.iter().zip(&comparison.contender_values);
     let ratios: Vec<f64> = pairs.map(|(base, other)| (other / base).ln()).collect();
     let is_alike = |check: SerialCheck| check.lag1 > check.lag1_bound && check.ljung_box_p < 0.05;
-    one.paired && serial_check(&ratios).is_ok_and(is_alike)
+    comparison.paired && serial_check(&ratios).is_ok_and(is_alike)
 }
 
 /// Builds the question about one metric; `None` when the contender has no such metric.
@@ -444,14 +447,14 @@ fn too_few_rounds(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
     let few = comparisons.iter().filter(|c| c.primary && c.too_few_to_ever_show);
     let family = comparisons.iter().filter(|c| c.primary).count();
     let message = |comparison: &MetricComparison| {
-        let what = match (comparison.paired, comparison.runs()) {
+        let shortage = match (comparison.paired, comparison.runs()) {
             (true, 1) => "round",
             (true, _) => "rounds",
             (false, 1) => "trial a variant",
             (false, _) => "trials a variant",
         };
         format!(
-            "'{}' against '{}': {} {what}; {} are the fewest that could show any difference among \
+            "'{}' against '{}': {} {shortage}; {} are the fewest that could show any difference among \
              {family} primary comparisons",
             comparison.contender,
             comparison.baseline,

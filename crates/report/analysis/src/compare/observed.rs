@@ -36,11 +36,11 @@ impl Outcome {
                 .filter(|known| known.name == plain(&variant.name))
                 .for_each(|known| known.observed = variant.trials.len());
         }
-        self.comparisons.extend(seen.comparisons.into_iter().map(|mut one| {
-            one.observed = true;
-            one.baseline = plain(&one.baseline).to_owned();
-            one.contender = plain(&one.contender).to_owned();
-            one
+        self.comparisons.extend(seen.comparisons.into_iter().map(|mut comparison| {
+            comparison.observed = true;
+            comparison.baseline = plain(&comparison.baseline).to_owned();
+            comparison.contender = plain(&comparison.contender).to_owned();
+            comparison
         }));
         let reported = |caution: &ComparisonCaution| OF_OBSERVED.contains(&caution.code);
         self.cautions.extend(seen.cautions.into_iter().filter(reported));
@@ -111,7 +111,7 @@ pub fn observed_jobs(
                 });
             }
             let known = &mut observed[place].variants;
-            if !known.iter().any(|one| one.name == plain(names.0)) {
+            if !known.iter().any(|job| job.name == plain(names.0)) {
                 known.push(variant(names.0, base));
             }
             known.push(variant(names.1, other));

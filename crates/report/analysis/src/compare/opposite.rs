@@ -22,11 +22,16 @@ const SCORES: [&str; 2] =
 /// Returns a caution for each job and contender whose time contradicts its seeks or layout.
 pub(super) fn opposite(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
     let mut contradictions: Vec<(String, Vec<String>)> = Vec::new();
-    for one in comparisons.iter().filter(|one| one.name == SEEKS || is_score(one)) {
-        let Some(words) = against_time(one, comparisons) else { continue };
-        let job = if one.job.is_empty() { String::new() } else { format!(" {}", one.job) };
-        let about =
-            format!("{}{job}, '{}' against '{}'", one.workload, one.contender, one.baseline);
+    for comparison in
+        comparisons.iter().filter(|comparison| comparison.name == SEEKS || is_score(comparison))
+    {
+        let Some(words) = against_time(comparison, comparisons) else { continue };
+        let job =
+            if comparison.job.is_empty() { String::new() } else { format!(" {}", comparison.job) };
+        let about = format!(
+            "{}{job}, '{}' against '{}'",
+            comparison.workload, comparison.contender, comparison.baseline
+        );
         match contradictions.iter_mut().find(|(known, _)| *known == about) {
             Some((_, words_of)) => words_of.push(words),
             None => contradictions.push((about, vec![words])),
@@ -38,20 +43,24 @@ pub(super) fn opposite(comparisons: &[MetricComparison]) -> Vec<ComparisonCautio
     contradictions.into_iter().map(caution).collect()
 }
 
-fn is_score(one: &MetricComparison) -> bool {
-    SCORES.contains(&one.name.as_str())
+fn is_score(comparison: &MetricComparison) -> bool {
+    SCORES.contains(&comparison.name.as_str())
 }
 
 /// Describes the contradiction between a device metric and the elapsed time, if there is one.
-fn against_time(one: &MetricComparison, all: &[MetricComparison]) -> Option<String> {
-    let time = time_of(one, all)?;
+fn against_time(comparison: &MetricComparison, comparisons: &[MetricComparison]) -> Option<String> {
+    let time = time_of(comparison, comparisons)?;
     let is_faster = is_faster(time)?;
-    let worse = if one.name == SEEKS { has_more_seeks(one)? } else { is_worse_placed(one)? };
+    let worse = if comparison.name == SEEKS {
+        has_more_seeks(comparison)?
+    } else {
+        is_worse_placed(comparison)?
+    };
     if is_faster != worse {
         return None;
     }
-    let (base, other) = (one.baseline_median, one.contender_median);
-    let device = match one.name.as_str() {
+    let (base, other) = (comparison.baseline_median, comparison.contender_median);
+    let device = match comparison.name.as_str() {
         SEEKS => format!("{base:.0} and {other:.0} seeks"),
         name => {
             let word = name.trim_start_matches("layout_").trim_end_matches("_percent");
@@ -59,7 +68,7 @@ fn against_time(one: &MetricComparison, all: &[MetricComparison]) -> Option<Stri
         }
     };
     let (from, to) = (time.baseline_median, time.contender_median);
-    let part = match &one.scope {
+    let part = match &comparison.scope {
         Scope::Phase(name) => format!("phase {name}"),
         Scope::Kind(name) => name.clone(),
         Scope::Trial => "the whole".to_owned(),
@@ -69,22 +78,24 @@ fn against_time(one: &MetricComparison, all: &[MetricComparison]) -> Option<Stri
 
 /// Elapsed time of the same scope: of the phase, or of the trial if that has no time of its own.
 fn time_of<'c>(
-    one: &MetricComparison,
-    all: &'c [MetricComparison],
+    comparison: &MetricComparison,
+    comparisons: &'c [MetricComparison],
 ) -> Option<&'c MetricComparison> {
     let is_of_job = |other: &&MetricComparison| {
-        (&other.workload, other.mode, &other.job) == (&one.workload, one.mode, &one.job)
-            && other.contender == one.contender
+        (&other.workload, other.mode, &other.job)
+            == (&comparison.workload, comparison.mode, &comparison.job)
+            && other.contender == comparison.contender
     };
     let of = |scope: &Scope| {
-        let mut times = all.iter().filter(is_of_job);
+        let mut times = comparisons.iter().filter(is_of_job);
         times.find(|other| other.name == times::ELAPSED_SECONDS.name && other.scope == *scope)
     };
     let is_alone = || {
-        let mut seen = all.iter().filter(is_of_job).filter(|other| other.name == one.name);
-        seen.all(|other| other.scope == one.scope)
+        let mut seen =
+            comparisons.iter().filter(is_of_job).filter(|other| other.name == comparison.name);
+        seen.all(|other| other.scope == comparison.scope)
     };
-    of(&one.scope).or_else(|| is_alone().then(|| of(&Scope::Trial)).flatten())
+    of(&comparison.scope).or_else(|| is_alone().then(|| of(&Scope::Trial)).flatten())
 }
 
 /// Reports whether the contender was clearly faster (true) or slower (false); `None` if neither.

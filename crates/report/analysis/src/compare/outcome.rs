@@ -227,18 +227,19 @@ impl Outcome {
     /// Reports whether a stopping rule needs more rounds after `rounds`; the primary metric that
     /// takes longest decides.
     pub fn wants_more(&self, rule: &StoppingRule, rounds: u32) -> bool {
-        let primary = self.comparisons.iter().filter(|one| one.primary);
-        let known = |one: &MetricComparison| CampaignProgress {
+        let primary = self.comparisons.iter().filter(|comparison| comparison.primary);
+        let known = |comparison: &MetricComparison| CampaignProgress {
             rounds,
-            half_width: one.half_width(),
-            p_value: one.p_adjusted,
+            half_width: comparison.half_width(),
+            p_value: comparison.p_adjusted,
         };
         let mut progress: Vec<CampaignProgress> = primary.map(known).collect();
         if progress.is_empty() {
             progress.push(CampaignProgress { rounds, half_width: None, p_value: None });
         }
-        let goes_on =
-            |one: &CampaignProgress| matches!(rule.decide(one), StoppingDecision::Continue { .. });
+        let goes_on = |comparison: &CampaignProgress| {
+            matches!(rule.decide(comparison), StoppingDecision::Continue { .. })
+        };
         progress.iter().any(goes_on)
     }
 

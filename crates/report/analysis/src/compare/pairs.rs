@@ -30,13 +30,13 @@ const PAIRED_SHARE: (usize, usize) = (3, 4);
 const MOST_WEIGHED: usize = 4_000_000;
 
 /// Reports whether both trials have the same parameters, in any order.
-fn are_alike(one: &Trial, other: &Trial) -> bool {
+fn are_alike(left: &Trial, right: &Trial) -> bool {
     let sorted = |trial: &Trial| {
-        let mut all = trial.beginning.parameters.clone();
-        all.sort_unstable();
-        all
+        let mut parameters = trial.beginning.parameters.clone();
+        parameters.sort_unstable();
+        parameters
     };
-    one.beginning.parameters == other.beginning.parameters || sorted(one) == sorted(other)
+    left.beginning.parameters == right.beginning.parameters || sorted(left) == sorted(right)
 }
 
 /// Pairs the trials, given in time order, where they have partners; otherwise returns two unrelated
@@ -148,18 +148,18 @@ fn sessions(baseline: &[&Trial], contender: &[&Trial]) -> Vec<MeasuringSession> 
     trials.sort_unstable_by_key(|(start, _, is_contender, place)| (*start, *place, *is_contender));
     let pause = trials.iter().map(|(start, end, ..)| end.saturating_sub(*start));
     let pause = pause.fold(PAUSE_MS, i64::max);
-    let mut all = Vec::new();
+    let mut sessions = Vec::new();
     let mut session = MeasuringSession::default();
     let mut until: Option<i64> = None;
     for (start, end, is_contender, place) in trials {
         if until.is_some_and(|until| start.saturating_sub(until) > pause) {
-            all.push(std::mem::take(&mut session));
+            sessions.push(std::mem::take(&mut session));
         }
         if is_contender { &mut session.contender } else { &mut session.baseline }.push(place);
         until = Some(until.map_or(end, |until| until.max(end)));
     }
-    all.push(session);
-    all
+    sessions.push(session);
+    sessions
 }
 
 fn lasted_ms(trial: &Trial) -> i64 {
@@ -218,9 +218,9 @@ fn nearest(fewer: &[i64], more: &[i64]) -> Vec<usize> {
         let mut best = (u64::MAX, 0);
         let mut row = Vec::with_capacity(shifts);
         for (shift, sum) in sums.iter_mut().enumerate() {
-            let here = sum.saturating_add(at.abs_diff(more[place + shift]));
-            if here < best.0 {
-                best = (here, shift);
+            let distance = sum.saturating_add(at.abs_diff(more[place + shift]));
+            if distance < best.0 {
+                best = (distance, shift);
             }
             *sum = best.0;
             row.push(best.1);

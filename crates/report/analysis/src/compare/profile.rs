@@ -117,7 +117,7 @@ pub(super) fn counted<'t>(job: &ComparedJob<'t>) -> (Vec<&'t Trial>, Vec<&'t Tri
 impl JobProfile {
     /// Finds the variant with this name, or appends it.
     fn of_name(&mut self, name: &str) -> &mut VariantProfile {
-        let place = self.variants.iter().position(|one| one.name == name);
+        let place = self.variants.iter().position(|variant| variant.name == name);
         let place = place.unwrap_or_else(|| {
             self.variants.push(VariantProfile::new(name, &[]));
             self.variants.len() - 1

@@ -29,34 +29,35 @@ const ELAPSED: &str = times::ELAPSED_SECONDS.name;
 
 /// Merges the questions of a job and contender that concern one quantity; `first` is the index of
 /// the first of them.
-pub(super) fn join(asked: &mut [PendingComparison], first: usize, trials: &[&Trial]) {
+pub(super) fn join(pending: &mut [PendingComparison], first: usize, trials: &[&Trial]) {
     let is_timed =
         trials.iter().any(|trial| fact(trial, WorkLimit::FACT) == Some(WorkLimit::Timed.name()));
-    let order = |one: &&usize| !asked[**one].about.primary;
-    let all: Vec<usize> = (0..asked.len()).filter(|&one| asked[one].question.is_some()).collect();
-    let mut leaders: Vec<&usize> = all.iter().collect();
+    let order = |index: &&usize| !pending[**index].about.primary;
+    let questioned: Vec<usize> =
+        (0..pending.len()).filter(|&index| pending[index].question.is_some()).collect();
+    let mut leaders: Vec<&usize> = questioned.iter().collect();
     leaders.sort_by_key(order);
     let mut joined: Vec<(usize, usize)> = Vec::new();
     for &leader in leaders {
         if joined.iter().any(|(_, member)| *member == leader) {
             continue;
         }
-        let taken = |one: usize| joined.iter().any(|&(l, m)| l == one || m == one);
-        let about = |one: usize| &asked[one].about;
-        let of = |one: &usize| {
-            *one != leader && !taken(*one) && is_same(about(leader), about(*one), is_timed)
+        let taken = |index: usize| joined.iter().any(|&(l, m)| l == index || m == index);
+        let about = |index: usize| &pending[index].about;
+        let of = |index: &usize| {
+            *index != leader && !taken(*index) && is_same(about(leader), about(*index), is_timed)
         };
-        let members: Vec<usize> = all.iter().copied().filter(|one| of(one)).collect();
+        let members: Vec<usize> = questioned.iter().copied().filter(|index| of(index)).collect();
         joined.extend(members.into_iter().map(|member| (leader, member)));
     }
     for (leader, member) in joined {
-        let name = asked[leader].about.metric();
-        let one = &mut asked[member];
-        one.leader = Some(first + leader);
-        one.question = None;
-        one.about.same_as = Some(name);
-        one.about.primary = false;
-        one.about.p = None;
+        let name = pending[leader].about.metric();
+        let index = &mut pending[member];
+        index.leader = Some(first + leader);
+        index.question = None;
+        index.about.same_as = Some(name);
+        index.about.primary = false;
+        index.about.p = None;
     }
 }
 
@@ -69,7 +70,7 @@ fn is_same(leader: &MetricComparison, other: &MetricComparison, is_timed: bool) 
         return true;
     }
     let (Some(left), Some(right)) = (sort(leader), sort(other)) else { return false };
-    let is_limit = |one: &MetricComparison| is_timed && one.name == ELAPSED;
+    let is_limit = |comparison: &MetricComparison| is_timed && comparison.name == ELAPSED;
     let fits = leader.scope == other.scope && left.work == right.work;
     fits && !is_limit(leader) && !is_limit(other) && moves_alike(leader, other, left, right)
 }
@@ -94,27 +95,27 @@ struct MeasuredWork<'m> {
     is_time: bool,
 }
 
-fn sort(one: &MetricComparison) -> Option<MeasuredWork<'_>> {
-    one.ratio?;
-    if TIMES.contains(&one.name.as_str()) && one.unit == Unit::Seconds {
+fn sort(comparison: &MetricComparison) -> Option<MeasuredWork<'_>> {
+    comparison.ratio?;
+    if TIMES.contains(&comparison.name.as_str()) && comparison.unit == Unit::Seconds {
         return Some(MeasuredWork { work: "", is_time: true });
     }
-    if let Some(direction) = DIRECTION_RUNTIME_SECONDS.word_of(&one.name) {
+    if let Some(direction) = DIRECTION_RUNTIME_SECONDS.word_of(&comparison.name) {
         return Some(MeasuredWork { work: direction, is_time: true });
     }
     // A trial-wide rate of reads is a part of the trial-wide rate of all requests.
-    let work = RATES.iter().find_map(|rate| one.name.strip_suffix(rate))?;
+    let work = RATES.iter().find_map(|rate| comparison.name.strip_suffix(rate))?;
     let work = work.trim_end_matches('_');
     let is_rate =
-        matches!(one.unit, Unit::MibPerSecond | Unit::FilesPerSecond | Unit::OpsPerSecond);
+        matches!(comparison.unit, Unit::MibPerSecond | Unit::FilesPerSecond | Unit::OpsPerSecond);
     let directions = ["", "read", "write", "trim"];
-    (is_rate && directions.contains(&work) && !is_share(one, work))
+    (is_rate && directions.contains(&work) && !is_share(comparison, work))
         .then_some(MeasuredWork { work, is_time: false })
 }
 
 /// Reports whether a rate covers only part of the work of its scope.
-fn is_share(one: &MetricComparison, work: &str) -> bool {
-    one.scope == Scope::Trial && !work.is_empty()
+fn is_share(comparison: &MetricComparison, work: &str) -> bool {
+    comparison.scope == Scope::Trial && !work.is_empty()
 }
 
 /// Reports whether the median ratios agree, taking times as the inverse of rates.
@@ -125,11 +126,11 @@ fn moves_alike(
     r: MeasuredWork,
 ) -> bool {
     let sign = if l.is_time == r.is_time { -1.0 } else { 1.0 };
-    let ratios = |one: &MetricComparison| -> Vec<f64> {
-        if !one.paired {
-            return vec![(one.contender_median / one.baseline_median).ln()];
+    let ratios = |comparison: &MetricComparison| -> Vec<f64> {
+        if !comparison.paired {
+            return vec![(comparison.contender_median / comparison.baseline_median).ln()];
         }
-        let pairs = one.baseline_values.iter().zip(&one.contender_values);
+        let pairs = comparison.baseline_values.iter().zip(&comparison.contender_values);
         pairs.map(|(base, other)| (other / base).ln()).collect()
     };
     let apart = ratios(left).into_iter().zip(ratios(right)).map(|(l, r)| (l + sign * r).abs());

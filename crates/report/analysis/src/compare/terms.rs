@@ -21,7 +21,11 @@ pub struct ComparisonTerms {
 impl ComparisonTerms {
     /// Reports whether a metric is primary.
     pub(super) fn is_primary(&self, name: &str, by_itself: bool) -> bool {
-        if self.primary.is_empty() { by_itself } else { self.primary.iter().any(|one| one == name) }
+        if self.primary.is_empty() {
+            by_itself
+        } else {
+            self.primary.iter().any(|comparison| comparison == name)
+        }
     }
 }
 

@@ -66,7 +66,8 @@ pub(super) fn contrasts<'v>(
     first: &'v ComparedVariant,
     others: &'v [ComparedVariant],
 ) -> Vec<(&'v ComparedVariant, &'v ComparedVariant)> {
-    let named = |name: &str| std::iter::once(first).chain(others).find(|one| one.name == name);
+    let named =
+        |name: &str| std::iter::once(first).chain(others).find(|variant| variant.name == name);
     let baseline = |variant: &ComparedVariant| match variant.against.as_deref() {
         None => Some(first),
         Some(name) if name == variant.name => None,

@@ -63,13 +63,17 @@ pub(super) fn compare_within(
     pairs.extend(of_rows(base, other, &mut unpaired));
     let mut comparisons: Vec<MetricComparison> =
         pairs.into_iter().filter_map(|pairs| compared(job, names, pairs)).collect();
-    let is_corrected =
-        |one: &MetricComparison| one.primary && one.pairs() >= PAIRS_FEWEST && one.p.is_some();
-    let p: Vec<f64> =
-        comparisons.iter().filter(|one| is_corrected(one)).filter_map(|one| one.p).collect();
+    let is_corrected = |comparison: &MetricComparison| {
+        comparison.primary && comparison.pairs() >= PAIRS_FEWEST && comparison.p.is_some()
+    };
+    let p: Vec<f64> = comparisons
+        .iter()
+        .filter(|comparison| is_corrected(comparison))
+        .filter_map(|comparison| comparison.p)
+        .collect();
     let mut adjusted = holm(&p).unwrap_or_default().into_iter();
-    for one in &mut comparisons {
-        one.p_adjusted = if is_corrected(one) { adjusted.next() } else { None };
+    for comparison in &mut comparisons {
+        comparison.p_adjusted = if is_corrected(comparison) { adjusted.next() } else { None };
     }
     (comparisons, unpaired)
 }

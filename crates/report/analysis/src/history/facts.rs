@@ -26,7 +26,7 @@ pub(crate) fn changed_facts(before: Vec<Trial>, after: Vec<Trial>) -> Vec<Change
     };
     let facts = environment(&variant(before), &[variant(after)]);
     let values = |values: &[FactValue]| {
-        values.iter().map(|one| one.value.as_str()).collect::<Vec<_>>().join(", ")
+        values.iter().map(|value| value.value.as_str()).collect::<Vec<_>>().join(", ")
     };
     let mut changed: Vec<(usize, ChangedFact)> = facts
         .iter()

@@ -84,9 +84,12 @@ pub(super) fn gather<'t>(
     trials: &'t [DatedTrial],
     terms: &HistoryTerms,
 ) -> (Vec<GatheredSeries<'t>>, usize) {
-    let mut usable: Vec<&DatedTrial> = trials.iter().filter(|one| is_usable(&one.trial)).collect();
-    usable.sort_by_key(|one| (one.trial.beginning.started_unix_ms, one.trial.beginning.trial));
-    let names = job_names(usable.iter().map(|one| &one.trial));
+    let mut usable: Vec<&DatedTrial> =
+        trials.iter().filter(|dated_trial| is_usable(&dated_trial.trial)).collect();
+    usable.sort_by_key(|dated_trial| {
+        (dated_trial.trial.beginning.started_unix_ms, dated_trial.trial.beginning.trial)
+    });
+    let names = job_names(usable.iter().map(|dated_trial| &dated_trial.trial));
     let anchors = anchors(&usable, terms.anchor.as_deref());
     let mut gathered: Vec<GatheredSeries<'t>> = Vec::new();
     let mut places = SeriesIndex::default();
@@ -124,7 +127,7 @@ fn anchors<'t>(
     anchor: Option<&str>,
 ) -> BTreeMap<PairingKey<'t>, &'t Trial> {
     let is_anchor = |trial: &Trial| Some(variant(trial)) == anchor;
-    let anchor_trials = trials.iter().map(|one| &one.trial).filter(|trial| is_anchor(trial));
+    let anchor_trials = trials.iter().map(|dated| &dated.trial).filter(|trial| is_anchor(trial));
     anchor_trials.filter_map(|trial| Some((place(trial)?, trial))).collect()
 }
 
@@ -170,7 +173,7 @@ struct SeriesIndex<'t> {
 }
 
 fn add<'t>(
-    all: &mut Vec<GatheredSeries<'t>>,
+    series: &mut Vec<GatheredSeries<'t>>,
     places: &mut SeriesIndex<'t>,
     dated: &'t DatedTrial,
     job: &str,
@@ -184,10 +187,10 @@ fn add<'t>(
     let known = (workload, mode, job.to_owned(), variant, metric.clone(), unit);
     let at = *places.series.entry(known).or_insert_with(|| {
         let (job, points) = (job.to_owned(), Vec::new());
-        all.push(GatheredSeries { workload, mode, job, variant, metric, unit, better, points });
-        all.len() - 1
+        series.push(GatheredSeries { workload, mode, job, variant, metric, unit, better, points });
+        series.len() - 1
     });
-    let points = &mut all[at].points;
+    let points = &mut series[at].points;
     let point = *places.points.entry((at, &dated.key)).or_insert_with(|| {
         let started_unix_ms = beginning.started_unix_ms;
         let (logs, trials) = (Vec::new(), Vec::new());

@@ -80,7 +80,7 @@ pub struct HistorySeries {
     /// Points in time order.
     pub points: Vec<SeriesPoint>,
     /// Changes of level in time order.
-    pub shifts: Vec<Shift>,
+    pub shifts: Vec<LevelShift>,
     /// Changes of the environment in time order; empty until [`explain()`] is called.
     pub environment: Vec<EnvironmentChange>,
     /// Newest point, if it is out of line with its level.
@@ -117,7 +117,7 @@ pub struct SeriesPoint {
 
 /// A change of level.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shift {
+pub struct LevelShift {
     /// Index of the first point of the new level, from 0.
     pub index: usize,
     /// 95 % confidence interval of `index`: first and last possible point.
@@ -165,15 +165,19 @@ pub struct NoiseChange {
 /// If a value has no logarithm, or a history is too long.
 pub fn history(trials: &[DatedTrial], terms: &HistoryTerms) -> Result<History, StatsError> {
     let (gathered, left_out) = gather(trials, terms);
-    let judged = gathered.iter().filter(|one| one.points.len() >= FEWEST_POINTS).count().max(1);
+    let judged = gathered
+        .iter()
+        .filter(|gathered_series| gathered_series.points.len() >= FEWEST_POINTS)
+        .count()
+        .max(1);
     let series: Result<Vec<HistorySeries>, StatsError> =
-        gathered.into_iter().map(|one| series(one, judged)).collect();
+        gathered.into_iter().map(|gathered_series| series(gathered_series, judged)).collect();
     Ok(History { series: series?, left_out })
 }
 
 fn series(gathered: GatheredSeries<'_>, judged: usize) -> Result<HistorySeries, StatsError> {
     let logs: Vec<HistoryPoint> = gathered.logs();
-    let error = logs.first().map_or(0.0, |one| one.standard_error);
+    let error = logs.first().map_or(0.0, |log_value| log_value.standard_error);
     let points = gathered.points.iter().zip(&logs).map(|(point, log)| {
         let half = half_width(log.standard_error);
         SeriesPoint {
@@ -225,18 +229,20 @@ fn judge(
     };
     let shifts = shifts.iter().enumerate().map(|(at, shift)| {
         let (before, after) = ends(at);
-        Shift {
+        LevelShift {
             index: shift.index,
             between: shift.between,
             ratio: shift.change.exp(),
-            interval: shift.interval.map(|it| (it.low.exp(), it.high.exp())),
+            interval: shift
+                .interval
+                .map(|log_interval| (log_interval.low.exp(), log_interval.high.exp())),
             p_value: shift.p_value,
             is_worse: is_worse(shift.change),
             beside: beside(gathered, before..shift.index, shift.index..after),
             facts: Vec::new(),
         }
     });
-    let shifts: Vec<Shift> = shifts.collect();
+    let shifts: Vec<LevelShift> = shifts.collect();
     let level = starts.last().copied().unwrap_or(0);
     let suspect = newest_differs(&logs[level..]).filter(|newest| newest.p_value <= alpha);
     series.suspect = suspect.map(|newest| SuspectPoint {

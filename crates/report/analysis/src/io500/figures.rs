@@ -45,8 +45,8 @@ pub struct PhaseFigures {
 impl PhaseFigures {
     /// Computes the figures of a phase; `ranks` supplies the slowest rank.
     pub(super) fn new(phase: &RehearsedPhase<'_>, ranks: &[RankPhase]) -> Self {
-        let worked_ns: u64 = phase.tasks.iter().map(|one| one.task.wall_ns).sum();
-        let cpu_ns: u64 = phase.tasks.iter().map(|one| one.task.cpu.total_ns()).sum();
+        let worked_ns: u64 = phase.tasks.iter().map(|counted| counted.task.wall_ns).sum();
+        let cpu_ns: u64 = phase.tasks.iter().map(|counted| counted.task.cpu.total_ns()).sum();
         Self {
             name: phase.step.name,
             moves_data: phase.step.moves_data(),
@@ -56,7 +56,7 @@ impl PhaseFigures {
             spread: over_seconds(phase).or_else(|| over_workers(phase)),
             slowest: slowest(phase, ranks),
             cpu_percent: cpu_ns as f64 / worked_ns.max(1) as f64 * 100.0,
-            faults: phase.tasks.iter().map(|one| one.faults).sum(),
+            faults: phase.tasks.iter().map(|task| task.faults).sum(),
         }
     }
 }
@@ -80,8 +80,9 @@ fn over_workers(phase: &RehearsedPhase<'_>) -> Option<RateRange> {
     if count < 2.0 {
         return None;
     }
-    let rates =
-        phase.first().map(|one| phase.in_its_unit(one.items as f64 / one.seconds() * count));
+    let rates = phase
+        .first()
+        .map(|counted| phase.in_its_unit(counted.items as f64 / counted.seconds() * count));
     range(rates, 0)
 }
 
@@ -100,7 +101,7 @@ fn slowest(phase: &RehearsedPhase<'_>, ranks: &[RankPhase]) -> Option<(u64, f64)
         return Some((rank.slowest, longer(rank.slowest_ns, rank.median_ns)));
     }
     let mut durations: Vec<(u64, u64)> =
-        phase.first().map(|one| (one.task.wall_ns, one.task.worker.into())).collect();
+        phase.first().map(|counted| (counted.task.wall_ns, counted.task.worker.into())).collect();
     durations.sort_unstable();
     let &(longest, worker) = durations.last().filter(|_| durations.len() > 1)?;
     let median =

@@ -72,8 +72,8 @@ impl FullRun {
             .collect();
         let mut full = Self {
             phases,
-            bytes: needs.iter().fold(0, |all, need| all.saturating_add(need.bytes)),
-            files: needs.iter().fold(0, |all, need| all.saturating_add(need.files)),
+            bytes: needs.iter().fold(0, |sum, need| sum.saturating_add(need.bytes)),
+            files: needs.iter().fold(0, |sum, need| sum.saturating_add(need.files)),
             needs,
             risks: Vec::new(),
             seconds: 0.0,
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_needed_follows_from_the_fastest_worker_until_time_ended_it() {
+    fn need_is_projected_from_the_fastest_worker() {
         let clients = ClientMachines { count: 1, memory_bytes: 64 << 30, free_bytes: 16 << 30 };
         let full = FullRun::project(&trial(), clients);
         let names: Vec<&str> = full.phases.iter().map(|phase| phase.name).collect();
@@ -195,12 +195,12 @@ mod tests {
     }
 
     #[test]
-    fn what_would_go_wrong_is_told_and_who_says_so() {
+    fn risks_of_a_full_run_name_their_source() {
         let clients = ClientMachines { count: 1, memory_bytes: 64 << 30, free_bytes: 16 << 30 };
         let full = FullRun::project(&trial(), clients);
-        let all: Vec<(&str, bool)> =
+        let warnings: Vec<(&str, bool)> =
             full.risks.iter().map(|risk| (risk.phase, risk.is_invalid)).collect();
-        assert_eq!(all, [("find", true), ("", false), ("ior-easy-read", false)]);
+        assert_eq!(warnings, [("find", true), ("", false), ("ior-easy-read", false)]);
         let clients = ClientMachines { count: 8, memory_bytes: 4 << 30, free_bytes: 0 };
         let full = FullRun::project(&trial(), clients);
         assert_eq!(full.risks.len(), 1, "{:?}", full.risks);

@@ -45,7 +45,7 @@ impl TestRequirement {
     /// Requirement of the test whose write phase this is, with a time limit of `seconds`.
     pub(super) fn from_phase(phase: &RehearsedPhase<'_>, seconds: u64) -> Option<Self> {
         let StepKind::Write(test) = phase.step.kind else { return None };
-        let rates = phase.first().map(|one| rate_until(seconds, one));
+        let rates = phase.first().map(|counted| rate_until(seconds, counted));
         let reached = whole(rates.fold(0.0, f64::max) * FULL_SECONDS as f64);
         let workers = phase.first().count() as u64;
         let total = reached.saturating_mul(workers);
@@ -68,7 +68,7 @@ impl TestRequirement {
                 Io500Benchmark::IorHard => 1,
                 Io500Benchmark::MdtestEasy | Io500Benchmark::MdtestHard => total,
             },
-            was_ended_by_time: phase.first().any(|one| one.was_ended_by_time),
+            was_ended_by_time: phase.first().any(|counted| counted.was_ended_by_time),
         })
     }
 
@@ -79,10 +79,10 @@ impl TestRequirement {
 }
 
 /// Items a second without the tail after the time limit: an fsync, or slower workers catching up.
-fn rate_until(seconds: u64, one: &CountedTask<'_>) -> f64 {
-    let worked = one.seconds();
-    let worked = if one.was_ended_by_time { worked.min(seconds as f64) } else { worked };
-    one.items as f64 / worked
+fn rate_until(seconds: u64, counted: &CountedTask<'_>) -> f64 {
+    let worked = counted.seconds();
+    let worked = if counted.was_ended_by_time { worked.min(seconds as f64) } else { worked };
+    counted.items as f64 / worked
 }
 
 /// Bytes of a transfer, or of a file on disk.
@@ -120,7 +120,7 @@ mod tests {
     use super::rounded_up;
 
     #[test]
-    fn two_digits_are_kept_and_rounded_up() {
+    fn needs_are_rounded_up_to_two_digits() {
         assert_eq!(
             [1, 99, 100, 101, 1234, 199_999].map(rounded_up),
             [1, 99, 100, 110, 1300, 200_000]

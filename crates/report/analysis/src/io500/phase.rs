@@ -55,8 +55,9 @@ impl<'t> RehearsedPhase<'t> {
     pub(super) fn from_trial(trial: &'t Trial, step: &'static Io500Phase) -> Option<Self> {
         let tasks = trial.tasks.iter().filter(|task| task.kind == step.name);
         let tasks: Vec<CountedTask<'t>> = tasks.map(|task| CountedTask::new(step, task)).collect();
-        let began_ns = tasks.iter().map(|one| one.task.began_ns).min()?;
-        let ended_ns = tasks.iter().map(|one| one.task.began_ns + one.task.wall_ns).max()?;
+        let began_ns = tasks.iter().map(|counted| counted.task.began_ns).min()?;
+        let ended_ns =
+            tasks.iter().map(|counted| counted.task.began_ns + counted.task.wall_ns).max()?;
         let totals = trial.phases.iter().find(|phase| phase.name == step.name);
         let ended_ns = ended_ns.max(began_ns + 1);
         let phase = Self { step, totals, tasks, began_ns, ended_ns };
@@ -65,7 +66,7 @@ impl<'t> RehearsedPhase<'t> {
 
     /// Items or transfers of all workers.
     pub(super) fn items(&self) -> u64 {
-        self.tasks.iter().map(|one| one.items).sum()
+        self.tasks.iter().map(|task| task.items).sum()
     }
 
     /// Time from the first start to the last end, in seconds.
@@ -89,6 +90,6 @@ impl<'t> RehearsedPhase<'t> {
     /// First task of each worker, without those that only continue after the time limit stopped the
     /// first.
     pub(super) fn first(&self) -> impl Iterator<Item = &CountedTask<'t>> {
-        self.tasks.iter().filter(|one| !one.is_wear_out)
+        self.tasks.iter().filter(|task| !task.is_wear_out)
     }
 }

@@ -61,9 +61,9 @@ fn faults(full: &FullRun) -> Vec<FullRunRisk> {
 }
 
 fn nothing_found(trial: &Trial) -> Option<FullRunRisk> {
-    let found: u64 = trial.fact(FOUND_FACT)?.parse().ok()?;
+    let matches: u64 = trial.fact(FOUND_FACT)?.parse().ok()?;
     let why = "the search found no file; too few were made here, or its answer is wrong".to_owned();
-    (found == 0).then_some(FullRunRisk { phase: FIND, is_invalid: true, why })
+    (matches == 0).then_some(FullRunRisk { phase: FIND, is_invalid: true, why })
 }
 
 fn no_space(full: &FullRun, clients: ClientMachines) -> Option<FullRunRisk> {

@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::axis::{Axis, Scale};
+use super::axis::{Axis, AxisScale};
 use super::figure::{Figure, LegendEntry};
 use super::mark::{latency_text, mark, px, time_tick};
 use super::plot::{
@@ -12,7 +12,7 @@ use super::plot::{
 };
 use super::{Aging, AgingVariant};
 use crate::escape::visible;
-use crate::{Number, Style};
+use crate::{Number, NumberStyle};
 
 /// Ratio of the largest to the smallest value from which the axis is logarithmic, so that a trend
 /// in percent is straight.
@@ -77,7 +77,7 @@ fn trend(variant: &AgingVariant) -> String {
     }
     let change = |value: f64| match value.abs() {
         large if (9.95..1e6).contains(&large) => format!("{value:+.0}"),
-        _ => Number { value, unit: String::new(), style: Style::Change }.text(),
+        _ => Number { value, unit: String::new(), style: NumberStyle::Change }.text(),
     };
     let range = match variant.range {
         Some((low, high)) => format!(" ({} to {})", change(low), change(high)),
@@ -92,7 +92,7 @@ fn drawing(aging: &Aging, up: &Axis) -> Markup {
     let (first, last) = (numbers.clone().min().unwrap_or(1), numbers.max().unwrap_or(1));
     let room = (f64::from(last) - f64::from(first)) * 0.02;
     let ends = (f64::from(first) - room, f64::from(last) + room);
-    let across = Axis::new(Scale::Linear, ends, ACROSS);
+    let across = Axis::new(AxisScale::Linear, ends, ACROSS);
     let at = |point: &(u32, f64)| (across.place(f64::from(point.0)), up.place(point.1));
     let variants = aging.variants.len();
     let few = variants == 1 && aging.variants[0].points.len() <= POINTED_AT;

@@ -5,7 +5,7 @@ use crate::number::grouped;
 
 /// Scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scale {
+pub(super) enum AxisScale {
     /// Linear: equal differences are equally long.
     Linear,
     /// Logarithmic: equal ratios are equally long; values are positive.
@@ -15,7 +15,7 @@ pub(super) enum Scale {
 /// Axis between two different values.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Axis {
-    pub(super) scale: Scale,
+    pub(super) scale: AxisScale,
     pub(super) low: f64,
     pub(super) high: f64,
     /// Positions of the lowest (`from`) and the highest value (`to`).
@@ -31,10 +31,10 @@ const MOST: f64 = 1e307;
 
 impl Axis {
     /// Creates an axis whose ends lie at the positions `from` and `to`. Equal ends are moved apart.
-    pub(super) fn new(scale: Scale, (low, high): (f64, f64), (from, to): (f64, f64)) -> Self {
+    pub(super) fn new(scale: AxisScale, (low, high): (f64, f64), (from, to): (f64, f64)) -> Self {
         let bounded = |value: f64| if value.is_finite() { value.clamp(-MOST, MOST) } else { 0.0 };
         let (mut low, mut high) = (bounded(low.min(high)), bounded(high.max(low)));
-        let scale = if low > 0.0 { scale } else { Scale::Linear };
+        let scale = if low > 0.0 { scale } else { AxisScale::Linear };
         let too_close = high - low <= 1e-9 * high.abs().max(low.abs());
         if too_close {
             let room = if high == 0.0 { 1.0 } else { high.abs() * 0.05 };
@@ -50,8 +50,10 @@ impl Axis {
     pub(super) fn place(&self, value: f64) -> f64 {
         let share = match self.scale {
             // Halved, since the difference of two large numbers may overflow.
-            Scale::Linear => (value / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0),
-            Scale::Log => (value / self.low).ln() / (self.high / self.low).ln(),
+            AxisScale::Linear => {
+                (value / 2.0 - self.low / 2.0) / (self.high / 2.0 - self.low / 2.0)
+            }
+            AxisScale::Log => (value / self.low).ln() / (self.high / self.low).ln(),
         };
         let share = if share.is_nan() { 0.5 } else { share.clamp(0.0, 1.0) };
         self.from + share * (self.to - self.from)
@@ -59,7 +61,7 @@ impl Axis {
 
     /// Tick values with their labels, at most about `most` of them.
     pub(super) fn ticks(&self, most: usize) -> Vec<(f64, String)> {
-        let is_steps = self.scale == Scale::Linear || self.high / self.low < STEPS_BELOW;
+        let is_steps = self.scale == AxisScale::Linear || self.high / self.low < STEPS_BELOW;
         if is_steps { self.steps(most) } else { self.powers(most) }
     }
 
@@ -155,41 +157,44 @@ fn short_power(value: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Axis, Scale};
+    use super::{Axis, AxisScale};
     use proptest::prelude::{any, proptest};
 
-    fn texts(scale: Scale, low: f64, high: f64, most: usize) -> Vec<String> {
+    fn texts(scale: AxisScale, low: f64, high: f64, most: usize) -> Vec<String> {
         let ticks = Axis::new(scale, (low, high), (0.0, 100.0)).ticks(most);
         ticks.into_iter().map(|(_, text)| text).collect()
     }
 
     #[test]
     fn ticks_are_numbers_people_like() {
-        assert_eq!(texts(Scale::Linear, 91.3, 131.0, 5), ["100", "110", "120", "130"]);
-        assert_eq!(texts(Scale::Linear, 0.0, 1.0, 5), ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
-        assert_eq!(texts(Scale::Log, 0.9, 1.1, 5), ["0.90", "0.95", "1.00", "1.05", "1.10"]);
-        assert_eq!(texts(Scale::Log, 0.1, 10.0, 7), ["0.1", "0.2", "0.5", "1", "2", "5", "10"]);
-        assert_eq!(texts(Scale::Log, 17.0, 1100.0, 5).len(), 6);
-        assert_eq!(texts(Scale::Log, 1e-3, 1e3, 7).len(), 7);
-        assert_eq!(texts(Scale::Linear, 0.0, 3e9, 4), ["0", "1e9", "2e9", "3e9"]);
-        assert_eq!(texts(Scale::Linear, 0.0, 3e4, 3), ["0", "10,000", "20,000", "30,000"]);
-        assert_eq!(texts(Scale::Linear, 0.0, 3e6, 3), ["0", "1 M", "2 M", "3 M"]);
-        assert_eq!(texts(Scale::Log, 0.01, 1e5, 3), ["0.01", "1", "100", "10,000"]);
+        assert_eq!(texts(AxisScale::Linear, 91.3, 131.0, 5), ["100", "110", "120", "130"]);
+        assert_eq!(
+            texts(AxisScale::Linear, 0.0, 1.0, 5),
+            ["0.0", "0.2", "0.4", "0.6", "0.8", "1.0"]
+        );
+        assert_eq!(texts(AxisScale::Log, 0.9, 1.1, 5), ["0.90", "0.95", "1.00", "1.05", "1.10"]);
+        assert_eq!(texts(AxisScale::Log, 0.1, 10.0, 7), ["0.1", "0.2", "0.5", "1", "2", "5", "10"]);
+        assert_eq!(texts(AxisScale::Log, 17.0, 1100.0, 5).len(), 6);
+        assert_eq!(texts(AxisScale::Log, 1e-3, 1e3, 7).len(), 7);
+        assert_eq!(texts(AxisScale::Linear, 0.0, 3e9, 4), ["0", "1e9", "2e9", "3e9"]);
+        assert_eq!(texts(AxisScale::Linear, 0.0, 3e4, 3), ["0", "10,000", "20,000", "30,000"]);
+        assert_eq!(texts(AxisScale::Linear, 0.0, 3e6, 3), ["0", "1 M", "2 M", "3 M"]);
+        assert_eq!(texts(AxisScale::Log, 0.01, 1e5, 3), ["0.01", "1", "100", "10,000"]);
     }
 
     #[test]
     fn places_lie_between_the_ends() {
-        let axis = Axis::new(Scale::Log, (0.5, 2.0), (10.0, 110.0));
+        let axis = Axis::new(AxisScale::Log, (0.5, 2.0), (10.0, 110.0));
         assert!((axis.place(1.0) - 60.0).abs() < 1e-9);
         assert_eq!(axis.place(0.01), 10.0);
         assert_eq!(axis.place(f64::INFINITY), 110.0);
-        assert_eq!(Axis::new(Scale::Linear, (3.0, 3.0), (0.0, 10.0)).place(3.0), 5.0);
+        assert_eq!(Axis::new(AxisScale::Linear, (3.0, 3.0), (0.0, 10.0)).place(3.0), 5.0);
     }
 
     proptest! {
         #[test]
         fn any_axis_is_finite(low in any::<f64>(), high in any::<f64>(), value in any::<f64>()) {
-            for scale in [Scale::Linear, Scale::Log] {
+            for scale in [AxisScale::Linear, AxisScale::Log] {
                 let axis = Axis::new(scale, (low, high), (0.0, 100.0));
                 assert!((0.0..=100.0).contains(&axis.place(value)), "{axis:?}");
                 let ticks = axis.ticks(6);

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use maud::{Markup, html};
 
 use super::mark::{line, px};
-use crate::{Number, Style};
+use crate::{Number, NumberStyle};
 
 const COLUMNS: usize = 128;
 const CELL: (f64, f64) = (6.5, 9.0);
@@ -16,7 +16,7 @@ const LEFT: f64 = 68.0;
 const TICKS: usize = 16;
 
 /// Appearance of a cell.
-pub(super) trait Paint: Copy + Ord {
+pub(super) trait CellPaint: Copy + Ord {
     /// CSS class of the colour.
     fn class(self) -> String;
     /// Opacity from 0 to 1.
@@ -30,7 +30,7 @@ pub(super) struct Cells<P> {
     cell_bytes: u64,
 }
 
-impl<P: Paint> Cells<P> {
+impl<P: CellPaint> Cells<P> {
     /// Creates the grid from the appearance of all cells of a device; `None` leaves a cell blank.
     pub(super) fn new(looks: Vec<Option<P>>, cell_bytes: u64) -> Self {
         let first = looks.iter().position(Option::is_some).unwrap_or(0) / COLUMNS * COLUMNS;
@@ -53,7 +53,7 @@ impl<P: Paint> Cells<P> {
         let mut paths: BTreeMap<P, String> = BTreeMap::new();
         for (row, looks) in self.looks.chunks(COLUMNS).enumerate() {
             let mut column = 0;
-            for alike in looks.chunk_by(|one, next| one == next) {
+            for alike in looks.chunk_by(|current, next| current == next) {
                 let (x, y) = (LEFT + column as f64 * CELL.0, row as f64 * CELL.1);
                 let (width, height) = (px(alike.len() as f64 * CELL.0), px(CELL.1 - 1.0));
                 column += alike.len();
@@ -82,5 +82,5 @@ impl<P: Paint> Cells<P> {
 
 /// Formats bytes in a suitable unit.
 pub(super) fn sized(bytes: u64) -> String {
-    Number { value: bytes as f64, unit: String::new(), style: Style::Size }.text()
+    Number { value: bytes as f64, unit: String::new(), style: NumberStyle::Size }.text()
 }

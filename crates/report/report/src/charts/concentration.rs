@@ -4,7 +4,7 @@
 use maud::{Markup, html};
 
 use super::Concentration;
-use super::axis::{Axis, Scale};
+use super::axis::{Axis, AxisScale};
 use super::figure::Figure;
 use super::mark::line;
 use super::plot::{ACROSS, DOWN, HEIGHT, WIDTH, class, feet, path, value_grid};
@@ -30,8 +30,8 @@ pub(super) fn figure(concentration: &Concentration) -> Figure {
 }
 
 fn drawing(curve: &[(f64, f64)]) -> Markup {
-    let across = Axis::new(Scale::Linear, (0.0, 100.0), ACROSS);
-    let up = Axis::new(Scale::Linear, (0.0, 100.0), (DOWN.1, DOWN.0));
+    let across = Axis::new(AxisScale::Linear, (0.0, 100.0), ACROSS);
+    let up = Axis::new(AxisScale::Linear, (0.0, 100.0), (DOWN.1, DOWN.0));
     let at = |data: f64, accesses: f64| (across.place(data), up.place(accesses));
     let ticks: Vec<(f64, String)> =
         TICKS.iter().map(|percent| (across.place(*percent), format!("{percent}"))).collect();

@@ -5,7 +5,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::mark::{Shape, label, mark, px, wrapped};
+use super::mark::{MarkShape, label, mark, px, wrapped};
 
 /// Colours of the light and dark themes.
 pub(crate) const PALETTE: &str = include_str!("palette.css");
@@ -45,7 +45,7 @@ pub(super) struct Figure {
 pub(super) struct LegendEntry {
     /// CSS class of the entry's colour.
     pub(super) class: String,
-    pub(super) shape: Shape,
+    pub(super) shape: MarkShape,
     pub(super) name: String,
     /// Name and figures of the entry.
     pub(super) text: String,

@@ -8,9 +8,9 @@ use maud::{Markup, html};
 use treering_analysis::compare::Verdict;
 use treering_model::BetterDirection;
 
-use super::axis::{Axis, Scale};
+use super::axis::{Axis, AxisScale};
 use super::figure::Figure;
-use super::mark::{Shape, change_text, label, line, mark, px, ratio_text};
+use super::mark::{MarkShape, change_text, label, line, mark, px, ratio_text};
 use super::{Forest, ForestRow};
 use crate::escape::visible;
 use crate::verdict::words;
@@ -62,13 +62,13 @@ impl ForestLayout {
     }
 
     /// Top of a row.
-    fn of(&self, place: usize) -> f64 {
+    fn row_top(&self, place: usize) -> f64 {
         self.tops.get(place).copied().unwrap_or(self.top)
     }
 
     /// Bottom of the last row.
     fn bottom(&self) -> f64 {
-        self.of(self.tops.len().saturating_sub(1))
+        self.row_top(self.tops.len().saturating_sub(1))
     }
 }
 
@@ -130,7 +130,7 @@ pub(super) fn figure(forest: &Forest) -> Figure {
 /// Draws one of the layouts; returns its width and height.
 fn laid_out(forest: &Forest, wide: bool) -> ((f64, f64), Markup) {
     let layout = ForestLayout::new(forest, wide);
-    let axis = Axis::new(Scale::Log, ends(forest), layout.plot);
+    let axis = Axis::new(AxisScale::Log, ends(forest), layout.plot);
     let height = layout.bottom() + 26.0;
     ((layout.width, height), drawing(forest, &layout, &axis))
 }
@@ -190,13 +190,13 @@ fn drawing(forest: &Forest, layout: &ForestLayout, axis: &Axis) -> Markup {
     let bottom = layout.bottom();
     html! {
         @for (place, row) in forest.rows.iter().enumerate() {
-            (band(row, layout, axis, layout.of(place)))
+            (band(row, layout, axis, layout.row_top(place)))
         }
         (grid(forest, layout, axis, bottom))
         @if !layout.wide {
             // Blank strips behind the names, which are placed above the marks.
             @for place in 0..forest.rows.len() {
-                rect class="clear" x="0" y=(px(layout.of(place)))
+                rect class="clear" x="0" y=(px(layout.row_top(place)))
                     width=(px(layout.width)) height="38" {}
             }
         }
@@ -204,13 +204,13 @@ fn drawing(forest: &Forest, layout: &ForestLayout, axis: &Axis) -> Markup {
             @let begins = begins_job(forest, place);
             @let repeats = place > 0 && !begins && forest.rows[place - 1].metric == row.metric;
             @if begins {
-                rect class="clear" x="0" y=(px(layout.of(place) - HEADING + 1.0))
+                rect class="clear" x="0" y=(px(layout.row_top(place) - HEADING + 1.0))
                     width=(px(layout.width)) height=(px(HEADING - 1.0)) {}
-                text class="job" x="0" y=(px(layout.of(place) - 8.0)) {
+                text class="job" x="0" y=(px(layout.row_top(place) - 8.0)) {
                     (label(&row.job, layout.width))
                 }
             }
-            (of_row(row, layout, axis, layout.of(place), repeats))
+            (of_row(row, layout, axis, layout.row_top(place), repeats))
         }
     }
 }
@@ -227,7 +227,7 @@ fn band(row: &ForestRow, layout: &ForestLayout, axis: &Axis, top: f64) -> Markup
 }
 
 fn grid(forest: &Forest, layout: &ForestLayout, axis: &Axis, bottom: f64) -> Markup {
-    let one = axis.place(1.0);
+    let unity = axis.place(1.0);
     let (left, right) = layout.plot;
     let all_better = |better| forest.rows.iter().all(|row| row.better == better);
     let hints = match (all_better(BetterDirection::Higher), all_better(BetterDirection::Lower)) {
@@ -241,14 +241,14 @@ fn grid(forest: &Forest, layout: &ForestLayout, axis: &Axis, bottom: f64) -> Mar
             (line("grid", (x, layout.top), (x, bottom)))
             text class="tick" x=(px(x)) y=(px(bottom + 17.0)) text-anchor="middle" { (text) }
         }
-        (line("one", (one, layout.top - 4.0), (one, bottom)))
-        text class="tick" x=(px(one)) y=(px(layout.top - 9.0))
-            text-anchor=(anchor(one, layout.plot)) { (label(&forest.baseline, 140.0)) }
+        (line("one", (unity, layout.top - 4.0), (unity, bottom)))
+        text class="tick" x=(px(unity)) y=(px(layout.top - 9.0))
+            text-anchor=(anchor(unity, layout.plot)) { (label(&forest.baseline, 140.0)) }
         @if let Some((before, behind)) = hints {
-            @if one - left > 130.0 {
+            @if unity - left > 130.0 {
                 text class="hint" x=(px(left)) y=(px(layout.top - 9.0)) { (before) }
             }
-            @if right - one > 130.0 {
+            @if right - unity > 130.0 {
                 text class="hint" x=(px(right)) y=(px(layout.top - 9.0)) text-anchor="end" {
                     (behind)
                 }
@@ -333,10 +333,10 @@ fn figures(row: &ForestRow) -> String {
 
 /// Text alternative of a row.
 fn spoken(row: &ForestRow) -> String {
-    let who = format!("{}, {}", visible(&row.metric), visible(&row.contender));
+    let subject = format!("{}, {}", visible(&row.metric), visible(&row.contender));
     let better = row.better.phrase();
     let change = row.ratio.map_or_else(String::new, |ratio| format!(" = {}", change_text(ratio)));
-    format!("{who}: {}{change}, {} ({better})", figures(row), words(row.verdict))
+    format!("{subject}: {}{change}, {} ({better})", figures(row), words(row.verdict))
 }
 
 /// Draws the interval as a line, with an arrow where it leaves the plot, and the estimate on it.
@@ -350,11 +350,11 @@ fn estimate(row: &ForestRow, ratio: f64, axis: &Axis, y: f64) -> Markup {
     };
     let cap = |x: f64| line("interval", (x, y - 4.0), (x, y + 4.0));
     let (shape, size) = match row.verdict {
-        Verdict::Better => (Shape::Up, 6.0),
-        Verdict::Worse => (Shape::Down, 6.0),
-        Verdict::Small => (Shape::Diamond, 5.0),
-        Verdict::Same => (Shape::Square, 5.0),
-        Verdict::Unclear | Verdict::SingleRun => (Shape::Circle, 5.0),
+        Verdict::Better => (MarkShape::Up, 6.0),
+        Verdict::Worse => (MarkShape::Down, 6.0),
+        Verdict::Small => (MarkShape::Diamond, 5.0),
+        Verdict::Same => (MarkShape::Square, 5.0),
+        Verdict::Unclear | Verdict::SingleRun => (MarkShape::Circle, 5.0),
     };
     html! {
         @if bounds.is_some() {

@@ -4,11 +4,11 @@
 use treering_model::{LayoutHeat, LayoutMap, LayoutMapCell};
 
 use super::HeatLayer;
-use super::cells::{Cells, Paint, sized};
+use super::cells::{CellPaint, Cells, sized};
 use super::figure::{Figure, LegendEntry};
-use super::mark::Shape;
+use super::mark::MarkShape;
 use crate::escape::visible;
-use crate::{Number, Style};
+use crate::{Number, NumberStyle};
 
 /// Number of temperature steps, each twice the previous one.
 const STEPS: u32 = 8;
@@ -22,7 +22,7 @@ enum HeatLook {
     Hot(u32),
 }
 
-impl Paint for HeatLook {
+impl CellPaint for HeatLook {
     fn class(self) -> String {
         let class = match self {
             Self::Free => "map-free",
@@ -69,20 +69,20 @@ pub(super) fn figure(layer: &HeatLayer) -> Figure {
 }
 
 fn measured(value: f64) -> String {
-    Number { value, unit: String::new(), style: Style::Measured }.text()
+    Number { value, unit: String::new(), style: NumberStyle::Measured }.text()
 }
 
 /// Temperatures resampled to the cells of the map: smaller cells are summed, larger ones divided.
 fn temperatures(map: &LayoutMap, heat: &LayoutHeat) -> Vec<f64> {
-    let (own, theirs) = (map.cell_bytes.max(1), heat.cell_bytes.max(1));
-    let bytes = theirs.saturating_mul(heat.cells.len() as u64);
-    let count = map.cells.len().max(usize::try_from(bytes.div_ceil(own)).unwrap_or(0));
+    let (map_bytes, heat_bytes) = (map.cell_bytes.max(1), heat.cell_bytes.max(1));
+    let bytes = heat_bytes.saturating_mul(heat.cells.len() as u64);
+    let count = map.cells.len().max(usize::try_from(bytes.div_ceil(map_bytes)).unwrap_or(0));
     let mut cells = vec![0.0; count.min(1 << 16)];
     for (place, temperature) in heat.cells.iter().enumerate().filter(|(_, heat)| **heat > 0.0) {
-        let from = place as u64 * theirs;
-        let parts = (theirs / own).max(1);
+        let from = place as u64 * heat_bytes;
+        let parts = (heat_bytes / map_bytes).max(1);
         for part in 0..parts {
-            let cell = usize::try_from((from + part * own) / own).unwrap_or(usize::MAX);
+            let cell = usize::try_from((from + part * map_bytes) / map_bytes).unwrap_or(usize::MAX);
             if let Some(cell) = cells.get_mut(cell) {
                 *cell += temperature / parts as f64;
             }
@@ -109,7 +109,7 @@ fn legend(map: &LayoutMap, temperatures: &[f64]) -> Vec<LegendEntry> {
     let hot = temperatures.iter().filter(|temperature| **temperature > 0.0).count() as u64;
     let entry = |look: HeatLook, name: &str, text: String| LegendEntry {
         class: look.class(),
-        shape: Shape::Square,
+        shape: MarkShape::Square,
         name: name.to_owned(),
         text,
     };

@@ -6,7 +6,7 @@
 use maud::{Markup, html};
 use treering_analysis::nines_of;
 
-use super::axis::{Axis, Scale};
+use super::axis::{Axis, AxisScale};
 use super::figure::{Figure, LegendEntry};
 use super::mark::{latency_text, line, mark, time_tick};
 use super::plot::{ACROSS, DOWN, HEIGHT, WIDTH, class, feet, path, shape, value_grid};
@@ -74,10 +74,10 @@ fn at(variant: &LatencyVariant, percent: f64) -> Option<f64> {
 fn drawing(latencies: &Latencies) -> Markup {
     let points = || latencies.variants.iter().flat_map(|variant| &variant.curve);
     let most = points().map(|(nines, _)| *nines).fold(1.0, f64::max);
-    let across = Axis::new(Scale::Linear, (0.0, most), ACROSS);
+    let across = Axis::new(AxisScale::Linear, (0.0, most), ACROSS);
     let low = points().map(|(_, ns)| *ns).fold(f64::INFINITY, f64::min).max(1.0);
     let high = points().map(|(_, ns)| *ns).fold(1.0, f64::max);
-    let up = Axis::new(Scale::Log, (low / 1.2, high * 1.2), (DOWN.1, DOWN.0));
+    let up = Axis::new(AxisScale::Log, (low / 1.2, high * 1.2), (DOWN.1, DOWN.0));
     let ticks = TICKS.iter().map(|(percent, text)| (nines_of(percent / 100.0), *text));
     let ticks = ticks.filter(|(nines, _)| *nines <= most + 1e-9);
     let ticks: Vec<(f64, String)> =

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use treering_model::{LayoutMap, LayoutMapCell};
 
 use super::DeviceMapChart;
-use super::cells::{Cells, Paint, sized};
+use super::cells::{CellPaint, Cells, sized};
 use super::figure::{Figure, LegendEntry};
-use super::mark::Shape;
+use super::mark::MarkShape;
 use crate::escape::visible;
 
 /// Number of directories with a colour of their own.
@@ -44,7 +44,7 @@ impl CellContent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct CellLook(CellContent, u64);
 
-impl Paint for CellLook {
+impl CellPaint for CellLook {
     fn class(self) -> String {
         self.0.class()
     }
@@ -92,7 +92,7 @@ fn largest(map: &LayoutMap) -> Vec<usize> {
 fn legend(map: &LayoutMap, largest: &[usize]) -> Vec<LegendEntry> {
     let entry = |most: CellContent, name: String, bytes: u64| LegendEntry {
         class: most.class(),
-        shape: Shape::Square,
+        shape: MarkShape::Square,
         name,
         text: sized(bytes),
     };

@@ -6,11 +6,11 @@ use maud::{Markup, html};
 use unicode_width::UnicodeWidthChar;
 
 use crate::escape::visible;
-use crate::{Number, Style};
+use crate::{Number, NumberStyle};
 
 /// Mark shapes, which distinguish variants and findings without colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum MarkShape {
     Circle,
     Square,
     Up,
@@ -27,17 +27,17 @@ pub(super) fn px(value: f64) -> String {
 }
 
 /// Draws a mark centred at a point.
-pub(super) fn mark(shape: Shape, x: f64, y: f64, size: f64) -> Markup {
+pub(super) fn mark(shape: MarkShape, x: f64, y: f64, size: f64) -> Markup {
     let at = |dx: f64, dy: f64| format!("{} {}", px(x + dx * size), px(y + dy * size));
     let path = match shape {
-        Shape::Circle => {
+        MarkShape::Circle => {
             return html! { circle cx=(px(x)) cy=(px(y)) r=(px(size)) {} };
         }
-        Shape::Square => [at(-0.9, -0.9), at(0.9, -0.9), at(0.9, 0.9), at(-0.9, 0.9)].join("L"),
-        Shape::Up => [at(0.0, -1.2), at(1.1, 0.8), at(-1.1, 0.8)].join("L"),
-        Shape::Down => [at(0.0, 1.2), at(1.1, -0.8), at(-1.1, -0.8)].join("L"),
-        Shape::Diamond => [at(0.0, -1.3), at(1.3, 0.0), at(0.0, 1.3), at(-1.3, 0.0)].join("L"),
-        Shape::Cross => {
+        MarkShape::Square => [at(-0.9, -0.9), at(0.9, -0.9), at(0.9, 0.9), at(-0.9, 0.9)].join("L"),
+        MarkShape::Up => [at(0.0, -1.2), at(1.1, 0.8), at(-1.1, 0.8)].join("L"),
+        MarkShape::Down => [at(0.0, 1.2), at(1.1, -0.8), at(-1.1, -0.8)].join("L"),
+        MarkShape::Diamond => [at(0.0, -1.3), at(1.3, 0.0), at(0.0, 1.3), at(-1.3, 0.0)].join("L"),
+        MarkShape::Cross => {
             let (a, b) = ([at(-1.0, -1.0), at(1.0, 1.0)], [at(-1.0, 1.0), at(1.0, -1.0)]);
             let path = format!("M{}M{}", a.join("L"), b.join("L"));
             return html! { path class="open" d=(path) {} };
@@ -109,7 +109,7 @@ pub(super) fn wrapped(text: &str, room: f64) -> Vec<String> {
 
 /// Formats a time in nanoseconds in a suitable unit.
 pub(super) fn latency_text(ns: f64) -> String {
-    Number { value: ns, unit: String::new(), style: Style::Latency }.text()
+    Number { value: ns, unit: String::new(), style: NumberStyle::Latency }.text()
 }
 
 /// Formats a tick in nanoseconds without trailing zeros: `20 µs`.
@@ -131,13 +131,13 @@ pub(super) fn ratio_text(value: f64) -> String {
         let decimals = usize::from(value < 99.95);
         return format!("{value:.decimals$}");
     }
-    Number { value, unit: String::new(), style: Style::Ratio }.text()
+    Number { value, unit: String::new(), style: NumberStyle::Ratio }.text()
 }
 
 /// Formats a ratio as a change in percent: `-7.7 %`.
 pub(super) fn change_text(ratio: f64) -> String {
     let value = (ratio - 1.0) * 100.0;
-    format!("{} %", Number { value, unit: String::new(), style: Style::Change }.text())
+    format!("{} %", Number { value, unit: String::new(), style: NumberStyle::Change }.text())
 }
 
 #[cfg(test)]
@@ -145,7 +145,7 @@ mod tests {
     use super::{px, shortened, trimmed, wrapped};
 
     #[test]
-    fn zeros_that_say_nothing_are_dropped() {
+    fn trailing_zeros_are_dropped() {
         assert_eq!(trimmed("20.0 µs"), "20 µs");
         assert_eq!(trimmed("1.50 ms"), "1.5 ms");
         assert_eq!(trimmed("100 ns"), "100 ns");

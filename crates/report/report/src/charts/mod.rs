@@ -28,7 +28,7 @@ use treering_model::{BetterDirection, LayoutHeat, LayoutMap, Unit};
 
 pub(crate) use figure::{MARK, PALETTE, STYLE};
 pub(crate) use plot::MOST_SIDES;
-pub(crate) use spark::{Spark, SparkChange};
+pub(crate) use spark::{SparkChange, SparkValues};
 
 pub use trace::{TraceChart, TraceChartRun};
 

@@ -2,14 +2,20 @@
 
 use maud::{Markup, html};
 
-use super::axis::{Axis, Scale};
-use super::mark::{Shape, line, px};
+use super::axis::{Axis, AxisScale};
+use super::mark::{MarkShape, line, px};
 
 /// Maximum number of variants in a chart, the baseline included.
 pub(crate) const MOST_SIDES: usize = 6;
 
-const SHAPES: [Shape; MOST_SIDES] =
-    [Shape::Circle, Shape::Square, Shape::Up, Shape::Diamond, Shape::Down, Shape::Cross];
+const SHAPES: [MarkShape; MOST_SIDES] = [
+    MarkShape::Circle,
+    MarkShape::Square,
+    MarkShape::Up,
+    MarkShape::Diamond,
+    MarkShape::Down,
+    MarkShape::Cross,
+];
 
 pub(super) const WIDTH: f64 = 400.0;
 pub(super) const HEIGHT: f64 = 236.0;
@@ -28,7 +34,7 @@ pub(super) fn class(place: usize, variants: usize) -> String {
 }
 
 /// Mark shape of a variant.
-pub(super) fn shape(place: usize) -> Shape {
+pub(super) fn shape(place: usize) -> MarkShape {
     SHAPES[place % MOST_SIDES]
 }
 
@@ -39,21 +45,21 @@ pub(super) fn value_axis(values: impl Iterator<Item = f64> + Clone, log_from: f6
     let high = values.fold(f64::NEG_INFINITY, f64::max);
     let places = (DOWN.1, DOWN.0);
     if low > 0.0 && high / low >= log_from {
-        return Axis::new(Scale::Log, (low / 1.2, high * 1.2), places);
+        return Axis::new(AxisScale::Log, (low / 1.2, high * 1.2), places);
     }
     let room = (high / 2.0 - low / 2.0) * 0.16;
     if low >= 0.0 && (low == 0.0 || high / low >= SHOWS_ZERO) {
-        return Axis::new(Scale::Linear, (0.0, high + room), places);
+        return Axis::new(AxisScale::Linear, (0.0, high + room), places);
     }
-    Axis::new(Scale::Linear, (low - room, high + room), places)
+    Axis::new(AxisScale::Linear, (low - room, high + room), places)
 }
 
 /// Remark on the scale of a value axis.
 pub(super) fn axis_remark(axis: &Axis) -> &'static str {
     match (axis.scale, axis.low > 0.0) {
-        (Scale::Log, _) => "Logarithmic axis.",
-        (Scale::Linear, true) => "Axis starts above 0.",
-        (Scale::Linear, false) => "",
+        (AxisScale::Log, _) => "Logarithmic axis.",
+        (AxisScale::Linear, true) => "Axis starts above 0.",
+        (AxisScale::Linear, false) => "",
     }
 }
 
@@ -62,7 +68,7 @@ pub(super) fn value_grid(axis: &Axis, text: impl Fn(f64) -> Option<String>) -> M
     let ticks = axis.ticks(5).into_iter();
     let (values, mut texts): (Vec<f64>, Vec<String>) =
         ticks.map(|(value, plain)| (value, text(value).unwrap_or(plain))).unzip();
-    if axis.scale == Scale::Linear {
+    if axis.scale == AxisScale::Linear {
         texts = even(&texts);
     }
     html! {

@@ -6,7 +6,7 @@
 
 use maud::{Markup, html};
 
-use super::axis::{Axis, Scale};
+use super::axis::{Axis, AxisScale};
 use super::figure::{Figure, LegendEntry};
 use super::mark::{change_text, line, mark, px, ratio_text};
 use super::plot::{class, dots, shape};
@@ -98,10 +98,10 @@ fn legend(ratios: &Ratios) -> Vec<LegendEntry> {
 fn ends(ratios: &Ratios) -> (f64, f64) {
     let margin = ratios.threshold.max(0.01).ln_1p() * 1.3;
     let mut ends = (-margin, margin);
-    let all = ratios.variants.iter().flat_map(|variant| {
+    let values = ratios.variants.iter().flat_map(|variant| {
         variant.ratios.iter().flatten().copied().chain(std::iter::once(variant.ratio))
     });
-    for ratio in all.filter(|ratio| ratio.is_finite() && *ratio > 0.0) {
+    for ratio in values.filter(|ratio| ratio.is_finite() && *ratio > 0.0) {
         let log = ratio.ln().clamp(-FARTHEST, FARTHEST);
         ends = (ends.0.min(log), ends.1.max(log));
     }
@@ -110,12 +110,12 @@ fn ends(ratios: &Ratios) -> (f64, f64) {
 }
 
 fn drawing(ratios: &Ratios, layout: &RatiosLayout) -> Markup {
-    let axis = Axis::new(Scale::Log, ends(ratios), (layout.down.1, layout.down.0));
+    let axis = Axis::new(AxisScale::Log, ends(ratios), (layout.down.1, layout.down.0));
     let count = ratios.numbers.len().max(1);
     let slot = (layout.across.1 - layout.across.0) / count as f64;
     let factor = 1.0 + ratios.threshold.max(0.0);
     let (top, bottom) = (axis.place(factor), axis.place(1.0 / factor));
-    let one = axis.place(1.0);
+    let unity = axis.place(1.0);
     let (left, right) = layout.across;
     html! {
         rect class="band" x=(px(left)) y=(px(top)) width=(px(right - left))
@@ -125,7 +125,7 @@ fn drawing(ratios: &Ratios, layout: &RatiosLayout) -> Markup {
             (line("grid", (left, y), (right, y)))
             text class="tick" x=(px(left - 6.0)) y=(px(y + 4.0)) text-anchor="end" { (text) }
         }
-        (line("one", (left, one), (right, one)))
+        (line("one", (left, unity), (right, unity)))
         (numbers(ratios, layout, slot))
         @for (place, variant) in ratios.variants.iter().enumerate() {
             (estimate(variant, &class(place + 1, ratios.variants.len() + 1), layout, &axis))

@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::axis::{Axis, Scale};
-use super::mark::{Shape, line, mark, px};
+use super::axis::{Axis, AxisScale};
+use super::mark::{MarkShape, line, mark, px};
 use super::plot::path;
 
 /// Size of the drawing in its own units.
@@ -19,7 +19,7 @@ const POINTS: usize = 64;
 const LEAST: f64 = 0.05;
 
 /// Values of a sparkline.
-pub(crate) struct Spark<'a> {
+pub(crate) struct SparkValues<'a> {
     /// Values over time, finite; at least one.
     pub(crate) values: &'a [f64],
     /// Changes of level.
@@ -36,7 +36,7 @@ pub(crate) struct SparkChange {
     pub(crate) is_worse: bool,
 }
 
-impl Spark<'_> {
+impl SparkValues<'_> {
     /// Renders the sparkline.
     pub(crate) fn svg(&self) -> Markup {
         let values = thinned(self.values);
@@ -51,9 +51,9 @@ impl Spark<'_> {
                 viewBox=(format!("0 0 {} {}", px(SIZE.0), px(SIZE.1))) {
                 @for change in &self.changes {
                     @let (word, shape) = if change.is_worse {
-                        ("worse", Shape::Down)
+                        ("worse", MarkShape::Down)
                     } else {
-                        ("better", Shape::Up)
+                        ("better", MarkShape::Up)
                     };
                     @let x = x((change.index as f64 - 0.5) / count);
                     g class=(word) {
@@ -62,7 +62,7 @@ impl Spark<'_> {
                     }
                 }
                 @if let Some(path) = path(&points) { path class="curve" d=(path) {} }
-                @if let Some((x, y)) = points.last() { (mark(Shape::Circle, *x, *y, 2.6)) }
+                @if let Some((x, y)) = points.last() { (mark(MarkShape::Circle, *x, *y, 2.6)) }
             }
         }
     }
@@ -74,7 +74,7 @@ fn axis(values: &[f64]) -> Axis {
     let around = LEAST * median(values).abs();
     let middle = f64::midpoint(low, high);
     let ends = (low.min(middle - around), high.max(middle + around));
-    Axis::new(Scale::Linear, ends, (DOWN.1, DOWN.0))
+    Axis::new(AxisScale::Linear, ends, (DOWN.1, DOWN.0))
 }
 
 /// Reduces the values to the number drawn, keeping the newest one exact.
@@ -92,7 +92,7 @@ fn median(values: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{DOWN, Spark, SparkChange, axis, thinned};
+    use super::{DOWN, SparkChange, SparkValues, axis, thinned};
 
     #[test]
     fn many_points_are_thinned_and_the_newest_is_kept() {
@@ -114,7 +114,7 @@ mod tests {
     fn a_single_point_is_a_dot_and_words_are_escaped() {
         let changes = vec![SparkChange { index: 0, is_worse: true }];
         let spoken = "a\"<b>".to_owned();
-        let svg = Spark { values: &[1.0], changes, spoken }.svg().into_string();
+        let svg = SparkValues { values: &[1.0], changes, spoken }.svg().into_string();
         assert!(svg.contains("<circle") && !svg.contains("path class=\"curve\""), "{svg}");
         assert!(svg.contains("aria-label=\"a&quot;&lt;b&gt;\""), "{svg}");
     }

@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::axis::{Axis, Scale};
+use super::axis::{Axis, AxisScale};
 use super::figure::{Figure, LegendEntry};
 use super::mark::{mark, px, trimmed};
 use super::plot::{
@@ -11,7 +11,7 @@ use super::plot::{
 };
 use super::{Timeline, TimelineVariant};
 use crate::escape::visible;
-use crate::{Number, Style};
+use crate::{Number, NumberStyle};
 
 /// Number of marks on a line: shape distinguishes variants without colour.
 const MARKS: usize = 7;
@@ -69,7 +69,7 @@ fn axis(timeline: &Timeline) -> Axis {
     let highs = timeline.variants.iter().flat_map(|variant| &variant.slices).map(|slice| slice.2);
     let high = highs.fold(0.0, f64::max);
     let high = if high > 0.0 { high * 1.06 } else { 1.0 };
-    Axis::new(Scale::Linear, (0.0, high), (DOWN.1, DOWN.0))
+    Axis::new(AxisScale::Linear, (0.0, high), (DOWN.1, DOWN.0))
 }
 
 /// Time axis, with the name of its unit and the unit's seconds.
@@ -84,7 +84,7 @@ fn across(timeline: &Timeline) -> (Axis, &'static str, f64) {
     } else {
         ("seconds", 1.0)
     };
-    (Axis::new(Scale::Linear, (0.0, seconds / unit), ACROSS), word, unit)
+    (Axis::new(AxisScale::Linear, (0.0, seconds / unit), ACROSS), word, unit)
 }
 
 fn drawing(timeline: &Timeline, up: &Axis) -> Markup {
@@ -163,7 +163,8 @@ fn reported(
     &(median, low, high): &(f64, f64, f64),
     timeline: &Timeline,
 ) -> String {
-    let text = |value: f64| Number { value, unit: String::new(), style: Style::Measured }.text();
+    let text =
+        |value: f64| Number { value, unit: String::new(), style: NumberStyle::Measured }.text();
     let range =
         if low < high { format!(" ({}–{})", text(low), text(high)) } else { String::new() };
     format!("; {}: {} {}{range}", visible(&variant.name), text(median), visible(&timeline.unit))

@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::axis::{Axis, Scale};
+use super::axis::{Axis, AxisScale};
 use super::figure::{Figure, LegendEntry};
-use super::mark::{Shape, px, trimmed};
+use super::mark::{MarkShape, px, trimmed};
 use super::plot::{
     ACROSS, HEIGHT, WIDTH, axis_remark, class, feet, path, spread, value_axis, value_grid,
 };
@@ -47,7 +47,7 @@ fn legend(timeline: &LayoutTimeline) -> Vec<LegendEntry> {
     let variants = timeline.variants.len();
     let entry = |(place, variant): (usize, &LayoutTimelineVariant)| LegendEntry {
         class: class(place, variants),
-        shape: Shape::Circle,
+        shape: MarkShape::Circle,
         name: visible(&variant.name),
         text: String::new(),
     };
@@ -58,7 +58,7 @@ fn drawing(timeline: &LayoutTimeline, up: &Axis) -> Markup {
     let tasks = timeline.variants.iter().flat_map(|variant| &variant.points).map(|point| point.0);
     let first = tasks.clone().fold(f64::INFINITY, f64::min);
     let last = tasks.fold(f64::NEG_INFINITY, f64::max);
-    let across = Axis::new(Scale::Linear, (first, last), ACROSS);
+    let across = Axis::new(AxisScale::Linear, (first, last), ACROSS);
     let line = |variant: &LayoutTimelineVariant| -> Vec<(f64, f64)> {
         let points = &variant.points;
         let places = spread(points.len(), POINTS).into_iter();

@@ -23,7 +23,7 @@ pub(super) fn begin(out: &mut dyn io::Write) -> io::Result<()> {
 /// Writes a trial in a line of its own.
 pub(super) fn trial(trial: &Trial, first: bool, out: &mut dyn io::Write) -> io::Result<()> {
     out.write_all(if first { b"\n" } else { b",\n" })?;
-    json::write(&ExportedTrial::of(trial), out)
+    json::write(&ExportedTrial::new(trial), out)
 }
 
 /// Writes the closing after the last trial.
@@ -49,7 +49,7 @@ struct ExportedTrial<'t> {
 }
 
 impl<'t> ExportedTrial<'t> {
-    fn of(trial: &'t Trial) -> Self {
+    fn new(trial: &'t Trial) -> Self {
         #[rustfmt::skip]
         let Trial {
             beginning, facts, phases, tasks, metrics, artifacts, cautions, annotations, ending,
@@ -60,7 +60,7 @@ impl<'t> ExportedTrial<'t> {
             beginning,
             facts,
             phases: phases.iter().map(|phase| exported_phase(phase, known)).collect(),
-            tasks: tasks.iter().map(|task| TaskForm::of(task, known)).collect(),
+            tasks: tasks.iter().map(|task| TaskForm::new(task, known)).collect(),
             metrics,
             artifacts,
             cautions,
@@ -102,7 +102,7 @@ pub(crate) struct TaskForm<'t> {
 }
 
 impl<'t> TaskForm<'t> {
-    pub(crate) fn of(totals: &'t TaskTotals, known: KnownTotals) -> Self {
+    pub(crate) fn new(totals: &'t TaskTotals, known: KnownTotals) -> Self {
         #[rustfmt::skip]
         let TaskTotals {
             phase, task, worker, kind, subject, state, tally, began_ns, wall_ns, sync_ns, cpu,
@@ -174,9 +174,10 @@ struct ExportedOp<'t> {
     latency_ns: Option<Quantiles>,
 }
 
-fn exported_ops(all: &[OpTotals]) -> Vec<ExportedOp<'_>> {
-    let one = |totals| ExportedOp { totals, latency_ns: Quantiles::of(&totals.latency) };
-    all.iter().map(one).collect()
+fn exported_ops(ops: &[OpTotals]) -> Vec<ExportedOp<'_>> {
+    let exported =
+        |totals| ExportedOp { totals, latency_ns: Quantiles::from_latency(&totals.latency) };
+    ops.iter().map(exported).collect()
 }
 
 /// Quantiles of a histogram in nanoseconds.
@@ -192,7 +193,7 @@ struct Quantiles {
 
 impl Quantiles {
     /// Computes the quantiles; `None` when no call was timed.
-    fn of(latency: &Latency) -> Option<Self> {
+    fn from_latency(latency: &Latency) -> Option<Self> {
         (latency.samples() > 0).then(|| Self {
             timed: latency.samples(),
             p50: latency.quantile_ns(0.5),

@@ -215,14 +215,14 @@ fn phase_name(trial: &Trial, number: u32) -> String {
 
 /// Formats nanoseconds as seconds, exactly: `1.5`, `0.000000001`.
 fn seconds(ns: u64) -> String {
-    let (whole, rest) = (ns / 1_000_000_000, ns % 1_000_000_000);
-    let text = format!("{whole}.{rest:09}");
+    let (whole, remainder) = (ns / 1_000_000_000, ns % 1_000_000_000);
+    let text = format!("{whole}.{remainder:09}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Formats a rate with six significant digits; empty unless `there`.
-fn rate(there: bool, value: f64) -> String {
-    if !there {
+/// Formats a rate with six significant digits; empty unless `is_known`.
+fn rate(is_known: bool, value: f64) -> String {
+    if !is_known {
         return String::new();
     }
     format!("{value:.5e}").parse::<f64>().map_or_else(|_| String::new(), |value| value.to_string())

@@ -119,7 +119,7 @@ mod tests {
     use super::{spreadsheet_text, text_field};
 
     #[test]
-    fn fields_are_quoted_where_needed_and_neither_act_nor_compute() {
+    fn csv_fields_are_quoted_and_contain_no_formulas() {
         let cases = [
             ("plain", "plain"),
             ("a,b", "\"a,b\""),
@@ -148,7 +148,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_acts_or_computes(text in any::<String>(), sign in "[=+@-]?[ \t]?") {
+        fn csv_fields_of_any_text_are_harmless(text in any::<String>(), sign in "[=+@-]?[ \t]?") {
             let cell = spreadsheet_text(&format!("{sign}{text}"));
             assert!(!cell.chars().any(is_unsafe), "{cell:?}");
             let computes = cell.trim_start().starts_with(['=', '+', '-', '@']);

@@ -15,7 +15,7 @@ use crate::{Block, Format, Report, json};
 pub(crate) struct Json;
 
 #[derive(Serialize)]
-struct Document<'r> {
+struct ReportDocument<'r> {
     treering_report: Version,
     title: &'r str,
     blocks: &'r [Block],
@@ -32,7 +32,7 @@ impl Format for Json {
     }
 
     fn render(&self, report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
-        let document = Document {
+        let document = ReportDocument {
             treering_report: Version { version: REPORT_VERSION },
             title: &report.title,
             blocks: &report.blocks,

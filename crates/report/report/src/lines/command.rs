@@ -19,7 +19,7 @@ enum QuoteState {
 }
 
 /// An unbreakable piece of the line, with the quoting state after it.
-struct Atom {
+struct CommandPiece {
     text: String,
     after: QuoteState,
 }
@@ -48,7 +48,7 @@ pub(crate) fn fold(line: &str, indent: &str, room: usize) -> Vec<String> {
 }
 
 /// Appends a word, breaking it where it is longer than the line.
-fn push_word(word: &[Atom], current: &mut String, room: usize, lines: &mut Vec<String>) {
+fn push_word(word: &[CommandPiece], current: &mut String, room: usize, lines: &mut Vec<String>) {
     let mut quote = QuoteState::None;
     for atom in word {
         if current.len() + atom.text.len() + SPARE > room {
@@ -62,8 +62,8 @@ fn push_word(word: &[Atom], current: &mut String, room: usize, lines: &mut Vec<S
 }
 
 /// Splits the line into words, keeping quoted blanks inside them, each as a list of atoms.
-fn words(line: &str) -> Vec<Vec<Atom>> {
-    let mut words: Vec<Vec<Atom>> = vec![Vec::new()];
+fn words(line: &str) -> Vec<Vec<CommandPiece>> {
+    let mut words: Vec<Vec<CommandPiece>> = vec![Vec::new()];
     let mut quote = QuoteState::None;
     let mut chars = line.chars();
     while let Some(c) = chars.next() {
@@ -80,7 +80,7 @@ fn words(line: &str) -> Vec<Vec<Atom>> {
             (QuoteState::None | QuoteState::Single | QuoteState::Double, _) => {}
         }
         if let Some(word) = words.last_mut() {
-            word.push(Atom { text, after: quote });
+            word.push(CommandPiece { text, after: quote });
         }
     }
     words
@@ -121,7 +121,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
         #[test]
-        fn the_shell_reads_the_same(
+        fn broken_command_lines_parse_to_the_same_words(
             words in proptest::collection::vec(word(), 1..8),
             room in 16usize..50,
         ) {

@@ -17,7 +17,7 @@ const INDENT: &str = "  ";
 pub(crate) struct Grid<'l> {
     look: &'l TextLook,
     columns: Vec<GridColumn>,
-    rows: Vec<Vec<Text>>,
+    rows: Vec<Vec<CellText>>,
     keys: usize,
 }
 
@@ -33,7 +33,7 @@ struct GridColumn {
     narrowest: usize,
 }
 
-struct Text {
+struct CellText {
     text: String,
     tone: Tone,
 }
@@ -44,7 +44,7 @@ type ColumnPanel = Vec<(usize, usize)>;
 impl<'l> Grid<'l> {
     /// Escapes the table's texts and measures its columns.
     pub(crate) fn new(table: &Table, look: &'l TextLook) -> Self {
-        let shown = |cell: &Cell, column: &Column| Text {
+        let shown = |cell: &Cell, column: &Column| CellText {
             text: (look.clean)(&cell.shown(&column.unit)),
             tone: cell.tone(),
         };
@@ -52,7 +52,7 @@ impl<'l> Grid<'l> {
             let columns = table.columns.iter().enumerate();
             columns.map(|(place, column)| shown(table.cell(row, place), column)).collect()
         };
-        let rows: Vec<Vec<Text>> = (0..table.rows.len()).map(row).collect();
+        let rows: Vec<Vec<CellText>> = (0..table.rows.len()).map(row).collect();
         let column = |(place, column): (usize, &Column)| {
             let mut name = (look.clean)(&column.name);
             if let (Some(better), Some((lower, higher))) = (column.better, look.arrows) {
@@ -265,7 +265,7 @@ impl<'l> Grid<'l> {
 }
 
 /// Adds `name: text`, wrapped below itself if it is long.
-fn stack(name: &str, text: &Text, indent: &str, look: &TextLook, lines: &mut Vec<String>) {
+fn stack(name: &str, text: &CellText, indent: &str, look: &TextLook, lines: &mut Vec<String>) {
     let room = look.width.saturating_sub(indent.len() + INDENT.len());
     let names = wrap(&format!("{name}:"), room);
     let (last, above) = names.split_last().map_or(("", &[][..]), |(last, above)| (last, above));

@@ -15,7 +15,7 @@ const PACKED: usize = 4;
 
 /// A compared campaign.
 #[derive(Clone, Debug)]
-pub struct Campaign {
+pub struct ComparedCampaign {
     /// Short id of its first trial.
     pub name: String,
     /// Start time, in milliseconds since 1970 (UTC).
@@ -45,7 +45,7 @@ pub struct CampaignTrial {
     pub ending: &'static str,
 }
 
-impl Campaign {
+impl ComparedCampaign {
     /// Verdict of the comparison: the first paragraph of its page.
     fn verdict(&self) -> &str {
         let mut paragraphs = self.report.blocks.iter().filter_map(|block| match block {
@@ -108,8 +108,8 @@ fn row(trial: &CampaignTrial) -> Markup {
 }
 
 /// Detail pages of the comparisons, packed.
-pub(super) fn packs(campaigns: &[Campaign]) -> Vec<PagePack> {
-    let detail = |campaign: &Campaign| DetailPage {
+pub(super) fn packs(campaigns: &[ComparedCampaign]) -> Vec<PagePack> {
+    let detail = |campaign: &ComparedCampaign| DetailPage {
         name: format!("comparison-{}", campaign.name),
         markup: campaign.markup(),
     };

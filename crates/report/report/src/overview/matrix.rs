@@ -7,8 +7,8 @@ use maud::{Markup, html};
 use treering_analysis::history::History;
 use treering_model::{BetterDirection, RunMode, Unit};
 
-use super::notable::{NotableSeries, Reason};
-use crate::charts::{Spark, SparkChange};
+use super::notable::{NotableReason, NotableSeries};
+use crate::charts::{SparkChange, SparkValues};
 use crate::escape::visible;
 use crate::pages::history::{HistoryView, percent, title, value};
 
@@ -28,7 +28,7 @@ struct MatrixRow<'h> {
 
 impl<'h> MatrixRow<'h> {
     fn most(&self) -> Option<&NotableSeries<'h>> {
-        self.cells.iter().max_by(|one, other| one.order(other))
+        self.cells.iter().max_by(|left, right| left.order(right))
     }
 
     fn variants(&self) -> BTreeSet<&'h str> {
@@ -52,9 +52,9 @@ pub(super) struct Matrix<'h> {
 impl<'h> Matrix<'h> {
     pub(super) fn new(history: &'h History, notable: &[NotableSeries<'h>]) -> Self {
         let mut rows = rows(notable);
-        rows.sort_by(|one, other| match (one.most(), other.most()) {
-            (Some(one), Some(other)) => other.order(one),
-            (one, other) => other.is_some().cmp(&one.is_some()),
+        rows.sort_by(|left, right| match (left.most(), right.most()) {
+            (Some(left), Some(right)) => right.order(left),
+            (left, right) => right.is_some().cmp(&left.is_some()),
         });
         let mut drawn = 0;
         let kept = rows.into_iter().take_while(|row| {
@@ -102,8 +102,8 @@ impl<'h> Matrix<'h> {
 fn rows<'h>(notable: &[NotableSeries<'h>]) -> Vec<MatrixRow<'h>> {
     let mut rows: Vec<MatrixRow<'h>> = Vec::new();
     let mut places: HashMap<RowKey<'h>, usize> = HashMap::new();
-    for one in notable {
-        let series = one.series;
+    for notable_series in notable {
+        let series = notable_series.series;
         let key = (
             series.workload.as_str(),
             series.mode,
@@ -115,7 +115,7 @@ fn rows<'h>(notable: &[NotableSeries<'h>]) -> Vec<MatrixRow<'h>> {
             rows.push(MatrixRow { key, cells: Vec::new() });
             rows.len() - 1
         });
-        rows[at].cells.push(*one);
+        rows[at].cells.push(*notable_series);
     }
     rows
 }
@@ -185,7 +185,7 @@ impl MatrixRow<'_> {
             BetterDirection::Lower => "↓",
         };
         let mode = if mode == RunMode::Classic { " (classic)" } else { "" };
-        let is_news = self.most().is_some_and(|one| one.reason > Reason::Steady);
+        let is_news = self.most().is_some_and(|worst| worst.reason > NotableReason::Steady);
         let of = |variant: &str| self.cells.iter().find(|cell| cell.series.variant == variant);
         html! {
             tr data-changed[is_news] {
@@ -222,7 +222,7 @@ fn of_cell(cell: &NotableSeries<'_>, view: &HistoryView<'_>) -> Markup {
         values.len(),
         visible(&cell.words())
     );
-    let spark = Spark { values: &values, changes, spoken };
+    let spark = SparkValues { values: &values, changes, spoken };
     // Sorting by a column groups its most notable cells.
     let rank = cell.rank();
     html! {
@@ -239,16 +239,17 @@ fn of_cell(cell: &NotableSeries<'_>, view: &HistoryView<'_>) -> Markup {
 fn badge(cell: &NotableSeries<'_>) -> Markup {
     let series = cell.series;
     let change = cell.shift.map_or_else(String::new, |shift| percent(shift.ratio));
-    let suspect = series.suspect.as_ref().map_or_else(String::new, |it| percent(it.ratio));
+    let suspect =
+        series.suspect.as_ref().map_or_else(String::new, |suspect| percent(suspect.ratio));
     match cell.reason {
-        Reason::Worse => html! { span class="tone bad" { "▼ " (change) } },
-        Reason::Better => html! { span class="tone good" { "▲ " (change) } },
-        Reason::SuspectWorse | Reason::SuspectBetter => {
+        NotableReason::Worse => html! { span class="tone bad" { "▼ " (change) } },
+        NotableReason::Better => html! { span class="tone good" { "▲ " (change) } },
+        NotableReason::SuspectWorse | NotableReason::SuspectBetter => {
             html! { span class="tone caution" { "⚠ " (suspect) } }
         }
-        Reason::ChangedEarlier => html! { span class="aside" { "earlier " (change) } },
-        Reason::Steady => html! { span class="aside" { "steady" } },
-        Reason::TooShort => html! {
+        NotableReason::ChangedEarlier => html! { span class="aside" { "earlier " (change) } },
+        NotableReason::Steady => html! { span class="aside" { "steady" } },
+        NotableReason::TooShort => html! {
             span class="aside" {
                 (series.points.len()) @if series.points.len() == 1 { " point" } @else { " points" }
             }

@@ -19,7 +19,7 @@ use maud::{Markup, html};
 use treering_analysis::history::History;
 use treering_model::TrialId;
 
-pub use comparisons::{Campaign, CampaignTrial};
+pub use comparisons::{CampaignTrial, ComparedCampaign};
 pub use trials::StoredTrial;
 
 use self::packed::PagePack;
@@ -49,7 +49,7 @@ pub struct Overview<'a> {
     /// Number of newest points that count as recent.
     pub recent: usize,
     /// Newest comparable campaigns, newest first.
-    pub campaigns: &'a [Campaign],
+    pub campaigns: &'a [ComparedCampaign],
     /// Number of campaigns in the store.
     pub all_campaigns: usize,
     /// Newest trials with their short ids in the store, newest first.
@@ -80,7 +80,7 @@ pub fn render<E>(
     let view = HistoryView { by: overview.by, anchor: overview.anchor, draws: true };
     let names = overview.trials.iter().map(|(trial, name)| (*trial, name.as_str()));
     let names: HashMap<TrialId, &str> = names.collect();
-    let notable = notable::all(overview.history, overview.recent);
+    let notable = notable::notable_series(overview.history, overview.recent);
     let matrix = matrix::Matrix::new(overview.history, &notable);
     let mut packs = series::packs(overview, &matrix, &view, &names);
     packs.extend(comparisons::packs(overview.campaigns));

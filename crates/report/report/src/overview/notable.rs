@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use maud::{Markup, html};
-use treering_analysis::history::{FEWEST_POINTS, History, HistorySeries, Shift};
+use treering_analysis::history::{FEWEST_POINTS, History, HistorySeries, LevelShift};
 
 use super::Overview;
 use crate::escape::visible;
@@ -15,7 +15,7 @@ const NAMED: usize = 8;
 
 /// Reason why a series is notable, in ascending order of importance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Reason {
+pub(super) enum NotableReason {
     TooShort,
     Steady,
     ChangedEarlier,
@@ -31,31 +31,35 @@ pub(super) struct NotableSeries<'h> {
     /// Index of the series, from 0.
     pub(super) number: usize,
     pub(super) series: &'h HistorySeries,
-    pub(super) reason: Reason,
+    pub(super) reason: NotableReason,
     /// Change of level behind the reason.
-    pub(super) shift: Option<&'h Shift>,
+    pub(super) shift: Option<&'h LevelShift>,
     /// Magnitude of the change: absolute logarithm of the ratio.
     size: f64,
 }
 
 impl<'h> NotableSeries<'h> {
     fn new(number: usize, series: &'h HistorySeries, recent: usize) -> Self {
-        let is_recent = |shift: &&Shift| shift.index + recent >= series.points.len();
-        let worst = |one: &&Shift, other: &&Shift| {
-            let key = |shift: &Shift| (shift.is_worse, shift.ratio.ln().abs());
-            let (one, other) = (key(one), key(other));
-            one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
+        let is_recent = |shift: &&LevelShift| shift.index + recent >= series.points.len();
+        let worst = |left: &&LevelShift, right: &&LevelShift| {
+            let key = |shift: &LevelShift| (shift.is_worse, shift.ratio.ln().abs());
+            let (left, right) = (key(left), key(right));
+            left.0.cmp(&right.0).then(left.1.total_cmp(&right.1))
         };
         let shift = series.shifts.iter().filter(is_recent).max_by(worst);
         let (reason, shift, ratio) = match (shift, &series.suspect) {
-            (Some(shift), _) if shift.is_worse => (Reason::Worse, Some(shift), shift.ratio),
-            (_, Some(suspect)) if suspect.is_worse => (Reason::SuspectWorse, None, suspect.ratio),
-            (Some(shift), _) => (Reason::Better, Some(shift), shift.ratio),
-            (None, Some(suspect)) => (Reason::SuspectBetter, None, suspect.ratio),
-            (None, None) if series.points.len() < FEWEST_POINTS => (Reason::TooShort, None, 1.0),
+            (Some(shift), _) if shift.is_worse => (NotableReason::Worse, Some(shift), shift.ratio),
+            (_, Some(suspect)) if suspect.is_worse => {
+                (NotableReason::SuspectWorse, None, suspect.ratio)
+            }
+            (Some(shift), _) => (NotableReason::Better, Some(shift), shift.ratio),
+            (None, Some(suspect)) => (NotableReason::SuspectBetter, None, suspect.ratio),
+            (None, None) if series.points.len() < FEWEST_POINTS => {
+                (NotableReason::TooShort, None, 1.0)
+            }
             (None, None) => match series.shifts.last() {
-                Some(shift) => (Reason::ChangedEarlier, Some(shift), shift.ratio),
-                None => (Reason::Steady, None, 1.0),
+                Some(shift) => (NotableReason::ChangedEarlier, Some(shift), shift.ratio),
+                None => (NotableReason::Steady, None, 1.0),
             },
         };
         Self { number, series, reason, shift, size: ratio.ln().abs() }
@@ -74,16 +78,16 @@ impl<'h> NotableSeries<'h> {
     /// Describes the change: `worse (-8.2 %) from 2026-11-03 on`.
     pub(super) fn words(&self) -> String {
         let newest = self.series.points.last().map_or("", |point| &point.key);
-        let of_shift = |shift: &Shift| {
+        let of_shift = |shift: &LevelShift| {
             let word = if shift.is_worse { "worse" } else { "better" };
             let from = &self.series.points[shift.index].key;
             format!("{word} ({}) from {from} on", percent(shift.ratio))
         };
         let suspect = || self.series.suspect.as_ref().map_or(1.0, |suspect| suspect.ratio);
         match (self.reason, self.shift) {
-            (Reason::TooShort, _) => "too short to be judged".to_owned(),
-            (Reason::Steady, _) => "no change of level".to_owned(),
-            (Reason::SuspectWorse | Reason::SuspectBetter, _) => {
+            (NotableReason::TooShort, _) => "too short to be judged".to_owned(),
+            (NotableReason::Steady, _) => "no change of level".to_owned(),
+            (NotableReason::SuspectWorse | NotableReason::SuspectBetter, _) => {
                 format!("{newest} is out of line ({})", percent(suspect()))
             }
             (_, Some(shift)) => of_shift(shift),
@@ -98,23 +102,24 @@ impl<'h> NotableSeries<'h> {
 
     /// Reports whether the series is named above the matrix.
     fn is_news(&self) -> bool {
-        self.reason > Reason::ChangedEarlier
+        self.reason > NotableReason::ChangedEarlier
     }
 }
 
 /// All series with their reasons, in the order of the history.
-pub(super) fn all(history: &History, recent: usize) -> Vec<NotableSeries<'_>> {
+pub(super) fn notable_series(history: &History, recent: usize) -> Vec<NotableSeries<'_>> {
     let series = history.series.iter().enumerate();
     series.map(|(number, series)| NotableSeries::new(number, series, recent)).collect()
 }
 
 /// Summary sentence over all series: `3 of 41 series changed within their newest 20 points: …`.
 pub(super) fn sentence(overview: &Overview<'_>, notable: &[NotableSeries<'_>]) -> String {
-    let count =
-        |reasons: &[Reason]| notable.iter().filter(|one| reasons.contains(&one.reason)).count();
-    let (worse, better) = (count(&[Reason::Worse]), count(&[Reason::Better]));
-    let suspect = count(&[Reason::SuspectWorse, Reason::SuspectBetter]);
-    let judged = notable.len() - count(&[Reason::TooShort]);
+    let count = |reasons: &[NotableReason]| {
+        notable.iter().filter(|notable_series| reasons.contains(&notable_series.reason)).count()
+    };
+    let (worse, better) = (count(&[NotableReason::Worse]), count(&[NotableReason::Better]));
+    let suspect = count(&[NotableReason::SuspectWorse, NotableReason::SuspectBetter]);
+    let judged = notable.len() - count(&[NotableReason::TooShort]);
     if notable.is_empty() {
         return "The store has no series: no trial completed with a metric that decides."
             .to_owned();
@@ -143,17 +148,18 @@ pub(super) fn sentence(overview: &Overview<'_>, notable: &[NotableSeries<'_>]) -
 
 /// Summary sentence with the most notable series.
 pub(super) fn summary(overview: &Overview<'_>, notable: &[NotableSeries<'_>]) -> Markup {
-    let mut news: Vec<&NotableSeries<'_>> = notable.iter().filter(|one| one.is_news()).collect();
-    news.sort_by(|one, other| other.order(one));
+    let mut news: Vec<&NotableSeries<'_>> =
+        notable.iter().filter(|notable_series| notable_series.is_news()).collect();
+    news.sort_by(|left, other_series| other_series.order(left));
     let more = news.len().saturating_sub(NAMED);
     html! {
         p class="lead" { (sentence(overview, notable)) }
         @if !news.is_empty() {
             ol class="news" {
-                @for one in news.iter().take(NAMED) {
+                @for left in news.iter().take(NAMED) {
                     li {
-                        a href=(format!("#{}", one.name())) { (visible(&title(one.series))) } ": "
-                        (visible(&one.words()))
+                        a href=(format!("#{}", left.name())) { (visible(&title(left.series))) } ": "
+                        (visible(&left.words()))
                     }
                 }
             }

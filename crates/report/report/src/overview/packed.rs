@@ -33,7 +33,7 @@ impl DetailPage {
         let mut parts = self.markup.0.split(SORT_KEY);
         let mut kept = parts.next().unwrap_or_default().to_owned();
         for part in parts {
-            kept += part.split_once('"').map_or(part, |(_, rest)| rest);
+            kept += part.split_once('"').map_or(part, |(_, tail)| tail);
         }
         Self { markup: PreEscaped(kept), ..self }
     }
@@ -119,7 +119,7 @@ fn alike(pages: &[&str]) -> Vec<PageGroup> {
 fn of_all(members: &[PageTexts<'_>], column: usize) -> TextColumn {
     let each: Vec<&str> = members.iter().map(|(_, texts)| texts[column]).collect();
     match each.as_slice() {
-        [first, rest @ ..] if rest.iter().all(|text| text == first) => {
+        [first, tail @ ..] if tail.iter().all(|text| text == first) => {
             TextColumn::Same((*first).to_owned())
         }
         each if each.iter().any(|text| text.contains('\n')) => {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_comes_out_as_it_was() {
+    fn packed_pages_round_trip() {
         let hostile = "</script><img src=x onerror=alert(1)>\"'& data-v=\"7\"";
         let markups = [
             html! { p title=(hostile) { (hostile) } b { "1" } },
@@ -207,7 +207,8 @@ mod tests {
             html! { p { "one" } },
             html! { p { "two\nlines" } },
         ];
-        let details: Vec<DetailPage> = markups.iter().map(|one| detail("a", one.clone())).collect();
+        let details: Vec<DetailPage> =
+            markups.iter().map(|markup| detail("a", markup.clone())).collect();
         let packed = PagePack::new(&details);
         let wanted: Vec<String> = markups.into_iter().map(|markup| markup.0).collect();
         assert_eq!(unpacked(&packed), wanted);
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_one_form_cost_little_more_than_what_differs() {
+    fn similar_pages_share_their_common_markup() {
         let page = |number: u32| html! { table { tr { th { "a long heading" } td { (number) } } } };
         let details: Vec<DetailPage> =
             (0..500).map(|number| detail(&format!("trial-{number}"), page(number))).collect();

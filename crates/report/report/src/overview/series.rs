@@ -35,25 +35,29 @@ pub(super) fn packs(
     let mut details: Vec<DetailPage> = Vec::new();
     let mut series: Vec<&NotableSeries<'_>> = matrix.series().collect();
     // Series of the same trials are adjacent, so that their points compress well.
-    series.sort_by_key(|one| one.number);
-    for one in series {
-        let markup = page(one, overview, view, names);
-        details.push(DetailPage { name: one.name(), markup });
+    series.sort_by_key(|notable_series| notable_series.number);
+    for notable_series in series {
+        let markup = page(notable_series, overview, view, names);
+        details.push(DetailPage { name: notable_series.name(), markup });
     }
     details.chunks(PACKED).map(PagePack::new).collect()
 }
 
 fn page(
-    one: &NotableSeries<'_>,
+    notable_series: &NotableSeries<'_>,
     overview: &Overview<'_>,
     view: &HistoryView<'_>,
     names: &TrialNames<'_>,
 ) -> Markup {
-    let series = one.series;
+    let series = notable_series.series;
     let mut report = Report::new(title(series));
     let series_sentences = sentences(series);
     if series_sentences.is_empty() {
-        report.paragraph(format!("Over {} points: {}.", series.points.len(), one.words()));
+        report.paragraph(format!(
+            "Over {} points: {}.",
+            series.points.len(),
+            notable_series.words()
+        ));
     }
     series_sentences.into_iter().for_each(|sentence| report.paragraph(sentence));
     report.chart(Chart::Rounds(chart(series, view)));

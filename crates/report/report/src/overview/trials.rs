@@ -9,7 +9,7 @@ use super::packed::{DetailPage, PagePack};
 use crate::escape::visible;
 use crate::formats::html::{tone_class, whole};
 use crate::pages::identity::{ending_word, in_short, utc};
-use crate::pages::trial::{View, page};
+use crate::pages::trial::{TrialView, page};
 
 /// Number of trials in a pack, and in a list.
 const PACKED: usize = 500;
@@ -62,7 +62,7 @@ fn list_name(list: usize) -> String {
 
 fn detail(stored: &StoredTrial) -> DetailPage {
     let StoredTrial { name, trial, campaign, command } = stored;
-    let view = View { short_id: name, command: Some(command), ..View::default() };
+    let view = TrialView { short_id: name, command: Some(command), ..TrialView::default() };
     let mut shown = trial.clone();
     // A value of several lines is a document, which does not belong in a list.
     shown.facts.retain(|fact| !fact.value.contains('\n'));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_trials_are_left_out_and_said_to_be() {
+    fn oldest_trials_are_dropped_and_counted() {
         let history = History { series: Vec::new(), left_out: 0 };
         let named = |number| (TrialId::new(), format!("{number:08}"));
         let trials: Vec<(TrialId, String)> = (0..1200).map(named).collect();
@@ -179,9 +179,9 @@ mod tests {
             all_trials: 1300,
         };
         let loads = |names: &[(TrialId, String)]| Ok::<_, Infallible>(load(names));
-        let Ok((all, count)) = packs(&overview, loads, MOST_BYTES);
-        assert_eq!((all.len(), count), (3, 1200));
-        let Ok((newest, count)) = packs(&overview, loads, all[0].bytes() + 10);
+        let Ok((whole, count)) = packs(&overview, loads, MOST_BYTES);
+        assert_eq!((whole.len(), count), (3, 1200));
+        let Ok((newest, count)) = packs(&overview, loads, whole[0].bytes() + 10);
         assert_eq!((newest.len(), count), (1, 500));
         assert!(newest[0].element().0.contains("trial-00000000 "), "the newest");
         let Ok(page) = render(&overview, loads);

@@ -23,7 +23,7 @@ pub fn page(costed: &[CostedTrace], disks: &[(String, String)]) -> Report {
         page.paragraph(format!("{name}: {about}."));
     }
     page.table(table(costed));
-    let beyond: u64 = costed.iter().flat_map(|one| &one.costs).map(|cost| cost.beyond).sum();
+    let beyond: u64 = costed.iter().flat_map(|trace| &trace.costs).map(|cost| cost.beyond).sum();
     if beyond > 0 {
         page.note(format!(
             "{beyond} requests lie beyond the end of the modelled disk and count as at its end."

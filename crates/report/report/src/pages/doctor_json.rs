@@ -37,23 +37,23 @@ pub struct Inventory {
     #[serde(rename = "root")]
     pub is_root: bool,
     /// All filesystems that treering can create.
-    pub filesystems: Vec<FilesystemHere>,
+    pub filesystems: Vec<FilesystemEntry>,
     /// Disks, without those in memory and on files.
-    pub devices: Vec<DeviceHere>,
+    pub devices: Vec<DeviceEntry>,
     /// True when loop devices can be attached.
     pub loop_devices: bool,
     /// Method for recording block requests: `perf_event` or `tracefs`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_tracing: Option<String>,
     /// Original versions of the imitated tools found in `PATH`.
-    pub tools: Vec<ToolHere>,
+    pub tools: Vec<ToolEntry>,
     /// Files of the directory with outputs that can be imported.
     pub logs: Vec<String>,
 }
 
 /// A filesystem type with its availability.
 #[derive(Debug, Serialize)]
-pub struct FilesystemHere {
+pub struct FilesystemEntry {
     /// Type name, as used for mounting.
     pub name: &'static str,
     /// True when it can be created and mounted.
@@ -72,7 +72,7 @@ pub struct FilesystemHere {
 
 /// A disk of the machine.
 #[derive(Debug, Serialize)]
-pub struct DeviceHere {
+pub struct DeviceEntry {
     /// Device node below `/dev`.
     pub node: String,
     /// Size in bytes.
@@ -91,7 +91,7 @@ pub struct DeviceHere {
 
 /// Original version of an imitated tool.
 #[derive(Debug, Serialize)]
-pub struct ToolHere {
+pub struct ToolEntry {
     /// Name of the tool.
     pub name: &'static str,
     /// Path of the executable.

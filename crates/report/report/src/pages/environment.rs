@@ -78,9 +78,9 @@ fn in_columns(
         let mut table = Table::new(name, caption, columns);
         for fact in facts {
             for (value, having) in by_value(fact) {
-                let who = who(&having, variants);
+                let holders = holders(&having, variants);
                 let value = Cell::some_text(&readable(&fact.name, value, length));
-                table.rows.push(vec![Cell::text(&fact.name), value, Cell::text(who)]);
+                table.rows.push(vec![Cell::text(&fact.name), value, Cell::text(holders)]);
             }
         }
         return table;
@@ -104,7 +104,7 @@ fn by_value(fact: &EnvironmentFact) -> Vec<(&str, Vec<usize>)> {
         None => values.push((value, vec![place])),
     };
     for (place, variant) in fact.variants.iter().enumerate() {
-        variant.iter().for_each(|one| note(one.value.as_str(), place));
+        variant.iter().for_each(|variant_fact| note(variant_fact.value.as_str(), place));
         if variant.is_empty() {
             note("", place);
         }
@@ -114,7 +114,7 @@ fn by_value(fact: &EnvironmentFact) -> Vec<(&str, Vec<usize>)> {
     values
 }
 
-fn who(having: &[usize], variants: &[&str]) -> String {
+fn holders(having: &[usize], variants: &[&str]) -> String {
     if having.len() == variants.len() {
         return "all".to_owned();
     }
@@ -132,8 +132,8 @@ fn values(name: &str, variant: &[FactValue], length: usize) -> String {
     if let [only] = variant {
         return shown(&only.value);
     }
-    let numbers: Option<Vec<f64>> = variant.iter().map(|one| one.value.parse().ok()).collect();
-    if let Some(numbers) = numbers.filter(|all| all.len() > NAMED) {
+    let numbers: Option<Vec<f64>> = variant.iter().map(|fact| fact.value.parse().ok()).collect();
+    if let Some(numbers) = numbers.filter(|listed| listed.len() > NAMED) {
         let least = (0..variant.len()).min_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
         let most = (0..variant.len()).max_by(|a, b| numbers[*a].total_cmp(&numbers[*b]));
         if let (Some(least), Some(most)) = (least, most) {
@@ -142,11 +142,11 @@ fn values(name: &str, variant: &[FactValue], length: usize) -> String {
         }
     }
     if variant.len() > NAMED {
-        let example = variant.first().map_or("", |one| &one.value);
+        let example = variant.first().map_or("", |fact| &fact.value);
         return format!("{} values, such as {}", variant.len(), shown(example));
     }
     let texts: Vec<String> =
-        variant.iter().map(|one| format!("{} ({})", shown(&one.value), one.trials)).collect();
+        variant.iter().map(|fact| format!("{} ({})", shown(&fact.value), fact.trials)).collect();
     texts.join(", ")
 }
 
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_declared_comes_first() {
+    fn undeclared_differences_come_first() {
         let table = differences(&some(), &["a", "b"]).unwrap();
         let rows: Vec<Vec<String>> = table.rows.iter().map(|row| texts(row)).collect();
         assert_eq!(rows[0], ["memory", "differs", "8 GiB", "–"]);

@@ -116,7 +116,7 @@ mod tests {
     use super::{FileExtents, ListedExtent, json};
 
     #[test]
-    fn what_continues_on_the_device_is_one_piece() {
+    fn adjacent_extents_are_merged() {
         let extent = |logical_bytes, physical_bytes| ListedExtent {
             logical_bytes,
             physical_bytes,

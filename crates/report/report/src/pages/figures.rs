@@ -8,7 +8,7 @@ use treering_model::metrics::is_observation;
 use treering_model::{Metric, Unit};
 
 use super::identity::scope;
-use crate::{Cell, Column, Number, Style, Table};
+use crate::{Cell, Column, Number, NumberStyle, Table};
 
 /// Maximum number of rows named in the remark about p99.9.
 const FEW_NAMED: usize = 4;
@@ -190,7 +190,8 @@ pub(super) fn trends(kinds: &[KindSummary]) -> Table {
                    its 95 % interval (Theil-Sen), and p of no trend (Mann-Kendall). It describes \
                    this run and is not a verdict.";
     let mut table = Table::new("trends", caption, columns);
-    let change = |percent: f64| Number::measured(percent, Unit::Percent).styled(Style::Change);
+    let change =
+        |percent: f64| Number::measured(percent, Unit::Percent).styled(NumberStyle::Change);
     for kind in kinds {
         let Some(trend) = kind.trend else { continue };
         table.rows.push(vec![
@@ -200,7 +201,7 @@ pub(super) fn trends(kinds: &[KindSummary]) -> Table {
             trend
                 .interval
                 .map_or(Cell::Missing, |(low, high)| Cell::between(change(low), change(high))),
-            Number::measured(trend.p, Unit::Count).styled(Style::Probability).into(),
+            Number::measured(trend.p, Unit::Count).styled(NumberStyle::Probability).into(),
             Cell::text(trend.basis.name()),
         ]);
     }
@@ -276,7 +277,7 @@ pub(super) fn calls(ops: &[OpSummary]) -> Table {
 
 fn ns(latency_ns: Option<u64>) -> Cell {
     let number = latency_ns.map(|ns| Number::measured(ns as f64, Unit::Nanoseconds));
-    number.map_or(Cell::Missing, |number| number.styled(Style::Latency).into())
+    number.map_or(Cell::Missing, |number| number.styled(NumberStyle::Latency).into())
 }
 
 /// Table of metrics, primary ones first.

@@ -6,14 +6,14 @@ use serde::Serialize;
 use treering_analysis::{CopyMeasure, LAYOUT_MEASURES, MeasureSummary, copy_measures};
 use treering_model::{FreshCopy, Unit};
 
-use super::layout::View;
-use crate::{Cell, Column, Number, Report, Style, Table, json};
+use super::layout::LayoutView;
+use crate::{Cell, Column, Number, NumberStyle, Report, Table, json};
 
 /// Version of the JSON document.
 const VERSION: u32 = 1;
 
 /// Page of the comparison with the copy.
-pub fn page(copy: &FreshCopy, view: &View<'_>) -> Report {
+pub fn page(copy: &FreshCopy, view: &LayoutView<'_>) -> Report {
     let mut page = Report::new(format!("Fresh copy of {}", view.path));
     page.key_values(about(copy, view));
     page.heading("Reading everything");
@@ -24,7 +24,7 @@ pub fn page(copy: &FreshCopy, view: &View<'_>) -> Report {
     page
 }
 
-fn about(copy: &FreshCopy, view: &View<'_>) -> Vec<(String, Cell)> {
+fn about(copy: &FreshCopy, view: &LayoutView<'_>) -> Vec<(String, Cell)> {
     let copied = &copy.copied;
     let pairs = [
         ("filesystem", Cell::some_text(copy.aged.filesystem.as_deref().unwrap_or_default())),
@@ -65,11 +65,11 @@ fn reads(copy: &FreshCopy) -> Table {
 fn row(measure: &CopyMeasure) -> Vec<Cell> {
     let number = |value: f64| match measure.unit {
         Unit::Count if measure.name == "dynamic layout score" => {
-            Number { value, unit: String::new(), style: Style::Ratio }
+            Number { value, unit: String::new(), style: NumberStyle::Ratio }
         }
         unit => Number::measured(value, unit),
     };
-    let ratio = |value: f64| Number { value, unit: String::new(), style: Style::Ratio };
+    let ratio = |value: f64| Number { value, unit: String::new(), style: NumberStyle::Ratio };
     let middle = |middle: &MeasureSummary| {
         [number(middle.median).into(), Cell::between(number(middle.low), number(middle.high))]
     };
@@ -91,7 +91,7 @@ fn layouts(copy: &FreshCopy) -> Table {
     for measure in &LAYOUT_MEASURES {
         let cell = |layout| match measure.unit {
             Unit::Count => (measure.of)(layout).map_or(Cell::Missing, |value| {
-                Number { value, unit: String::new(), style: Style::Measured }.into()
+                Number { value, unit: String::new(), style: NumberStyle::Measured }.into()
             }),
             unit => Cell::measured((measure.of)(layout), unit),
         };
@@ -103,7 +103,7 @@ fn layouts(copy: &FreshCopy) -> Table {
 /// Adds notes on missing figures and cautions.
 fn notes(copy: &FreshCopy, page: &mut Report) {
     let copied = &copy.copied;
-    for (count, one, many) in [
+    for (count, singular, plural) in [
         (
             copied.hard_links,
             "additional hard link was created",
@@ -115,7 +115,7 @@ fn notes(copy: &FreshCopy, page: &mut Report) {
         (copied.failed, "entry could not be read", "entries could not be read"),
     ] {
         if count > 0 {
-            page.note(format!("{count} {}.", if count == 1 { one } else { many }));
+            page.note(format!("{count} {}.", if count == 1 { singular } else { plural }));
         }
     }
     if !copy.same_order {
@@ -128,7 +128,7 @@ fn notes(copy: &FreshCopy, page: &mut Report) {
 }
 
 #[derive(Serialize)]
-struct Document<'c> {
+struct FreshCopyDocument<'c> {
     treering_fresh_copy: Version,
     path: &'c str,
     through: &'c str,
@@ -146,8 +146,12 @@ struct Version {
 ///
 /// # Errors
 /// If the writer fails.
-pub fn write_json(copy: &FreshCopy, view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-    let document = Document {
+pub fn write_json(
+    copy: &FreshCopy,
+    view: &LayoutView<'_>,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let document = FreshCopyDocument {
         treering_fresh_copy: Version { version: VERSION },
         path: view.path,
         through: view.through,

@@ -23,7 +23,7 @@ pub fn page(path: &str, heat: &HeatReport, layer: Option<(LayoutMap, LayoutHeat)
 }
 
 #[derive(Serialize)]
-struct Document<'h> {
+struct HeatDocument<'h> {
     treering_heat: Version,
     path: &'h str,
     #[serde(flatten)]
@@ -46,7 +46,7 @@ pub fn write_json(
     map: &LayoutHeat,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    let document = Document { treering_heat: Version { version: VERSION }, path, heat, map };
+    let document = HeatDocument { treering_heat: Version { version: VERSION }, path, heat, map };
     json::write(&document, out)?;
     writeln!(out)
 }
@@ -78,10 +78,10 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
 }
 
 fn add_phase(page: &mut Report, phase: Option<&str>, heat: &HeatReport, charts: bool) {
-    let what = if heat.device.is_some() { "Hot data on the device" } else { "Hot data" };
+    let title = if heat.device.is_some() { "Hot data on the device" } else { "Hot data" };
     page.heading(&match phase {
-        Some(name) => format!("{what}: {name}"),
-        None => what.to_owned(),
+        Some(name) => format!("{title}: {name}"),
+        None => title.to_owned(),
     });
     page.paragraph(match &heat.device {
         Some(device) => on_device(heat, device),
@@ -193,23 +193,23 @@ fn hottest(name: &str, caption: String, data: &[HotData], ranges: bool) -> Table
         Column::number("since the last", Unit::Nanoseconds),
     ]);
     let mut table = Table::new(name, &caption, columns).with_keys(1 + usize::from(ranges));
-    table.rows.extend(data.iter().take(ROWS_MOST).map(|one| row(one, ranges)));
+    table.rows.extend(data.iter().take(ROWS_MOST).map(|data_heat| row(data_heat, ranges)));
     table
 }
 
-fn row(one: &HotData, ranges: bool) -> Vec<Cell> {
+fn row(data_heat: &HotData, ranges: bool) -> Vec<Cell> {
     let time = |ns: u64| Cell::measured(ns as f64, Unit::Nanoseconds);
-    let removed = if one.removed { " (removed)" } else { "" };
-    let mut cells = vec![Cell::text(format!("{}{removed}", one.path))];
+    let removed = if data_heat.removed { " (removed)" } else { "" };
+    let mut cells = vec![Cell::text(format!("{}{removed}", data_heat.path))];
     if ranges {
-        cells.push(Cell::measured(one.offset as f64, Unit::Bytes));
+        cells.push(Cell::measured(data_heat.offset as f64, Unit::Bytes));
     }
     cells.extend([
-        Cell::measured(one.temperature, Unit::Count),
-        Cell::whole(one.counts.reads),
-        Cell::whole(one.counts.writes),
-        one.mean_interval_ns.map_or(Cell::Missing, time),
-        time(one.since_last_ns),
+        Cell::measured(data_heat.temperature, Unit::Count),
+        Cell::whole(data_heat.counts.reads),
+        Cell::whole(data_heat.counts.writes),
+        data_heat.mean_interval_ns.map_or(Cell::Missing, time),
+        time(data_heat.since_last_ns),
     ]);
     cells
 }
@@ -219,7 +219,7 @@ mod tests {
     use super::accesses_on;
 
     #[test]
-    fn shares_between_two_points_lie_on_their_line() {
+    fn shares_are_interpolated_linearly() {
         let curve = [(0.0, 0.0), (0.1, 0.9), (1.0, 1.0)];
         for (share, accesses) in [(0.0, 0.0), (0.05, 0.45), (0.1, 0.9), (0.55, 0.95), (1.0, 1.0)] {
             assert!((accesses_on(&curve, share) - accesses).abs() < 1e-12, "{share}");

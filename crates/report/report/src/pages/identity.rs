@@ -69,11 +69,11 @@ pub(crate) fn in_short(metric: &Metric) -> String {
 /// `latency_ns_max`.
 pub(super) fn metric_words(name: &str, unit: Unit) -> String {
     let word = if unit == Unit::Nanoseconds { "ns" } else { unit.word() };
-    let rest = match name.strip_suffix(word) {
-        Some(rest) => rest.trim_end_matches('_').to_owned(),
+    let tail = match name.strip_suffix(word) {
+        Some(tail) => tail.trim_end_matches('_').to_owned(),
         None => name.replacen(&format!("_{word}_"), "_", 1),
     };
-    rest.replace('_', " ")
+    tail.replace('_', " ")
 }
 
 #[cfg(test)]
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_in_short_do_not_say_things_twice() {
+    fn short_metric_names_omit_the_unit() {
         let metric = |name: &str, scope| {
             Metric::new(name, scope, 2.55, Unit::MibPerSecond, BetterDirection::Higher).primary()
         };

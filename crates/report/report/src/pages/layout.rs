@@ -8,11 +8,11 @@ use treering_model::{
     Unit, UsedBytes,
 };
 
-use crate::{Cell, Chart, Column, DeviceMapChart, Number, Report, Style, Table, json};
+use crate::{Cell, Chart, Column, DeviceMapChart, Number, NumberStyle, Report, Table, json};
 
 /// Context of a layout page.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct View<'v> {
+pub struct LayoutView<'v> {
     /// Path examined.
     pub path: &'v str,
     /// Mount through which the layout was read.
@@ -27,7 +27,7 @@ pub fn map_page(path: &str, map: LayoutMap) -> Report {
 }
 
 /// Page of a layout. The map is shown in formats with graphics.
-pub fn page(layout: &FileLayout, map: Option<LayoutMap>, view: &View<'_>) -> Report {
+pub fn page(layout: &FileLayout, map: Option<LayoutMap>, view: &LayoutView<'_>) -> Report {
     let mut page = Report::new(format!("Layout of {}", view.path));
     page.key_values(about(layout, view));
     notes(layout, &mut page);
@@ -52,7 +52,7 @@ pub fn page(layout: &FileLayout, map: Option<LayoutMap>, view: &View<'_>) -> Rep
     page
 }
 
-fn about(layout: &FileLayout, view: &View<'_>) -> Vec<(String, Cell)> {
+fn about(layout: &FileLayout, view: &LayoutView<'_>) -> Vec<(String, Cell)> {
     let mut pairs = vec![
         ("filesystem", Cell::some_text(layout.filesystem.as_deref().unwrap_or_default())),
         ("read through", Cell::some_text(view.through)),
@@ -90,13 +90,13 @@ fn used(of: UsedBytes) -> Cell {
     }
 }
 
-fn of_all(part: f64, all: f64) -> Cell {
-    let whole = |value| Number { value, unit: String::new(), style: Style::Whole }.text();
-    Cell::text(format!("{} of {} ({} %)", whole(part), whole(all), percent(part / all)))
+fn of_all(part: f64, total: f64) -> Cell {
+    let whole = |value| Number { value, unit: String::new(), style: NumberStyle::Whole }.text();
+    Cell::text(format!("{} of {} ({} %)", whole(part), whole(total), percent(part / total)))
 }
 
 fn percent(share: f64) -> String {
-    Number { value: share * 100.0, unit: String::new(), style: Style::Percent }.text()
+    Number { value: share * 100.0, unit: String::new(), style: NumberStyle::Percent }.text()
 }
 
 fn size(bytes: u64) -> Cell {
@@ -113,7 +113,7 @@ fn notes(layout: &FileLayout, page: &mut Report) {
         ));
     }
     let passed = &layout.passed;
-    for (count, one, many) in [
+    for (count, singular, plural) in [
         (passed.unreadable, "entry could not be read", "entries could not be read"),
         (passed.vanished, "file was removed in the meantime", "files were removed in the meantime"),
         (passed.mounts, "mount was not entered", "mounts were not entered"),
@@ -124,7 +124,7 @@ fn notes(layout: &FileLayout, page: &mut Report) {
         ),
     ] {
         if count > 0 {
-            page.note(format!("{count} {}.", if count == 1 { one } else { many }));
+            page.note(format!("{count} {}.", if count == 1 { singular } else { plural }));
         }
     }
     if layout.delayed_files > 0 {
@@ -150,7 +150,7 @@ fn measures(layout: &FileLayout) -> Table {
     columns.push(Column::long_text("which is"));
     let mut table = Table::new("layout", "", columns);
     let intervals = layout.intervals.unwrap_or_default();
-    let ratio = |value: Option<f64>| number(value, Style::Ratio);
+    let ratio = |value: Option<f64>| number(value, NumberStyle::Ratio);
     let gaps = layout.gap_bytes.map(|gaps| Number::measured(gaps.p90 as f64, Unit::Bytes).into());
     let rows: [MeasureRow; 7] = [
         (
@@ -187,7 +187,7 @@ fn measures(layout: &FileLayout) -> Table {
         ("gap p90", gaps.unwrap_or(Cell::Missing), |_| None, "between such files, 90th percentile"),
         (
             "span median",
-            number(layout.span_median, Style::Measured),
+            number(layout.span_median, NumberStyle::Measured),
             |_| None,
             "span of a directory's files relative to their bytes; 1 is best",
         ),
@@ -226,10 +226,10 @@ fn modelled(read: &ModelledRead) -> [Vec<Cell>; 2] {
 type MeasureRow = (&'static str, Cell, fn(&LayoutIntervals) -> Option<(f64, f64)>, &'static str);
 
 fn ratio_number(value: f64) -> Number {
-    Number { value, unit: String::new(), style: Style::Ratio }
+    Number { value, unit: String::new(), style: NumberStyle::Ratio }
 }
 
-fn number(value: Option<f64>, style: Style) -> Cell {
+fn number(value: Option<f64>, style: NumberStyle) -> Cell {
     value.map_or(Cell::Missing, |value| Number { value, unit: String::new(), style }.into())
 }
 
@@ -302,7 +302,7 @@ fn histogram(free: &LayoutFree) -> Table {
 }
 
 #[derive(Serialize)]
-struct Document<'l> {
+struct LayoutDocument<'l> {
     treering_layout: Version,
     path: &'l str,
     through: &'l str,
@@ -319,8 +319,12 @@ struct Version {
 ///
 /// # Errors
 /// If the writer fails.
-pub fn write_json(layout: &FileLayout, view: &View<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-    let document = Document {
+pub fn write_json(
+    layout: &FileLayout,
+    view: &LayoutView<'_>,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let document = LayoutDocument {
         treering_layout: Version { version: LAYOUT_VERSION },
         path: view.path,
         through: view.through,

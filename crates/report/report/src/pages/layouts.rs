@@ -12,7 +12,7 @@ use treering_model::{
 
 use crate::{
     Block, Cell, Chart, Column, DeviceMapChart, HeatLayer, LayoutTimeline, LayoutTimelineVariant,
-    Number, Report, Style, Table,
+    Number, NumberStyle, Report, Table,
 };
 
 const MIB: f64 = 1_048_576.0;
@@ -40,7 +40,8 @@ pub(super) fn add_aging(page: &mut Report, trial: &Trial) {
         return;
     }
     page.heading("Aging");
-    let pair = |(name, title): &(&str, &str)| Some(((*title).to_owned(), known(trial.fact(name)?)));
+    let pair =
+        |(name, title): &(&str, &str)| Some(((*title).to_owned(), fact_cell(trial.fact(name)?)));
     let after = |metric: &Metric| match &metric.scope {
         Scope::Phase(phase) if metric.name == SCORE_PERCENT.name => {
             let title = format!("layout score after {phase}");
@@ -52,7 +53,7 @@ pub(super) fn add_aging(page: &mut Report, trial: &Trial) {
     page.key_values(AGING_FACTS.iter().filter_map(pair).chain(scores));
 }
 
-fn known(value: &str) -> Cell {
+fn fact_cell(value: &str) -> Cell {
     value.parse().map_or_else(|_| Cell::text(value), Cell::whole)
 }
 
@@ -132,8 +133,8 @@ fn trends(points: &[LayoutPoint]) -> Table {
 /// Change in the unit of the measure.
 fn change(measure: &LayoutMeasure, value: f64) -> Number {
     match measure.unit {
-        Unit::Percent => Number::measured(value, Unit::Percent).styled(Style::Measured),
-        Unit::Count => Number { value, unit: String::new(), style: Style::Measured },
+        Unit::Percent => Number::measured(value, Unit::Percent).styled(NumberStyle::Measured),
+        Unit::Count => Number { value, unit: String::new(), style: NumberStyle::Measured },
         unit => Number::measured(value, unit),
     }
 }
@@ -158,13 +159,13 @@ fn timelines(points: &[LayoutPoint]) -> impl Iterator<Item = LayoutTimeline> + '
                 name: String::new(),
                 points: series.into_iter().map(|(n, value)| (n as f64, value * scale)).collect(),
             }],
-            trend: trend.map_or_else(String::new, |trend| said(measure, &trend)),
+            trend: trend.map_or_else(String::new, |trend| trend_text(measure, &trend)),
         })
     };
     LAYOUT_MEASURES.iter().filter_map(timeline)
 }
 
-fn said(measure: &LayoutMeasure, trend: &LayoutTrend) -> String {
+fn trend_text(measure: &LayoutMeasure, trend: &LayoutTrend) -> String {
     let text = |value: f64| change(measure, value).text_with_unit();
     let around = trend
         .interval

@@ -93,8 +93,8 @@ fn telling_ops(variants: &[&VariantProfile]) -> (Vec<Op>, Vec<&'static str>) {
     for op in Op::ALL {
         let own = || variants.iter().filter_map(move |variant| find(variant, op));
         let time: f64 = own().map(OpSummary::total_ns).sum();
-        let timed = own().map(|one| one.timed).max().unwrap_or(0);
-        if own().any(|one| one.calls > 0) {
+        let timed = own().map(|summary| summary.timed).max().unwrap_or(0);
+        if own().any(|summary| summary.calls > 0) {
             times.push((op, time, timed));
         }
     }
@@ -111,15 +111,15 @@ fn telling_ops(variants: &[&VariantProfile]) -> (Vec<Op>, Vec<&'static str>) {
 }
 
 fn find(variant: &VariantProfile, op: Op) -> Option<&OpSummary> {
-    variant.ops.iter().find(|one| one.op == op)
+    variant.ops.iter().find(|op_summary| op_summary.op == op)
 }
 
 fn latency_variant(variant: &VariantProfile, op: Op) -> LatencyVariant {
     let summary = find(variant, op);
-    let points = summary.map(|one| curve(&one.latency)).unwrap_or_default();
+    let points = summary.map(|op_summary| curve(&op_summary.latency)).unwrap_or_default();
     LatencyVariant {
         name: variant.name.clone(),
-        timed: summary.map_or(0, |one| one.timed),
+        timed: summary.map_or(0, |op_summary| op_summary.timed),
         curve: points.into_iter().map(|point| (point.nines, point.ns as f64)).collect(),
     }
 }
@@ -175,8 +175,11 @@ fn timelines(
 /// Rounds of a phase on a variant that are long enough for a timeline; none when most are not,
 /// since the slow ones alone would not represent the variant.
 fn long_rounds<'s>(variant: &'s VariantProfile, phase: u32, name: &str) -> Vec<&'s PhaseTotals> {
-    let own = variant.phases.iter().find(|one| one.phase == phase && one.name == name);
-    let rounds = own.map_or(&[][..], |one| &one.rounds);
+    let own = variant
+        .phases
+        .iter()
+        .find(|phase_rounds| phase_rounds.phase == phase && phase_rounds.name == name);
+    let rounds = own.map_or(&[][..], |phase_rounds| &phase_rounds.rounds);
     let long: Vec<&PhaseTotals> = rounds.iter().filter(|round| has_timeline(round)).collect();
     if long.len() * 2 < rounds.len() { Vec::new() } else { long }
 }
@@ -193,7 +196,8 @@ fn of_phase(set: &[&VariantProfile], phase: u32, name: &str, title: &str) -> Opt
     let divisor = if amount == RateQuantity::Bytes { 1_048_576.0 } else { 1.0 };
     let variant = |variant: &&VariantProfile| {
         let own = long_rounds(variant, phase, name).into_iter();
-        let timelines: Vec<Vec<RateSlice>> = own.map(|one| timeline(one, amount, slice)).collect();
+        let timelines: Vec<Vec<RateSlice>> =
+            own.map(|intervals| timeline(intervals, amount, slice)).collect();
         TimelineVariant {
             name: variant.name.clone(),
             rounds: timelines.len(),
@@ -221,8 +225,11 @@ fn merged(timelines: &[Vec<RateSlice>], divisor: f64) -> Vec<(f64, f64, f64)> {
     }
     let mut merged = Vec::new();
     for place in 0.. {
-        let mut means: Vec<f64> =
-            timelines.iter().filter_map(|one| one.get(place)).map(|one| one.mean).collect();
+        let mut means: Vec<f64> = timelines
+            .iter()
+            .filter_map(|timeline| timeline.get(place))
+            .map(|slices| slices.mean)
+            .collect();
         if means.is_empty() || means.len() * 2 < timelines.len() {
             break;
         }

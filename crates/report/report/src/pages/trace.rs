@@ -180,7 +180,7 @@ type FigureRow = (&'static str, fn(&TraceFigures) -> Cell);
 type KindRow = (&'static str, fn(&KindFigures) -> Cell);
 
 /// Accessor of the figures of one kind of request.
-type OfKind = fn(&TraceFigures) -> &KindFigures;
+type KindAccessor = fn(&TraceFigures) -> &KindFigures;
 
 fn mib(bytes: u64, seconds: f64) -> Cell {
     let rate = bytes as f64 / (1u64 << 20) as f64 / seconds;
@@ -267,7 +267,7 @@ pub(crate) fn figures(name: &str, caption: &str, digests: &[(&str, &TraceDigest)
     for (title, of) in ROWS {
         add(title.to_owned(), digests.iter().map(|(_, digest)| of(&digest.figures)).collect());
     }
-    let kinds: [(&str, OfKind); 2] =
+    let kinds: [(&str, KindAccessor); 2] =
         [("read", |figures| &figures.reads), ("write", |figures| &figures.writes)];
     for (word, kind) in kinds {
         for (title, of) in KIND_ROWS {

@@ -13,11 +13,11 @@ use super::figures::{
 };
 use super::identity::{duration, ending_sentence, utc};
 use super::{heat, layouts, profile, trace};
-use crate::{Cell, Column, Number, Report, Style, Table};
+use crate::{Cell, Column, Number, NumberStyle, Report, Table};
 
 /// Options of the page.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct View<'v> {
+pub struct TrialView<'v> {
     /// Shortest unique id of the trial in the store.
     pub short_id: &'v str,
     /// Command line that repeats the trial, quoted for a shell.
@@ -34,7 +34,7 @@ pub struct View<'v> {
 const MOST_CHARTS: usize = 12;
 
 /// Page of a trial: figures first, then how they were measured.
-pub fn page(trial: &Trial, view: &View<'_>) -> Report {
+pub fn page(trial: &Trial, view: &TrialView<'_>) -> Report {
     let beginning = &trial.beginning;
     let mut page = Report::new(format!(
         "Trial {}: {} ({})",
@@ -98,7 +98,7 @@ fn add_circumstances(page: &mut Report, trial: &Trial) {
 
 fn identity(trial: &Trial) -> Vec<(String, Cell)> {
     let beginning = &trial.beginning;
-    let recorded = trial.annotations.iter().find_map(|one| match &one.change {
+    let recorded = trial.annotations.iter().find_map(|annotation| match &annotation.change {
         AnnotationKind::Relabelled { was, .. } => Some(was.as_str()),
         AnnotationKind::Excluded { .. } | AnnotationKind::Included => None,
     });
@@ -270,5 +270,5 @@ fn add_seconds(table: &mut Table, phase: &PhaseTotals) {
 /// Seconds from the start of a phase, without decimals if integral.
 fn instant(ns: u128) -> Number {
     let number = Number::measured(ns as f64 / 1e9, Unit::Seconds);
-    if ns.is_multiple_of(1_000_000_000) { number.styled(Style::Whole) } else { number }
+    if ns.is_multiple_of(1_000_000_000) { number.styled(NumberStyle::Whole) } else { number }
 }

@@ -8,7 +8,7 @@ use treering_model::{
     Annotation, AnnotationKind, Artifact, Cell, Fact, IMPORT_FACT, IntervalTotals, Metric, Trial,
 };
 
-use super::trial::View;
+use super::trial::TrialView;
 use crate::Warning;
 use crate::data::{Data, moment};
 use crate::export::TaskForm;
@@ -164,7 +164,7 @@ struct TrendForm {
 impl<'t> ShownTrial<'t> {
     /// Creates the data of a trial; includes tasks, seconds and the command only if the view has
     /// them.
-    pub fn new(trial: &'t Trial, view: &View<'t>) -> Self {
+    pub fn new(trial: &'t Trial, view: &TrialView<'t>) -> Self {
         let beginning = &trial.beginning;
         let (figures, known) = (summary(trial), KnownTotals::for_trial(trial));
         let seconds = trial.phases.iter().map(|phase| PhaseIntervals {
@@ -185,41 +185,41 @@ impl<'t> ShownTrial<'t> {
             treering: &beginning.treering_version,
             imported_from: trial.fact(IMPORT_FACT),
             excluded: trial.exclusion(),
-            annotations: trial.annotations.iter().map(said).collect(),
+            annotations: trial.annotations.iter().map(annotation_json).collect(),
             cell: beginning.cell.as_ref(),
             metrics: &trial.metrics,
-            requests: figures.requests.iter().map(Requests::of).collect(),
-            phases: figures.phases.iter().map(Phase::of).collect(),
-            kinds: figures.kinds.iter().map(Kind::of).collect(),
-            calls: figures.ops.iter().map(Calls::of).collect(),
+            requests: figures.requests.iter().map(Requests::new).collect(),
+            phases: figures.phases.iter().map(Phase::new).collect(),
+            kinds: figures.kinds.iter().map(Kind::new).collect(),
+            calls: figures.ops.iter().map(Calls::new).collect(),
             cautions: trial.cautions.iter().map(Warning::from).collect(),
             parameters: named(&beginning.parameters),
             environment: &trial.facts,
-            artifacts: trial.artifacts.iter().map(made).collect(),
+            artifacts: trial.artifacts.iter().map(artifact_json).collect(),
             tasks: view
                 .tasks
-                .then(|| trial.tasks.iter().map(|task| TaskForm::of(task, known)).collect()),
+                .then(|| trial.tasks.iter().map(|task| TaskForm::new(task, known)).collect()),
             seconds: view.seconds.then(|| seconds.collect()),
             repeat: view.command,
         }
     }
 }
 
-fn said(one: &Annotation) -> AnnotationJson<'_> {
-    AnnotationJson { at: moment(one.at_unix_ms), change: &one.change }
+fn annotation_json(annotation: &Annotation) -> AnnotationJson<'_> {
+    AnnotationJson { at: moment(annotation.at_unix_ms), change: &annotation.change }
 }
 
 fn named(pairs: &[(String, String)]) -> Vec<NamedValue<'_>> {
     pairs.iter().map(|(name, value)| NamedValue { name, value }).collect()
 }
 
-fn made(one: &Artifact) -> ArtifactJson<'_> {
+fn artifact_json(artifact: &Artifact) -> ArtifactJson<'_> {
     ArtifactJson {
-        kind: &one.kind,
-        version: one.version,
-        phase: one.phase,
-        name: &one.name,
-        bytes: one.body.len(),
+        kind: &artifact.kind,
+        version: artifact.version,
+        phase: artifact.phase,
+        name: &artifact.name,
+        bytes: artifact.body.len(),
     }
 }
 
@@ -228,7 +228,7 @@ fn spread(of: MedianRange) -> SpreadForm {
 }
 
 impl Requests {
-    fn of(row: &RequestFigures) -> Self {
+    fn new(row: &RequestFigures) -> Self {
         Self {
             of: row.of.clone(),
             direction: row.direction,
@@ -246,7 +246,7 @@ impl Requests {
 }
 
 impl Phase {
-    fn of(phase: &PhaseSummary) -> Self {
+    fn new(phase: &PhaseSummary) -> Self {
         Self {
             phase: phase.phase,
             name: phase.name.clone(),
@@ -265,7 +265,7 @@ impl Phase {
 }
 
 impl Kind {
-    fn of(kind: &KindSummary) -> Self {
+    fn new(kind: &KindSummary) -> Self {
         Self {
             kind: kind.kind.clone(),
             compiled: kind.compiled,
@@ -293,7 +293,7 @@ impl Kind {
 }
 
 impl Calls {
-    fn of(op: &OpSummary) -> Self {
+    fn new(op: &OpSummary) -> Self {
         Self {
             op: op.op.name(),
             calls: op.calls,

@@ -12,7 +12,7 @@ use treering_model::{
     Unit,
 };
 use treering_report::formats::by_name;
-use treering_report::pages::comparison::{View, page};
+use treering_report::pages::comparison::{ComparisonView, page};
 use treering_report::{
     Aging, AgingVariant, Block, Chart, Latencies, LatencyVariant, Report, Rounds, RoundsVariant,
     Timeline, TimelineVariant, drawings, is_drawing,
@@ -95,7 +95,14 @@ fn filled(variants: &[ComparedVariant]) -> Vec<JobProfile> {
 fn page_of(variants: &[ComparedVariant]) -> Report {
     let outcome = compare(&variants[0], &variants[1..], &ComparisonTerms::default()).unwrap();
     let (environment, profiles) = (environment(&variants[0], &variants[1..]), filled(variants));
-    page(&outcome, &View { environment: &environment, profiles: &profiles, ..View::default() })
+    page(
+        &outcome,
+        &ComparisonView {
+            environment: &environment,
+            profiles: &profiles,
+            ..ComparisonView::default()
+        },
+    )
 }
 
 fn three() -> Vec<ComparedVariant> {
@@ -177,29 +184,29 @@ fn tasks_are_dots_and_trends_lines() {
             _ => None,
         })
         .collect();
-    let kinds: Vec<&str> = aging.iter().map(|one| one.kind.as_str()).collect();
+    let kinds: Vec<&str> = aging.iter().map(|series| series.kind.as_str()).collect();
     assert_eq!(kinds, ["read", "create"]);
-    for one in aging {
-        assert_eq!(one.basis, "MiB");
-        let tasks = if one.kind == "read" { 10 } else { 20 };
-        for (place, variant) in one.variants.iter().enumerate() {
+    for series in aging {
+        assert_eq!(series.basis, "MiB");
+        let tasks = if series.kind == "read" { 10 } else { 20 };
+        for (place, variant) in series.variants.iter().enumerate() {
             assert_eq!((variant.points.len(), variant.line.len()), (6 * tasks, tasks));
             assert!(variant.percent_per_10_tasks > 5.0, "{variant:?}");
             let slow = place as f64 + 1.0;
             let (number, first) = variant.line[0];
-            assert_eq!(number, if one.kind == "read" { 1 } else { 2 });
+            assert_eq!(number, if series.kind == "read" { 1 } else { 2 });
             assert!((first / (slow * 1e8) - 1.0).abs() < 0.05, "{first}");
         }
     }
 }
 
 #[test]
-fn a_trial_alone_has_charts_where_there_are_pictures() {
+fn single_trial_page_has_charts_in_html_only() {
     let trial = detailed(0, 0, 2, "ext4");
-    let view = treering_report::pages::trial::View {
+    let view = treering_report::pages::trial::TrialView {
         short_id: "0193",
         charts: true,
-        ..treering_report::pages::trial::View::default()
+        ..treering_report::pages::trial::TrialView::default()
     };
     let report = treering_report::pages::trial::page(&trial, &view);
     let text = html(&report);
@@ -397,7 +404,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(100))]
 
     #[test]
-    fn charts_take_what_no_trial_gives(
+    fn charts_accept_extreme_values(
         curve in vec((edge(), edge()), 0..6),
         slices in vec((edge(), edge(), edge()), 0..6),
         points in vec((any::<u32>(), edge()), 0..6),

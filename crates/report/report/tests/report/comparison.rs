@@ -9,7 +9,7 @@ use treering_model::{
     TrialHeader, TrialId, Unit,
 };
 use treering_report::formats::ALL;
-use treering_report::pages::comparison::{DataFormat, View, page};
+use treering_report::pages::comparison::{ComparisonView, DataFormat, page};
 
 use crate::rendered;
 
@@ -91,11 +91,11 @@ pub(crate) fn one_run() -> Outcome {
 
 fn golden(name: &str, outcome: &Outcome) {
     let repeat = [("ext4".to_owned(), "treering run compilebench --dir /mnt/scratch".to_owned())];
-    let view = View {
+    let view = ComparisonView {
         command: "treering report --baseline fs:ext4 --contender fs:xfs",
         repeat: &repeat,
         notes: &["1 trials that still run are left out".to_owned()],
-        ..View::default()
+        ..ComparisonView::default()
     };
     let page = page(outcome, &view);
     let mut texts: Vec<(&str, String)> = Vec::new();
@@ -134,7 +134,7 @@ fn one_run_against_one_in_every_format() {
 fn mail_stays_within_its_columns() {
     let plain = treering_report::formats::by_name("plain").unwrap();
     for outcome in [nine_rounds(), one_run()] {
-        let text = rendered(&page(&outcome, &View::default()), plain);
+        let text = rendered(&page(&outcome, &ComparisonView::default()), plain);
         assert!(text.is_ascii());
         assert!(text.lines().all(|line| line.len() <= 72), "{text}");
     }
@@ -143,14 +143,15 @@ fn mail_stays_within_its_columns() {
 #[test]
 fn one_run_against_one_has_no_colour() {
     let terminal = treering_report::formats::terminal::Terminal { width: 120, colour: true };
-    let text = rendered(&page(&one_run(), &View::default()), &terminal);
+    let text = rendered(&page(&one_run(), &ComparisonView::default()), &terminal);
     let coloured: Vec<&str> = text.lines().filter(|line| line.contains("single-run")).collect();
-    let judged = one_run().comparisons.iter().filter(|one| one.same_as.is_none()).count();
+    let judged =
+        one_run().comparisons.iter().filter(|comparison| comparison.same_as.is_none()).count();
     assert_eq!(coloured.len(), judged);
     // Only rules are painted, never a word or a number.
     for line in coloured {
-        let rest = line.replace("\x1b[2m│\x1b[0m", "│");
-        assert!(!rest.contains('\x1b'), "{line}");
+        let tail = line.replace("\x1b[2m│\x1b[0m", "│");
+        assert!(!tail.contains('\x1b'), "{line}");
     }
 }
 
@@ -169,19 +170,19 @@ fn the_json_is_as_documented() {
     }
     let comparisons = value["comparisons"].as_array().unwrap();
     assert!(!comparisons.is_empty());
-    for one in comparisons {
+    for comparison in comparisons {
         for text in ["workload", "metric", "unit", "baseline", "contender"] {
-            assert!(one[text].is_string(), "{text}");
+            assert!(comparison[text].is_string(), "{text}");
         }
         for number in ["pairs", "baseline_median", "contender_median"] {
-            assert!(one[number].is_number(), "{number}");
+            assert!(comparison[number].is_number(), "{number}");
         }
         for maybe in ["ratio", "ratio_low", "ratio_high", "p", "p_adjusted", "rounds_needed"] {
-            assert!(one[maybe].is_number() || one[maybe].is_null(), "{maybe}");
+            assert!(comparison[maybe].is_number() || comparison[maybe].is_null(), "{maybe}");
         }
-        assert!(["higher", "lower"].contains(&one["better"].as_str().unwrap()));
-        assert!(verdicts.contains(&one["verdict"].as_str().unwrap()));
-        assert!(one["primary"].is_boolean());
+        assert!(["higher", "lower"].contains(&comparison["better"].as_str().unwrap()));
+        assert!(verdicts.contains(&comparison["verdict"].as_str().unwrap()));
+        assert!(comparison["primary"].is_boolean());
     }
     let documented = include_str!("../../../../../docs/json.md");
     let fields = comparisons[0].as_object().unwrap().keys().map(String::as_str);

@@ -15,7 +15,7 @@ fn exported(form: ExportForm, trials: &[Trial]) -> String {
     String::from_utf8(bytes).unwrap()
 }
 
-fn all() -> Vec<Trial> {
+fn sample_trials() -> Vec<Trial> {
     vec![
         fixture::aging(),
         fixture::failed_at_once(),
@@ -42,11 +42,11 @@ fn field<'r>(header: &[String], row: &'r [String], name: &str) -> &'r str {
 
 #[test]
 fn json_round_trips_trials() {
-    let text = exported(ExportForm::Json, &all());
+    let text = exported(ExportForm::Json, &sample_trials());
     let value: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(value["treering_export"]["version"], EXPORT_VERSION);
     let again: Vec<Trial> = serde_json::from_value(value["trials"].clone()).unwrap();
-    assert_eq!(again, all());
+    assert_eq!(again, sample_trials());
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn tables_keep_their_columns() {
 
 #[test]
 fn one_row_per_task_with_exact_values() {
-    let trials = all();
+    let trials = sample_trials();
     let (header, rows) = read_csv(&exported(ExportForm::Csv, &trials));
     let tasks: Vec<_> =
         trials.iter().flat_map(|trial| trial.tasks.iter().map(move |task| (trial, task))).collect();
@@ -156,14 +156,14 @@ fn one_row_per_task_with_exact_values() {
         }
         assert_eq!(get("bytes"), task.bytes.to_string());
         assert!((get("seconds").parse::<f64>().unwrap() - task.seconds()).abs() < 1e-6);
-        let there = task.wall_ns > 0 && task.files > 0;
-        assert_eq!(get("files_per_s").is_empty(), !there);
+        let is_rated = task.wall_ns > 0 && task.files > 0;
+        assert_eq!(get("files_per_s").is_empty(), !is_rated);
     }
 }
 
 #[test]
 fn one_row_per_call_kind_second_and_metric() {
-    let trials = all();
+    let trials = sample_trials();
     let count = |of: fn(&Trial) -> usize| trials.iter().map(of).sum::<usize>();
     let of_tasks = count(|trial| trial.tasks.iter().map(|task| task.ops.len()).sum());
     let of_phases = count(|trial| trial.phases.iter().map(|phase| phase.ops.len()).sum());
@@ -182,10 +182,10 @@ fn one_row_per_call_kind_second_and_metric() {
 #[test]
 fn table_cells_hold_no_control_characters_or_formulas() {
     for form in ExportForm::ALL.into_iter().filter(|&form| form != ExportForm::Json) {
-        is_harmless_csv(&exported(form, &all()));
+        is_harmless_csv(&exported(form, &sample_trials()));
     }
     // JSON is shown on terminals too.
-    let json = exported(ExportForm::Json, &all());
+    let json = exported(ExportForm::Json, &sample_trials());
     assert!(!json.chars().any(|c| c != '\n' && is_unsafe(c)));
 }
 

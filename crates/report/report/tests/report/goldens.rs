@@ -19,7 +19,7 @@ const COMMAND: &str = "treering compilebench --directory /mnt/scratch --initial-
 
 /// Page as `treering show` builds it.
 pub(crate) fn show(shown: &Trial, everything: bool) -> Report {
-    let view = trial::View {
+    let view = trial::TrialView {
         short_id: SHORT_ID,
         command: Some(COMMAND),
         tasks: everything,
@@ -117,7 +117,7 @@ fn a_trial_as_data() {
         at(1_763_665_726_000, AnnotationKind::Relabelled { label, was }),
         at(1_763_665_727_999, AnnotationKind::Excluded { reason }),
     ];
-    let view = |all| trial::View {
+    let view = |all| trial::TrialView {
         short_id: SHORT_ID,
         command: Some(COMMAND),
         tasks: all,
@@ -202,12 +202,12 @@ fn wide_terminals_split_nothing() {
 
 fn without_colour(text: &str) -> String {
     let mut plain = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("\x1b[") {
+    let mut tail = text;
+    while let Some((before, after)) = tail.split_once("\x1b[") {
         plain.push_str(before);
-        rest = after.split_once('m').unwrap().1;
+        tail = after.split_once('m').unwrap().1;
     }
-    plain + rest
+    plain + tail
 }
 
 #[test]
@@ -217,17 +217,17 @@ fn names_of_formats_are_words_of_the_command_line() {
 }
 
 /// Names of all fields in a value, at any depth, except those of tasks, which an export has too.
-fn fields(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
+fn fields(value: &serde_json::Value, names: &mut std::collections::BTreeSet<String>) {
     match value {
         serde_json::Value::Object(object) => {
             for (name, value) in object {
-                found.insert(name.clone());
+                names.insert(name.clone());
                 if name != "tasks" {
-                    fields(value, found);
+                    fields(value, names);
                 }
             }
         }
-        serde_json::Value::Array(all) => all.iter().for_each(|one| fields(one, found)),
+        serde_json::Value::Array(array) => array.iter().for_each(|element| fields(element, names)),
         _ => {}
     }
 }
@@ -235,16 +235,17 @@ fn fields(value: &serde_json::Value, found: &mut std::collections::BTreeSet<Stri
 #[test]
 fn every_field_of_the_data_is_described() {
     let described = include_str!("../../../../../docs/json.md");
-    let view = trial::View { tasks: true, seconds: true, command: Some("x"), ..Default::default() };
-    let mut found = std::collections::BTreeSet::new();
+    let view =
+        trial::TrialView { tasks: true, seconds: true, command: Some("x"), ..Default::default() };
+    let mut names = std::collections::BTreeSet::new();
     let parsed = |bytes: &[u8]| serde_json::from_slice::<serde_json::Value>(bytes).unwrap();
     let mut bytes = Vec::new();
     write_data(&TrialList::new(&rows()), &mut bytes).unwrap();
-    fields(&parsed(&bytes), &mut found);
+    fields(&parsed(&bytes), &mut names);
     bytes.clear();
     write_data(&ShownTrial::new(&fixture::aging(), &view), &mut bytes).unwrap();
-    fields(&parsed(&bytes), &mut found);
-    for name in found {
+    fields(&parsed(&bytes), &mut names);
+    for name in names {
         let is_there =
             described.contains(&format!("`{name}`")) || described.contains(&format!("\"{name}\""));
         assert!(is_there, "docs/json.md does not describe `{name}`");

@@ -32,8 +32,8 @@ fn control_characters_are_escaped_in_every_format() {
     for page in pages() {
         for format in ALL {
             let text = rendered(&page, *format).replace("\r\n", "\n");
-            let found = text.chars().find(|&c| acts_on_the_screen(c));
-            assert_eq!(found, None, "{}: {text}", format.name());
+            let unescaped = text.chars().find(|&c| acts_on_the_screen(c));
+            assert_eq!(unescaped, None, "{}: {text}", format.name());
         }
     }
 }

@@ -9,7 +9,7 @@ use treering_analysis::compare::{
 };
 use treering_model::{BetterDirection, Metric, Scope, Trial, Unit, is_unsafe};
 use treering_report::formats::by_name;
-use treering_report::pages::comparison::{DataFormat, View, page};
+use treering_report::pages::comparison::{ComparisonView, DataFormat, page};
 use treering_report::{Block, Chart, Forest, ForestRow, RawList, Report, Rounds, RoundsVariant};
 
 use crate::comparison::{nine_rounds, one_run, trial};
@@ -27,20 +27,23 @@ pub(crate) fn html(report: &Report) -> String {
 }
 
 fn of_outcome(outcome: &Outcome) -> String {
-    html(&page(outcome, &View { command: "treering report", ..View::default() }))
+    html(&page(
+        outcome,
+        &ComparisonView { command: "treering report", ..ComparisonView::default() },
+    ))
 }
 
 /// Page as XML: without the doctype, style, script and void elements.
 pub(crate) fn as_xml(html: &str) -> String {
     let mut text = html.strip_prefix("<!DOCTYPE html>").unwrap().to_owned();
     for (from, to) in [("<style>", "</style>"), ("<script>", "</script>")] {
-        let (before, rest) = text.split_once(from).unwrap();
-        let (_, behind) = rest.split_once(to).unwrap();
+        let (before, tail) = text.split_once(from).unwrap();
+        let (_, behind) = tail.split_once(to).unwrap();
         text = format!("{before}{behind}");
     }
     for void in VOID {
-        while let Some((before, rest)) = text.split_once(void) {
-            let (_, behind) = rest.split_once('>').unwrap();
+        while let Some((before, tail)) = text.split_once(void) {
+            let (_, behind) = tail.split_once('>').unwrap();
             text = format!("{before}{behind}");
         }
     }
@@ -80,7 +83,7 @@ pub(crate) fn text_of(node: Node<'_, '_>) -> String {
 
 pub(crate) fn with_class<'a, 'i>(document: &'a Document<'i>, class: &str) -> Vec<Node<'a, 'i>> {
     let has = |node: &Node<'_, '_>| {
-        node.attribute("class").is_some_and(|all| all.split(' ').any(|one| one == class))
+        node.attribute("class").is_some_and(|classes| classes.split(' ').any(|name| name == class))
     };
     document.descendants().filter(has).collect()
 }
@@ -116,9 +119,9 @@ fn nothing_is_loaded_from_anywhere() {
 }
 
 #[test]
-fn the_verdict_comes_first_then_the_overview_the_cautions_the_figures_and_the_environment() {
+fn sections_of_the_page_are_in_order() {
     let text = of_outcome(&nine_rounds());
-    let at = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what}"));
+    let at = |needle: &str| text.find(needle).unwrap_or_else(|| panic!("no {needle}"));
     let order = [
         at("class=\"lead\""),
         at("class=\"chart forest\""),
@@ -134,8 +137,8 @@ fn the_verdict_comes_first_then_the_overview_the_cautions_the_figures_and_the_en
 }
 
 #[test]
-fn every_cell_of_every_table_is_there() {
-    let report = page(&nine_rounds(), &View::default());
+fn html_contains_every_table_cell() {
+    let report = page(&nine_rounds(), &ComparisonView::default());
     let text = html(&report);
     let xml = as_xml(&text);
     let document = Document::parse(&xml).unwrap();
@@ -161,15 +164,16 @@ fn charts_show_every_ratio_and_every_trial() {
     let text = of_outcome(&outcome);
     let xml = as_xml(&text);
     let document = Document::parse(&xml).unwrap();
-    let primary: Vec<_> = outcome.comparisons.iter().filter(|one| one.primary).collect();
+    let primary: Vec<_> =
+        outcome.comparisons.iter().filter(|comparison| comparison.primary).collect();
     // Once in the wide and once in the narrow drawing, each with its texts.
     let rows = with_class(&document, "row");
     assert_eq!(rows.len(), primary.len() * 2);
-    for one in &primary {
+    for comparison in &primary {
         let reported = |row: &&Node<'_, '_>| {
             let title = row.children().find(|node| node.has_tag_name("title")).map(text_of);
             title.is_some_and(|title| {
-                title.contains(&one.contender) && title.contains(one.verdict.name())
+                title.contains(&comparison.contender) && title.contains(comparison.verdict.name())
             })
         };
         assert!(rows.iter().filter(reported).count() >= 2);
@@ -189,18 +193,19 @@ fn raw_numbers_are_all_there() {
     let xml = as_xml(&text);
     let document = Document::parse(&xml).unwrap();
     let raw = text_of(with_class(&document, "raw")[0]);
-    for one in outcome.comparisons.iter().filter(|one| one.primary) {
-        for (variant, values) in
-            [(&one.baseline, &one.baseline_values), (&one.contender, &one.contender_values)]
-        {
-            let found =
+    for comparison in outcome.comparisons.iter().filter(|comparison| comparison.primary) {
+        for (variant, values) in [
+            (&comparison.baseline, &comparison.baseline_values),
+            (&comparison.contender, &comparison.contender_values),
+        ] {
+            let is_present =
                 raw.lines().filter(|line| line.split('\t').nth(3) == Some(variant)).any(|line| {
                     let numbers =
                         line.split('\t').skip(4).map(|field| field.parse::<f64>().unwrap());
                     let near = |(a, b): (f64, &f64)| (a / b - 1.0).abs() < 1e-8;
                     line.split('\t').count() == values.len() + 4 && numbers.zip(values).all(near)
                 });
-            assert!(found, "{variant}: {raw}");
+            assert!(is_present, "{variant}: {raw}");
         }
     }
 }
@@ -238,13 +243,13 @@ fn hostile_names_are_harmless_in_machine_readable_formats() {
         let mut bytes = Vec::new();
         format.write(&outcome, &mut bytes).unwrap();
         let text = String::from_utf8(bytes).unwrap().replace("\r\n", "\n");
-        let found = text.chars().find(|&c| c != '\n' && is_unsafe(c));
-        assert_eq!(found, None, "{}: {text}", format.name());
+        let unescaped = text.chars().find(|&c| c != '\n' && is_unsafe(c));
+        assert_eq!(unescaped, None, "{}: {text}", format.name());
     }
-    for one in &mut outcome.comparisons {
-        HOSTILE[3].clone_into(&mut one.contender);
-        HOSTILE[6].clone_into(&mut one.baseline);
-        "+1\u{1b}".clone_into(&mut one.job);
+    for comparison in &mut outcome.comparisons {
+        HOSTILE[3].clone_into(&mut comparison.contender);
+        HOSTILE[6].clone_into(&mut comparison.baseline);
+        "+1\u{1b}".clone_into(&mut comparison.job);
     }
     let mut bytes = Vec::new();
     DataFormat::Csv.write(&outcome, &mut bytes).unwrap();
@@ -274,7 +279,12 @@ fn hostile_names_are_text() {
     let repeat = [(HOSTILE.concat(), format!("run --label {}", HOSTILE[2]))];
     let notes = [HOSTILE.concat()];
     let command = format!("treering report </pre><script>{}", HOSTILE[6]);
-    let view = View { command: &command, repeat: &repeat, notes: &notes, ..View::default() };
+    let view = ComparisonView {
+        command: &command,
+        repeat: &repeat,
+        notes: &notes,
+        ..ComparisonView::default()
+    };
     let text = html(&page(&outcome, &view));
     assert_sound(&text);
     assert!(text.contains("&lt;script&gt;alert("));
@@ -369,10 +379,10 @@ fn large(contenders: usize, jobs: usize) -> Outcome {
         for job in 0..jobs {
             for round in 0..10 {
                 let noise = 1.0 + (round * 7 % 10) as f64 / 300.0 + (name % 13) as f64 / 100.0;
-                let mut one = trial(round % 9, i64::try_from(name).unwrap(), noise, "ext4");
-                one.beginning.started_unix_ms += i64::try_from(round * 100_000).unwrap();
-                one.beginning.parameters = vec![("files".to_owned(), format!("{job}000"))];
-                trials.push(one);
+                let mut round_trial = trial(round % 9, i64::try_from(name).unwrap(), noise, "ext4");
+                round_trial.beginning.started_unix_ms += i64::try_from(round * 100_000).unwrap();
+                round_trial.beginning.parameters = vec![("files".to_owned(), format!("{job}000"))];
+                trials.push(round_trial);
             }
         }
         ComparedVariant {
@@ -390,7 +400,7 @@ fn large(contenders: usize, jobs: usize) -> Outcome {
 fn a_large_report_is_small_enough_to_be_mailed() {
     for (contenders, jobs) in [(50, 1), (1, 50)] {
         let outcome = large(contenders, jobs);
-        assert!(outcome.comparisons.iter().filter(|one| one.primary).count() >= 150);
+        assert!(outcome.comparisons.iter().filter(|comparison| comparison.primary).count() >= 150);
         let text = of_outcome(&outcome);
         assert!(text.len() < 2_000_000, "{contenders}, {jobs}: {} bytes", text.len());
         assert_sound(&text);
@@ -399,7 +409,7 @@ fn a_large_report_is_small_enough_to_be_mailed() {
 
 #[test]
 fn a_job_has_at_most_twelve_charts_of_rounds() {
-    let report = page(&large(50, 1), &View::default());
+    let report = page(&large(50, 1), &ComparisonView::default());
     let left_out: Vec<usize> = (report.blocks.iter())
         .filter_map(|block| match block {
             Block::Chart(Chart::Ratios(ratios)) => Some(ratios.left_out),
@@ -414,7 +424,7 @@ fn a_job_has_at_most_twelve_charts_of_rounds() {
 
 #[test]
 fn formats_of_text_leave_charts_out() {
-    let report = page(&nine_rounds(), &View::default());
+    let report = page(&nine_rounds(), &ComparisonView::default());
     let mut bare = report.clone();
     bare.blocks.retain(|b| {
         !matches!(b, Block::Chart(_) | Block::Folded { .. } | Block::RawNumbers { .. })
@@ -443,11 +453,11 @@ fn positive() -> impl Strategy<Value = f64> {
 fn outcome_of(values: &[(f64, f64)], unit: Unit, better: BetterDirection) -> Option<Outcome> {
     let variant = |name: &str, late: i64, pick: fn(&(f64, f64)) -> f64| {
         let of = |(round, pair)| {
-            let mut one = trial(round % 9, late, 1.0, name);
-            one.beginning.started_unix_ms += i64::try_from(round).unwrap() * 100_000;
+            let mut round_trial = trial(round % 9, late, 1.0, name);
+            round_trial.beginning.started_unix_ms += i64::try_from(round).unwrap() * 100_000;
             let speed = Metric::new("speed", Scope::Trial, pick(pair), unit, better);
-            one.metrics = vec![speed.primary()];
-            one
+            round_trial.metrics = vec![speed.primary()];
+            round_trial
         };
         let trials = values.iter().enumerate().map(of).collect();
         ComparedVariant { name: name.to_owned(), factor: Factor::Label, against: None, trials }

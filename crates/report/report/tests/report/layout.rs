@@ -7,7 +7,7 @@ use treering_model::{
 };
 use treering_report::drawings;
 use treering_report::formats::ALL;
-use treering_report::pages::layout::{View, map_page, page, write_json};
+use treering_report::pages::layout::{LayoutView, map_page, page, write_json};
 
 const ODD: &str = "</svg><script>\u{9b}31m\u{202e}\n&\"";
 
@@ -56,7 +56,7 @@ fn map() -> LayoutMap {
 #[test]
 fn the_json_has_the_names_that_are_documented() {
     let mut bytes = Vec::new();
-    write_json(&layout(), &View { path: ODD, through: "" }, &mut bytes).unwrap();
+    write_json(&layout(), &LayoutView { path: ODD, through: "" }, &mut bytes).unwrap();
     assert!(!bytes.contains(&0x9b) && bytes.ends_with(b"}\n"));
     let reported: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(reported["treering_layout"]["version"], 1);
@@ -80,7 +80,7 @@ fn the_json_has_the_names_that_are_documented() {
 
 #[test]
 fn every_format_takes_any_name() {
-    let page = page(&layout(), Some(map()), &View { path: ODD, through: ODD });
+    let page = page(&layout(), Some(map()), &LayoutView { path: ODD, through: ODD });
     for format in ALL {
         let mut bytes = Vec::new();
         format.render(&page, &mut bytes).unwrap();

@@ -9,7 +9,7 @@ use treering_model::{
     LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutMap, LayoutMapCell, Metric, PhaseTotals, Scope,
     Trial, TrialId, Unit,
 };
-use treering_report::pages::comparison::{DataFormat, View, page};
+use treering_report::pages::comparison::{ComparisonView, DataFormat, page};
 use treering_report::{Block, Chart, Report};
 use treering_trace::{ARTIFACT_KIND, ARTIFACT_VERSION, DeviceMap, TimeSlot, Timeline, TraceDigest};
 
@@ -130,7 +130,7 @@ fn watched(late: i64, name: &str, campaign: TrialId, role: CellRole) -> Trial {
     trial
 }
 
-fn one(name: &str, trial: Trial) -> ComparedVariant {
+fn compared_variant(name: &str, trial: Trial) -> ComparedVariant {
     ComparedVariant {
         name: name.to_owned(),
         factor: Factor::Variant,
@@ -146,12 +146,12 @@ fn observed() -> (Outcome, Report) {
         let mut trial = watched(late, name, campaign, CellRole::Round);
         trial.metrics.retain(|metric| !metric.name.contains('_') || metric.primary);
         trial.artifacts.clear();
-        one(name, trial)
+        compared_variant(name, trial)
     };
     let (ext4, xfs) = (measured("ext4", 0), measured("x<s", 500));
     let variants = [("ext4", 900), ("x<s", 1400)].map(|(name, late)| {
         let trial = watched(late, name, campaign, CellRole::Observed);
-        one(&format!("{name}{}", CellRole::Observed.suffix()), trial)
+        compared_variant(&format!("{name}{}", CellRole::Observed.suffix()), trial)
     });
     let outcome = compare_observed(&ext4, &[xfs], &variants, &ComparisonTerms::default()).unwrap();
     let mut jobs: Vec<ObservedJob> = observed_jobs(&variants[0], &variants[1..]);
@@ -159,7 +159,7 @@ fn observed() -> (Outcome, Report) {
         assert_eq!(format!("{}{}", job_variant.name, CellRole::Observed.suffix()), variant.name);
         job_variant.seen = variant.trials.first().cloned();
     }
-    let page = page(&outcome, &View { observed: &jobs, ..View::default() });
+    let page = page(&outcome, &ComparisonView { observed: &jobs, ..ComparisonView::default() });
     (outcome, page)
 }
 
@@ -236,10 +236,21 @@ fn json_marks_metrics_of_observed_rounds() {
     assert_eq!(document["baseline"]["observed"], 1);
     let comparisons = document["comparisons"].as_array().unwrap();
     let of = |is_observed: bool| {
-        comparisons.iter().filter(move |one| one["observed"] == is_observed).collect::<Vec<_>>()
+        comparisons
+            .iter()
+            .filter(move |comparison| comparison["observed"] == is_observed)
+            .collect::<Vec<_>>()
     };
     assert_eq!(of(true).len(), 9);
-    assert!(of(true).iter().all(|one| one["verdict"] == "single-run" && one["pairs"] == 1));
+    assert!(
+        of(true)
+            .iter()
+            .all(|comparison| comparison["verdict"] == "single-run" && comparison["pairs"] == 1)
+    );
     assert!(!of(false).is_empty());
-    assert!(of(false).iter().all(|one| !one["name"].as_str().unwrap().starts_with("trace_")));
+    assert!(
+        of(false)
+            .iter()
+            .all(|comparison| !comparison["name"].as_str().unwrap().starts_with("trace_"))
+    );
 }

@@ -11,7 +11,7 @@ use treering_model::{
 };
 use treering_report::formats::plain::Plain;
 use treering_report::formats::terminal::Terminal;
-use treering_report::pages::comparison::{View, page};
+use treering_report::pages::comparison::{ComparisonView, page};
 use treering_report::{Block, Cell as TableCell, Chart, Column, Report, Table};
 
 use crate::comparison::{nine_rounds, trial, variant};
@@ -23,7 +23,7 @@ fn three_by_three(rounds: usize) -> Outcome {
     let jobs = ["small files", "large files", "mail"];
     let variant = |name: &str, late: i64, factor: f64| {
         let of_job = |(place, job): (usize, &&str)| -> Vec<Trial> {
-            let one = |round: usize| {
+            let round_of = |round: usize| {
                 let wild = [1.3, 0.7, 1.0, 1.5, 0.8, 1.2, 0.6, 1.1, 0.9][(round + place * 2) % 9];
                 let wild = if place == 2 && late > 0 { wild } else { 1.0 };
                 let mut trial = trial(round % 9, late, 1.0, "ext4");
@@ -48,7 +48,7 @@ fn three_by_three(rounds: usize) -> Outcome {
                 }
                 trial
             };
-            (0..rounds).map(one).collect()
+            (0..rounds).map(round_of).collect()
         };
         let trials = jobs.iter().enumerate().flat_map(of_job).collect();
         ComparedVariant { name: name.to_owned(), factor: Factor::Variant, against: None, trials }
@@ -57,24 +57,26 @@ fn three_by_three(rounds: usize) -> Outcome {
     compare(&variant("ext4", 0, 1.0), &contenders, &ComparisonTerms::default()).unwrap()
 }
 
-fn of<'o>(outcome: &'o Outcome, metric: &str) -> &'o MetricComparison {
-    outcome.comparisons.iter().find(|one| one.metric() == metric).unwrap()
+fn comparison_of<'o>(outcome: &'o Outcome, metric: &str) -> &'o MetricComparison {
+    outcome.comparisons.iter().find(|comparison| comparison.metric() == metric).unwrap()
 }
 
 #[test]
 fn one_quantity_has_one_verdict_in_all_its_units() {
     let outcome = nine_rounds();
-    for one in outcome.comparisons.iter().filter(|one| one.name == "seconds") {
-        let leader = outcome
-            .comparisons
-            .iter()
-            .find(|other| other.contender == one.contender && Some(other.metric()) == one.same_as);
+    for comparison in outcome.comparisons.iter().filter(|comparison| comparison.name == "seconds") {
+        let leader = outcome.comparisons.iter().find(|other| {
+            other.contender == comparison.contender && Some(other.metric()) == comparison.same_as
+        });
         let leader = leader.unwrap();
-        assert!(leader.primary && leader.name == "mib_per_second" && !one.primary);
-        assert_eq!((one.verdict, one.p, one.p_adjusted), (leader.verdict, None, None));
+        assert!(leader.primary && leader.name == "mib_per_second" && !comparison.primary);
+        assert_eq!(
+            (comparison.verdict, comparison.p, comparison.p_adjusted),
+            (leader.verdict, None, None)
+        );
     }
     // CPU time is a quantity of its own.
-    assert_eq!(of(&outcome, "create/cpu_seconds").same_as, None);
+    assert_eq!(comparison_of(&outcome, "create/cpu_seconds").same_as, None);
 }
 
 /// Time-limited runs all last equally long, which says nothing about the rate.
@@ -105,11 +107,11 @@ fn rates_and_seconds_of_unequal_work_are_different_quantities() {
     for (limit, factor) in [(true, 1.01), (true, 1.2)] {
         let variants = (timed("a", 0, 1.0, limit), timed("b", 500, factor, limit));
         let outcome = compare(&variants.0, &[variants.1], &ComparisonTerms::default()).unwrap();
-        assert_eq!(of(&outcome, "elapsed_seconds").same_as, None, "{factor}");
+        assert_eq!(comparison_of(&outcome, "elapsed_seconds").same_as, None, "{factor}");
     }
     let variants = (timed("a", 0, 1.0, false), timed("b", 500, 1.2, false));
     let outcome = compare(&variants.0, &[variants.1], &ComparisonTerms::default()).unwrap();
-    let same = of(&outcome, "elapsed_seconds").same_as.clone();
+    let same = comparison_of(&outcome, "elapsed_seconds").same_as.clone();
     assert_eq!(same.as_deref(), Some("operations_per_second"));
 }
 
@@ -121,16 +123,16 @@ fn the_selected_metric_leads_its_quantity() {
     };
     let outcome =
         compare(&variant("ext4", 0, 1.0, 9), &[variant("xfs", 500, 1.08, 9)], &terms).unwrap();
-    assert!(of(&outcome, "create/seconds").primary);
-    let other = of(&outcome, "create/mib_per_second");
+    assert!(comparison_of(&outcome, "create/seconds").primary);
+    let other = comparison_of(&outcome, "create/mib_per_second");
     assert_eq!(other.same_as.as_deref(), Some("create/seconds"));
     assert_eq!(other.verdict, Verdict::Better);
 }
 
 #[test]
-fn the_headline_names_jobs_and_what_is_typical() {
+fn headline_names_jobs_and_the_typical_change() {
     let outcome = three_by_three(12);
-    let text = rendered(&page(&outcome, &View::default()), &Plain { width: 400 });
+    let text = rendered(&page(&outcome, &ComparisonView::default()), &Plain { width: 400 });
     let xfs = text.lines().find(|line| line.starts_with("xfs against ext4")).unwrap();
     assert!(xfs.contains("better at"), "{xfs}");
     assert!(
@@ -141,7 +143,7 @@ fn the_headline_names_jobs_and_what_is_typical() {
     );
     assert!(xfs.contains("unclear at 3 of 9 (about "), "{xfs}");
     // A single job is named once, after the variants.
-    let text = rendered(&page(&nine_rounds(), &View::default()), &Plain { width: 400 });
+    let text = rendered(&page(&nine_rounds(), &ComparisonView::default()), &Plain { width: 400 });
     assert!(text.contains(
         "xfs against ext4, compilebench: worse at read (-8.0 %); better at create (+8.0 %); the \
          same at delete."
@@ -151,11 +153,14 @@ fn the_headline_names_jobs_and_what_is_typical() {
 #[test]
 fn shown_intervals_agree_with_corrected_verdicts() {
     for outcome in [nine_rounds(), three_by_three(8), three_by_three(12)] {
-        for one in outcome.comparisons.iter().filter(|one| one.same_as.is_none()) {
-            let decided = one.decided.unwrap();
+        for comparison in
+            outcome.comparisons.iter().filter(|comparison| comparison.same_as.is_none())
+        {
+            let decided = comparison.decided.unwrap();
             let leaves_out = decided.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
-            let differs = matches!(one.verdict, Verdict::Better | Verdict::Worse | Verdict::Small);
-            assert_eq!(leaves_out, differs, "{one:?}");
+            let differs =
+                matches!(comparison.verdict, Verdict::Better | Verdict::Worse | Verdict::Small);
+            assert_eq!(leaves_out, differs, "{comparison:?}");
         }
     }
 }
@@ -163,8 +168,8 @@ fn shown_intervals_agree_with_corrected_verdicts() {
 #[test]
 fn the_overview_comes_first_and_the_gravest_caution_is_open() {
     let outcome = three_by_three(12);
-    let report = page(&outcome, &View::default());
-    let primary = outcome.comparisons.iter().filter(|one| one.primary).count();
+    let report = page(&outcome, &ComparisonView::default());
+    let primary = outcome.comparisons.iter().filter(|comparison| comparison.primary).count();
     let rows: Vec<usize> = report
         .blocks
         .iter()
@@ -177,7 +182,7 @@ fn the_overview_comes_first_and_the_gravest_caution_is_open() {
     let text = html(&report);
     let cautions = text.matches("<details class=\"caution\"").count();
     assert_eq!(text.matches("<details class=\"caution\" open=\"\">").count(), cautions.min(1));
-    let at = |what: &str| text.find(what).unwrap();
+    let at = |needle: &str| text.find(needle).unwrap();
     assert!(at("class=\"chart forest\"") < at("<table>"));
     assert!(at("aria-label=\"primary\"") < at("aria-label=\"variants\""));
 }
@@ -185,13 +190,16 @@ fn the_overview_comes_first_and_the_gravest_caution_is_open() {
 #[test]
 fn the_brief_page_fits_a_mail_and_splits_no_table() {
     for outcome in [nine_rounds(), three_by_three(12), three_by_three(3)] {
-        let view =
-            View { command: "treering report --plan filesystems", brief: true, ..View::default() };
+        let view = ComparisonView {
+            command: "treering report --plan filesystems",
+            brief: true,
+            ..ComparisonView::default()
+        };
         let text = rendered(&page(&outcome, &view), &Plain { width: 72 });
         assert!(text.is_ascii() && text.lines().all(|line| line.len() <= 72), "{text}");
         let jobs = text.lines().filter(|line| line.starts_with("metric")).count();
         let known: std::collections::BTreeSet<&str> =
-            outcome.comparisons.iter().map(|one| one.title.as_str()).collect();
+            outcome.comparisons.iter().map(|comparison| comparison.title.as_str()).collect();
         assert_eq!(jobs, known.len(), "{text}");
         assert!(!text.contains("advice:") && !text.contains("Exploratory"), "{text}");
         assert!(text.lines().count() < 80, "{text}");
@@ -200,7 +208,7 @@ fn the_brief_page_fits_a_mail_and_splits_no_table() {
 
 #[test]
 fn a_table_of_verdicts_is_whole_in_a_hundred_columns() {
-    let report = page(&three_by_three(12), &View::default());
+    let report = page(&three_by_three(12), &ComparisonView::default());
     for text in [
         rendered(&report, &Plain { width: 100 }),
         rendered(&report, &Terminal { width: 100, colour: false }),
@@ -220,10 +228,10 @@ fn control_states_the_smallest_detectable_difference() {
     let mut outcome = compare(&base, &[variant("xfs", 500, 1.08, 9)], &terms).unwrap();
     outcome.check_control(&base, &again, &terms).unwrap();
     assert_eq!(outcome.control.len(), 3);
-    let text = rendered(&page(&outcome, &View::default()), &Plain { width: 400 });
-    let said = text.lines().find(|line| line.starts_with("Control: ")).unwrap();
-    assert!(said.contains("ext4 against itself, 9 rounds: differences below "), "{said}");
-    assert!(said.contains("could not have been detected"), "{said}");
+    let text = rendered(&page(&outcome, &ComparisonView::default()), &Plain { width: 400 });
+    let control = text.lines().find(|line| line.starts_with("Control: ")).unwrap();
+    assert!(control.contains("ext4 against itself, 9 rounds: differences below "), "{control}");
+    assert!(control.contains("could not have been detected"), "{control}");
 }
 
 #[test]

@@ -45,7 +45,7 @@ fn trial(job: &str, round: u32, value: f64) -> Trial {
 /// `noise`.
 fn swept(ranks: &[u32], noise: f64, throughput: impl Fn(f64) -> f64) -> Report {
     let of = |(place, ranks): (usize, &u32)| -> Vec<Trial> {
-        let one = |round: u32| {
+        let trial_of = |round: u32| {
             let sign = if (round + u32::try_from(place).unwrap()).is_multiple_of(2) {
                 noise
             } else {
@@ -54,10 +54,10 @@ fn swept(ranks: &[u32], noise: f64, throughput: impl Fn(f64) -> f64) -> Report {
             let value = throughput(f64::from(*ranks)) * (1.0 + sign);
             trial(&format!("make, ranks={ranks}"), round, value)
         };
-        (1..=6).map(one).collect()
+        (1..=6).map(trial_of).collect()
     };
-    let all: Vec<Trial> = ranks.iter().enumerate().flat_map(of).collect();
-    page("clients", &sweeps(&all, None).unwrap(), true)
+    let trials: Vec<Trial> = ranks.iter().enumerate().flat_map(of).collect();
+    page("clients", &sweeps(&trials, None).unwrap(), true)
 }
 
 fn model(n: f64) -> f64 {
@@ -89,7 +89,7 @@ fn a_planted_model_is_described_drawn_and_listed() {
 }
 
 #[test]
-fn what_is_not_determined_is_not_claimed() {
+fn undetermined_models_are_not_reported() {
     let few = text(&swept(&[1, 2, 4, 8], 0.01, model));
     assert!(
         few.contains("Universal Scalability Law is fitted from 5 sizes on, and there are 4."),
@@ -113,14 +113,14 @@ fn what_is_not_determined_is_not_claimed() {
 fn over_two_keys(rounds: u32) -> Report {
     let cells = [8, 16].into_iter().flat_map(|depth| ["4K", "1M", "0"].map(|size| (depth, size)));
     let of = |(depth, size): (u32, &str)| -> Vec<Trial> {
-        let one = |round: u32| {
+        let trial_of = |round: u32| {
             let value = f64::from(depth) * size.len() as f64 * (1.0 + f64::from(round) / 100.0);
             trial(&format!("make, iodepth={depth}, size={size}"), round, value)
         };
-        (1..=rounds).map(one).collect()
+        (1..=rounds).map(trial_of).collect()
     };
-    let all: Vec<Trial> = cells.flat_map(of).collect();
-    page("clients", &sweeps(&all, None).unwrap(), true)
+    let trials: Vec<Trial> = cells.flat_map(of).collect();
+    page("clients", &sweeps(&trials, None).unwrap(), true)
 }
 
 #[test]

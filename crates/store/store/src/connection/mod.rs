@@ -105,8 +105,8 @@ impl<'a> ErrorContext<'a> {
                 },
             },
             rusqlite::Error::SqlInputError { msg, .. } => self.content("", msg.clone()),
-            rusqlite::Error::InvalidColumnType(_, column, found) => {
-                self.content(column, format!("unexpected {found}"))
+            rusqlite::Error::InvalidColumnType(_, column, actual) => {
+                self.content(column, format!("unexpected {actual}"))
             }
             _ => StoreError::Sqlite { path, source: error },
         }
@@ -201,11 +201,11 @@ fn inspect(path: &Path, access: Access) -> Result<(), StoreError> {
     }
 }
 
-fn io_error(what: &'static str, path: &Path, source: io::Error) -> StoreError {
+fn io_error(action: &'static str, path: &Path, source: io::Error) -> StoreError {
     if source.kind() == io::ErrorKind::PermissionDenied {
         return StoreError::Denied { what: "reach", path: path.to_owned() };
     }
-    StoreError::Io { what, path: path.to_owned(), source }
+    StoreError::Io { what: action, path: path.to_owned(), source }
 }
 
 /// Creates the missing parent directories of the file, flushing each to disk.
@@ -315,15 +315,15 @@ fn address(absolute: &Path, way: &str) -> String {
 fn diagnosis(path: &Path, access: Access, error: rusqlite::Error) -> StoreError {
     let mut options = fs::OpenOptions::new();
     options.read(true).write(access == Access::ReadWrite).create(access == Access::ReadWrite);
-    let what = match access {
+    let action = match access {
         Access::ReadOnly => "read",
         Access::ReadWrite => "write",
     };
     match options.open(path) {
         Err(source) if source.kind() == io::ErrorKind::PermissionDenied => {
-            StoreError::Denied { what, path: path.to_owned() }
+            StoreError::Denied { what: action, path: path.to_owned() }
         }
-        Err(source) => StoreError::Io { what, path: path.to_owned(), source },
+        Err(source) => StoreError::Io { what: action, path: path.to_owned(), source },
         // The file itself can be opened, so the side files cannot.
         Ok(_) if access == Access::ReadOnly && is_about_files(&error) => {
             StoreError::Denied { what: "make the side files of", path: path.to_owned() }

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_query_is_interrupted_each_time_and_a_later_one_is_not() {
+    fn each_endless_query_is_interrupted_without_affecting_later_ones() {
         let dir = tempfile::tempdir().unwrap();
         let connection = Connection::open(dir.path().join("store.db")).unwrap();
         let limit = WorkLimit::install(&connection, &dir.path().join("store.db")).unwrap();

@@ -10,13 +10,13 @@ use crate::StoreError;
 use crate::connection::ErrorContext;
 
 /// Fields of one row in the order of its query.
-pub(crate) struct Fields<'a> {
+pub(crate) struct RowFields<'a> {
     row: &'a Row<'a>,
     place: ErrorContext<'a>,
     next: usize,
 }
 
-impl<'a> Fields<'a> {
+impl<'a> RowFields<'a> {
     pub(crate) const fn new(row: &'a Row<'a>, place: ErrorContext<'a>) -> Self {
         Self { row, place, next: 0 }
     }
@@ -138,11 +138,11 @@ impl<'a> Fields<'a> {
 }
 
 /// Reads the text of a query with one column.
-pub(crate) fn text(fields: &mut Fields<'_>) -> Result<String, StoreError> {
+pub(crate) fn text(fields: &mut RowFields<'_>) -> Result<String, StoreError> {
     fields.text()
 }
 
 /// Reads the integer of a query with one column.
-pub(crate) fn integer<T: TryFrom<i64>>(fields: &mut Fields<'_>) -> Result<T, StoreError> {
+pub(crate) fn integer<T: TryFrom<i64>>(fields: &mut RowFields<'_>) -> Result<T, StoreError> {
     fields.integer()
 }

@@ -31,7 +31,7 @@ mod tests {
     use treering_model::Latency;
 
     #[test]
-    fn the_row_and_the_histogram_agree() {
+    fn histogram_round_trips_through_its_row() {
         let mut latency = Latency::new();
         latency.record(7);
         assert_eq!(decode(&latency.to_bytes(), 1).unwrap(), latency);

@@ -49,7 +49,7 @@ mod tests {
     use super::{BODY_BYTES_MOST, pack, unpack};
 
     #[test]
-    fn a_body_comes_back_as_it_was() {
+    fn packed_bodies_round_trip() {
         for body in ["", "[]", &"[1,2,3]".repeat(10_000)] {
             let packed = pack(body).unwrap();
             assert_eq!(unpack(&packed, body.len()).unwrap(), body);
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_packed_here_is_refused() {
+    fn foreign_compressed_bodies_are_refused() {
         let packed = pack("[1,2]").unwrap();
         assert!(unpack(&packed, 4).is_err());
         assert!(unpack(&packed, 6).unwrap_err().to_string().contains("5 bytes where 6"));

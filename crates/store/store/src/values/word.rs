@@ -54,7 +54,7 @@ mod tests {
     use super::{better, better_from, mode_from, scope, scope_from, unit_from};
 
     #[test]
-    fn words_are_those_of_the_json_and_lead_back() {
+    fn words_match_the_json_and_parse_back() {
         for known in Unit::ALL {
             assert_eq!(to_value(known).unwrap(), known.word());
             assert_eq!(unit_from(known.word()), Some(known));

@@ -4,11 +4,11 @@ use std::path::Path;
 
 use rusqlite::Connection;
 use treering_model::{TrialEvent, TrialId, TrialSink};
-use treering_store::{Access, Detail, Filter, Store, StoreError};
+use treering_store::{Access, Filter, LoadDetail, Store, StoreError};
 
 use crate::sample::{beginning, built, phase_began, record, record_one, trial_events};
 
-fn all(store: &Store) -> Vec<TrialId> {
+fn trial_ids(store: &Store) -> Vec<TrialId> {
     let trials = store.trials(&Filter::default()).unwrap();
     trials.into_iter().map(|summary| summary.trial).collect()
 }
@@ -29,13 +29,13 @@ fn missing_trials_are_copied_once() {
     assert_eq!(store.absorb(&path).unwrap(), 0);
     store.check().unwrap();
     let source = Store::open(&other, Access::ReadOnly).unwrap();
-    let copied = all(&source);
+    let copied = trial_ids(&source);
     assert_eq!(
-        store.load_many(&copied, Detail::Everything).unwrap(),
-        source.load_many(&copied, Detail::Everything).unwrap()
+        store.load_many(&copied, LoadDetail::Everything).unwrap(),
+        source.load_many(&copied, LoadDetail::Everything).unwrap()
     );
     assert_eq!(store.load(built(&events).beginning.trial).unwrap(), built(&events));
-    assert_eq!(all(&store).len(), 3);
+    assert_eq!(trial_ids(&store).len(), 3);
 
     // Rows that do not show in a loaded trial are copied too.
     let starts = |path: &Path| -> i64 {
@@ -84,7 +84,7 @@ fn all_or_none() {
         }
         error => panic!("{error}"),
     }
-    assert!(all(&store).is_empty());
+    assert!(trial_ids(&store).is_empty());
     let error = store.absorb(dir.path().join("absent.db")).unwrap_err();
     assert!(matches!(error, StoreError::Missing { .. }), "{error}");
 }

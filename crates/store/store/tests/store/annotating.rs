@@ -29,24 +29,27 @@ fn labels_and_exclusions_are_added_and_the_last_holds() {
 
     let trial = store.load(first).unwrap();
     assert_eq!((trial.beginning.label.as_str(), trial.exclusion()), ("newest", Some("cron ran")));
-    let said: Vec<(i64, &AnnotationKind)> =
-        trial.annotations.iter().map(|one| (one.at_unix_ms, &one.change)).collect();
+    let changes: Vec<(i64, &AnnotationKind)> = trial
+        .annotations
+        .iter()
+        .map(|annotation| (annotation.at_unix_ms, &annotation.change))
+        .collect();
     let (new, newest) = (label("new", &recorded), label("newest", "new"));
-    assert_eq!(said, [(5, &new), (6, &excluded("cron ran")), (8, &newest)]);
+    assert_eq!(changes, [(5, &new), (6, &excluded("cron ran")), (8, &newest)]);
     assert_eq!(store.load(second).unwrap().exclusion(), None);
     let listed = store.trials(&Filter::default()).unwrap();
-    let of = |id| listed.iter().find(|one| one.trial == id).unwrap();
+    let of = |id| listed.iter().find(|trial_row| trial_row.trial == id).unwrap();
     assert_eq!(
         (of(first).label.as_str(), of(first).excluded.as_deref()),
         ("newest", Some("cron ran"))
     );
     assert_eq!(of(second).excluded, None);
-    let found = |label: &str| {
+    let labelled = |label: &str| {
         let filter = Filter { label: Some(label.to_owned()), ..Filter::default() };
-        store.trials(&filter).unwrap().iter().map(|one| one.trial).collect::<Vec<_>>()
+        store.trials(&filter).unwrap().iter().map(|summary| summary.trial).collect::<Vec<_>>()
     };
-    assert_eq!((found("newest"), found("new")), (vec![first], vec![]));
-    assert!(!found(&recorded).contains(&first));
+    assert_eq!((labelled("newest"), labelled("new")), (vec![first], vec![]));
+    assert!(!labelled(&recorded).contains(&first));
 
     // The rest of the trial is unchanged.
     let same = treering_model::Trial {

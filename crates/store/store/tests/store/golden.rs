@@ -59,8 +59,9 @@ fn version_1_2() {
     assert_eq!((completed.annotations.len(), completed.exclusion()), (2, None));
     let failed = store.load(FAILED.parse().unwrap()).unwrap();
     assert_eq!(failed.beginning.label, "another label");
-    let said: Vec<i64> = failed.annotations.iter().map(|one| one.at_unix_ms).collect();
-    assert_eq!(said, [1_688_126_050_000, 1_688_126_051_000]);
+    let times: Vec<i64> =
+        failed.annotations.iter().map(|annotation| annotation.at_unix_ms).collect();
+    assert_eq!(times, [1_688_126_050_000, 1_688_126_051_000]);
     assert_eq!(failed.exclusion(), Some("the disk was full"));
     drop(store);
     comes_to_others(&path, [30, 9, 33]);
@@ -149,8 +150,8 @@ fn holds_what_it_held(store: &Store, words: [usize; 3]) {
     assert_eq!(trial.cautions[0].code, CautionCode::MayNotFit);
     assert_eq!((trial.ending, trial.wall_ns), (Ending::Completed, 4_000_000_000));
     // One task, some metrics and some cautions use every word of that version.
-    let found = [trial.tasks[4].ops.len(), trial.metrics.len(), trial.cautions.len()];
-    assert_eq!(found, words);
+    let counts = [trial.tasks[4].ops.len(), trial.metrics.len(), trial.cautions.len()];
+    assert_eq!(counts, words);
     let failed = store.load(FAILED.parse().unwrap()).unwrap();
     assert_eq!(failed.ending.why(), "disk full");
 }

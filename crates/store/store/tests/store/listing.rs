@@ -26,15 +26,15 @@ fn filters_and_order() {
         let trials = store.trials(&filter).unwrap();
         trials.into_iter().map(|summary| summary.started_unix_ms).collect::<Vec<_>>()
     };
-    let all = Filter::default();
-    assert_eq!(starts(all.clone()), [5, 4, 3, 2, 1, 0]);
-    assert_eq!(starts(Filter { limit: Some(2), ..all.clone() }), [5, 4]);
-    assert_eq!(starts(Filter { workload: Some("ffsb".into()), ..all.clone() }), [5, 3, 1]);
-    assert_eq!(starts(Filter { label: Some("label 1".into()), ..all.clone() }), [3, 2]);
-    let range = Filter { since_unix_ms: Some(1), until_unix_ms: Some(4), ..all.clone() };
+    let every = Filter::default();
+    assert_eq!(starts(every.clone()), [5, 4, 3, 2, 1, 0]);
+    assert_eq!(starts(Filter { limit: Some(2), ..every.clone() }), [5, 4]);
+    assert_eq!(starts(Filter { workload: Some("ffsb".into()), ..every.clone() }), [5, 3, 1]);
+    assert_eq!(starts(Filter { label: Some("label 1".into()), ..every.clone() }), [3, 2]);
+    let range = Filter { since_unix_ms: Some(1), until_unix_ms: Some(4), ..every.clone() };
     assert_eq!(starts(range.clone()), [3, 2, 1]);
     assert_eq!(starts(Filter { workload: Some("ffsb".into()), limit: Some(1), ..range }), [3]);
-    assert_eq!(starts(Filter { label: Some("' OR 1".into()), ..all }), [] as [i64; 0]);
+    assert_eq!(starts(Filter { label: Some("' OR 1".into()), ..every }), [] as [i64; 0]);
 }
 
 #[test]

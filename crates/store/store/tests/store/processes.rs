@@ -27,14 +27,14 @@ fn reported(name: &str) -> Option<std::ffi::OsString> {
 
 pub(crate) fn command(action: &str, store: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "processes::what_children_do", "--nocapture"]);
+    command.args(["--exact", "processes::child_process_entry", "--nocapture"]);
     command.env(ACTION, action).env(STORE, store).stdout(Stdio::null()).stdin(Stdio::null());
     command
 }
 
 /// Entry point of child processes; does nothing in the parent.
 #[test]
-fn what_children_do() {
+fn child_process_entry() {
     let (Some(action), Some(store)) = (reported(ACTION), reported(STORE)) else { return };
     let store = Path::new(&store);
     match action.to_str().unwrap() {

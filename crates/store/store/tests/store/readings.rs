@@ -1,7 +1,7 @@
 //! Histories read the same data as complete trials hold.
 
 use treering_model::{AnnotationKind, Trial, TrialHeader, TrialId};
-use treering_store::{Access, Detail, ReadingsQuery, Store};
+use treering_store::{Access, LoadDetail, ReadingsQuery, Store};
 
 use crate::sample::{beginning, record, trial_events};
 
@@ -49,9 +49,9 @@ fn readings_are_those_of_whole_trials_in_the_order_of_time() {
     let relabelled = AnnotationKind::Relabelled { was: String::new(), label: "new".into() };
     store.annotate(&ids[1..3], 5, &relabelled).unwrap();
     store.annotate(&ids[2..4], 6, &AnnotationKind::Excluded { reason: "noisy".into() }).unwrap();
-    let all = store.load_many(&ids, Detail::Headlines).unwrap();
-    let fact = all[0].facts[0].name.clone();
-    let metric = all[0].metrics[0].scope.metric_name(&all[0].metrics[0].name);
+    let trials = store.load_many(&ids, LoadDetail::Headlines).unwrap();
+    let fact = trials[0].facts[0].name.clone();
+    let metric = trials[0].metrics[0].scope.metric_name(&trials[0].metrics[0].name);
     assert!(store.metric_names().unwrap().contains(&metric));
     let nothing = ReadingsQuery::default();
     for wanted in [
@@ -62,7 +62,8 @@ fn readings_are_those_of_whole_trials_in_the_order_of_time() {
         ReadingsQuery { metric: Some(&metric), ..nothing },
         ReadingsQuery { metric: Some("no/such_metric"), facts: &["no.such"], ..nothing },
     ] {
-        let expected: Vec<Trial> = all.iter().map(|one| light(one.clone(), &wanted)).collect();
+        let expected: Vec<Trial> =
+            trials.iter().map(|trial| light(trial.clone(), &wanted)).collect();
         assert_eq!(store.readings(&wanted).unwrap(), expected, "{wanted:?}");
     }
     let of = |wanted: ReadingsQuery<'_>| store.readings(&wanted).unwrap().len();

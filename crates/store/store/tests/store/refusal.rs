@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use rusqlite::types::Value;
 use tempfile::TempDir;
 use treering_model::TrialId;
-use treering_store::{APPLICATION_ID, Access, Detail, Filter, Store, StoreError};
+use treering_store::{APPLICATION_ID, Access, Filter, LoadDetail, Store, StoreError};
 
 use crate::processes;
 use crate::sample::record_one;
@@ -40,7 +40,7 @@ fn read_all(path: &Path) -> Result<(), StoreError> {
     let trials = store.trials(&Filter::default())?;
     let ids = trials.iter().map(|summary| summary.trial).collect::<Vec<_>>();
     store.short_ids(&ids)?;
-    store.load_many(&ids, Detail::Everything)?;
+    store.load_many(&ids, LoadDetail::Everything)?;
     Ok(())
 }
 
@@ -63,7 +63,7 @@ fn missing_and_empty_files_are_reported() {
 }
 
 #[test]
-fn names_that_mean_something_to_sqlite_are_files() {
+fn names_special_to_sqlite_are_plain_files() {
     let dir = tempfile::tempdir().unwrap();
     for name in [":memory:", "file:x?mode=memory", "a b%20c?d#e"] {
         let path = dir.path().join(name);

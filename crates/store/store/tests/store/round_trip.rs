@@ -11,7 +11,7 @@ use treering_model::{
     IntervalTotals, Latency, Metric, Op, OpTotals, PhaseTotals, RunMode, Scope, TaskTotals,
     TrialBuilder, TrialEvent, TrialHeader, TrialId, TrialSink, Unit,
 };
-use treering_store::{Access, Detail, Store};
+use treering_store::{Access, LoadDetail, Store};
 
 /// A number that a column can hold.
 fn number() -> impl Strategy<Value = u64> {
@@ -166,10 +166,10 @@ fn ended() -> BoxedStrategy<TrialEvent> {
 
 /// Events of a trial mostly in order, with some misplaced ones in between.
 fn events() -> BoxedStrategy<Vec<TrialEvent>> {
-    let rest = vec(prop_oneof![30 => event(), 1 => began(), 1 => ended()], 0..12);
-    (option::weighted(0.1, event()), began(), rest, option::of(ended()))
-        .prop_map(|(stray, began, rest, ended)| {
-            stray.into_iter().chain([began]).chain(rest).chain(ended).collect()
+    let tail = vec(prop_oneof![30 => event(), 1 => began(), 1 => ended()], 0..12);
+    (option::weighted(0.1, event()), began(), tail, option::of(ended()))
+        .prop_map(|(stray, began, tail, ended)| {
+            stray.into_iter().chain([began]).chain(tail).chain(ended).collect()
         })
         .boxed()
 }
@@ -208,7 +208,7 @@ fn details_exclude_the_documented_parts() {
     }
     let store = Store::open(&path, Access::ReadOnly).unwrap();
     let everything = built(&trial_events(beginning(first)));
-    let both = store.load_many(&[second, first], Detail::Everything).unwrap();
+    let both = store.load_many(&[second, first], LoadDetail::Everything).unwrap();
     assert_eq!(both[1], everything);
     assert_eq!(both[0].beginning.trial, second);
 
@@ -218,17 +218,17 @@ fn details_exclude_the_documented_parts() {
         task.counters = Counters::default();
     }
     assert!(expected.phases.iter().any(|phase| !phase.ops.is_empty()));
-    assert_eq!(store.load_many(&[first], Detail::PhaseCalls).unwrap(), [expected.clone()]);
+    assert_eq!(store.load_many(&[first], LoadDetail::PhaseCalls).unwrap(), [expected.clone()]);
     expected.artifacts.clear();
     for phase in &mut expected.phases {
         phase.ops.clear();
         phase.intervals.clear();
     }
-    assert_eq!(store.load_many(&[first], Detail::Tasks).unwrap(), [expected.clone()]);
+    assert_eq!(store.load_many(&[first], LoadDetail::Tasks).unwrap(), [expected.clone()]);
     expected.tasks.clear();
-    assert_eq!(store.load_many(&[first], Detail::Headlines).unwrap(), [expected]);
-    assert!(store.load_many(&[], Detail::Headlines).unwrap().is_empty());
-    assert!(store.load_many(&[TrialId::new()], Detail::Headlines).is_err());
+    assert_eq!(store.load_many(&[first], LoadDetail::Headlines).unwrap(), [expected]);
+    assert!(store.load_many(&[], LoadDetail::Headlines).unwrap().is_empty());
+    assert!(store.load_many(&[TrialId::new()], LoadDetail::Headlines).is_err());
 }
 
 #[test]

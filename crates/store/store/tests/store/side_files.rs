@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use treering_model::{TrialId, TrialSink};
-use treering_store::{Access, Detail, Filter, Store, StoreError};
+use treering_store::{Access, Filter, LoadDetail, Store, StoreError};
 
 use crate::processes;
 use crate::sample::{beginning, record_one, trial_events};
@@ -63,10 +63,10 @@ fn reads(path: &Path, trials: usize) {
     store.check().unwrap();
     store.room().unwrap();
     let ids: Vec<TrialId> =
-        store.trials(&Filter::default()).unwrap().iter().map(|one| one.trial).collect();
+        store.trials(&Filter::default()).unwrap().iter().map(|summary| summary.trial).collect();
     assert_eq!(ids.len(), trials);
     store.short_ids(&ids).unwrap();
-    store.load_many(&ids, Detail::Everything).unwrap();
+    store.load_many(&ids, LoadDetail::Everything).unwrap();
     ids.iter().for_each(|id| drop(store.events(*id).unwrap()));
 }
 

@@ -217,7 +217,7 @@ fn open_event(id: u32, cpu: u32, ring_bytes: usize, counts_lost: bool) -> Result
         flags: FLAGS,
         wakeup_watermark: u32::try_from(ring_bytes / 4).unwrap_or(u32::MAX),
         clock: libc::CLOCK_MONOTONIC,
-        ..Attributes::default()
+        ..PerfEventAttr::default()
     };
     let cpu = libc::c_int::try_from(cpu).map_err(|_large| Errno::INVAL)?;
     let (every_process, no_group): (libc::c_int, libc::c_int) = (-1, -1);

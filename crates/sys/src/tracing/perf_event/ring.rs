@@ -79,17 +79,17 @@ impl PerfRing {
         let first = length.min(self.bytes - start);
         // SAFETY: both parts are within the ring's data pages; the kernel does not write there
         // before the tail has passed them.
-        let (first, rest) = unsafe {
+        let (first, wrapped) = unsafe {
             let pages = self.page.as_ptr().cast::<u8>().add(self.page_bytes);
-            let rest = slice::from_raw_parts(pages, length - first);
-            (slice::from_raw_parts(pages.add(start), first), rest)
+            let wrapped = slice::from_raw_parts(pages, length - first);
+            (slice::from_raw_parts(pages.add(start), first), wrapped)
         };
-        if rest.is_empty() {
+        if wrapped.is_empty() {
             return first;
         }
         over_end.clear();
         over_end.extend_from_slice(first);
-        over_end.extend_from_slice(rest);
+        over_end.extend_from_slice(wrapped);
         over_end
     }
 

@@ -12,26 +12,26 @@ macro_rules! counts {
         /// A counter.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(usize)]
-        pub(crate) enum Count {
+        pub(crate) enum Counter {
             $($(#[$doc])* $place,)+
         }
 
         /// Counts of one thread, or sums over all.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-        pub(crate) struct Sums {
+        pub(crate) struct CounterSums {
             $($(#[$doc])* pub $field: u64,)+
         }
 
-        impl Sums {
+        impl CounterSums {
             /// Builds the sums from a function of the counter.
-            fn each(of: impl Fn(Count) -> u64) -> Self {
-                Self { $($field: of(Count::$place),)+ }
+            fn each(of: impl Fn(Counter) -> u64) -> Self {
+                Self { $($field: of(Counter::$place),)+ }
             }
 
             /// Value of one counter.
-            pub(crate) const fn of(&self, what: Count) -> u64 {
-                match what {
-                    $(Count::$place => self.$field,)+
+            pub(crate) const fn count(&self, counter: Counter) -> u64 {
+                match counter {
+                    $(Counter::$place => self.$field,)+
                 }
             }
         }
@@ -61,25 +61,25 @@ counts! {
     Anew anew,
 }
 
-/// Board of one thread.
+/// CounterBoard of one thread.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Counts(CounterBoard);
+pub(crate) struct BlogCounters(CounterBoard);
 
-impl Counts {
+impl BlogCounters {
     /// Increments a counter. Only the owning thread calls this.
     #[inline]
-    pub(crate) fn add(&self, what: Count) {
-        let cell = self.0.cell(what as usize);
+    pub(crate) fn add(&self, counter: Counter) {
+        let cell = self.0.cell(counter as usize);
         cell.store(cell.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     }
 
     /// Counts so far.
-    pub(crate) fn sums(&self) -> Sums {
-        Sums::each(|what| self.0.cell(what as usize).load(Ordering::Relaxed))
+    pub(crate) fn sums(&self) -> CounterSums {
+        CounterSums::each(|counter| self.0.cell(counter as usize).load(Ordering::Relaxed))
     }
 }
 
-impl Sums {
+impl CounterSums {
     /// Sums with each counter at 1.
     pub(crate) fn all_one() -> Self {
         Self::each(|_| 1)
@@ -88,13 +88,13 @@ impl Sums {
     /// Adds the counts of two threads or runs.
     #[must_use]
     pub(crate) fn plus(self, other: Self) -> Self {
-        Self::each(|what| self.of(what) + other.of(what))
+        Self::each(|counter| self.count(counter) + other.count(counter))
     }
 
     /// Difference to earlier counts.
     #[must_use]
     pub(crate) fn since(self, before: Self) -> Self {
-        Self::each(|what| self.of(what).saturating_sub(before.of(what)))
+        Self::each(|counter| self.count(counter).saturating_sub(before.count(counter)))
     }
 }
 
@@ -102,18 +102,18 @@ impl Sums {
 mod tests {
     use treering_model::Counters;
 
-    use super::{Count, Counts};
+    use super::{BlogCounters, Counter};
 
     #[test]
     fn counts_of_two_threads_add_up() {
-        let (one, other) = (Counts::default(), Counts::default());
-        one.add(Count::BlogsRead);
-        one.add(Count::BlogsRead);
-        other.add(Count::BlogsRead);
-        other.add(Count::Anew);
-        let sums = one.sums().plus(other.sums());
-        assert_eq!((sums.of(Count::BlogsRead), sums.of(Count::Anew)), (3, 1));
-        assert_eq!(sums.since(one.sums()), other.sums());
+        let (first, second) = (BlogCounters::default(), BlogCounters::default());
+        first.add(Counter::BlogsRead);
+        first.add(Counter::BlogsRead);
+        second.add(Counter::BlogsRead);
+        second.add(Counter::Anew);
+        let sums = first.sums().plus(second.sums());
+        assert_eq!((sums.count(Counter::BlogsRead), sums.count(Counter::Anew)), (3, 1));
+        assert_eq!(sums.since(first.sums()), second.sums());
         let counters = Counters::from_value(&sums);
         assert_eq!(counters.read(), Some(sums));
         assert!(counters.json().contains("\"blogs_read\":3,"), "{}", counters.json());

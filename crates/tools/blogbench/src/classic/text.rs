@@ -1,6 +1,6 @@
 //! Output texts of blogbench 1.1.
 
-use super::counts::{Count, Sums};
+use super::counts::{Counter, CounterSums};
 
 /// First lines of the output.
 pub(crate) fn opening(sleep_seconds: u64, directory: &str) -> String {
@@ -23,36 +23,36 @@ pub(crate) fn starting(threads: &[(u16, &str)], iterations: u64, sleep_seconds: 
 }
 
 /// Row of an interval: all blogs written so far, and the other counts since the row before.
-pub(crate) fn row(so_far: &Sums, since: &Sums) -> String {
-    let of = |count| since.of(count);
+pub(crate) fn row(so_far: &CounterSums, since: &CounterSums) -> String {
+    let of = |count| since.count(count);
     format!(
         "{:>10} {:>12} {:>13} {:>13} {:>13} {:>13} {:>13}\n",
-        so_far.of(Count::BlogsWritten),
-        of(Count::ArticlesRead),
-        of(Count::ArticlesWritten),
-        of(Count::PicturesRead),
-        of(Count::PicturesWritten),
-        of(Count::CommentsRead),
-        of(Count::CommentsWritten),
+        so_far.count(Counter::BlogsWritten),
+        of(Counter::ArticlesRead),
+        of(Counter::ArticlesWritten),
+        of(Counter::PicturesRead),
+        of(Counter::PicturesWritten),
+        of(Counter::CommentsRead),
+        of(Counter::CommentsWritten),
     )
 }
 
 /// Final scores.
-pub(crate) fn scores(so_far: &Sums) -> String {
+pub(crate) fn scores(so_far: &CounterSums) -> String {
     format!(
         "\nFinal score for writes:{:>14}\nFinal score for reads :{:>14}\n\n",
-        so_far.of(Count::BlogsWritten),
-        so_far.of(Count::BlogsRead)
+        so_far.count(Counter::BlogsWritten),
+        so_far.count(Counter::BlogsRead)
     )
 }
 
 #[cfg(test)]
 mod tests {
     use super::{opening, row, scores, starting};
-    use crate::classic::counts::{Count, Counts, Sums};
+    use crate::classic::counts::{BlogCounters, Counter, CounterSums};
 
     #[test]
-    fn the_words_are_those_of_the_original() {
+    fn printed_text_matches_the_original() {
         let threads = [(3, "writers"), (1, "rewriters"), (5, "commenters"), (1, "readers")];
         assert_eq!(
             opening(20, "/m/w") + &starting(&threads, 7, 20),
@@ -62,14 +62,14 @@ mod tests {
              Nb blogs   R articles    W articles    R pictures    W pictures    R comments    \
              W comments\n"
         );
-        let counts = Counts::default();
+        let counts = BlogCounters::default();
         for (count, times) in [
-            (Count::BlogsWritten, 95),
-            (Count::ArticlesRead, 2),
-            (Count::ArticlesWritten, 4939),
-            (Count::PicturesWritten, 5250),
-            (Count::CommentsWritten, 3003),
-            (Count::BlogsRead, 12),
+            (Counter::BlogsWritten, 95),
+            (Counter::ArticlesRead, 2),
+            (Counter::ArticlesWritten, 4939),
+            (Counter::PicturesWritten, 5250),
+            (Counter::CommentsWritten, 3003),
+            (Counter::BlogsRead, 12),
         ] {
             (0..times).for_each(|_| counts.add(count));
         }
@@ -80,7 +80,7 @@ mod tests {
              3003\n"
         );
         assert_eq!(
-            row(&sums, &Sums::default()),
+            row(&sums, &CounterSums::default()),
             "        95            0             0             0             0             0             \
              0\n"
         );

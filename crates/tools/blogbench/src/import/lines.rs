@@ -4,7 +4,7 @@ use treering_kit::import::number::whole;
 
 /// Parsed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum OutputLine {
     /// Seconds between two rows, from the first line.
     Frequency(u64),
     Directory(String),
@@ -47,65 +47,68 @@ const KINDS: [(&str, &str); 4] = [
 ];
 
 /// Parses a line; `None` unless the whole line is as blogbench prints it.
-pub(super) fn line(text: &str) -> Option<Line> {
+pub(super) fn line(text: &str) -> Option<OutputLine> {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
-        ["Frequency", "=", seconds, "secs"] => whole(seconds).map(Line::Frequency),
+        ["Frequency", "=", seconds, "secs"] => whole(seconds).map(OutputLine::Frequency),
         ["Scratch", "dir", "=", ..] => {
             let place = text.split_once("= [")?.1.trim_end().strip_suffix(']')?;
-            Some(Line::Directory(place.to_owned()))
+            Some(OutputLine::Directory(place.to_owned()))
         }
         ["Spawning", count, kind] => {
             let (_, name) = KINDS.iter().find(|(word, _)| word == kind)?;
-            whole(count).map(|count| Line::Threads(name, count))
+            whole(count).map(|count| OutputLine::Threads(name, count))
         }
-        ["Benchmarking", "for", count, "iterations."] => whole(count).map(Line::Iterations),
+        ["Benchmarking", "for", count, "iterations."] => whole(count).map(OutputLine::Iterations),
         ["The", "test", "will", "run", "during", minutes, "minutes."] => {
-            whole(minutes).map(|_| Line::Furniture)
+            whole(minutes).map(|_| OutputLine::Furniture)
         }
         ["Final", "score", "for", "writes:", score]
         | ["Final", "score", "for", "writes", ":", score] => {
-            whole(score).map(|score| Line::Score(ScoreSide::Writes, score))
+            whole(score).map(|score| OutputLine::Score(ScoreSide::Writes, score))
         }
         ["Final", "score", "for", "reads:", score]
         | ["Final", "score", "for", "reads", ":", score] => {
-            whole(score).map(|score| Line::Score(ScoreSide::Reads, score))
+            whole(score).map(|score| OutputLine::Score(ScoreSide::Reads, score))
         }
-        words if words == HEADING => Some(Line::TableBegins),
+        words if words == HEADING => Some(OutputLine::TableBegins),
         // Error messages of blogbench do not end with a newline.
-        _ if text.contains("(): No space left on device") => Some(Line::Full),
+        _ if text.contains("(): No space left on device") => Some(OutputLine::Full),
         words => row(words),
     }
 }
 
-fn row(words: &[&str]) -> Option<Line> {
+fn row(words: &[&str]) -> Option<OutputLine> {
     let words: &[&str; COLUMNS] = words.try_into().ok()?;
     let mut row = [0; COLUMNS];
     for (number, word) in row.iter_mut().zip(words) {
         *number = whole(word)?;
     }
-    Some(Line::Row(row))
+    Some(OutputLine::Row(row))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, ScoreSide, line};
+    use super::{OutputLine, ScoreSide, line};
 
     #[test]
     fn lines_are_those_of_blogbench() {
         let heading = "  Nb blogs   R articles    W articles    R pictures    W pictures    \
                        R comments    W comments";
         let known = [
-            ("Frequency = 2 secs", Line::Frequency(2)),
-            ("Scratch dir = [/m/a b]", Line::Directory("/m/a b".to_owned())),
-            ("Spawning 1 rewriters...", Line::Threads("rewriters", 1)),
-            ("Benchmarking for 30 iterations.", Line::Iterations(30)),
-            ("The test will run during 5 minutes.", Line::Furniture),
-            (heading, Line::TableBegins),
-            ("  95   2  4939   2   5250   0   3003", Line::Row([95, 2, 4939, 2, 5250, 0, 3003])),
-            ("Final score for writes:            95", Line::Score(ScoreSide::Writes, 95)),
-            ("Final score for reads :             0", Line::Score(ScoreSide::Reads, 0)),
-            ("write(): No space left on devicewrite(): No space left on device", Line::Full),
+            ("Frequency = 2 secs", OutputLine::Frequency(2)),
+            ("Scratch dir = [/m/a b]", OutputLine::Directory("/m/a b".to_owned())),
+            ("Spawning 1 rewriters...", OutputLine::Threads("rewriters", 1)),
+            ("Benchmarking for 30 iterations.", OutputLine::Iterations(30)),
+            ("The test will run during 5 minutes.", OutputLine::Furniture),
+            (heading, OutputLine::TableBegins),
+            (
+                "  95   2  4939   2   5250   0   3003",
+                OutputLine::Row([95, 2, 4939, 2, 5250, 0, 3003]),
+            ),
+            ("Final score for writes:            95", OutputLine::Score(ScoreSide::Writes, 95)),
+            ("Final score for reads :             0", OutputLine::Score(ScoreSide::Reads, 0)),
+            ("write(): No space left on devicewrite(): No space left on device", OutputLine::Full),
         ];
         for (text, wanted) in known {
             assert_eq!(line(text), Some(wanted), "{text}");

@@ -8,14 +8,14 @@ mod lines;
 mod trial;
 mod version;
 
-use lines::{COLUMNS, Line, ScoreSide, line};
+use lines::{COLUMNS, OutputLine, ScoreSide, line};
 use treering_kit::import::log::{Log, first_word};
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::Content;
-use treering_kit::import::{Importer, Reading, Remark, any_begins};
+use treering_kit::import::trial::ImportedTrial;
+use treering_kit::import::{Importer, ParsedOutputs, Remark, any_begins};
 
 /// Importer of blogbench output.
-pub(crate) struct Blogbench;
+pub(crate) struct BlogbenchImporter;
 
 /// Name of the tool and of its workload.
 const TOOL: &str = "blogbench";
@@ -24,33 +24,36 @@ const GAP_LINES_MOST: usize = 200;
 /// Largest number of foreign lines between the scores, for output that shows only those.
 const SCORES_GAP_LINES_MOST: usize = 3;
 
-impl Importer for Blogbench {
+impl Importer for BlogbenchImporter {
     fn tool(&self) -> &'static str {
         TOOL
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
         let may_begin = |text: &str| ["Frequency", "Nb", "Final"].contains(&first_word(text));
-        let read = log.read_if(may_begin, at, line).map(|(said, _)| said);
-        matches!(read, Some(Line::Frequency(_) | Line::TableBegins | Line::Score(..)))
+        let read = log.read_if(may_begin, at, line).map(|(parsed, _)| parsed);
+        matches!(
+            read,
+            Some(OutputLine::Frequency(_) | OutputLine::TableBegins | OutputLine::Score(..))
+        )
     }
 
-    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
-        let mut run = Run::default();
+    fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs {
+        let mut run = ParsedRun::default();
         let mut stretch = LineCursor::from(at);
         while stretch.next() < log.len().min(stretch.end() + run.gap()) {
             let next = stretch.next();
-            let Some((said, count)) = log.read(next, line) else {
+            let Some((parsed, count)) = log.read(next, line) else {
                 if any_begins(log, next) {
                     break;
                 }
                 stretch.pass(log);
                 continue;
             };
-            if !run.goes_on(&said) {
+            if !run.goes_on(&parsed) {
                 break;
             }
-            run.take(said);
+            run.take(parsed);
             stretch.take(log, count);
             if run.is_over() {
                 break;
@@ -58,16 +61,17 @@ impl Importer for Blogbench {
         }
         let end = stretch.end();
         let mut remarks = stretch.remarks();
-        let (trial, said) = trial::trial(&run, version::version(log, &(at..end)));
-        remarks.extend(said.into_iter().map(|what| Remark { line: at + 1, what }));
-        let outputs = trial.map(|trial| Content::Foreign(Box::new(trial))).into_iter().collect();
-        Reading { end, outputs, remarks }
+        let (trial, parsed) = trial::trial(&run, version::version(log, &(at..end)));
+        remarks.extend(parsed.into_iter().map(|message| Remark { line: at + 1, what: message }));
+        let outputs =
+            trial.map(|trial| ImportedTrial::Foreign(Box::new(trial))).into_iter().collect();
+        ParsedOutputs { end, outputs, remarks }
     }
 }
 
 /// A run, assembled line by line.
 #[derive(Default)]
-struct Run {
+struct ParsedRun {
     seconds: Option<u64>,
     directory: String,
     threads: Vec<(&'static str, u64)>,
@@ -79,41 +83,41 @@ struct Run {
     is_full: bool,
 }
 
-impl Run {
+impl ParsedRun {
     /// True if this line can follow in the run.
-    fn goes_on(&self, said: &Line) -> bool {
+    fn goes_on(&self, parsed: &OutputLine) -> bool {
         let has_scores = self.writes.is_some() || self.reads.is_some();
         let is_before_rows = !self.has_table && !has_scores;
-        match said {
-            Line::Frequency(_) => is_before_rows && self.seconds.is_none(),
-            Line::Directory(_) => is_before_rows && self.directory.is_empty(),
-            Line::Threads(kind, _) => {
+        match parsed {
+            OutputLine::Frequency(_) => is_before_rows && self.seconds.is_none(),
+            OutputLine::Directory(_) => is_before_rows && self.directory.is_empty(),
+            OutputLine::Threads(kind, _) => {
                 is_before_rows && self.threads.iter().all(|(known, _)| known != kind)
             }
-            Line::Iterations(_) => is_before_rows && self.iterations.is_none(),
-            Line::TableBegins => is_before_rows,
-            Line::Row(row) => {
+            OutputLine::Iterations(_) => is_before_rows && self.iterations.is_none(),
+            OutputLine::TableBegins => is_before_rows,
+            OutputLine::Row(row) => {
                 let is_later = self.rows.last().is_none_or(|last| last[0] <= row[0]);
                 self.has_table && !has_scores && is_later
             }
-            Line::Score(ScoreSide::Writes, _) => self.writes.is_none(),
-            Line::Score(ScoreSide::Reads, _) => self.reads.is_none(),
-            Line::Full | Line::Furniture => true,
+            OutputLine::Score(ScoreSide::Writes, _) => self.writes.is_none(),
+            OutputLine::Score(ScoreSide::Reads, _) => self.reads.is_none(),
+            OutputLine::Full | OutputLine::Furniture => true,
         }
     }
 
-    fn take(&mut self, said: Line) {
-        match said {
-            Line::Frequency(seconds) => self.seconds = Some(seconds),
-            Line::Directory(place) => self.directory = place,
-            Line::Threads(kind, count) => self.threads.push((kind, count)),
-            Line::Iterations(count) => self.iterations = Some(count),
-            Line::TableBegins => self.has_table = true,
-            Line::Row(row) => self.rows.push(row),
-            Line::Score(ScoreSide::Writes, score) => self.writes = Some(score),
-            Line::Score(ScoreSide::Reads, score) => self.reads = Some(score),
-            Line::Full => self.is_full = true,
-            Line::Furniture => {}
+    fn take(&mut self, parsed: OutputLine) {
+        match parsed {
+            OutputLine::Frequency(seconds) => self.seconds = Some(seconds),
+            OutputLine::Directory(place) => self.directory = place,
+            OutputLine::Threads(kind, count) => self.threads.push((kind, count)),
+            OutputLine::Iterations(count) => self.iterations = Some(count),
+            OutputLine::TableBegins => self.has_table = true,
+            OutputLine::Row(row) => self.rows.push(row),
+            OutputLine::Score(ScoreSide::Writes, score) => self.writes = Some(score),
+            OutputLine::Score(ScoreSide::Reads, score) => self.reads = Some(score),
+            OutputLine::Full => self.is_full = true,
+            OutputLine::Furniture => {}
         }
     }
 

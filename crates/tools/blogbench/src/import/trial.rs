@@ -11,8 +11,8 @@ use treering_model::{
 };
 
 use super::lines::COLUMNS;
-use super::version::Version;
-use super::{Run, TOOL};
+use super::version::BlogbenchVersion;
+use super::{ParsedRun, TOOL};
 use treering_kit::import::number::nanoseconds;
 use treering_kit::import::trial::ForeignTrial;
 
@@ -28,8 +28,8 @@ const KINDS: [&str; COLUMNS - 1] = [
 
 /// Converts a run to a trial, if it has results, and remarks about it.
 pub(super) fn trial(
-    run: &Run,
-    version: Option<(Version, usize)>,
+    run: &ParsedRun,
+    version: Option<(BlogbenchVersion, usize)>,
 ) -> (Option<ForeignTrial>, Vec<String>) {
     let mut telling = TrialBuilder {
         run,
@@ -37,8 +37,8 @@ pub(super) fn trial(
         remarks: Vec::new(),
     };
     if run.rows.is_empty() && run.writes.is_none() && run.reads.is_none() {
-        let what = "blogbench has no result: it failed, or its output is truncated";
-        return (None, vec![what.to_owned()]);
+        let message = "blogbench has no result: it failed, or its output is truncated";
+        return (None, vec![message.to_owned()]);
     }
     telling.version(version);
     telling.parameters();
@@ -50,17 +50,17 @@ pub(super) fn trial(
 
 /// Builder of the trial.
 struct TrialBuilder<'r> {
-    run: &'r Run,
+    run: &'r ParsedRun,
     trial: ForeignTrial,
     remarks: Vec<String>,
 }
 
 impl TrialBuilder<'_> {
-    fn remark(&mut self, what: impl Into<String>) {
-        self.remarks.push(what.into());
+    fn remark(&mut self, message: impl Into<String>) {
+        self.remarks.push(message.into());
     }
 
-    fn version(&mut self, version: Option<(Version, usize)>) {
+    fn version(&mut self, version: Option<(BlogbenchVersion, usize)>) {
         let Some((version, at)) = version else {
             self.trial.fact(IMPORT_FACT, TOOL);
             let message = "neither the output nor the text around it names the version: 1.2 reads \
@@ -111,7 +111,11 @@ impl TrialBuilder<'_> {
             }
             // Columns of reads and writes alternate.
             let sum = |from: usize| {
-                counts.iter().skip(from).step_by(2).fold(0_u64, |sum, one| sum.saturating_add(*one))
+                counts
+                    .iter()
+                    .skip(from)
+                    .step_by(2)
+                    .fold(0_u64, |sum, count| sum.saturating_add(*count))
             };
             let (read, written) = (sum(0), sum(1));
             self.trial.phases.push(PhaseTotals {
@@ -132,7 +136,7 @@ impl TrialBuilder<'_> {
                 self.trial.metrics.push(spec.of(scope, count as f64 / every));
             }
         }
-        let counted = every.map(|every| every * run.rows.len() as f64).filter(|all| *all > 0.0);
+        let counted = every.map(|every| every * run.rows.len() as f64).filter(|total| *total > 0.0);
         let Some(seconds) = counted else { return };
         self.trial.wall_ns = nanoseconds(seconds).unwrap_or(0);
         for (kind, sum) in KINDS.into_iter().zip(sums) {

@@ -95,7 +95,7 @@ mod tests {
     use super::{FileKind, FilesShape};
 
     #[test]
-    fn each_subdirectory_takes_one_more_than_its_share() {
+    fn each_subdirectory_has_one_file_more_than_its_share() {
         let shape = |count, dirs| FilesShape {
             count,
             max_bytes: 0,

@@ -5,38 +5,38 @@ use std::ffi::CString;
 use treering_model::Counters;
 use treering_script::{CreateHow, DirSlot, Io, Script, Stop};
 
-use super::Ground;
-use super::slots::Slots;
+use super::TestContext;
+use super::slots::SubdirSlots;
 use crate::asked::FileKind;
 use crate::dice::RandomList;
 use crate::io::{FILE, piece};
-use crate::meter::Meter;
+use crate::meter::TestMeter;
 use crate::names::FileNames;
 
 /// Code of one copy.
 #[derive(Debug)]
-pub(crate) struct Create {
-    ground: Ground,
+pub(crate) struct CreateScript {
+    context: TestContext,
     names: FileNames,
     /// Name of the first file, to which links are made.
     first: CString,
     sizes: RandomList,
     /// True if a sync follows the last file.
     ends_with_sync: bool,
-    meter: Meter,
+    meter: TestMeter,
 }
 
-impl Create {
+impl CreateScript {
     /// Creation of the files of the sequential or the random tests.
-    pub(crate) fn new(ground: Ground, random: bool) -> Self {
-        let mut names = ground.names(random);
+    pub(crate) fn new(context: TestContext, random: bool) -> Self {
+        let mut names = context.names(random);
         Self {
             first: names.name(0).to_owned(),
             names,
-            sizes: ground.source.dice(if random { "random sizes" } else { "sizes" }),
+            sizes: context.source.dice(if random { "random sizes" } else { "sizes" }),
             ends_with_sync: true,
-            meter: Meter::new(u64::from(ground.files.count), ground.all_timed),
-            ground,
+            meter: TestMeter::new(u64::from(context.files.count), context.all_timed),
+            context,
         }
     }
 
@@ -46,7 +46,7 @@ impl Create {
     }
 
     fn size(&self, file: u32) -> u64 {
-        let files = &self.ground.files;
+        let files = &self.context.files;
         match files.kind {
             FileKind::Regular => {
                 let more = (files.max_bytes - files.min_bytes).saturating_add(1);
@@ -63,12 +63,12 @@ impl Create {
         let bytes = self.size(file);
         let mut position = 0;
         while position < bytes {
-            let piece = piece(bytes - position, self.ground.files.chunk);
+            let piece = piece(bytes - position, self.context.files.chunk);
             io.write(FILE, piece, position)?;
             self.meter.call(io.timed());
             position += u64::from(piece);
         }
-        if self.ground.syncs() {
+        if self.context.syncs() {
             io.fsync(FILE)?;
             self.meter.call(io.timed());
             io.sync_dir(at, false)?;
@@ -82,12 +82,12 @@ impl Create {
     /// Creates a link to the first file.
     fn link(&mut self, io: &mut dyn Io, at: DirSlot, file: u32) -> Result<(), Stop> {
         let name = self.names.name(file);
-        if self.ground.files.kind == FileKind::HardLinks {
-            io.link(Slots::dir(self.ground.files.subdir(0)), &self.first, at, name)?;
+        if self.context.files.kind == FileKind::HardLinks {
+            io.link(SubdirSlots::dir(self.context.files.subdir(0)), &self.first, at, name)?;
         } else {
             io.symlink(at, name, &self.first)?;
         }
-        if self.ground.syncs() {
+        if self.context.syncs() {
             self.meter.call(io.timed());
             io.sync_dir(at, false)?;
         }
@@ -96,12 +96,12 @@ impl Create {
     }
 }
 
-impl Script for Create {
+impl Script for CreateScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        let Ground { files, sync, .. } = self.ground;
-        self.ground.home.enter(io)?;
-        self.ground.home.open_top(io)?;
-        let mut slots = Slots::default();
+        let TestContext { files, sync, .. } = self.context;
+        self.context.home.enter(io)?;
+        self.context.home.open_top(io)?;
+        let mut slots = SubdirSlots::default();
         for file in 0..files.count {
             let at = slots.open(io, files.subdir(file))?;
             match files.kind {

@@ -12,12 +12,12 @@ const KEPT: u32 = MAX_DIRS as u32 - FIRST as u32 - 1;
 
 /// Assignment of subdirectories to slots.
 #[derive(Debug, Default)]
-pub(super) struct Slots {
+pub(super) struct SubdirSlots {
     /// Subdirectory in each slot after the first, as far as used.
     open: Vec<Option<u32>>,
 }
 
-impl Slots {
+impl SubdirSlots {
     /// Slot of a subdirectory, or of the directory itself if there are none.
     pub(super) fn dir(subdir: Option<u32>) -> DirSlot {
         let Some(subdir) = subdir else { return TOP };
@@ -49,22 +49,27 @@ impl Slots {
 
 #[cfg(test)]
 mod tests {
-    use super::{KEPT, Slots, TOP};
+    use super::{KEPT, SubdirSlots, TOP};
     use std::collections::HashSet;
     use treering_script::MAX_DIRS;
 
     #[test]
-    fn as_many_subdirectories_as_fit_have_their_own_slots() {
-        let all: HashSet<u16> = (0..=KEPT).map(|subdir| Slots::dir(Some(subdir)).0).collect();
-        assert_eq!(all.len(), KEPT as usize + 1);
-        assert!(all.iter().all(|&slot| slot > TOP.0 && slot < MAX_DIRS));
-        assert_eq!(Slots::dir(None), TOP);
-        assert_ne!(Slots::dir(Some(KEPT + 1)), Slots::dir(Some(0)), "the first one stays");
+    fn subdirectories_have_distinct_slots_up_to_the_limit() {
+        let slots: HashSet<u16> =
+            (0..=KEPT).map(|subdir| SubdirSlots::dir(Some(subdir)).0).collect();
+        assert_eq!(slots.len(), KEPT as usize + 1);
+        assert!(slots.iter().all(|&slot| slot > TOP.0 && slot < MAX_DIRS));
+        assert_eq!(SubdirSlots::dir(None), TOP);
+        assert_ne!(
+            SubdirSlots::dir(Some(KEPT + 1)),
+            SubdirSlots::dir(Some(0)),
+            "the first one stays"
+        );
     }
 
     #[test]
-    fn a_subdirectory_is_opened_again_when_another_took_its_slot() {
-        let mut slots = Slots::default();
+    fn evicted_subdirectory_is_reopened() {
+        let mut slots = SubdirSlots::default();
         assert!(slots.takes(5) && !slots.takes(5));
         assert!(slots.takes(5 + KEPT) && slots.takes(5));
     }

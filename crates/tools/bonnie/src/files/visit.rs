@@ -6,11 +6,11 @@ use std::ffi::CStr;
 use treering_model::Counters;
 use treering_script::{DirEntries, DirSlot, EntryKind, ExpectedErrors, Io, OpenHow, Script, Stop};
 
-use super::Ground;
-use super::slots::Slots;
+use super::TestContext;
+use super::slots::SubdirSlots;
 use crate::dice::shuffle;
 use crate::io::{FILE, piece};
-use crate::meter::{Meter, Trouble};
+use crate::meter::{TestIrregularity, TestMeter};
 use crate::names::subdir_name;
 use crate::shape::TOP;
 
@@ -19,7 +19,7 @@ const HERE: DirSlot = DirSlot(TOP.0 + 1);
 
 /// Operation on existing files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Operation {
+pub(crate) enum FileOperation {
     /// Reads the attributes, and the content if there is any.
     Stat,
     /// Unlinks files, removes directories, and syncs at the end.
@@ -30,42 +30,42 @@ pub(crate) enum Operation {
 
 /// Code of one copy.
 #[derive(Debug)]
-pub(crate) struct Visit {
-    ground: Ground,
-    operation: Operation,
+pub(crate) struct VisitScript {
+    context: TestContext,
+    operation: FileOperation,
     /// Shuffled order of the files; `None` for directory order.
     order: Option<Vec<u32>>,
-    meter: Meter,
+    meter: TestMeter,
 }
 
-impl Visit {
+impl VisitScript {
     /// Visit of all files in directory order.
-    pub(crate) fn as_listed(ground: Ground, operation: Operation) -> Self {
-        let meter = Meter::new(u64::from(ground.files.count), ground.all_timed);
-        Self { ground, operation, order: None, meter }
+    pub(crate) fn as_listed(context: TestContext, operation: FileOperation) -> Self {
+        let meter = TestMeter::new(u64::from(context.files.count), context.all_timed);
+        Self { context, operation, order: None, meter }
     }
 
     /// Visit of all files in random order.
-    pub(crate) fn shuffled(ground: Ground, operation: Operation) -> Self {
-        let part = if operation == Operation::Stat { "order" } else { "order of deletes" };
-        let mut order: Vec<u32> = (0..ground.files.count).collect();
-        shuffle(&mut order, &ground.source.dice(part));
-        Self { order: Some(order), ..Self::as_listed(ground, operation) }
+    pub(crate) fn shuffled(context: TestContext, operation: FileOperation) -> Self {
+        let part = if operation == FileOperation::Stat { "order" } else { "order of deletes" };
+        let mut order: Vec<u32> = (0..context.files.count).collect();
+        shuffle(&mut order, &context.source.dice(part));
+        Self { order: Some(order), ..Self::as_listed(context, operation) }
     }
 
     /// True if the operation removes files.
     fn removes(&self) -> bool {
-        self.operation != Operation::Stat
+        self.operation != FileOperation::Stat
     }
 
     /// Applies the operation to one file.
     fn file(&mut self, io: &mut dyn Io, at: DirSlot, name: &CStr) -> Result<(), Stop> {
         match self.operation {
-            Operation::Stat if self.ground.has_content() => return self.read(io, at, name),
-            Operation::Stat => io.stat(at, name)?,
-            Operation::Delete | Operation::Clear => {
+            FileOperation::Stat if self.context.has_content() => return self.read(io, at, name),
+            FileOperation::Stat => io.stat(at, name)?,
+            FileOperation::Delete | FileOperation::Clear => {
                 io.unlink(at, name)?;
-                if self.ground.syncs() {
+                if self.context.syncs() {
                     self.meter.call(io.timed());
                     io.sync_dir(at, false)?;
                 }
@@ -83,10 +83,10 @@ impl Visit {
         self.meter.call(io.timed());
         let mut position = 0;
         while position < bytes {
-            let read = io.read(FILE, piece(bytes - position, self.ground.files.chunk))?;
+            let read = io.read(FILE, piece(bytes - position, self.context.files.chunk))?;
             self.meter.call(io.timed());
             if read == 0 {
-                self.meter.trouble = Trouble::ShortRead;
+                self.meter.trouble = TestIrregularity::ShortRead;
                 break;
             }
             position += read;
@@ -98,9 +98,9 @@ impl Visit {
 
     /// Visits all files, directory by directory; false if a directory could not be removed.
     fn all_as_listed(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
-        let home = self.ground.home.clone();
+        let home = self.context.home.clone();
         home.enter(io)?;
-        let subdirs = self.ground.files.subdirs();
+        let subdirs = self.context.files.subdirs();
         if subdirs == 0 {
             return self.directory(io, home.dir(), &home.name, TOP);
         }
@@ -120,52 +120,52 @@ impl Visit {
         io: &mut dyn Io,
         at: DirSlot,
         name: &CStr,
-        here: DirSlot,
+        dir: DirSlot,
     ) -> Result<bool, Stop> {
         // Some filesystems leave entries out of a listing while others are removed: the directory
         // is opened again until none is found.
         loop {
-            io.open_dir(at, name, here)?;
-            let found = self.listing(io, here)?;
+            io.open_dir(at, name, dir)?;
+            let is_present = self.listing(io, dir)?;
             if !self.removes() || io.remove_dir(at, name).or_errno()?.is_ok() {
                 return Ok(true);
             }
-            if !found {
+            if !is_present {
                 return Ok(false);
             }
         }
     }
 
     /// Visits the files that a directory lists; false if there were none.
-    fn listing(&mut self, io: &mut dyn Io, here: DirSlot) -> Result<bool, Stop> {
-        let (mut found, mut listed) = (false, Vec::new());
+    fn listing(&mut self, io: &mut dyn Io, dir: DirSlot) -> Result<bool, Stop> {
+        let (mut is_present, mut listed) = (false, Vec::new());
         loop {
             listed.clear();
-            listed.extend_from_slice(io.read_dir(here)?.packed());
+            listed.extend_from_slice(io.read_dir(dir)?.packed());
             if listed.is_empty() {
-                return Ok(found);
+                return Ok(is_present);
             }
             // Only files and links were made.
             let is_ours = |kind| kind != EntryKind::Directory;
             for entry in DirEntries::new(&listed).filter(|entry| is_ours(entry.kind)) {
-                self.file(io, here, entry.name)?;
-                found = true;
+                self.file(io, dir, entry.name)?;
+                is_present = true;
             }
         }
     }
 
     /// Visits all files in this order, then removes their directories after a delete.
     fn all_in_order(&mut self, io: &mut dyn Io, order: &[u32]) -> Result<(), Stop> {
-        let home = self.ground.home.clone();
+        let home = self.context.home.clone();
         home.enter(io)?;
         home.open_top(io)?;
-        let (mut slots, mut names) = (Slots::default(), self.ground.names(true));
+        let (mut slots, mut names) = (SubdirSlots::default(), self.context.names(true));
         for &file in order {
-            let at = slots.open(io, self.ground.files.subdir(file))?;
+            let at = slots.open(io, self.context.files.subdir(file))?;
             self.file(io, at, names.name(file))?;
         }
         if self.removes() {
-            for subdir in 0..self.ground.files.subdirs() {
+            for subdir in 0..self.context.files.subdirs() {
                 io.remove_dir(TOP, &subdir_name(subdir))?;
             }
             io.remove_dir(home.dir(), &home.name)?;
@@ -174,16 +174,16 @@ impl Visit {
     }
 }
 
-impl Script for Visit {
+impl Script for VisitScript {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         if let Some(order) = self.order.take() {
             self.all_in_order(io, &order)?;
         } else if !self.all_as_listed(io)? {
-            self.meter.trouble = Trouble::NotEmpty;
+            self.meter.trouble = TestIrregularity::NotEmpty;
             return Ok(());
         }
-        if self.operation == Operation::Delete {
-            io.sync(self.ground.sync)?;
+        if self.operation == FileOperation::Delete {
+            io.sync(self.context.sync)?;
             self.meter.closing(io.timed());
         }
         Ok(())

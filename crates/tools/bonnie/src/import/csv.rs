@@ -1,7 +1,7 @@
 //! CSV lines of bonnie++: 48 fields in the formats 1.96 and 1.97, 50 in 1.98, which adds the
 //! numbers of seeks and seekers.
 
-use super::run::{FILES, Figure, Run, TESTS, is_too_short, latency};
+use super::run::{ColumnContent, FILES, ParsedRun, TESTS, is_too_short, latency};
 use super::unmarked;
 use treering_kit::import::number::whole;
 
@@ -61,12 +61,12 @@ pub(super) fn is_version(word: &str) -> bool {
 
 /// Parses the line at the start of a text, and returns its length in bytes. Any text may follow its
 /// last field.
-pub(super) fn read(text: &str) -> Option<(Run, usize)> {
+pub(super) fn read(text: &str) -> Option<(ParsedRun, usize)> {
     let format = text.split(',').next()?;
     let fields: Vec<&str> = text.split(',').take(FIELDS[1]).collect();
     let Some(own) = format_fields(format) else { return unmarked::read(text) };
     let others = FIELDS.into_iter().filter(|count| *count != own);
-    let mut best: Option<(Run, usize)> = None;
+    let mut best: Option<(ParsedRun, usize)> = None;
     for count in std::iter::once(own).chain(others) {
         let Some(read) = fields.get(..count).and_then(parse_fields) else { continue };
         if best.as_ref().is_none_or(|(run, _)| read.0.odd() < run.odd()) {
@@ -76,17 +76,17 @@ pub(super) fn read(text: &str) -> Option<(Run, usize)> {
     best.filter(|(run, _)| run.odd() <= ODD_MOST)
 }
 
-fn parse_fields(fields: &[&str]) -> Option<(Run, usize)> {
+fn parse_fields(fields: &[&str]) -> Option<(ParsedRun, usize)> {
     let mut fields = fields.to_vec();
     let last = fields.last_mut()?;
     *last = closing(last);
     let bytes = fields.iter().map(|field| field.len() + 1).sum::<usize>() - 1;
     let at = |place: usize| fields.get(place).map_or("", |field| field.trim());
-    let mut run = Run {
+    let mut run = ParsedRun {
         format: at(0).to_owned(),
         version: at(1).to_owned(),
         name: at(2).to_owned(),
-        ..Run::default()
+        ..ParsedRun::default()
     };
     run.parameter("concurrency", at(3));
     run.parameter("size", at(5));
@@ -113,9 +113,9 @@ fn parse_fields(fields: &[&str]) -> Option<(Run, usize)> {
     for test in 0..TESTS {
         // The parameters of the files come between the tests.
         let place = 7 + moved + 2 * test + if test < FILES { 0 } else { 5 };
-        run.rates[test] = Figure::rate(at(place));
-        run.cpus[test] = Figure::percent(at(place + 1));
-        run.latencies[test] = Figure::latency(at(36 + moved + test));
+        run.rates[test] = ColumnContent::rate(at(place));
+        run.cpus[test] = ColumnContent::percent(at(place + 1));
+        run.latencies[test] = ColumnContent::latency(at(36 + moved + test));
     }
     Some((run, bytes))
 }
@@ -124,27 +124,27 @@ fn parse_fields(fields: &[&str]) -> Option<(Run, usize)> {
 fn closing(field: &str) -> &str {
     let plus = field.bytes().take_while(|byte| *byte == b'+').count();
     match (latency(field), field.get(..plus)) {
-        (Some((_, rest)), _) => field.strip_suffix(rest).unwrap_or(field),
+        (Some((_, tail)), _) => field.strip_suffix(tail).unwrap_or(field),
         (None, Some(signs)) if is_too_short(signs) => signs,
         _ => "",
     }
 }
 
 /// True if the last latency is present, or its neighbour is absent too.
-pub(super) fn is_whole(run: &Run) -> bool {
+pub(super) fn is_whole(run: &ParsedRun) -> bool {
     let [.., before, last] = &run.latencies;
-    *last != Figure::Absent || *before == Figure::Absent
+    *last != ColumnContent::Absent || *before == ColumnContent::Absent
 }
 
-/// True if the last latency may continue in the next line; `rest` is the remainder of this one.
-pub(super) fn may_go_on(run: &Run, rest: &str) -> bool {
-    let rest = rest.trim_end_matches('\\').trim_end_matches(['u', 'm']);
-    !is_whole(run) && rest.len() < 12 && rest.bytes().all(|byte| byte.is_ascii_digit())
+/// True if the last latency may continue in the next line; `tail` is the remainder of this one.
+pub(super) fn may_go_on(run: &ParsedRun, tail: &str) -> bool {
+    let tail = tail.trim_end_matches('\\').trim_end_matches(['u', 'm']);
+    !is_whole(run) && tail.len() < 12 && tail.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Figure, Run, read, start};
+    use super::{ColumnContent, ParsedRun, read, start};
 
     const OLD: &str = "1.96,1.96,oak,2,77,1G,4k,101,1,102,2,103,3,104,4,105,5,106.5,6,\
                        16,2000,1000,8,512,201,11,202,12,203,13,204,14,205,15,206,16,\
@@ -153,20 +153,20 @@ mod tests {
                        40,1024,,,10,201,11,202,12,203,13,204,14,205,15,206,16,\
                        1us,2us,3us,4us,5us,6us,7ms,8ms,9ms,10ms,11ms,12s";
 
-    fn values(row: &[Figure]) -> Vec<f64> {
-        let value = |figure: &Figure| match figure {
-            Figure::Value { value, .. } => *value,
+    fn values(row: &[ColumnContent]) -> Vec<f64> {
+        let value = |figure: &ColumnContent| match figure {
+            ColumnContent::Value { value, .. } => *value,
             other => panic!("{other:?}"),
         };
         row.iter().map(value).collect()
     }
 
-    fn parameters(run: &Run) -> String {
-        let all = run.parameters.iter().map(|(name, value)| format!("{name}={value}"));
-        all.collect::<Vec<_>>().join(" ")
+    fn parameters(run: &ParsedRun) -> String {
+        let words = run.parameters.iter().map(|(name, value)| format!("{name}={value}"));
+        words.collect::<Vec<_>>().join(" ")
     }
 
-    fn check_figures(run: &Run) {
+    fn check_figures(run: &ParsedRun) {
         let rates =
             [101.0, 102.0, 103.0, 104.0, 105.0, 106.5, 201.0, 202.0, 203.0, 204.0, 205.0, 206.0];
         assert_eq!(values(&run.rates), rates);
@@ -214,8 +214,14 @@ mod tests {
                        ,2us,3us,,5us,6us,,,,,,";
         let (run, bytes) = read(without).unwrap();
         assert_eq!(bytes, without.len());
-        assert_eq!((&run.rates[0], &run.rates[2]), (&Figure::Absent, &Figure::TooShort));
-        assert_eq!((&run.cpus[2], &run.rates[6]), (&Figure::TooShort, &Figure::Absent));
+        assert_eq!(
+            (&run.rates[0], &run.rates[2]),
+            (&ColumnContent::Absent, &ColumnContent::TooShort)
+        );
+        assert_eq!(
+            (&run.cpus[2], &run.rates[6]),
+            (&ColumnContent::TooShort, &ColumnContent::Absent)
+        );
         assert_eq!(values(&run.latencies[1..3]), [2e3, 3e3]);
         assert_eq!((run.odd(), run.value("files")), (0, None));
     }

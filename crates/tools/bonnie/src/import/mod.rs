@@ -10,11 +10,11 @@ mod table;
 mod trial;
 mod unmarked;
 
-use run::Run;
+use run::ParsedRun;
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::not_understood;
-use treering_kit::import::trial::Content;
-use treering_kit::import::{Importer, Reading, Remark};
+use treering_kit::import::trial::ImportedTrial;
+use treering_kit::import::{Importer, ParsedOutputs, Remark};
 
 /// Name of the tool and of its workload.
 const TOOL: &str = "bonnie++";
@@ -30,9 +30,9 @@ const GAP_LINES_MOST: usize = 8;
 const TORN_MOST: usize = 200;
 
 /// Importer of bonnie++ results.
-pub(crate) struct Bonnie;
+pub(crate) struct BonnieImporter;
 
-impl Importer for Bonnie {
+impl Importer for BonnieImporter {
     fn tool(&self) -> &'static str {
         TOOL
     }
@@ -41,8 +41,8 @@ impl Importer for Bonnie {
         has_start(log.line(at))
     }
 
-    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
-        let mut results = Results { end: at + 1, ..Results::default() };
+    fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs {
+        let mut results = ParsedResults { end: at + 1, ..ParsedResults::default() };
         let mut place = LogPosition { line: at, byte: 0 };
         let mut starts = ResultStarts::find(log, at);
         loop {
@@ -80,7 +80,7 @@ struct ResultText {
     from: LogPosition,
     to: LogPosition,
     /// Parsed run; `None` if it is damaged.
-    run: Option<Run>,
+    run: Option<ParsedRun>,
 }
 
 /// True if a table or a CSV line begins somewhere in a line of the log.
@@ -120,16 +120,16 @@ fn piece(log: &Log<'_>, starts: &ResultStarts, byte: usize) -> Option<ResultText
     })
 }
 
-fn read_table(log: &Log<'_>, from: LogPosition) -> Option<(Run, LogPosition)> {
-    let mut window = Window::new(log, from, TABLE_MOST);
+fn read_table(log: &Log<'_>, from: LogPosition) -> Option<(ParsedRun, LogPosition)> {
+    let mut window = TextWindow::new(log, from, TABLE_MOST);
     while window.lines() < TABLE_LINES_MOST && window.append(log, " ", TABLE_MOST) {}
     let (run, bytes) = table::read(&window.text)?;
     Some((run, window.place(bytes)))
 }
 
 /// Parses a CSV line, also if a mail program or a shell's backslash has broken it.
-fn read_line(log: &Log<'_>, from: LogPosition) -> Option<(Run, LogPosition)> {
-    let mut window = Window::new(log, from, LINE_MOST);
+fn read_line(log: &Log<'_>, from: LogPosition) -> Option<(ParsedRun, LogPosition)> {
+    let mut window = TextWindow::new(log, from, LINE_MOST);
     let mut first = None;
     loop {
         match csv::read(&window.text) {
@@ -153,7 +153,7 @@ fn read_line(log: &Log<'_>, from: LogPosition) -> Option<(Run, LogPosition)> {
 }
 
 /// Text from a position on, over several lines.
-struct Window {
+struct TextWindow {
     text: String,
     from: LogPosition,
     /// Start of each line after the first: offset in the text, and number of bytes left out of the
@@ -162,11 +162,11 @@ struct Window {
     is_cut: bool,
 }
 
-impl Window {
+impl TextWindow {
     fn new(log: &Log<'_>, from: LogPosition, most: usize) -> Self {
-        let rest = log.line(from.line).get(from.byte..).unwrap_or("");
-        let text = head(rest, most);
-        let is_cut = text.len() < rest.len();
+        let tail = log.line(from.line).get(from.byte..).unwrap_or("");
+        let text = head(tail, most);
+        let is_cut = text.len() < tail.len();
         Self { text: text.to_owned(), from, starts: Vec::new(), is_cut }
     }
 
@@ -185,10 +185,10 @@ impl Window {
         }
         self.text.push_str(between);
         let line = log.line(next);
-        let rest = line.trim_start();
-        self.starts.push((self.text.len(), line.len() - rest.len()));
-        let part = head(rest, most);
-        self.is_cut = part.len() < rest.len();
+        let tail = line.trim_start();
+        self.starts.push((self.text.len(), line.len() - tail.len()));
+        let part = head(tail, most);
+        self.is_cut = part.len() < tail.len();
         self.text.push_str(part);
         true
     }
@@ -217,7 +217,7 @@ fn head(text: &str, most: usize) -> &str {
 
 /// Result of a run, from its table, its CSV line, or both.
 struct ReportedRun {
-    run: Run,
+    run: ParsedRun,
     /// Name of the file that the log shows.
     name: String,
     line: usize,
@@ -227,7 +227,7 @@ struct ReportedRun {
 
 /// Results found from one line on.
 #[derive(Default)]
-struct Results {
+struct ParsedResults {
     reported: Vec<ReportedRun>,
     /// Line of the first damaged result, and the number of damaged ones.
     torn: Option<(usize, usize)>,
@@ -236,7 +236,7 @@ struct Results {
     end: usize,
 }
 
-impl Results {
+impl ParsedResults {
     fn is_empty(&self) -> bool {
         self.reported.is_empty() && self.torn.is_none()
     }
@@ -272,12 +272,12 @@ impl Results {
     fn partner(&self, log: &Log<'_>, line: usize) -> Option<ResultText> {
         let last = self.reported.last().filter(|last| !last.has_both)?;
         let next = (line + 1..=line + GAP_LINES_MOST).find(|next| has_start(log.line(*next)))?;
-        let found = piece(log, &ResultStarts::find(log, next), 0)?;
-        let run = found.run.as_ref()?;
-        last.also(run).is_some().then_some(found)
+        let reported = piece(log, &ResultStarts::find(log, next), 0)?;
+        let run = reported.run.as_ref()?;
+        last.also(run).is_some().then_some(reported)
     }
 
-    fn reading(self, log: &Log<'_>, at: usize) -> Reading {
+    fn reading(self, log: &Log<'_>, at: usize) -> ParsedOutputs {
         let within = at..self.end;
         let mut understood = vec![false; within.len()];
         // The first line was chosen for its result, whatever else it contains.
@@ -288,28 +288,28 @@ impl Results {
         }
         let mut remarks = not_understood(log, within, &understood);
         if let Some((line, count)) = self.torn {
-            let what = match count {
+            let message = match count {
                 1 => "a truncated or modified result of bonnie++ was skipped".to_owned(),
                 _ => format!("{count} truncated or modified results of bonnie++ were skipped"),
             };
-            remarks.push(Remark { line: line + 1, what });
+            remarks.push(Remark { line: line + 1, what: message });
         }
         let mut outputs = Vec::new();
         for reported in self.reported {
-            let (mut trial, said) = trial::trial(&reported.run);
+            let (mut trial, messages) = trial::trial(&reported.run);
             trial.name = reported.name;
-            for what in said.into_iter().chain(reported.differences) {
-                remarks.push(Remark { line: reported.line + 1, what });
+            for message in messages.into_iter().chain(reported.differences) {
+                remarks.push(Remark { line: reported.line + 1, what: message });
             }
-            outputs.push(Content::Foreign(Box::new(trial)));
+            outputs.push(ImportedTrial::Foreign(Box::new(trial)));
         }
-        Reading { end: self.end, outputs, remarks }
+        ParsedOutputs { end: self.end, outputs, remarks }
     }
 }
 
 impl ReportedRun {
     /// Differences between the two forms; `None` if the other is not a form of the same run.
-    fn also(&self, other: &Run) -> Option<Vec<String>> {
+    fn also(&self, other: &ParsedRun) -> Option<Vec<String>> {
         match (self.has_both, self.run.is_table, other.is_table) {
             (false, true, false) => other.differences(&self.run),
             (false, false, true) => self.run.differences(other),

@@ -61,7 +61,7 @@ mod tests {
     use super::{label, shown};
 
     #[test]
-    fn files_that_were_shown_give_names() {
+    fn displayed_parameters_give_the_run_name() {
         let glued = "me@oak:~$ cat a.txt x me@oak:~$ cat /tmp/stats.ext3 Reading ...done";
         assert_eq!(shown(glued).as_deref(), Some("ext3"));
         assert_eq!(shown("cat new_kernel.csv").as_deref(), Some("new_kernel"));

@@ -38,7 +38,7 @@ const WORD_MOST: usize = 30;
 
 /// Content of a column.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) enum Figure {
+pub(super) enum ColumnContent {
     /// Empty: the test was not run.
     #[default]
     Absent,
@@ -50,7 +50,7 @@ pub(super) enum Figure {
     Value { value: f64, slack: f64 },
 }
 
-impl Figure {
+impl ColumnContent {
     /// Parses a rate: data in KiB per second, others in operations per second. Tables have units
     /// after them.
     pub(super) fn rate(word: &str) -> Self {
@@ -76,7 +76,7 @@ impl Figure {
 
     /// Parses a latency to nanoseconds.
     pub(super) fn latency(word: &str) -> Self {
-        let read = latency(word).filter(|(_, rest)| rest.is_empty());
+        let read = latency(word).filter(|(_, tail)| tail.is_empty());
         Self::new(word, read.map(|(ns, _)| ns), 0.0)
     }
 
@@ -98,8 +98,8 @@ impl Figure {
         match (self, other) {
             (Self::Absent | Self::Odd(_), _) | (_, Self::Absent | Self::Odd(_)) => None,
             (Self::TooShort, Self::TooShort) => Some(true),
-            (Self::Value { value, slack }, Self::Value { value: theirs, slack: more }) => {
-                Some((value - theirs).abs() <= slack + more)
+            (Self::Value { value, slack }, Self::Value { value: other_value, slack: more }) => {
+                Some((value - other_value).abs() <= slack + more)
             }
             _ => Some(false),
         }
@@ -124,12 +124,12 @@ pub(super) fn is_too_short(word: &str) -> bool {
 /// Latency at the start of a text, in nanoseconds, and the rest: `92041us`, `1128ms`, `13s`.
 pub(super) fn latency(text: &str) -> Option<(f64, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let (number, rest) = text.split_at(digits);
+    let (number, tail) = text.split_at(digits);
     let units = [("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-    let (rest, unit) =
-        units.into_iter().find_map(|(unit, size)| Some((rest.strip_prefix(unit)?, size)))?;
+    let (tail, unit) =
+        units.into_iter().find_map(|(unit, size)| Some((tail.strip_prefix(unit)?, size)))?;
     let ns = nanoseconds(decimal(number)? * unit)?;
-    Some((ns as f64, rest))
+    Some((ns as f64, tail))
 }
 
 /// True for a word that can be a parameter's value: `2264M`, `16`, `link`.
@@ -140,7 +140,7 @@ pub(super) fn is_parameter(word: &str) -> bool {
 
 /// A run, parsed from a CSV line or a table.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Run {
+pub(super) struct ParsedRun {
     pub(super) is_table: bool,
     /// Format of the CSV line; empty for a table.
     pub(super) format: String,
@@ -150,14 +150,14 @@ pub(super) struct Run {
     pub(super) name: String,
     /// Names and values of the parameters that are present.
     pub(super) parameters: Vec<(&'static str, String)>,
-    pub(super) rates: [Figure; TESTS],
-    pub(super) cpus: [Figure; TESTS],
-    pub(super) latencies: [Figure; TESTS],
+    pub(super) rates: [ColumnContent; TESTS],
+    pub(super) cpus: [ColumnContent; TESTS],
+    pub(super) latencies: [ColumnContent; TESTS],
     /// Remarks about unparsable fields.
     pub(super) remarks: Vec<String>,
 }
 
-impl Run {
+impl ParsedRun {
     /// Stores a parameter if present, or adds a remark if its value is invalid.
     pub(super) fn parameter(&mut self, name: &'static str, word: &str) {
         if !is_parameter(word) {
@@ -181,12 +181,12 @@ impl Run {
     }
 
     pub(super) fn value(&self, parameter: &str) -> Option<&str> {
-        let found = self.parameters.iter().find(|(name, _)| *name == parameter);
-        found.map(|(_, value)| value.as_str())
+        let pair = self.parameters.iter().find(|(name, _)| *name == parameter);
+        pair.map(|(_, value)| value.as_str())
     }
 
     /// Rates, CPU percentages and latencies with their names.
-    pub(super) fn rows(&self) -> [(&'static str, &[Figure; TESTS]); 3] {
+    pub(super) fn rows(&self) -> [(&'static str, &[ColumnContent; TESTS]); 3] {
         [("rate", &self.rates), ("%CP", &self.cpus), ("latency", &self.latencies)]
     }
 
@@ -203,81 +203,83 @@ impl Run {
         if self.version != table.version && !is_older {
             return None;
         }
-        let (mut compared, mut said) = (0, Vec::new());
-        for ((what, ours), (_, theirs)) in self.rows().into_iter().zip(table.rows()) {
-            for ((name, ours), theirs) in NAMES.into_iter().zip(ours).zip(theirs) {
-                let Some(agrees) = ours.agrees(theirs) else { continue };
+        let (mut compared, mut messages) = (0, Vec::new());
+        for ((test_name, own), (_, other)) in self.rows().into_iter().zip(table.rows()) {
+            for ((name, own), other) in NAMES.into_iter().zip(own).zip(other) {
+                let Some(agrees) = own.agrees(other) else { continue };
                 compared += 1;
                 if !agrees {
-                    let (ours, theirs) = (ours.words(), theirs.words());
-                    said.push(format!(
-                        "{name}, {what}: the table says {theirs}, the line {ours}, which is used"
+                    let (own, other) = (own.words(), other.words());
+                    messages.push(format!(
+                        "{name}, {test_name}: the table says {other}, the line {own}, which is used"
                     ));
                 }
             }
         }
-        let is_same = compared > 0 && said.len() * 2 <= compared;
+        let is_same = compared > 0 && messages.len() * 2 <= compared;
         for name in ["size", "files", "concurrency"] {
-            if let (Some(ours), Some(theirs)) = (self.value(name), table.value(name))
-                && ours != theirs
+            if let (Some(own), Some(other)) = (self.value(name), table.value(name))
+                && own != other
             {
-                said.push(format!(
-                    "{name}: the table says {theirs}, the line {ours}, which is used"
-                ));
+                messages
+                    .push(format!("{name}: the table says {other}, the line {own}, which is used"));
             }
         }
-        is_same.then_some(said)
+        is_same.then_some(messages)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Figure, Run, latency};
+    use super::{ColumnContent, ParsedRun, latency};
 
-    fn value(figure: &Figure) -> f64 {
+    fn value(figure: &ColumnContent) -> f64 {
         match figure {
-            Figure::Value { value, .. } => *value,
+            ColumnContent::Value { value, .. } => *value,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn figures_are_numbers_plus_signs_or_invalid() {
-        assert_eq!(value(&Figure::rate("331")), 331.0);
-        assert_eq!(value(&Figure::rate("1951k")), 1951.0);
-        assert_eq!(value(&Figure::rate("406m")), 406.0 * 1024.0);
-        assert_eq!(value(&Figure::rate("1.5g")), 1.5 * 1024.0 * 1024.0);
-        assert_eq!(value(&Figure::percent("0")), 0.0);
-        assert_eq!(Figure::rate(""), Figure::Absent);
-        assert_eq!(Figure::rate("+++++"), Figure::TooShort);
-        assert_eq!(Figure::percent("+++"), Figure::TooShort);
+        assert_eq!(value(&ColumnContent::rate("331")), 331.0);
+        assert_eq!(value(&ColumnContent::rate("1951k")), 1951.0);
+        assert_eq!(value(&ColumnContent::rate("406m")), 406.0 * 1024.0);
+        assert_eq!(value(&ColumnContent::rate("1.5g")), 1.5 * 1024.0 * 1024.0);
+        assert_eq!(value(&ColumnContent::percent("0")), 0.0);
+        assert_eq!(ColumnContent::rate(""), ColumnContent::Absent);
+        assert_eq!(ColumnContent::rate("+++++"), ColumnContent::TooShort);
+        assert_eq!(ColumnContent::percent("+++"), ColumnContent::TooShort);
         for odd in ["0", "-1", "1e9", "k", "+", "é", "99999999999999", "nan"] {
-            assert!(Figure::rate(odd).is_odd(), "{odd}");
+            assert!(ColumnContent::rate(odd).is_odd(), "{odd}");
         }
-        assert!(Figure::percent("1000001").is_odd());
+        assert!(ColumnContent::percent("1000001").is_odd());
     }
 
     #[test]
     fn latencies_have_three_units() {
-        assert_eq!(value(&Figure::latency("92041us")), 92_041_000.0);
-        assert_eq!(value(&Figure::latency("1128ms")), 1_128_000_000.0);
+        assert_eq!(value(&ColumnContent::latency("92041us")), 92_041_000.0);
+        assert_eq!(value(&ColumnContent::latency("1128ms")), 1_128_000_000.0);
         assert_eq!(latency("13sVersion"), Some((13e9, "Version")));
         assert_eq!(latency("650usconsole"), Some((650_000.0, "console")));
-        assert_eq!(Figure::latency(""), Figure::Absent);
+        assert_eq!(ColumnContent::latency(""), ColumnContent::Absent);
         for odd in ["5", "us", "5h", "99999999999999999999s", "5us "] {
-            assert!(Figure::latency(odd).is_odd(), "{odd}");
+            assert!(ColumnContent::latency(odd).is_odd(), "{odd}");
         }
     }
 
     #[test]
-    fn a_table_agrees_as_far_as_it_is_exact() {
-        let line = Run { rates: std::array::from_fn(|_| Figure::rate("415783")), ..Run::default() };
-        let mut table = Run { is_table: true, ..line.clone() };
-        table.rates = std::array::from_fn(|_| Figure::rate("406m"));
+    fn table_and_line_are_compared_within_rounding() {
+        let line = ParsedRun {
+            rates: std::array::from_fn(|_| ColumnContent::rate("415783")),
+            ..ParsedRun::default()
+        };
+        let mut table = ParsedRun { is_table: true, ..line.clone() };
+        table.rates = std::array::from_fn(|_| ColumnContent::rate("406m"));
         assert_eq!(line.differences(&table), Some(Vec::new()));
-        table.rates[1] = Figure::rate("407m");
-        assert_eq!(line.differences(&table).map(|said| said.len()), Some(1));
-        table.rates = std::array::from_fn(|_| Figure::rate("1m"));
+        table.rates[1] = ColumnContent::rate("407m");
+        assert_eq!(line.differences(&table).map(|messages| messages.len()), Some(1));
+        table.rates = std::array::from_fn(|_| ColumnContent::rate("1m"));
         assert_eq!(line.differences(&table), None, "another run");
         table.version = "2.00".to_owned();
         assert_eq!(line.differences(&table), None);

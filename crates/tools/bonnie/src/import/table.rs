@@ -2,7 +2,9 @@
 //! one large file, many files; each may be missing.
 
 use super::csv;
-use super::run::{FILES, Figure, PER_CHAR, Run, SEEKS, TESTS, is_parameter, is_too_short, latency};
+use super::run::{
+    ColumnContent, FILES, PER_CHAR, ParsedRun, SEEKS, TESTS, is_parameter, is_too_short, latency,
+};
 use treering_kit::import::number::{decimal, whole};
 
 const LARGE: &str = "------Sequential Output------";
@@ -21,9 +23,9 @@ pub(super) fn start(text: &str, from: usize) -> Option<usize> {
     let mut from = from;
     loop {
         let at = from + text.get(from..)?.find("Version")?;
-        let rest = super::head(&text[at..], ROW_MOST);
-        if let Some((_, rest)) = version(rest)
-            && (rest.starts_with(LARGE) || rest.starts_with(MANY))
+        let tail = super::head(&text[at..], ROW_MOST);
+        if let Some((_, tail)) = version(tail)
+            && (tail.starts_with(LARGE) || tail.starts_with(MANY))
         {
             return Some(at);
         }
@@ -34,17 +36,17 @@ pub(super) fn start(text: &str, from: usize) -> Option<usize> {
 /// Version at the start of a text, and the rest.
 fn version(text: &str) -> Option<(&str, &str)> {
     let text = text.strip_prefix("Version")?.trim_start();
-    let (word, rest) = text.split_once(char::is_whitespace)?;
-    csv::is_version(word).then_some((word, rest.trim_start()))
+    let (word, tail) = text.split_once(char::is_whitespace)?;
+    csv::is_version(word).then_some((word, tail.trim_start()))
 }
 
 /// Parses the table at the start of a text, and returns its length in bytes.
-pub(super) fn read(text: &str) -> Option<(Run, usize)> {
-    let (version, rest) = version(text)?;
-    let mut run = Run { is_table: true, version: version.to_owned(), ..Run::default() };
-    let mut place = text.len() - rest.len();
+pub(super) fn read(text: &str) -> Option<(ParsedRun, usize)> {
+    let (version, tail) = version(text)?;
+    let mut run = ParsedRun { is_table: true, version: version.to_owned(), ..ParsedRun::default() };
+    let mut place = text.len() - tail.len();
     let mut is_any = false;
-    if rest.starts_with(LARGE) {
+    if tail.starts_with(LARGE) {
         let row = heading(&text[place..])?;
         if let Some(count) = concurrency(&text[place..place + row]) {
             run.parameter("concurrency", count);
@@ -99,7 +101,7 @@ fn words(text: &str) -> impl Iterator<Item = (&str, usize)> {
 }
 
 /// Parses the row of the large file, and returns its length in bytes, with its latencies.
-fn large(run: &mut Run, text: &str) -> Option<usize> {
+fn large(run: &mut ParsedRun, text: &str) -> Option<usize> {
     let row = row(text);
     let row_words: Vec<(&str, usize)> = words(row).take(NAME_WORDS_MOST + 2 * SEEKS + 4).collect();
     let sizes = row_words.iter().take(NAME_WORDS_MOST + 1).position(|(word, _)| is_size(word));
@@ -112,8 +114,8 @@ fn large(run: &mut Run, text: &str) -> Option<usize> {
         }
         None => {
             row_words.first()?.0.clone_into(&mut run.name);
-            let what = "the size of the file cannot be determined from the table";
-            run.remarks.push(what.to_owned());
+            let message = "the size of the file cannot be determined from the table";
+            run.remarks.push(message.to_owned());
             1
         }
     };
@@ -134,7 +136,7 @@ fn large(run: &mut Run, text: &str) -> Option<usize> {
 }
 
 /// Parses the row of the small files, and returns its length in bytes, with its latencies.
-fn many(run: &mut Run, text: &str) -> Option<usize> {
+fn many(run: &mut ParsedRun, text: &str) -> Option<usize> {
     let row = row(text);
     let row_words: Vec<(&str, usize)> = words(row).take(2 * (TESTS - FILES) + 1).collect();
     let (files, _) = row_words.first()?;
@@ -148,8 +150,8 @@ fn many(run: &mut Run, text: &str) -> Option<usize> {
     run.parameter("dirs", directories);
     let mut tests: Vec<usize> = (FILES..TESTS).collect();
     if figures.len() != 2 * tests.len() {
-        let what = format!("the row of files has {} of 12 figures", figures.len());
-        run.remarks.push(format!("{what}: which ones cannot be determined"));
+        let message = format!("the row of files has {} of 12 figures", figures.len());
+        run.remarks.push(format!("{message}: which ones cannot be determined"));
         tests.clear();
     }
     take(run, &tests, &figures);
@@ -159,8 +161,8 @@ fn many(run: &mut Run, text: &str) -> Option<usize> {
     };
     if has_wrong_rates {
         for rate in &mut run.rates[FILES..] {
-            if matches!(rate, Figure::Value { .. }) {
-                *rate = Figure::Absent;
+            if matches!(rate, ColumnContent::Value { .. }) {
+                *rate = ColumnContent::Absent;
             }
         }
     }
@@ -171,14 +173,14 @@ fn many(run: &mut Run, text: &str) -> Option<usize> {
 fn figures<'t>(words: &[(&'t str, usize)]) -> Option<(Vec<&'t str>, usize)> {
     let mut figures = Vec::new();
     let mut end = 0;
-    for (all, behind) in words.iter().take(12) {
-        let word = number_before(all);
+    for (before, behind) in words.iter().take(12) {
+        let word = number_before(before);
         // Text may be glued to the last figure.
-        if word.is_empty() || word.len() < all.len() && figures.len() < 11 {
+        if word.is_empty() || word.len() < before.len() && figures.len() < 11 {
             break;
         }
         figures.push(word);
-        end = behind - all.len() + word.len();
+        end = behind - before.len() + word.len();
     }
     (!figures.is_empty()).then_some((figures, end))
 }
@@ -194,35 +196,35 @@ fn number_before(word: &str) -> &str {
     &word[..digits + unit]
 }
 
-fn take(run: &mut Run, tests: &[usize], figures: &[&str]) {
+fn take(run: &mut ParsedRun, tests: &[usize], figures: &[&str]) {
     for (test, pair) in tests.iter().zip(figures.chunks_exact(2)) {
-        run.rates[*test] = Figure::rate(pair[0]);
-        run.cpus[*test] = Figure::percent(pair[1]);
+        run.rates[*test] = ColumnContent::rate(pair[0]);
+        run.cpus[*test] = ColumnContent::percent(pair[1]);
     }
 }
 
 /// Parses the latencies after a row of length `row` whose figures end at `end`; returns the offset
 /// of their end.
-fn latencies(run: &mut Run, tests: &[usize], text: &str, end: usize, row: usize) -> usize {
+fn latencies(run: &mut ParsedRun, tests: &[usize], text: &str, end: usize, row: usize) -> usize {
     let Some(behind) = text[row..].strip_prefix("Latency") else { return end };
-    let mut rest = super::head(behind, ROW_MOST);
-    let whole = rest.len();
+    let mut tail = super::head(behind, ROW_MOST);
+    let whole = tail.len();
     let mut parsed = Vec::new();
     while parsed.len() < TESTS - FILES
-        && let Some((ns, behind)) = latency(rest.trim_start())
+        && let Some((ns, behind)) = latency(tail.trim_start())
     {
         parsed.push(ns);
-        rest = behind;
+        tail = behind;
     }
     if parsed.len() == tests.len() {
         for (test, ns) in tests.iter().zip(&parsed) {
-            run.latencies[*test] = Figure::Value { value: *ns, slack: 0.0 };
+            run.latencies[*test] = ColumnContent::Value { value: *ns, slack: 0.0 };
         }
     } else if !parsed.is_empty() {
-        let what = format!("{} latencies for {} tests", parsed.len(), tests.len());
-        run.remarks.push(format!("the table has {what}: which ones cannot be determined"));
+        let message = format!("{} latencies for {} tests", parsed.len(), tests.len());
+        run.remarks.push(format!("the table has {message}: which ones cannot be determined"));
     }
-    row + "Latency".len() + whole - rest.len()
+    row + "Latency".len() + whole - tail.len()
 }
 
 /// True for a size with further parameters: `2264M`, `1G:4k:2:20000`.
@@ -233,7 +235,7 @@ fn is_size(word: &str) -> bool {
 }
 
 /// Stores the parameters in the name field: size, chunk, concurrency, seeks, seekers.
-fn sized(run: &mut Run, word: &str) {
+fn sized(run: &mut ParsedRun, word: &str) {
     let names = ["size", "chunk", "concurrency", "seeks", "seekers"];
     for (name, value) in names.into_iter().zip(word.split(':')) {
         if !value.is_empty() {
@@ -244,8 +246,8 @@ fn sized(run: &mut Run, word: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Figure, read, start};
-    use crate::import::run::{NAMES, Run};
+    use super::{ColumnContent, read, start};
+    use crate::import::run::{NAMES, ParsedRun};
 
     const OLD: &str = "\
 Version  1.96       ------Sequential Output------ --Sequential Input- --Random-
@@ -272,17 +274,17 @@ files:max            /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP
 Latency             35121us   15112us   10300us   15333us   15888us   51011us
 ";
 
-    fn shown(row: &[Figure]) -> String {
-        let show = |figure: &Figure| match figure {
-            Figure::Absent => "-".to_owned(),
-            Figure::TooShort => "+".to_owned(),
-            Figure::Odd(word) => format!("?{word}"),
-            Figure::Value { value, .. } => format!("{value}"),
+    fn shown(row: &[ColumnContent]) -> String {
+        let show = |figure: &ColumnContent| match figure {
+            ColumnContent::Absent => "-".to_owned(),
+            ColumnContent::TooShort => "+".to_owned(),
+            ColumnContent::Odd(word) => format!("?{word}"),
+            ColumnContent::Value { value, .. } => format!("{value}"),
         };
         row.iter().map(show).collect::<Vec<_>>().join(" ")
     }
 
-    fn check_old(run: &Run) {
+    fn check_old(run: &ParsedRun) {
         assert_eq!((&*run.version, &*run.name, run.value("size")), ("1.96", "oak", Some("1G")));
         assert_eq!((run.value("concurrency"), run.value("files")), (Some("1"), Some("16384")));
         assert_eq!(shown(&run.rates), "101 102 103 104 105 106.5 201 + 203 204 205 206");

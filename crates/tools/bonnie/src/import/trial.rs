@@ -4,7 +4,7 @@ use treering_model::metrics::bonnie::{CLASSIC_CPU_PERCENT, OPS_PER_SECOND};
 use treering_model::metrics::{cpu, latency, rates};
 use treering_model::{BetterDirection, IMPORT_FACT, Metric, Scope};
 
-use super::run::{FILES, Figure, NAMES, PER_CHAR, Run, SEEKS};
+use super::run::{ColumnContent, FILES, NAMES, PER_CHAR, ParsedRun, SEEKS};
 use treering_kit::import::number::whole;
 use treering_kit::import::trial::ForeignTrial;
 
@@ -18,7 +18,7 @@ const SEED_IS_TIME: [&str; 2] = ["1.96", "1.97"];
 const TIMES: std::ops::Range<u64> = 1_199_145_600..1_893_456_000;
 
 /// Converts a run to a trial, and remarks about it.
-pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
+pub(super) fn trial(run: &ParsedRun) -> (ForeignTrial, Vec<String>) {
     let mut trial = ForeignTrial { workload: super::TOOL, ..ForeignTrial::default() };
     let mut remarks = run.remarks.clone();
     trial.fact(IMPORT_FACT, format!("{} {}", super::TOOL, run.version));
@@ -36,7 +36,7 @@ pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
     let mut short = Vec::new();
     for (test, name) in NAMES.into_iter().enumerate() {
         metrics(run, test, &mut trial, &mut remarks);
-        if run.rates[test] == Figure::TooShort {
+        if run.rates[test] == ColumnContent::TooShort {
             short.push(name);
         }
     }
@@ -45,34 +45,37 @@ pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
         remarks.push(format!("too short to measure (+++++): {short}"));
         trial.fact(TOO_SHORT_FACT, short);
     }
-    let is_without_rates =
-        run.rates[FILES..].iter().all(|rate| matches!(rate, Figure::Absent | Figure::TooShort));
+    let is_without_rates = run.rates[FILES..]
+        .iter()
+        .all(|rate| matches!(rate, ColumnContent::Absent | ColumnContent::TooShort));
     if run.is_table && is_without_rates && run.cpus[FILES..].iter().any(is_value) {
-        let what = "the table of this version shows wrong file rates, which are ignored";
-        remarks.push(what.to_owned());
+        let message = "the table of this version shows wrong file rates, which are ignored";
+        remarks.push(message.to_owned());
     }
     (trial, remarks)
 }
 
-fn is_value(figure: &Figure) -> bool {
-    matches!(figure, Figure::Value { .. })
+fn is_value(figure: &ColumnContent) -> bool {
+    matches!(figure, ColumnContent::Value { .. })
 }
 
 /// Adds the three metrics of a test.
-fn metrics(run: &Run, test: usize, trial: &mut ForeignTrial, remarks: &mut Vec<String>) {
+fn metrics(run: &ParsedRun, test: usize, trial: &mut ForeignTrial, remarks: &mut Vec<String>) {
     let name = NAMES[test];
     let scope = || Scope::Kind(name.to_owned());
-    let mut take = |figure: &Figure, zero: Metric, size: f64| match figure {
-        Figure::Value { value, .. } => {
+    let mut take = |figure: &ColumnContent, zero: Metric, size: f64| match figure {
+        ColumnContent::Value { value, .. } => {
             // Rates of single bytes measure the calls, not the filesystem.
             let decides = zero.better == BetterDirection::Higher && !PER_CHAR.contains(&test);
             trial.metrics.push(Metric { value: value / size, ..zero.primary_if(decides) });
         }
-        Figure::Odd(word) => {
-            let what = zero.name;
-            remarks.push(format!("{name}, {what}: `{word}` is not a figure of bonnie++, ignored"));
+        ColumnContent::Odd(word) => {
+            let metric_name = zero.name;
+            remarks.push(format!(
+                "{name}, {metric_name}: `{word}` is not a figure of bonnie++, ignored"
+            ));
         }
-        Figure::Absent | Figure::TooShort => {}
+        ColumnContent::Absent | ColumnContent::TooShort => {}
     };
     let (rate, size) = match test {
         SEEKS => (OPS_PER_SECOND, 1.0),

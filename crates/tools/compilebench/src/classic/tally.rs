@@ -2,7 +2,7 @@
 
 /// Row of the classic summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Tally {
+pub(crate) enum SummaryRow {
     /// Trees made first.
     InitialCreate,
     /// Trees made later.
@@ -27,7 +27,7 @@ pub(crate) enum Tally {
     StatCompiled,
 }
 
-impl Tally {
+impl SummaryRow {
     /// Rows in the order in which the original prints them.
     pub(crate) const ALL: [Self; 11] = [
         Self::InitialCreate,

@@ -4,7 +4,7 @@
 
 use treering_model::TaskTotals;
 
-use super::tally::Tally;
+use super::tally::SummaryRow;
 
 /// First line of the output.
 pub(crate) fn opening_line(directory: &str, initial_dirs: u32, runs: u32) -> String {
@@ -38,7 +38,7 @@ pub(crate) fn task_line(task: &TaskTotals) -> Option<String> {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Row {
+struct PrintedRow {
     runs: u32,
     /// Sum of the rates or of the seconds.
     figures: f64,
@@ -49,19 +49,23 @@ struct Row {
 /// Summary with arithmetic means of per-operation figures, as in the original.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClassicSummary {
-    rows: [Row; Tally::ALL.len()],
+    rows: [PrintedRow; SummaryRow::ALL.len()],
 }
 
 impl ClassicSummary {
     /// Adds a task to the row that its tally names; a task without a tally is ignored.
     pub(crate) fn add(&mut self, task: &TaskTotals) {
-        let Some(place) = Tally::ALL.iter().position(|tally| tally.label() == task.tally) else {
+        let Some(place) = SummaryRow::ALL.iter().position(|tally| tally.label() == task.tally)
+        else {
             return;
         };
         let row = &mut self.rows[place];
         row.runs += 1;
-        row.figures +=
-            if Tally::ALL[place].in_seconds() { task.seconds() } else { task.mib_per_second() };
+        row.figures += if SummaryRow::ALL[place].in_seconds() {
+            task.seconds()
+        } else {
+            task.mib_per_second()
+        };
         // The original's sync is a child process, whose CPU its own times do not contain.
         let cpu = task.cpu.minus(task.sync_cpu);
         row.user_seconds += cpu.user_ns as f64 / 1e9;
@@ -71,12 +75,12 @@ impl ClassicSummary {
     /// Lines of the summary, including the empty one before it.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![String::new(), "run complete:".to_owned(), "=".repeat(74)];
-        lines.extend(Tally::ALL.iter().zip(&self.rows).map(|(tally, row)| line(*tally, row)));
+        lines.extend(SummaryRow::ALL.iter().zip(&self.rows).map(|(tally, row)| line(*tally, row)));
         lines
     }
 }
 
-fn line(tally: Tally, row: &Row) -> String {
+fn line(tally: SummaryRow, row: &PrintedRow) -> String {
     let label = tally.label();
     if row.runs == 0 {
         return format!("no runs for {label}");

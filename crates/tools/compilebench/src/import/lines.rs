@@ -5,13 +5,13 @@ use treering_kit::import::number::{decimal, nanoseconds, whole};
 
 /// Parsed line.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Line {
+pub(super) enum LogLine {
     /// First line of the output.
     Opening { directory: String, initial_dirs: u64, runs: u64 },
     /// Line of an operation.
-    Operation(Operation),
+    Operation(OperationLine),
     /// Row of the summary.
-    Row(Row),
+    Row(SummaryLine),
     /// Row without runs: `no runs for …`.
     NoRuns(&'static str),
     /// Signal that ended the run.
@@ -22,7 +22,7 @@ pub(super) enum Line {
 
 /// Line of an operation.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Operation {
+pub(super) struct OperationLine {
     /// Kind of operation: `create`, `patch`, `read` …, or `native unpatched` and the like.
     pub(super) kind: String,
     /// Name of the tree.
@@ -36,7 +36,7 @@ pub(super) struct Operation {
 
 /// Row of the summary.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
+pub(super) struct SummaryLine {
     /// Name of the row, one of [`TALLIES`].
     pub(super) tally: &'static str,
     pub(super) runs: u64,
@@ -79,38 +79,38 @@ pub(super) fn may_begin(text: &str) -> bool {
 }
 
 /// Parses a line.
-pub(super) fn line(text: &str) -> Option<Line> {
+pub(super) fn line(text: &str) -> Option<LogLine> {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
         ["run", "complete:"] | ["creating", _] | ["error", "on", "drop", "caches,", ..] => {
-            Some(Line::Furniture)
+            Some(LogLine::Furniture)
         }
         [rule] if rule.len() >= 20 && rule.bytes().all(|byte| byte == b'=') => {
-            Some(Line::Furniture)
+            Some(LogLine::Furniture)
         }
-        ["caught", "signal", number] => whole(number).map(Line::Caught),
+        ["caught", "signal", number] => whole(number).map(LogLine::Caught),
         ["using", "working", "directory", .., _, "intial" | "initial", "dirs", _, "runs"] => {
             opening(text, &words)
         }
-        ["no", "runs", "for", tag @ ..] => tally(tag).map(Line::NoRuns),
-        _ => row(&words).map(Line::Row).or_else(|| operation(&words).map(Line::Operation)),
+        ["no", "runs", "for", tag @ ..] => tally(tag).map(LogLine::NoRuns),
+        _ => row(&words).map(LogLine::Row).or_else(|| operation(&words).map(LogLine::Operation)),
     }
 }
 
 /// Parses `using working directory DIR, 30 intial dirs 100 runs`; the directory may contain blanks.
-fn opening(text: &str, words: &[&str]) -> Option<Line> {
+fn opening(text: &str, words: &[&str]) -> Option<LogLine> {
     let (directory, _) = text.trim().strip_prefix("using working directory ")?.rsplit_once(", ")?;
     let [.., dirs, _, _, runs, _] = words else { return None };
     let (initial_dirs, runs) = (whole(dirs)?, whole(runs)?);
-    Some(Line::Opening { directory: directory.to_owned(), initial_dirs, runs })
+    Some(LogLine::Opening { directory: directory.to_owned(), initial_dirs, runs })
 }
 
 /// Parses the forms of an operation: `KIND [dir] NAME [NMB] in S seconds (R MB/s)`, `read dir NAME
 /// in S R MB/s`, and without a rate.
-fn operation(words: &[&str]) -> Option<Operation> {
+fn operation(words: &[&str]) -> Option<OperationLine> {
     let place = words.iter().position(|word| *word == "in")?;
-    let (what, took) = (&words[..place], &words[place + 1..]);
-    let (kind, subject, mib) = match what {
+    let (description, took) = (&words[..place], &words[place + 1..]);
+    let (kind, subject, mib) = match description {
         ["native", list @ .., name, size] if name.starts_with("native-") => {
             let list = list.join(" ");
             let is_known = ["unpatched", "patched", "patched compiled"].contains(&list.as_str());
@@ -134,7 +134,7 @@ fn operation(words: &[&str]) -> Option<Operation> {
     };
     let wall_ns = nanoseconds(decimal(seconds)?)?;
     let subject = (*subject).to_owned();
-    Some(Operation { kind, subject, mib, wall_ns, mib_per_second: rate })
+    Some(OperationLine { kind, subject, mib, wall_ns, mib_per_second: rate })
 }
 
 /// Parses a size such as `222MB`.
@@ -143,7 +143,7 @@ fn mib(word: &str) -> Option<u64> {
 }
 
 /// Parses `TAG total runs N avg A MB/s (user Us sys Ss)`.
-fn row(words: &[&str]) -> Option<Row> {
+fn row(words: &[&str]) -> Option<SummaryLine> {
     let place = words.iter().position(|word| *word == "total")?;
     let tally = tally(&words[..place])?;
     let ["total", "runs", runs, "avg", mean, unit, "(user", user, "sys", system] = words[place..]
@@ -153,7 +153,7 @@ fn row(words: &[&str]) -> Option<Row> {
     if unit != if in_seconds(tally) { "seconds" } else { "MB/s" } {
         return None;
     }
-    Some(Row {
+    Some(SummaryLine {
         tally,
         runs: whole(runs)?,
         mean: decimal(mean)?,
@@ -169,11 +169,11 @@ fn tally(words: &[&str]) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, TALLIES, line, may_begin};
+    use super::{LogLine, TALLIES, line, may_begin};
 
     #[test]
     fn every_form_is_read() {
-        let Some(Line::Opening { directory, initial_dirs: 30, runs: 100 }) =
+        let Some(LogLine::Opening { directory, initial_dirs: 30, runs: 100 }) =
             line("using working directory /mnt/a b, c/, 30 intial dirs 100 runs")
         else {
             panic!()
@@ -215,21 +215,21 @@ mod tests {
             ("stat dir kernel-2 in 19.42 seconds", "stat", "kernel-2", None, 19_420_000_000, None),
             ("delete kernel-8 in 45.20 seconds", "delete", "kernel-8", None, 45_200_000_000, None),
         ] {
-            let Some(Line::Operation(read)) = line(text) else { panic!("{text}") };
+            let Some(LogLine::Operation(read)) = line(text) else { panic!("{text}") };
             assert!(may_begin(text), "{text}");
             assert_eq!((read.kind.as_str(), read.subject.as_str()), (kind, subject));
             assert_eq!((read.mib, read.wall_ns, read.mib_per_second), (mib, ns, rate));
         }
         let text = "delete compiled tree total runs 4 avg 48.20 seconds (user 7.65s sys 28.60s)";
-        let Some(Line::Row(row)) = line(text) else { panic!() };
+        let Some(LogLine::Row(row)) = line(text) else { panic!() };
         assert_eq!((row.tally, row.runs, row.mean), ("delete compiled tree", 4, 48.2));
         assert_eq!((row.user_seconds, row.system_seconds), (7.65, 28.6));
-        assert_eq!(line("no runs for intial create"), Some(Line::NoRuns("intial create")));
-        assert_eq!(line("caught signal 15"), Some(Line::Caught(15)));
+        assert_eq!(line("no runs for intial create"), Some(LogLine::NoRuns("intial create")));
+        assert_eq!(line("caught signal 15"), Some(LogLine::Caught(15)));
     }
 
     #[test]
-    fn no_line_is_passed_over_by_its_first_word() {
+    fn prefilter_by_first_word_rejects_no_valid_line() {
         for tally in TALLIES {
             assert!(may_begin(tally), "{tally}");
         }

@@ -9,22 +9,22 @@ mod summary;
 
 use treering_model::{IMPORT_FACT, PhaseTotals, TaskTotals};
 
-use lines::{Line, Operation, line, may_begin};
+use lines::{LogLine, OperationLine, line, may_begin};
 use states::TreeStates;
-use summary::Summary;
+use summary::ParsedSummary;
 use treering_kit::import::log::Log;
 use treering_kit::import::number::whole;
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::{Content, ForeignTrial};
-use treering_kit::import::{Importer, Reading, Remark, any_begins};
+use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
+use treering_kit::import::{Importer, ParsedOutputs, Remark, any_begins};
 
 /// Importer of compilebench logs.
-pub(crate) struct Compilebench;
+pub(crate) struct CompilebenchImporter;
 
 /// Phases of a run, named as in treering's own compilebench.
 const PHASES: [&str; 3] = ["native order", "initial create", "operations"];
 
-impl Importer for Compilebench {
+impl Importer for CompilebenchImporter {
     fn tool(&self) -> &'static str {
         "compilebench"
     }
@@ -33,17 +33,17 @@ impl Importer for Compilebench {
         let read = log.read_if(may_begin, at, line).map(|(line, _)| line);
         match read {
             // A row: published summaries come without their lines.
-            Some(Line::Opening { .. } | Line::Operation(_) | Line::Row(_)) => true,
-            Some(Line::NoRuns(_) | Line::Caught(_) | Line::Furniture) | None => false,
+            Some(LogLine::Opening { .. } | LogLine::Operation(_) | LogLine::Row(_)) => true,
+            Some(LogLine::NoRuns(_) | LogLine::Caught(_) | LogLine::Furniture) | None => false,
         }
     }
 
-    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
-        let mut run = Run::default();
+    fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs {
+        let mut run = ParsedRun::default();
         let mut stretch = LineCursor::from(at);
         while stretch.next() < log.len() {
             let next = stretch.next();
-            let Some((said, count)) = log.read_if(may_begin, next, line) else {
+            let Some((parsed, count)) = log.read_if(may_begin, next, line) else {
                 if next > at && any_begins(log, next) {
                     break;
                 }
@@ -51,40 +51,40 @@ impl Importer for Compilebench {
                 log.forget_before(next);
                 continue;
             };
-            if run.is_over(&said) {
+            if run.is_over(&parsed) {
                 break;
             }
-            run.take(next, said);
+            run.take(next, parsed);
             stretch.take(log, count);
         }
         let end = stretch.end();
         let mut remarks = stretch.remarks();
         let trial = run.finish(at, &mut remarks);
-        Reading { end, outputs: vec![Content::Foreign(Box::new(trial))], remarks }
+        ParsedOutputs { end, outputs: vec![ImportedTrial::Foreign(Box::new(trial))], remarks }
     }
 }
 
 /// A run, assembled line by line.
 #[derive(Default)]
-struct Run {
+struct ParsedRun {
     opening: Option<(String, u64, u64)>,
     phases: [Vec<TaskTotals>; 3],
     states: TreeStates,
-    summary: Summary,
+    summary: ParsedSummary,
     /// Signal that ended the run, if any.
     caught: Option<u64>,
     /// Remarks about operations that the preceding lines do not explain.
     remarks: Vec<Remark>,
 }
 
-impl Run {
+impl ParsedRun {
     /// True if this line belongs to another run: it begins one, or this one has ended.
-    fn is_over(&self, said: &Line) -> bool {
+    fn is_over(&self, parsed: &LogLine) -> bool {
         let [native, initial, later] = &self.phases;
         let has_begun = !native.is_empty() || !initial.is_empty() || !later.is_empty();
-        match said {
-            Line::Opening { .. } => self.opening.is_some() || has_begun,
-            Line::Operation(operation) => {
+        match parsed {
+            LogLine::Opening { .. } => self.opening.is_some() || has_begun,
+            LogLine::Operation(operation) => {
                 let repeats = |tasks: &[TaskTotals]| {
                     let same = |task: &TaskTotals| task.kind.ends_with(&operation.kind);
                     tasks.iter().any(|task| task.subject == operation.subject && same(task))
@@ -100,28 +100,28 @@ impl Run {
                 };
                 again || self.summary.is_complete()
             }
-            Line::Row(row) => self.summary.has(row.tally),
-            Line::NoRuns(tally) => self.summary.has(tally),
-            Line::Caught(_) | Line::Furniture => false,
+            LogLine::Row(row) => self.summary.has(row.tally),
+            LogLine::NoRuns(tally) => self.summary.has(tally),
+            LogLine::Caught(_) | LogLine::Furniture => false,
         }
     }
 
-    fn take(&mut self, at: usize, said: Line) {
-        match said {
-            Line::Opening { directory, initial_dirs, runs } => {
+    fn take(&mut self, at: usize, parsed: LogLine) {
+        match parsed {
+            LogLine::Opening { directory, initial_dirs, runs } => {
                 self.opening = Some((directory, initial_dirs, runs));
             }
-            Line::Operation(operation) => self.operation(at, operation),
-            Line::Row(row) => self.summary.row(at, row),
-            Line::NoRuns(tally) => self.summary.no_runs(at, tally),
-            Line::Caught(signal) => self.caught = Some(signal),
-            Line::Furniture => {}
+            LogLine::Operation(operation) => self.operation(at, operation),
+            LogLine::Row(row) => self.summary.row(at, row),
+            LogLine::NoRuns(tally) => self.summary.no_runs(at, tally),
+            LogLine::Caught(signal) => self.caught = Some(signal),
+            LogLine::Furniture => {}
         }
     }
 
-    fn operation(&mut self, at: usize, operation: Operation) {
+    fn operation(&mut self, at: usize, operation: OperationLine) {
         let [native, initial, later] = &mut self.phases;
-        let Operation { kind, subject, mib, wall_ns, mib_per_second } = operation;
+        let OperationLine { kind, subject, mib, wall_ns, mib_per_second } = operation;
         let listed_bytes = listed_bytes(mib, mib_per_second, wall_ns);
         let task = TaskTotals { wall_ns, subject, listed_bytes, ..TaskTotals::default() };
         if kind.starts_with("native") {
@@ -130,11 +130,11 @@ impl Run {
         }
         let reported = self.states.follow(&kind, &task.subject);
         if reported.is_surprising {
-            let what = format!(
+            let message = format!(
                 "{kind} of {}, which the preceding lines do not explain: taken as {}",
                 task.subject, reported.state
             );
-            self.remarks.push(Remark { line: at + 1, what });
+            self.remarks.push(Remark { line: at + 1, what: message });
         }
         let wanted = self.opening.as_ref().map_or(u64::MAX, |(_, dirs, _)| *dirs);
         // Later trees have larger, drawn numbers; lines may be missing.
@@ -185,15 +185,15 @@ impl Run {
         };
         trial.is_interrupted = why.is_some();
         if let Some(why) = why {
-            let what = format!("the run is incomplete: {why}; kept as interrupted");
-            remarks.push(Remark { line: at + 1, what });
+            let message = format!("the run is incomplete: {why}; kept as interrupted");
+            remarks.push(Remark { line: at + 1, what: message });
         }
         remarks.append(&mut self.remarks);
         if has_lines {
             remarks.extend(self.summary.disagreements());
         } else if self.summary.is_begun() {
-            let what = "a summary without the lines of the run: its averages are used";
-            remarks.push(Remark { line: at + 1, what: what.to_owned() });
+            let message = "a summary without the lines of the run: its averages are used";
+            remarks.push(Remark { line: at + 1, what: message.to_owned() });
         }
         trial
     }

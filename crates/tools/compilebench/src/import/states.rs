@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 /// State of a tree, as the original's four dictionaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum State {
+enum TreeState {
     Unpatched,
     Patched,
     UnpatchedCompiled,
     PatchedCompiled,
 }
 
-impl State {
+impl TreeState {
     fn is_compiled(self) -> bool {
         matches!(self, Self::UnpatchedCompiled | Self::PatchedCompiled)
     }
@@ -30,7 +30,7 @@ impl State {
 /// States of all living trees.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TreeStates {
-    trees: BTreeMap<String, State>,
+    trees: BTreeMap<String, TreeState>,
 }
 
 /// Tree of an operation: its state, and the row of the summary.
@@ -47,7 +47,7 @@ pub(super) struct TreeReport {
 impl TreeStates {
     /// Applies an operation to a tree.
     pub(super) fn follow(&mut self, kind: &str, tree: &str) -> TreeReport {
-        use State::{Patched, PatchedCompiled, Unpatched, UnpatchedCompiled};
+        use TreeState::{Patched, PatchedCompiled, Unpatched, UnpatchedCompiled};
         if kind == "create" {
             let before = self.trees.insert(tree.to_owned(), Unpatched);
             let is_surprising = before.is_some();
@@ -89,9 +89,10 @@ impl TreeStates {
 
     /// True if the original takes a just deleted tree for a compiled one: it compares dictionaries
     /// by content, after the tree was taken out, and all empty ones are equal.
-    fn counts_as_compiled(&self, state: State) -> bool {
-        let is_empty = |state: State| self.trees.values().all(|other| *other != state);
-        let is_one_empty = is_empty(State::UnpatchedCompiled) || is_empty(State::PatchedCompiled);
+    fn counts_as_compiled(&self, state: TreeState) -> bool {
+        let is_empty = |state: TreeState| self.trees.values().all(|other| *other != state);
+        let is_one_empty =
+            is_empty(TreeState::UnpatchedCompiled) || is_empty(TreeState::PatchedCompiled);
         state.is_compiled() || (is_empty(state) && is_one_empty)
     }
 }
@@ -121,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_tree_of_a_class_is_deleted_as_the_original_counts_it() {
+    fn deletion_of_the_last_tree_follows_the_original_classification() {
         let mut states = TreeStates::default();
         for tree in ["a", "b"] {
             states.follow("create", tree);

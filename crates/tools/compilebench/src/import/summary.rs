@@ -6,7 +6,7 @@ use treering_model::metrics::summary::MEAN_MIB_PER_SECOND;
 use treering_model::metrics::{MetricSpec, cpu, rates, times};
 use treering_model::{Metric, Scope, TaskTotals};
 
-use super::lines::{Row, TALLIES, in_seconds};
+use super::lines::{SummaryLine, TALLIES, in_seconds};
 use treering_kit::import::Remark;
 
 /// Sums over the lines of one row.
@@ -19,16 +19,16 @@ struct RowSums {
 
 /// Printed rows and sums over the lines.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Summary {
+pub(super) struct ParsedSummary {
     counted: BTreeMap<&'static str, RowSums>,
     /// Line number and content of each printed row; `None` for `no runs`.
-    printed: BTreeMap<&'static str, (usize, Option<Row>)>,
+    printed: BTreeMap<&'static str, (usize, Option<SummaryLine>)>,
 }
 
 /// Tolerance: two roundings to a hundredth, one of the lines and one of the mean.
 const ROUNDING: f64 = 0.0101;
 
-impl Summary {
+impl ParsedSummary {
     /// Adds an operation.
     pub(super) fn count(&mut self, task: &TaskTotals, mib_per_second: Option<f64>) {
         let Some(tally) = TALLIES.into_iter().find(|tally| *tally == task.tally) else { return };
@@ -38,7 +38,7 @@ impl Summary {
             if in_seconds(tally) { task.seconds() } else { mib_per_second.unwrap_or_default() };
     }
 
-    pub(super) fn row(&mut self, at: usize, row: Row) {
+    pub(super) fn row(&mut self, at: usize, row: SummaryLine) {
         self.printed.insert(row.tally, (at, Some(row)));
     }
 
@@ -64,9 +64,11 @@ impl Summary {
         for (tally, (at, row)) in &self.printed {
             let counted = self.counted.get(tally).cloned().unwrap_or_default();
             let printed_runs = row.as_ref().map_or(0, |row| row.runs);
-            let mut disagree = |what: String| {
-                remarks
-                    .push(Remark { line: at + 1, what: format!("summary of '{tally}': {what}") });
+            let mut disagree = |message: String| {
+                remarks.push(Remark {
+                    line: at + 1,
+                    what: format!("summary of '{tally}': {message}"),
+                });
             };
             if printed_runs != counted.runs {
                 disagree(format!("{printed_runs} runs, but the lines have {}", counted.runs));
@@ -98,7 +100,7 @@ impl Summary {
         rows.filter(|row| row.runs > 0).flat_map(Self::row_metrics).collect()
     }
 
-    fn row_metrics(row: &Row) -> [Metric; 2] {
+    fn row_metrics(row: &SummaryLine) -> [Metric; 2] {
         // The kind has the name used for whole logs where the row is all of it.
         let kind = row.tally.replace("intial", "initial");
         let metric = |spec: MetricSpec, value: f64| {
@@ -124,10 +126,11 @@ impl Summary {
         // A kind may have two rows: for trees with and without products.
         let tallies: Vec<&str> = tasks.iter().map(|task| task.tally.as_str()).collect();
         let rows = self.printed.values().filter_map(|(_, row)| row.as_ref());
-        let rows: Vec<&Row> = rows.filter(|row| tallies.contains(&row.tally)).collect();
+        let rows: Vec<&SummaryLine> = rows.filter(|row| tallies.contains(&row.tally)).collect();
         let runs = rows.iter().map(|row| row.runs).sum::<u64>();
         if runs == tasks.len() as u64 {
-            let cpu = |row: &&Row| (row.user_seconds + row.system_seconds) * row.runs as f64;
+            let cpu =
+                |row: &&SummaryLine| (row.user_seconds + row.system_seconds) * row.runs as f64;
             let cpu_seconds = rows.iter().map(cpu).sum::<f64>() / count;
             metrics.push(metric(cpu::CPU_SECONDS, cpu_seconds));
         }

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use treering_script::{ConfigError, NameError, NameId, NamesBuilder, NodeKind, path_components};
 
-use super::lines::{LineError, Lines, NumberError, number};
-use super::{Dataset, FileList, State};
+use super::lines::{LineError, LineReader, NumberError, number};
+use super::{Dataset, FileList, TreeState};
 use treering_kit::excerpt::in_line;
 use treering_kit::faults::{FAULTS_MAX, Place, together};
 
@@ -21,7 +21,7 @@ const LINE_BYTES_MAX: usize = 8192;
 /// Buffer size for reading files, in bytes.
 const PIECE_BYTES: usize = 256 * 1024;
 
-impl State {
+impl TreeState {
     /// Name of the original's file for this state.
     pub const fn classic_file(self) -> &'static str {
         match self {
@@ -152,8 +152,8 @@ impl LineFault {
 /// When a file is missing or unreadable, or lines make no sense; then file, line and column are
 /// named.
 pub fn read_directory(name: &str, directory: &Path) -> Result<Dataset, ClassicError> {
-    let mut readers = Vec::with_capacity(State::ALL.len());
-    for state in State::ALL {
+    let mut readers = Vec::with_capacity(TreeState::ALL.len());
+    for state in TreeState::ALL {
         let file = directory.join(state.classic_file());
         match File::open(&file) {
             Ok(reader) => readers.push((file, BufReader::with_capacity(PIECE_BYTES, reader))),
@@ -167,7 +167,7 @@ pub fn read_directory(name: &str, directory: &Path) -> Result<Dataset, ClassicEr
     read_lists(name, sources)
 }
 
-/// Reads the four lists, in the order of [`State::ALL`], from streams. The paths are only for
+/// Reads the four lists, in the order of [`TreeState::ALL`], from streams. The paths are only for
 /// errors.
 ///
 /// # Errors
@@ -195,7 +195,7 @@ fn read_list<R: BufRead>(
     list: &mut FileList,
     wrong: &mut Vec<WrongLine>,
 ) -> Result<(), ClassicError> {
-    let mut lines = Lines::new(reader, LINE_BYTES_MAX);
+    let mut lines = LineReader::new(reader, LINE_BYTES_MAX);
     let mut seen = NameSet::default();
     while wrong.len() < FAULTS_MAX {
         let read = match lines.next() {
@@ -220,14 +220,14 @@ fn read_list<R: BufRead>(
 }
 
 /// Error and its column.
-type Fault = (usize, LineFault);
+type ColumnFault = (usize, LineFault);
 
 fn read_line(
     line: &[u8],
     names: &mut NamesBuilder,
     seen: &mut NameSet,
     list: &mut FileList,
-) -> Result<(), Fault> {
+) -> Result<(), ColumnFault> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     if line.is_empty() {
         return Ok(());
@@ -243,7 +243,7 @@ fn read_line(
 }
 
 /// Splits a line at its last blank: the path, the size and the size's column.
-fn path_and_size(line: &[u8]) -> Result<(&[u8], u64, usize), Fault> {
+fn path_and_size(line: &[u8]) -> Result<(&[u8], u64, usize), ColumnFault> {
     let blank = line.iter().rposition(|byte| matches!(byte, b' ' | b'\t'));
     let Some(blank) = blank.filter(|blank| blank + 1 < line.len()) else {
         return Err((line.len() + 1, LineFault::NoSize));
@@ -299,10 +299,10 @@ mod tests {
     use treering_script::NameError;
 
     use super::{ClassicError, FAULTS_MAX, LINE_BYTES_MAX, LineFault, WrongLine, read_lists};
-    use crate::language::{Dataset, State};
+    use crate::language::{Dataset, TreeState};
 
     fn read(lists: [&[u8]; 4]) -> Result<Dataset, ClassicError> {
-        let mut states = State::ALL.iter();
+        let mut states = TreeState::ALL.iter();
         let sources =
             lists.map(|list| (PathBuf::from(states.next().unwrap().classic_file()), list));
         read_lists("test", sources)
@@ -325,19 +325,19 @@ mod tests {
         (line, column, fault)
     }
 
-    fn content(dataset: &Dataset, state: State) -> Vec<(String, u64)> {
+    fn content(dataset: &Dataset, state: TreeState) -> Vec<(String, u64)> {
         let list = dataset.list(state).iter();
         list.map(|(id, size)| (dataset.names.display_path(id), size)).collect()
     }
 
     #[test]
-    fn names_are_shared_and_sizes_are_not() {
+    fn lists_share_names_but_not_sizes() {
         let dataset = read([b"a/b 1\nc 2\n", b"a/b 3\nd 4", b"c 5\n", b""]).unwrap();
         let list = |state| content(&dataset, state);
-        assert_eq!(list(State::Unpatched), [("a/b".to_owned(), 1), ("c".to_owned(), 2)]);
-        assert_eq!(list(State::Patched), [("a/b".to_owned(), 3), ("d".to_owned(), 4)]);
-        assert_eq!(list(State::UnpatchedCompiled), [("c".to_owned(), 5)]);
-        assert_eq!(list(State::PatchedCompiled), []);
+        assert_eq!(list(TreeState::Unpatched), [("a/b".to_owned(), 1), ("c".to_owned(), 2)]);
+        assert_eq!(list(TreeState::Patched), [("a/b".to_owned(), 3), ("d".to_owned(), 4)]);
+        assert_eq!(list(TreeState::UnpatchedCompiled), [("c".to_owned(), 5)]);
+        assert_eq!(list(TreeState::PatchedCompiled), []);
         assert_eq!(dataset.names.len(), 5);
         assert_eq!(dataset.patched.bytes(), 7);
     }
@@ -349,7 +349,7 @@ mod tests {
         let expected =
             [("a", 1), (" with blank", 2), ("x  y", 3), ("\\xff\\xfe/\\x01", 4), ("last", 7)]
                 .map(|(path, size)| (path.to_owned(), size));
-        assert_eq!(content(&dataset, State::Unpatched), expected);
+        assert_eq!(content(&dataset, TreeState::Unpatched), expected);
     }
 
     #[test]

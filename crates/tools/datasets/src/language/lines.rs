@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read as _};
 use super::BYTES_END;
 
 /// Stream split into lines.
-pub(super) struct Lines<R> {
+pub(super) struct LineReader<R> {
     reader: R,
     line: Vec<u8>,
     number: u64,
@@ -23,7 +23,7 @@ pub(super) enum LineError {
     TooLong,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> LineReader<R> {
     pub(super) fn new(reader: R, bytes_max: usize) -> Self {
         let bytes_max = bytes_max as u64;
         Self { reader, line: Vec::new(), number: 0, bytes: 0, bytes_max }
@@ -34,8 +34,8 @@ impl<R: BufRead> Lines<R> {
         self.line.clear();
         self.number += 1;
         // One byte more than a longest line with its line feed: enough to tell that it is too long.
-        let mut rest = self.reader.by_ref().take(self.bytes_max + 1);
-        let length = rest.read_until(b'\n', &mut self.line).map_err(LineError::Read)?;
+        let mut tail = self.reader.by_ref().take(self.bytes_max + 1);
+        let length = tail.read_until(b'\n', &mut self.line).map_err(LineError::Read)?;
         self.bytes += length as u64;
         if length == 0 {
             return Ok(None);
@@ -91,20 +91,20 @@ pub(super) fn number(field: &[u8]) -> Result<u64, NumberError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LineError, Lines, NumberError, number};
+    use super::{LineError, LineReader, NumberError, number};
 
     #[test]
-    fn lines_come_one_by_one_and_long_ones_are_refused() {
-        let mut lines = Lines::new(b"ab\n\ncd".as_slice(), 2);
+    fn reader_returns_single_lines_and_refuses_long_ones() {
+        let mut lines = LineReader::new(b"ab\n\ncd".as_slice(), 2);
         assert_eq!(lines.next().unwrap(), Some(b"ab".as_slice()));
         assert_eq!(lines.next().unwrap(), Some(b"".as_slice()));
         assert_eq!(lines.next().unwrap(), Some(b"cd".as_slice()));
         assert_eq!(lines.number(), 3);
         assert_eq!(lines.next().unwrap(), None);
         assert_eq!(lines.bytes(), 6);
-        let mut lines = Lines::new(b"abc\n".as_slice(), 2);
+        let mut lines = LineReader::new(b"abc\n".as_slice(), 2);
         assert!(matches!(lines.next(), Err(LineError::TooLong)));
-        let mut lines = Lines::new(b"abc".as_slice(), 2);
+        let mut lines = LineReader::new(b"abc".as_slice(), 2);
         assert!(matches!(lines.next(), Err(LineError::TooLong)));
     }
 

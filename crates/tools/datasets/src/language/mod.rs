@@ -21,7 +21,7 @@ pub(crate) const BYTES_END: u64 = 1 << 63;
 
 /// State of a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum State {
+pub enum TreeState {
     /// Clean tree.
     Unpatched,
     /// Clean tree of the later version.
@@ -32,7 +32,7 @@ pub enum State {
     PatchedCompiled,
 }
 
-impl State {
+impl TreeState {
     /// All states, in the order in which a dataset keeps them.
     pub const ALL: [Self; 4] =
         [Self::Unpatched, Self::Patched, Self::UnpatchedCompiled, Self::PatchedCompiled];
@@ -70,16 +70,16 @@ impl State {
 
 /// Set of states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct States(u8);
+pub struct StateSet(u8);
 
-impl States {
+impl StateSet {
     /// Adds a state.
-    pub const fn with(self, state: State) -> Self {
+    pub const fn with(self, state: TreeState) -> Self {
         Self(self.0 | 1 << state.index())
     }
 
     /// True if the state is included.
-    pub const fn contains(self, state: State) -> bool {
+    pub const fn contains(self, state: TreeState) -> bool {
         self.0 & 1 << state.index() != 0
     }
 
@@ -169,23 +169,23 @@ pub struct Dataset {
     /// Files of the later tree after a build: sources and products.
     pub patched_compiled: FileList,
     /// Symbolic links and the states that have them. Their targets are not recorded.
-    pub links: Vec<(NameId, States)>,
+    pub links: Vec<(NameId, StateSet)>,
     /// Empty directories, and the states in which they are empty.
-    pub empty_directories: Vec<(NameId, States)>,
+    pub empty_directories: Vec<(NameId, StateSet)>,
 }
 
 impl Dataset {
     /// Files of a state.
-    pub fn list(&self, state: State) -> &FileList {
+    pub fn list(&self, state: TreeState) -> &FileList {
         match state {
-            State::Unpatched => &self.unpatched,
-            State::Patched => &self.patched,
-            State::UnpatchedCompiled => &self.unpatched_compiled,
-            State::PatchedCompiled => &self.patched_compiled,
+            TreeState::Unpatched => &self.unpatched,
+            TreeState::Patched => &self.patched,
+            TreeState::UnpatchedCompiled => &self.unpatched_compiled,
+            TreeState::PatchedCompiled => &self.patched_compiled,
         }
     }
 
-    /// Builds a dataset from names and the four lists in the order of [`State::ALL`].
+    /// Builds a dataset from names and the four lists in the order of [`TreeState::ALL`].
     pub(crate) fn from_lists(name: &str, names: NameTree, lists: [FileList; 4]) -> Self {
         let [unpatched, patched, unpatched_compiled, patched_compiled] = lists.map(|mut list| {
             list.shrink();

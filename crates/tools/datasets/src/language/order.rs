@@ -72,7 +72,7 @@ mod tests {
     use super::{compare, walk_order};
 
     #[test]
-    fn the_walk_and_the_comparison_agree() {
+    fn walk_order_matches_the_comparison() {
         let mut builder = NamesBuilder::default();
         for path in ["b/y", "b.c", "b/a/z", "b-", "a", "c", "b/a.x"] {
             builder.add(path.as_bytes(), NodeKind::File).unwrap();

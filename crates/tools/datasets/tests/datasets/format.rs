@@ -9,10 +9,10 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::{Just, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use treering_datasets::classic::read_lists;
 use treering_datasets::format::{
-    EntryFault, FormatError, HeaderFault, Limits, ListCount, WriteError, read, read_header,
+    EntryFault, FormatError, HeaderFault, ListCount, ReaderLimits, WriteError, read, read_header,
     read_within, write,
 };
-use treering_datasets::{Dataset, State, States};
+use treering_datasets::{Dataset, StateSet, TreeState};
 use treering_script::{NameId, NodeKind};
 use zstd::stream::{decode_all, encode_all};
 
@@ -33,7 +33,7 @@ fn from_text(text: &str) -> Result<Dataset, FormatError> {
 }
 
 /// Paths and sizes of all files of a state, sorted.
-fn files(dataset: &Dataset, state: State) -> BTreeMap<Vec<u8>, u64> {
+fn files(dataset: &Dataset, state: TreeState) -> BTreeMap<Vec<u8>, u64> {
     let path = |id| {
         let mut path = Vec::new();
         dataset.names.write_path(id, &mut path);
@@ -59,7 +59,7 @@ fn written_text_equals_the_documented_example() {
                     9 -:-:100:100 o\n0 -:2 new\\xff\n0 1:- old\nend 6\n";
     assert_eq!(String::from_utf8(text).unwrap(), expected);
     let header = read_header(written(&dataset).as_slice()).unwrap();
-    assert_eq!(header.list(State::PatchedCompiled), ListCount { files: 5, bytes: 125 });
+    assert_eq!(header.list(TreeState::PatchedCompiled), ListCount { files: 5, bytes: 125 });
     assert_eq!((header.name.as_str(), header.entries), ("test", 6));
     assert_eq!(header.about, "an example\nin two lines");
 }
@@ -72,9 +72,9 @@ fn links_and_empty_directories_are_kept_by_state() {
     let counts = text.replace("patched-compiled 1 4", "patched-compiled 1 3");
     assert!(matches!(from_text(text), Err(FormatError::Count { said: 4, found: 3, .. })));
     let dataset = from_text(&counts).unwrap();
-    let marks = |marks: &[(NameId, States)]| {
-        let named = |mark: &(NameId, States)| {
-            let states = State::ALL.map(|state| mark.1.contains(state));
+    let marks = |marks: &[(NameId, StateSet)]| {
+        let named = |mark: &(NameId, StateSet)| {
+            let states = TreeState::ALL.map(|state| mark.1.contains(state));
             (dataset.names.display_path(mark.0), states)
         };
         marks.iter().map(named).collect::<Vec<_>>()
@@ -90,8 +90,8 @@ fn links_and_empty_directories_are_kept_by_state() {
 #[test]
 fn the_shortest_dataset_is_read() {
     let dataset = from_text(&format!("{HEADER}{BODY}")).unwrap();
-    assert_eq!(files(&dataset, State::Patched), [(b"a".into(), 1), (b"b".into(), 2)].into());
-    assert_eq!(files(&dataset, State::UnpatchedCompiled), [(b"a".into(), 1)].into());
+    assert_eq!(files(&dataset, TreeState::Patched), [(b"a".into(), 1), (b"b".into(), 2)].into());
+    assert_eq!(files(&dataset, TreeState::UnpatchedCompiled), [(b"a".into(), 1)].into());
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn other_files_and_newer_versions_are_refused() {
 
 #[test]
 fn invalid_header_lines_are_refused_with_position() {
-    for (from, to, line, what) in [
+    for (from, to, line, wanted) in [
         ("name test", "name ../test", 2, "name NAME"),
         ("name test", "title test", 2, "name NAME"),
         ("about ", "about \\", 3, "about TEXT"),
@@ -123,8 +123,8 @@ fn invalid_header_lines_are_refused_with_position() {
         ("directories 0\n\n", "directories 0\nmore 1\n\n", 11, ""),
     ] {
         match from_text(&format!("{}{BODY}", HEADER.replace(from, to))) {
-            Err(FormatError::Header { line: found, fault, .. }) => {
-                assert_eq!((found, fault), (line, HeaderFault::Expected(what)), "{to}");
+            Err(FormatError::Header { line: actual_line, fault, .. }) => {
+                assert_eq!((actual_line, fault), (line, HeaderFault::Expected(wanted)), "{to}");
             }
             other => panic!("{to}: {other:?}"),
         }
@@ -160,8 +160,8 @@ fn invalid_entries_are_refused_with_position() {
         (&long, 1, EntryFault::TooLong),
     ] {
         match from_text(&format!("{HEADER}0 1 a\n{entry}\nend 2\n")) {
-            Err(FormatError::Entry { line, column: found, fault: why, .. }) => {
-                assert_eq!((line, found, why), (13, column, fault), "{entry}");
+            Err(FormatError::Entry { line, column: actual_column, fault: why, .. }) => {
+                assert_eq!((line, actual_column, why), (13, column, fault), "{entry}");
             }
             other => panic!("{entry}: {other:?}"),
         }
@@ -192,7 +192,7 @@ fn truncated_corrupt_and_continued_files_are_refused() {
         spoilt[place] ^= 0x10;
         // Some bits of a frame's header mean nothing; but what is read is never something else.
         if let Ok(dataset) = read(spoilt.as_slice()) {
-            assert_eq!(files(&dataset, State::Unpatched).len(), 3);
+            assert_eq!(files(&dataset, TreeState::Unpatched).len(), 3);
         }
     }
 }
@@ -226,9 +226,9 @@ fn decompression_bombs_stop_at_the_limits() {
     let line = |n| format!("0 1 {n}/{}f\n", "d/".repeat(200));
     let entries = (10..99).map(line).collect::<Vec<_>>().concat();
     let text = encode_all(format!("{many}{entries}").as_bytes(), 1).unwrap();
-    let limits = Limits { names: 1000, text_bytes: u64::MAX };
+    let limits = ReaderLimits { names: 1000, text_bytes: u64::MAX };
     assert!(matches!(read_within(text.as_slice(), &limits), Err(FormatError::TooLarge(_))));
-    let limits = Limits { names: 60_000_000, text_bytes: 2000 };
+    let limits = ReaderLimits { names: 60_000_000, text_bytes: 2000 };
     assert!(matches!(read_within(text.as_slice(), &limits), Err(FormatError::TooLarge(_))));
     // A promise of more entries than any reader takes.
     let promise = HEADER.replace("entries 2", "entries 9000000000000000000");
@@ -268,7 +268,7 @@ fn tree() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![Just(b'a'), Just(b'-'), Just(b' '), 1..=255_u8]
         .prop_map(|byte| if byte == b'/' { b'_' } else { byte });
     let part = |first: u8| {
-        vec(byte.clone(), 0..4).prop_map(move |rest| [&[first], rest.as_slice()].concat())
+        vec(byte.clone(), 0..4).prop_map(move |tail| [&[first], tail.as_slice()].concat())
     };
     (vec(part(b'd'), 0..4), part(b'f')).prop_map(|(mut parts, file)| {
         parts.push(file);
@@ -276,11 +276,11 @@ fn tree() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-type Sizes = [Option<u32>; 4];
+type StateSizes = [Option<u32>; 4];
 
 proptest! {
     #[test]
-    fn datasets_come_back(tree in btree_map(tree(), any::<Sizes>(), 0..40), huge in any::<bool>()) {
+    fn datasets_round_trip(tree in btree_map(tree(), any::<StateSizes>(), 0..40), huge in any::<bool>()) {
         let scale = if huge { 1 << 20 } else { 1 };
         let mut lists = [const { Vec::new() }; 4];
         for (path, sizes) in tree.iter().rev() {
@@ -296,7 +296,7 @@ proptest! {
         let first = dataset([&lists[0], &lists[1], &lists[2], &lists[3]]);
         let file = written(&first);
         let second = read(file.as_slice()).unwrap();
-        for state in State::ALL {
+        for state in TreeState::ALL {
             prop_assert_eq!(files(&first, state), files(&second, state));
             prop_assert_eq!(first.list(state).bytes(), second.list(state).bytes());
         }

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use treering_datasets::classic::{read_directory, read_lists};
 use treering_datasets::format::{self, ListCount};
 use treering_datasets::library::{
-    Existing, LibraryError, Origin, builtin_names, find, list, load, open, save,
+    DatasetOrigin, LibraryError, OverwritePolicy, builtin_names, find, list, load, open, save,
 };
-use treering_datasets::report::{DatasetReport, Difference};
-use treering_datasets::{Dataset, Selection, State};
+use treering_datasets::report::{DatasetReport, ListDifference};
+use treering_datasets::{Dataset, PathSelection, TreeState};
 
 fn small(name: &str) -> Dataset {
     let lists: [&[u8]; 4] = [b"a/b 1\nc 0\n", b"a/b 2\n", b"a/b 1\nc 0\no 9\n", b"a/b 2\no 9\n"];
@@ -25,7 +25,7 @@ fn count(files: u64, bytes: u64) -> ListCount {
 /// Paths and the four sizes of every file.
 fn entries(dataset: &Dataset) -> Vec<(Vec<u8>, [Option<u64>; 4])> {
     let mut sizes = vec![[None; 4]; dataset.names.len()];
-    for state in State::ALL {
+    for state in TreeState::ALL {
         for (id, size) in dataset.list(state).iter() {
             sizes[id.index()][state.index()] = Some(size);
         }
@@ -44,31 +44,31 @@ fn entries(dataset: &Dataset) -> Vec<(Vec<u8>, [Option<u64>; 4])> {
 fn saved_datasets_are_found_listed_and_loaded() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data/datasets");
-    let file = save(&small("mine"), &data, Existing::Keep).unwrap();
+    let file = save(&small("mine"), &data, OverwritePolicy::Keep).unwrap();
     assert_eq!(file, data.join("mine.treering-dataset"));
     let kept: Vec<_> = data.read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(kept, ["mine.treering-dataset"]);
     let directories = [dir.path().join("absent"), data.clone()];
-    assert_eq!(find("mine", &directories).unwrap(), Origin::File(file.clone()));
+    assert_eq!(find("mine", &directories).unwrap(), DatasetOrigin::File(file.clone()));
     assert_eq!(entries(&load("mine", &directories).unwrap()), entries(&small("mine")));
-    let all = list(&directories).unwrap();
-    let names: Vec<_> = all.iter().map(|info| info.name.as_str()).collect();
+    let listed = list(&directories).unwrap();
+    let names: Vec<_> = listed.iter().map(|info| info.name.as_str()).collect();
     assert_eq!(names, ["linux-6.1", "linux-6.1-small", "mine"]);
-    let header = all[2].header.as_ref().unwrap();
-    assert_eq!(header.list(State::UnpatchedCompiled), count(3, 10));
+    let header = listed[2].header.as_ref().unwrap();
+    assert_eq!(header.list(TreeState::UnpatchedCompiled), count(3, 10));
     fs::rename(file, data.join("yours.treering-dataset")).unwrap();
     assert_eq!(load("yours", &directories).unwrap().name, "yours");
 }
 
 #[test]
-fn existing_datasets_are_kept_unless_replace_is_asked() {
+fn existing_datasets_are_kept_without_replace() {
     let dir = tempfile::tempdir().unwrap();
-    let file = save(&small("mine"), dir.path(), Existing::Keep).unwrap();
+    let file = save(&small("mine"), dir.path(), OverwritePolicy::Keep).unwrap();
     fs::write(&file, "precious").unwrap();
-    let error = save(&small("mine"), dir.path(), Existing::Keep).unwrap_err();
+    let error = save(&small("mine"), dir.path(), OverwritePolicy::Keep).unwrap_err();
     assert!(matches!(error, LibraryError::Exists { .. }));
     assert_eq!(fs::read(&file).unwrap(), b"precious");
-    save(&small("mine"), dir.path(), Existing::Replace).unwrap();
+    save(&small("mine"), dir.path(), OverwritePolicy::Replace).unwrap();
     assert!(load("mine", &[dir.path().to_owned()]).is_ok());
     assert_eq!(dir.path().read_dir().unwrap().count(), 1);
 }
@@ -76,9 +76,9 @@ fn existing_datasets_are_kept_unless_replace_is_asked() {
 #[test]
 fn shipped_and_unsafe_names_are_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let error = save(&small("linux-6.1"), dir.path(), Existing::Replace).unwrap_err();
+    let error = save(&small("linux-6.1"), dir.path(), OverwritePolicy::Replace).unwrap_err();
     assert!(matches!(error, LibraryError::BuiltinName { .. }));
-    let error = save(&small("../mine"), dir.path(), Existing::Keep).unwrap_err();
+    let error = save(&small("../mine"), dir.path(), OverwritePolicy::Keep).unwrap_err();
     assert!(matches!(error, LibraryError::Title(_)));
     assert!(matches!(load("../mine", &[dir.path().to_owned()]), Err(LibraryError::Unknown { .. })));
 }
@@ -101,10 +101,10 @@ fn a_broken_file_is_listed_with_the_reason() {
     fs::write(dir.path().join("broken.treering-dataset"), "x").unwrap();
     fs::write(dir.path().join("note.txt"), "x").unwrap();
     fs::write(dir.path().join("linux-6.1.treering-dataset"), "x").unwrap();
-    let all = list(&[dir.path().to_owned()]).unwrap();
-    assert_eq!(all.len(), 3);
-    assert!(matches!(all[2].header, Err(LibraryError::Content { .. })));
-    assert_eq!(all[0].origin, Origin::Builtin);
+    let listed = list(&[dir.path().to_owned()]).unwrap();
+    assert_eq!(listed.len(), 3);
+    assert!(matches!(listed[2].header, Err(LibraryError::Content { .. })));
+    assert_eq!(listed[0].origin, DatasetOrigin::Builtin);
 }
 
 #[test]
@@ -112,22 +112,22 @@ fn the_originals_files_in_a_data_directory_are_a_dataset() {
     let dir = tempfile::tempdir().unwrap();
     let old = dir.path().join("old");
     fs::create_dir(&old).unwrap();
-    for state in State::ALL {
+    for state in TreeState::ALL {
         fs::write(old.join(state.classic_file()), "a/b 1\nc 2\n").unwrap();
     }
     let directories = [dir.path().to_owned()];
-    assert_eq!(find("old", &directories).unwrap(), Origin::ClassicFiles(old.clone()));
+    assert_eq!(find("old", &directories).unwrap(), DatasetOrigin::ClassicFiles(old.clone()));
     assert_eq!(load("old", &directories).unwrap().patched.bytes(), 3);
     let info = list(&directories).unwrap().pop().unwrap();
-    assert_eq!(info.header.unwrap().list(State::Patched), count(2, 3));
+    assert_eq!(info.header.unwrap().list(TreeState::Patched), count(2, 3));
     fs::remove_file(old.join("dataset-patched")).unwrap();
-    let error = open("old", &Origin::ClassicFiles(old)).unwrap_err().to_string();
+    let error = open("old", &DatasetOrigin::ClassicFiles(old)).unwrap_err().to_string();
     assert!(error.contains("dataset-patched is missing"), "{error}");
 }
 
 #[test]
 fn a_report_counts_files_directories_and_sizes() {
-    let report = DatasetReport::of(&small("mine"));
+    let report = DatasetReport::new(&small("mine"));
     let [clean, _, compiled, _] = &report.states;
     assert_eq!((clean.count, clean.directories, clean.depth), (count(2, 1), 1, 2));
     assert_eq!((clean.empty_files, clean.top_files, clean.longest_path_bytes), (1, 1, 3));
@@ -138,12 +138,13 @@ fn a_report_counts_files_directories_and_sizes() {
     assert_eq!(largest, [("o", 9), ("a/b", 1), ("c", 0)]);
     let sizes = compiled.sizes.unwrap();
     assert_eq!((sizes.min_bytes, sizes.p50_bytes, sizes.p75_bytes), (0, 1, 9));
-    let patch = Difference { changed: count(1, 2), removed: count(1, 0), ..Difference::default() };
+    let patch =
+        ListDifference { changed: count(1, 2), removed: count(1, 0), ..ListDifference::default() };
     assert_eq!(report.patch, patch);
-    assert_eq!(report.recompile, Difference { same: count(1, 9), ..Difference::default() });
+    assert_eq!(report.recompile, ListDifference { same: count(1, 9), ..ListDifference::default() });
     assert_eq!((report.products, report.patched_products), (count(1, 9), count(1, 9)));
     let empty = read_lists("empty", [b"".as_slice(); 4].map(|list| (PathBuf::new(), list)));
-    assert_eq!(DatasetReport::of(&empty.unwrap()).states[0].sizes, None);
+    assert_eq!(DatasetReport::new(&empty.unwrap()).states[0].sizes, None);
 }
 
 #[test]
@@ -173,15 +174,15 @@ fn shipped_datasets_have_the_documented_numbers() {
         let dataset = load(name, &[]).unwrap();
         assert_eq!(dataset.name, name);
         assert!(!dataset.about.is_empty());
-        let report = DatasetReport::of(&dataset);
+        let report = DatasetReport::new(&dataset);
         assert_eq!(report.states.each_ref().map(|state| state.count), counts, "{name}");
     }
 }
 
 #[test]
-fn the_small_dataset_is_the_documented_part_of_the_large_one() {
+fn small_dataset_is_the_documented_subset_of_the_large_one() {
     let only = include_str!("../../shipped/linux-6.1-small.only");
-    let selection = Selection::of(only.lines()).unwrap();
+    let selection = PathSelection::from_prefixes(only.lines()).unwrap();
     let large = load("linux-6.1", &[]).unwrap();
     let small = load("linux-6.1-small", &[]).unwrap();
     let mut part = entries(&large);
@@ -194,23 +195,23 @@ fn the_small_dataset_is_the_documented_part_of_the_large_one() {
 fn originals() -> Option<PathBuf> {
     let places = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
     let mut places = places.map(|place| place.join("shared/data/compilebench-0.6"));
-    let found = places.find(|place| place.join("dataset-unpatched").is_file());
-    if found.is_none() {
+    let original = places.find(|place| place.join("dataset-unpatched").is_file());
+    if original.is_none() {
         let line = b"skipped: no shared/data/compilebench-0.6 above the workspace\n";
         std::io::stdout().write_all(line).unwrap();
     }
-    found
+    original
 }
 
 #[test]
-fn the_originals_files_have_the_known_numbers() {
+fn original_lists_have_the_published_counts() {
     let Some(place) = originals() else { return };
     let dataset = read_directory("compilebench-0.6", &place).unwrap();
-    let report = DatasetReport::of(&dataset);
+    let report = DatasetReport::new(&dataset);
     let clean = &report.states[0];
     assert_eq!(clean.count, count(21_280, 233_176_153));
     assert_eq!((clean.directories, clean.top_files, clean.empty_files), (1_263, 8, 0));
-    let Difference { changed, new, removed, .. } = report.patch;
+    let ListDifference { changed, new, removed, .. } = report.patch;
     assert_eq!((changed.files, new.files, removed.files), (5_526, 610, 266));
     assert_eq!(changed.bytes + new.bytes, 114_997_799);
     assert_eq!(report.products, count(3_263, 713_696_760));

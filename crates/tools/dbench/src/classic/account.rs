@@ -1,6 +1,6 @@
 //! Counters that a client reports when its script ends; the session and the output read them.
 
-use crate::language::Kind;
+use crate::language::OperationKind;
 use serde::{Deserialize, Serialize};
 use treering_model::Counters;
 use treering_script::OperationSpans;
@@ -14,7 +14,7 @@ const MESSAGE_BYTES_MAX: usize = 4096;
 
 /// A pass of the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Pass {
+pub(crate) struct LoadPass {
     /// Duration of the pass, in nanoseconds.
     pub took_ns: u64,
     /// End of the pass, in nanoseconds since the client began.
@@ -41,8 +41,8 @@ pub(crate) struct ClientAccount {
     /// End of the last operation, in nanoseconds of the trial.
     pub to_ns: u64,
     /// Completed passes, at most `PASSES_MAX`.
-    pub passes: Vec<Pass>,
-    /// The operations, by [`Kind`].
+    pub passes: Vec<LoadPass>,
+    /// The operations, by [`OperationKind`].
     pub spans: OperationSpans,
 }
 
@@ -59,7 +59,7 @@ impl ClientAccount {
             from_ns: 0,
             to_ns: 0,
             passes: Vec::new(),
-            spans: OperationSpans::new(Kind::COUNT),
+            spans: OperationSpans::new(OperationKind::COUNT),
         }
     }
 
@@ -72,7 +72,7 @@ impl ClientAccount {
     }
 
     /// A pass ended.
-    pub(crate) fn passed(&mut self, pass: Pass) {
+    pub(crate) fn passed(&mut self, pass: LoadPass) {
         if self.passes.len() < PASSES_MAX {
             self.passes.push(pass);
         }
@@ -81,7 +81,7 @@ impl ClientAccount {
 
 /// Report of one worker about its clients.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Account {
+pub(crate) struct WorkerReport {
     /// Account of each client of the worker.
     pub clients: Vec<ClientAccount>,
     /// Messages about operations whose outcome differs from the load's.
@@ -92,7 +92,7 @@ pub(crate) struct Account {
     pub failure: Option<String>,
 }
 
-impl Account {
+impl WorkerReport {
     /// Stores a message; beyond `MESSAGES_MAX`, only counts it.
     pub(crate) fn say(&mut self, message: String) {
         if self.messages.len() < MESSAGES_MAX {
@@ -115,7 +115,7 @@ impl Account {
     /// Parses counters; `None` if they are missing or belong to another set of operations.
     pub(crate) fn read(counters: &Counters) -> Option<Self> {
         let account: Self = counters.read()?;
-        let is_whole = |client: &ClientAccount| client.spans.rows().len() == Kind::COUNT;
+        let is_whole = |client: &ClientAccount| client.spans.rows().len() == OperationKind::COUNT;
         account.clients.iter().all(is_whole).then_some(account)
     }
 }
@@ -125,15 +125,15 @@ mod tests {
     use treering_model::Counters;
     use treering_script::OperationSpans;
 
-    use super::{Account, ClientAccount, MESSAGE_BYTES_MAX, MESSAGES_MAX, Pass};
+    use super::{ClientAccount, LoadPass, MESSAGE_BYTES_MAX, MESSAGES_MAX, WorkerReport};
 
     #[test]
-    fn accounts_are_read_as_they_were_written() {
-        let mut account = Account::default();
+    fn accounts_round_trip() {
+        let mut account = WorkerReport::default();
         for client in 0..2 {
             let mut client_account = ClientAccount::new(client);
             client_account.spans.record(3, true, Some(5), Some(5005));
-            client_account.passed(Pass { took_ns: 7, at_ns: 9 });
+            client_account.passed(LoadPass { took_ns: 7, at_ns: 9 });
             (client_account.read, client_account.to_ns) = (100, u64::MAX);
             account.clients.push(client_account);
         }
@@ -143,21 +143,21 @@ mod tests {
         account.failure = Some(String::new());
         assert_eq!((account.messages.len(), account.unreported), (MESSAGES_MAX, 1));
         let counters = account.counters();
-        assert_eq!(Account::read(&counters), Some(account.clone()));
+        assert_eq!(WorkerReport::read(&counters), Some(account.clone()));
         account.failure = None;
-        assert_eq!(Account::read(&account.counters()).unwrap().failure, None);
+        assert_eq!(WorkerReport::read(&account.counters()).unwrap().failure, None);
         account.messages = vec!["\u{fc}".repeat(MESSAGE_BYTES_MAX)];
-        let cut = Account::read(&account.counters()).unwrap();
+        let cut = WorkerReport::read(&account.counters()).unwrap();
         assert_eq!(cut.messages[0].len(), MESSAGE_BYTES_MAX);
     }
 
     #[test]
     fn odd_counters_are_refused() {
-        assert_eq!(Account::read(&Counters::default()), None);
-        assert_eq!(Account::read(&Counters::from_json("[0,0,1]".to_owned())), None);
+        assert_eq!(WorkerReport::read(&Counters::default()), None);
+        assert_eq!(WorkerReport::read(&Counters::from_json("[0,0,1]".to_owned())), None);
         let mut client = ClientAccount::new(0);
         client.spans = OperationSpans::new(1);
-        let mut account = Account { clients: vec![client], ..Account::default() };
-        assert_eq!(Account::read(&account.counters()), None);
+        let mut account = WorkerReport { clients: vec![client], ..WorkerReport::default() };
+        assert_eq!(WorkerReport::read(&account.counters()), None);
     }
 }

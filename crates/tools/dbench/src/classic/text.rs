@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use crate::language::Kind;
+use crate::language::OperationKind;
 use treering_script::OperationSpans;
 
-use super::account::{ClientAccount, Pass};
-use super::tick::{FIRST_SECOND, Part, Tick};
+use super::account::{ClientAccount, LoadPass};
+use super::tick::{FIRST_SECOND, ProgressTick, RunPhase};
 
 /// Result line of a run.
 #[derive(Clone, Copy, Debug)]
@@ -45,16 +45,16 @@ fn ms(ns: u64) -> f64 {
 }
 
 /// The line of a second; none before the first is over.
-pub(crate) fn tick(tick: &Tick) -> String {
+pub(crate) fn tick(tick: &ProgressTick) -> String {
     if tick.seconds < FIRST_SECOND {
         return String::new();
     }
     let word = match tick.part {
-        Part::WarmUp => "warmup",
-        Part::Measured => "execute",
-        Part::Over => return cleanup(tick.active, tick.seconds),
+        RunPhase::WarmUp => "warmup",
+        RunPhase::Measured => "execute",
+        RunPhase::Over => return cleanup(tick.active, tick.seconds),
     };
-    let Tick { active, lines, seconds, latency_ns, .. } = *tick;
+    let ProgressTick { active, lines, seconds, latency_ns, .. } = *tick;
     let (megabytes, latency) = (tick.megabytes(), ms(latency_ns));
     format!(
         "{active:4}  {lines:8}  {megabytes:7.2} MB/sec  {word} {seconds:3.0} sec  latency \
@@ -72,16 +72,16 @@ pub(crate) fn cleanup(active: u64, seconds: f64) -> String {
 }
 
 /// Machine-readable tick line, in the format of dbench 5.0.
-pub(crate) fn machine_tick(tick: &Tick) -> String {
+pub(crate) fn machine_tick(tick: &ProgressTick) -> String {
     if tick.seconds < FIRST_SECOND {
         return String::new();
     }
     let letter = match tick.part {
-        Part::WarmUp => 'W',
-        Part::Measured => 'R',
-        Part::Over => 'C',
+        RunPhase::WarmUp => 'W',
+        RunPhase::Measured => 'R',
+        RunPhase::Over => 'C',
     };
-    let Tick { active, lines, seconds, latency_ns, .. } = *tick;
+    let ProgressTick { active, lines, seconds, latency_ns, .. } = *tick;
     let (megabytes, latency) = (tick.megabytes(), ms(latency_ns));
     format!("@{letter}@{active}@{lines}@{megabytes:.2}@{seconds:.0}@{latency:.3}@\n")
 }
@@ -90,7 +90,7 @@ pub(crate) fn machine_tick(tick: &Tick) -> String {
 pub(crate) fn table(spans: &OperationSpans) -> String {
     let mut text = " Operation      Count    AvgLat    MaxLat\n".to_owned();
     text += &format!(" {}\n", "-".repeat(40));
-    for kind in Kind::ALL {
+    for kind in OperationKind::ALL {
         let row = spans.row(kind as usize);
         if row.count > 0 {
             let (mean, most) = (row.mean_ns() / 1e6, ms(row.longest_ns));
@@ -102,7 +102,7 @@ pub(crate) fn table(spans: &OperationSpans) -> String {
 
 /// Machine-readable operation table.
 pub(crate) fn machine_table(spans: &OperationSpans) -> String {
-    let rows = Kind::ALL.into_iter().map(|kind| (kind, spans.row(kind as usize)));
+    let rows = OperationKind::ALL.into_iter().map(|kind| (kind, spans.row(kind as usize)));
     rows.filter(|(_, row)| row.count > 0).fold(String::new(), |text, (kind, row)| {
         let (mean, most) = (row.mean_ns() / 1e6, ms(row.longest_ns));
         text + &format!(":{}:{}:{mean:.3}:{most:.3}:\n", kind.name(), row.count)
@@ -119,8 +119,8 @@ pub(crate) fn per_client(clients: &[ClientAccount]) -> String {
 }
 
 /// Execution time of each pass of a client.
-pub(crate) fn passes(client: u64, passes: &[Pass]) -> String {
-    let line = |pass: &Pass| {
+pub(crate) fn passes(client: u64, passes: &[LoadPass]) -> String {
+    let line = |pass: &LoadPass| {
         let whole = |ns: u64| ns / 1_000_000;
         let (took, at) = (whole(pass.took_ns), whole(pass.at_ns));
         format!("{client:4} completed in {took} ms at time {at} ms\n")
@@ -129,15 +129,15 @@ pub(crate) fn passes(client: u64, passes: &[Pass]) -> String {
 }
 
 /// Machine-readable pass times.
-pub(crate) fn machine_passes(client: u64, passes: &[Pass]) -> String {
-    let line = |pass: &Pass| format!("@E@{client}@{}@\n", pass.took_ns / 1_000_000);
+pub(crate) fn machine_passes(client: u64, passes: &[LoadPass]) -> String {
+    let line = |pass: &LoadPass| format!("@E@{client}@{}@\n", pass.took_ns / 1_000_000);
     passes.iter().map(line).collect()
 }
 
 /// The result.
 pub(crate) fn result(result: &RunResult<'_>) -> String {
     let RunResult { clients, processes, latency_ns, labels, .. } = *result;
-    let labels = labels.iter().fold(String::new(), |all, label| all + " (" + label + ")");
+    let labels = labels.iter().fold(String::new(), |text, label| text + " (" + label + ")");
     let (megabytes, latency) = (general(result.megabytes), ms(latency_ns));
     format!(
         "Throughput {megabytes} MB/sec{labels}  {clients} clients  {processes} procs  \
@@ -176,12 +176,12 @@ mod tests {
 
     use super::{RunResult, general, machine_passes, machine_result, passes, per_client, result};
     use super::{machine_table, machine_tick, table, tick};
-    use crate::classic::account::{ClientAccount, Pass};
-    use crate::classic::tick::{Part, Tick};
-    use crate::language::Kind;
+    use crate::classic::account::{ClientAccount, LoadPass};
+    use crate::classic::tick::{ProgressTick, RunPhase};
+    use crate::language::OperationKind;
 
-    const TICK: Tick = Tick {
-        part: Part::Measured,
+    const TICK: ProgressTick = ProgressTick {
+        part: RunPhase::Measured,
         active: 2,
         lines: 90_760,
         bytes: 855_000_000,
@@ -191,21 +191,21 @@ mod tests {
     };
 
     #[test]
-    fn lines_of_a_second_are_the_originals() {
+    fn progress_lines_match_the_original() {
         let line = "   2     90760    95.00 MB/sec  execute   9 sec  latency 355.893 ms\n";
         assert_eq!(tick(&TICK), line);
-        let warmup = Tick { part: Part::WarmUp, ..TICK };
+        let warmup = ProgressTick { part: RunPhase::WarmUp, ..TICK };
         assert!(tick(&warmup).contains(" MB/sec  warmup   9 sec  latency"));
-        assert_eq!(tick(&Tick { part: Part::Over, ..TICK }), "   2  cleanup   9 sec\n");
-        assert_eq!(tick(&Tick { seconds: 0.8, ..TICK }), "");
+        assert_eq!(tick(&ProgressTick { part: RunPhase::Over, ..TICK }), "   2  cleanup   9 sec\n");
+        assert_eq!(tick(&ProgressTick { seconds: 0.8, ..TICK }), "");
         assert_eq!(machine_tick(&TICK), "@R@2@90760@95.00@9@355.893@\n");
     }
 
     #[test]
-    fn tables_and_results_are_the_originals() {
-        let mut spans = OperationSpans::new(Kind::COUNT);
+    fn tables_and_results_match_the_original() {
+        let mut spans = OperationSpans::new(OperationKind::COUNT);
         for took_ns in [10_000, 16_382_000] {
-            spans.record(Kind::Flush as usize, false, Some(0), Some(took_ns));
+            spans.record(OperationKind::Flush as usize, false, Some(0), Some(took_ns));
         }
         let rows = " Operation      Count    AvgLat    MaxLat\n \
                     ----------------------------------------\n \
@@ -228,13 +228,13 @@ mod tests {
         assert_eq!(machine_result(&end), ";94.9984;2;2;355.893;\n");
         end.labels = &["sync open", "sync dirs"];
         assert!(result(&end).contains(" MB/sec (sync open) (sync dirs)  2 clients"));
-        let samples = [Pass { took_ns: 123_999_999, at_ns: 456_000_000 }];
+        let samples = [LoadPass { took_ns: 123_999_999, at_ns: 456_000_000 }];
         assert_eq!(passes(3, &samples), "   3 completed in 123 ms at time 456 ms\n");
         assert_eq!(machine_passes(3, &samples), "@E@3@123@\n");
     }
 
     #[test]
-    fn numbers_are_written_as_by_c() {
+    fn numbers_are_formatted_as_by_printf() {
         for (number, text) in [
             (0.0, "0"),
             (94.9984, "94.9984"),

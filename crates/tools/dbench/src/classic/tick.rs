@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Phase of a run, common to all clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Part {
+pub(crate) enum RunPhase {
     /// Warm-up: nothing is counted.
     WarmUp,
     /// Measured time.
@@ -16,9 +16,9 @@ pub(crate) enum Part {
 
 /// Progress of all clients at one second, as printed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Tick {
+pub(crate) struct ProgressTick {
     /// Phase of the run at this tick.
-    pub part: Part,
+    pub part: RunPhase,
     /// Active clients: in the warm-up those that have moved bytes, then all, and at the end those
     /// not done.
     pub active: u64,
@@ -34,7 +34,7 @@ pub(crate) struct Tick {
     pub measured_ns: u64,
 }
 
-impl Tick {
+impl ProgressTick {
     /// Megabytes per second.
     pub(crate) fn megabytes(&self) -> f64 {
         if self.seconds > 0.0 { self.bytes as f64 / 1e6 / self.seconds } else { 0.0 }
@@ -46,31 +46,31 @@ pub(crate) const FIRST_SECOND: f64 = 0.9;
 
 /// Ticks that determine the result.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct ResultTicks {
     /// The latest second that counted.
-    pub latest: Option<Tick>,
+    pub latest: Option<ProgressTick>,
     /// First tick after the end of the run.
-    pub limit: Option<Tick>,
+    pub limit: Option<ProgressTick>,
     /// The longest wait of all that counted.
     pub latency_ns: u64,
 }
 
-impl Seen {
+impl ResultTicks {
     /// Adds a tick.
-    pub(crate) fn hear(&mut self, tick: Tick) {
+    pub(crate) fn hear(&mut self, tick: ProgressTick) {
         let counts = match tick.part {
-            Part::WarmUp => false,
-            Part::Measured => {
+            RunPhase::WarmUp => false,
+            RunPhase::Measured => {
                 if tick.seconds >= FIRST_SECOND {
                     self.latest = Some(tick);
                 }
                 true
             }
-            Part::Over if self.limit.is_none() => {
+            RunPhase::Over if self.limit.is_none() => {
                 self.limit = Some(tick);
                 true
             }
-            Part::Over => false,
+            RunPhase::Over => false,
         };
         if counts {
             self.latency_ns = self.latency_ns.max(tick.latency_ns);
@@ -78,7 +78,7 @@ impl Seen {
     }
 
     /// The tick whose rate is the result: with a single pass that of the end.
-    pub(crate) fn decisive(&self, once: bool) -> Option<Tick> {
+    pub(crate) fn decisive(&self, once: bool) -> Option<ProgressTick> {
         self.latest.filter(|_| !once).or(self.limit)
     }
 }

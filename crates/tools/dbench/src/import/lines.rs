@@ -5,23 +5,23 @@ use treering_kit::import::number::{decimal, whole};
 
 /// Parsed output line.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Line {
+pub(super) enum OutputLine {
     /// First line of an output, with the version.
     Started(String),
     /// Start of a run: its time limit, load file and warm-up.
     Running { seconds: u64, load: String, warm_up_seconds: u64 },
     /// Progress line of one second.
-    Tick(Tick),
+    Tick(ProgressLine),
     /// A pass over the load ended.
-    Pass(Pass),
+    Pass(PassLine),
     /// The names of the columns of the table of operations.
     TableBegins,
     /// Row of the operation table.
-    Row(Row),
+    Row(OperationRow),
     /// Heading of the table of one client.
     OfClient,
     /// The result.
-    Result(Outcome),
+    Result(ResultLine),
     /// Error message of a client that failed, or could not be started.
     Failed(String),
     /// Line of dbench that is not imported.
@@ -30,7 +30,7 @@ pub(super) enum Line {
 
 /// Progress line of one second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Tick {
+pub(super) struct ProgressLine {
     pub(super) is_warm_up: bool,
     pub(super) clients: u64,
     /// Lines of the load that a client played, in the mean.
@@ -45,14 +45,14 @@ pub(super) struct Tick {
 
 /// Execution time of a client's pass over the load.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Pass {
+pub(super) struct PassLine {
     pub(super) client: u64,
     pub(super) ms: u64,
 }
 
 /// A kind of operation.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
+pub(super) struct OperationRow {
     pub(super) op: String,
     pub(super) count: u64,
     pub(super) mean_ms: f64,
@@ -61,7 +61,7 @@ pub(super) struct Row {
 
 /// The last line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Outcome {
+pub(super) struct ResultLine {
     pub(super) mb_per_second: f64,
     /// State of `-s` and `-S` as printed; `None` for a machine-readable line, which lacks them.
     pub(super) synchronous: Option<(bool, bool)>,
@@ -86,51 +86,51 @@ pub(super) fn may_begin(text: &str) -> bool {
 }
 
 /// Parses a line; `None` for a foreign line, which is any that differs from dbench's format.
-pub(super) fn line(text: &str) -> Option<Line> {
+pub(super) fn line(text: &str) -> Option<OutputLine> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let failed = || Line::Failed(shortened(text));
+    let failed = || OutputLine::Failed(shortened(text));
     match words.as_slice() {
         ["dbench", "version", version, "-", "Copyright", ..] => {
-            Some(Line::Started((*version).to_owned()))
+            Some(OutputLine::Started((*version).to_owned()))
         }
         ["Running", "for", seconds, "seconds", "with", "load", ..] => running(text, seconds),
         [_, _, _, "MB/sec", phase @ ("warmup" | "execute" | "cleanup"), ..] => tick(&words, phase),
         [clients, "cleanup", seconds, "sec"] => {
-            whole(clients).and(decimal(seconds)).map(|_| Line::Furniture)
+            whole(clients).and(decimal(seconds)).map(|_| OutputLine::Furniture)
         }
         [client, "completed", "in", ms, "ms", "at", "time", at, "ms"] => {
             decimal(at)?;
-            Some(Line::Pass(Pass { client: whole(client)?, ms: whole(ms)? }))
+            Some(OutputLine::Pass(PassLine { client: whole(client)?, ms: whole(ms)? }))
         }
-        ["Operation", "Count", "AvgLat", "MaxLat"] => Some(Line::TableBegins),
+        ["Operation", "Count", "AvgLat", "MaxLat"] => Some(OutputLine::TableBegins),
         ["Client", number, "did", lines, "lines", "and", bytes, "bytes"] => {
-            whole(number).and(whole(lines)).and(decimal(bytes)).map(|_| Line::OfClient)
+            whole(number).and(whole(lines)).and(decimal(bytes)).map(|_| OutputLine::OfClient)
         }
-        ["Throughput", rate, "MB/sec", rest @ ..] => outcome(rate, rest).map(Line::Result),
+        ["Throughput", rate, "MB/sec", tail @ ..] => outcome(rate, tail).map(OutputLine::Result),
         ["Child", "failed", "with", "status", status] => whole(status).map(|_| failed()),
         ["FAILED", "TO", "START", _, "CLIENTS", ..] => Some(failed()),
         [word] => machine_line(word),
         [op, count, mean, longest] => row(op, count, mean, longest),
-        _ if is_furniture(&words) => Some(Line::Furniture),
+        _ if is_furniture(&words) => Some(OutputLine::Furniture),
         _ => None,
     }
 }
 
-fn running(text: &str, seconds: &str) -> Option<Line> {
-    let (load, rest) = text.split_once(" load '")?.1.rsplit_once("' and minimum warmup ")?;
-    let warm_up_seconds = whole(rest.trim().strip_suffix(" secs")?)?;
-    Some(Line::Running { seconds: whole(seconds)?, load: load.to_owned(), warm_up_seconds })
+fn running(text: &str, seconds: &str) -> Option<OutputLine> {
+    let (load, tail) = text.split_once(" load '")?.1.rsplit_once("' and minimum warmup ")?;
+    let warm_up_seconds = whole(tail.trim().strip_suffix(" secs")?)?;
+    Some(OutputLine::Running { seconds: whole(seconds)?, load: load.to_owned(), warm_up_seconds })
 }
 
-fn tick(words: &[&str], phase: &str) -> Option<Line> {
-    let [clients, lines, rate, _, _, seconds, "sec", rest @ ..] = words else { return None };
-    let latency_ms = match rest {
+fn tick(words: &[&str], phase: &str) -> Option<OutputLine> {
+    let [clients, lines, rate, _, _, seconds, "sec", tail @ ..] = words else { return None };
+    let latency_ms = match tail {
         [] => None,
         // Text appended to the line by others must not be read as a second tick.
         ["latency", ms, "ms", noted @ ..] if !noted.contains(&"MB/sec") => Some(decimal(ms)?),
         _ => return None,
     };
-    let tick = Tick {
+    let tick = ProgressLine {
         is_warm_up: phase == "warmup",
         clients: whole(clients)?,
         lines: whole(lines)?,
@@ -138,10 +138,10 @@ fn tick(words: &[&str], phase: &str) -> Option<Line> {
         seconds: whole(seconds)?,
         latency_ms,
     };
-    Some(if phase == "cleanup" { Line::Furniture } else { Line::Tick(tick) })
+    Some(if phase == "cleanup" { OutputLine::Furniture } else { OutputLine::Tick(tick) })
 }
 
-fn row(op: &str, count: &str, mean: &str, longest: &str) -> Option<Line> {
+fn row(op: &str, count: &str, mean: &str, longest: &str) -> Option<OutputLine> {
     let is_word = |letter: u8| letter.is_ascii_alphanumeric() || letter == b'_';
     if !op.bytes().all(is_word) || !op.starts_with(|first: char| first.is_ascii_alphabetic()) {
         return None;
@@ -149,28 +149,33 @@ fn row(op: &str, count: &str, mean: &str, longest: &str) -> Option<Line> {
     let (count, longest_ms) = (whole(count)?, decimal(longest)?);
     // A client did none of what others did.
     if count == 0 {
-        return mean.ends_with("nan").then_some(Line::Furniture);
+        return mean.ends_with("nan").then_some(OutputLine::Furniture);
     }
-    Some(Line::Row(Row { op: op.to_owned(), count, mean_ms: decimal(mean)?, longest_ms }))
+    Some(OutputLine::Row(OperationRow {
+        op: op.to_owned(),
+        count,
+        mean_ms: decimal(mean)?,
+        longest_ms,
+    }))
 }
 
-fn outcome(rate: &str, rest: &[&str]) -> Option<Outcome> {
-    let (sync_open, rest) = match rest {
-        ["(sync", "open)", rest @ ..] => (true, rest),
-        rest => (false, rest),
+fn outcome(rate: &str, tail: &[&str]) -> Option<ResultLine> {
+    let (sync_open, tail) = match tail {
+        ["(sync", "open)", tail @ ..] => (true, tail),
+        tail => (false, tail),
     };
-    let (sync_dirs, rest) = match rest {
-        ["(sync", "dirs)", rest @ ..] => (true, rest),
-        rest => (false, rest),
+    let (sync_dirs, tail) = match tail {
+        ["(sync", "dirs)", tail @ ..] => (true, tail),
+        tail => (false, tail),
     };
-    let mut outcome = Outcome {
+    let mut outcome = ResultLine {
         mb_per_second: general(rate)?,
         synchronous: Some((sync_open, sync_dirs)),
         clients: 0,
         processes: 0,
         latency_ms: None,
     };
-    match rest {
+    match tail {
         [processes, "procs"] => {
             outcome.processes = whole(processes)?;
             outcome.clients = outcome.processes;
@@ -199,11 +204,11 @@ fn general(word: &str) -> Option<f64> {
 
 /// The forms of `--machine-readable`: `@R@2@90@95.00@9@3.1@`, `:Flush:1:0.5:0.5:`, `;95;2;2;3.1;`
 /// and `@E@0@812`.
-fn machine_line(word: &str) -> Option<Line> {
-    if let Some(fields) = word.strip_prefix(';').and_then(|rest| rest.strip_suffix(';')) {
+fn machine_line(word: &str) -> Option<OutputLine> {
+    if let Some(fields) = word.strip_prefix(';').and_then(|tail| tail.strip_suffix(';')) {
         let fields: Vec<&str> = fields.split(';').collect();
         let [rate, clients, processes, latency] = fields.as_slice() else { return None };
-        return Some(Line::Result(Outcome {
+        return Some(OutputLine::Result(ResultLine {
             mb_per_second: general(rate)?,
             synchronous: None,
             clients: whole(clients)?,
@@ -211,16 +216,18 @@ fn machine_line(word: &str) -> Option<Line> {
             latency_ms: Some(decimal(latency)?),
         }));
     }
-    if let Some(fields) = word.strip_prefix(':').and_then(|rest| rest.strip_suffix(':')) {
+    if let Some(fields) = word.strip_prefix(':').and_then(|tail| tail.strip_suffix(':')) {
         let fields: Vec<&str> = fields.split(':').collect();
         let [op, count, mean, longest] = fields.as_slice() else { return None };
         return row(op, count, mean, longest);
     }
     let fields: Vec<&str> = word.strip_prefix('@')?.trim_end_matches('@').split('@').collect();
     match fields.as_slice() {
-        ["E", client, ms] => Some(Line::Pass(Pass { client: whole(client)?, ms: whole(ms)? })),
+        ["E", client, ms] => {
+            Some(OutputLine::Pass(PassLine { client: whole(client)?, ms: whole(ms)? }))
+        }
         [phase @ ("W" | "R" | "C"), clients, lines, rate, seconds, latency] => {
-            let tick = Tick {
+            let tick = ProgressLine {
                 is_warm_up: *phase == "W",
                 clients: whole(clients)?,
                 lines: whole(lines)?,
@@ -228,7 +235,7 @@ fn machine_line(word: &str) -> Option<Line> {
                 seconds: whole(seconds)?,
                 latency_ms: Some(decimal(latency)?),
             };
-            Some(if *phase == "C" { Line::Furniture } else { Line::Tick(tick) })
+            Some(if *phase == "C" { OutputLine::Furniture } else { OutputLine::Tick(tick) })
         }
         _ => None,
     }
@@ -236,8 +243,8 @@ fn machine_line(word: &str) -> Option<Line> {
 
 fn is_furniture(words: &[&str]) -> bool {
     match words {
-        [ready, "of", all, "processes", "prepared", "for", "launch", ..] => {
-            whole(ready).and(whole(all)).is_some()
+        [ready, "of", total, "processes", "prepared", "for", "launch", ..] => {
+            whole(ready).and(whole(total)).is_some()
         }
         [clients, "clients", "started"] => whole(clients).is_some(),
         ["releasing" | "Releasing", "clients"]
@@ -257,11 +264,11 @@ pub(super) fn is_rule(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, Outcome, Pass, Tick, general, line};
+    use super::{OutputLine, PassLine, ProgressLine, ResultLine, general, line};
 
     #[test]
     fn ticks_of_all_versions_are_read() {
-        let tick = Tick {
+        let tick = ProgressLine {
             is_warm_up: false,
             clients: 2,
             lines: 90_760,
@@ -270,38 +277,38 @@ mod tests {
             latency_ms: Some(355.893),
         };
         let line_text = "   2     90760    95.00 MB/sec  execute   9 sec  latency 355.893 ms";
-        assert_eq!(line(line_text), Some(Line::Tick(tick)));
-        assert_eq!(line(&format!("{line_text} *1")), Some(Line::Tick(tick)));
-        assert_eq!(line("@R@2@90760@95.00@9@355.893@"), Some(Line::Tick(tick)));
+        assert_eq!(line(line_text), Some(OutputLine::Tick(tick)));
+        assert_eq!(line(&format!("{line_text} *1")), Some(OutputLine::Tick(tick)));
+        assert_eq!(line("@R@2@90760@95.00@9@355.893@"), Some(OutputLine::Tick(tick)));
         let old = "   2     90760    95.00 MB/sec  execute   9 sec   ";
-        assert_eq!(line(old), Some(Line::Tick(Tick { latency_ms: None, ..tick })));
-        assert_eq!(line("   2  cleanup  10 sec"), Some(Line::Furniture));
-        assert_eq!(line("   2  6 95.00 MB/sec  cleanup  10 sec   "), Some(Line::Furniture));
+        assert_eq!(line(old), Some(OutputLine::Tick(ProgressLine { latency_ms: None, ..tick })));
+        assert_eq!(line("   2  cleanup  10 sec"), Some(OutputLine::Furniture));
+        assert_eq!(line("   2  6 95.00 MB/sec  cleanup  10 sec   "), Some(OutputLine::Furniture));
         assert_eq!(line(&format!("{line_text} {line_text}")), None, "glued");
     }
 
     #[test]
-    fn results_say_how_it_was_run() {
+    fn result_lines_give_the_run_options() {
         let line_text = "Throughput 497.551 MB/sec (sync open) (sync dirs)  32 clients  4 procs  \
                     max_latency=713.045 ms";
-        let outcome = Outcome {
+        let outcome = ResultLine {
             mb_per_second: 497.551,
             synchronous: Some((true, true)),
             clients: 32,
             processes: 4,
             latency_ms: Some(713.045),
         };
-        assert_eq!(line(line_text), Some(Line::Result(outcome)));
-        let machine = Outcome { synchronous: None, ..outcome };
-        assert_eq!(line(";497.551;32;4;713.045;"), Some(Line::Result(machine)));
-        let old = Outcome {
+        assert_eq!(line(line_text), Some(OutputLine::Result(outcome)));
+        let machine = ResultLine { synchronous: None, ..outcome };
+        assert_eq!(line(";497.551;32;4;713.045;"), Some(OutputLine::Result(machine)));
+        let old = ResultLine {
             mb_per_second: 179.726,
             synchronous: Some((false, false)),
             clients: 20,
             processes: 20,
             latency_ms: None,
         };
-        assert_eq!(line("Throughput 179.726 MB/sec 20 procs"), Some(Line::Result(old)));
+        assert_eq!(line("Throughput 179.726 MB/sec 20 procs"), Some(OutputLine::Result(old)));
         assert_eq!(general("1.02e+06"), Some(1_020_000.0));
         assert_eq!(general("2e-05"), Some(2.0 / 100_000.0));
         for odd in ["", "e+1", "1e1", "1e+999", "nan", "-1", "1e", "1eä2"] {
@@ -311,7 +318,7 @@ mod tests {
 
     #[test]
     fn passes_are_read() {
-        let pass = Some(Line::Pass(Pass { client: 3, ms: 812 }));
+        let pass = Some(OutputLine::Pass(PassLine { client: 3, ms: 812 }));
         assert_eq!(line("   3 completed in 812 ms at time 4711 ms"), pass);
         assert_eq!(line("@E@3@812"), pass);
     }

@@ -8,14 +8,16 @@ mod lines;
 mod rates;
 mod trial;
 
-use lines::{Line, Outcome, Pass, Row, Tick, is_rule, line, may_begin};
+use lines::{
+    OperationRow, OutputLine, PassLine, ProgressLine, ResultLine, is_rule, line, may_begin,
+};
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::Content;
-use treering_kit::import::{Importer, Reading, Remark, any_begins};
+use treering_kit::import::trial::ImportedTrial;
+use treering_kit::import::{Importer, ParsedOutputs, Remark, any_begins};
 
 /// Reads output of dbench.
-pub(crate) struct Dbench;
+pub(crate) struct DbenchImporter;
 
 /// Name of the tool and of its workload.
 const TOOL: &str = "dbench";
@@ -24,24 +26,28 @@ const GAP_LINES_MOST: usize = 200;
 /// Maximum number of foreign lines between the result and per-second progress shown below it.
 const DETAIL_GAP_LINES_MOST: usize = 10;
 
-impl Importer for Dbench {
+impl Importer for DbenchImporter {
     fn tool(&self) -> &'static str {
         TOOL
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
         match log.read_if(may_begin, at, line) {
-            Some((said, _)) => {
-                !matches!(said, Line::Row(_) | Line::OfClient | Line::Failed(_) | Line::Furniture)
-            }
+            Some((parsed, _)) => !matches!(
+                parsed,
+                OutputLine::Row(_)
+                    | OutputLine::OfClient
+                    | OutputLine::Failed(_)
+                    | OutputLine::Furniture
+            ),
             None => false,
         }
     }
 
-    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
+    fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs {
         let log = &*log;
-        let mut reader = Reader { log, stretch: LineCursor::from(at) };
-        let mut run = Run::default();
+        let mut reader = RunReader { log, stretch: LineCursor::from(at) };
+        let mut run = ParsedRun::default();
         reader.read(&mut run);
         if let Some(detail) = reader.detail(&run) {
             while reader.stretch.next() < detail {
@@ -51,85 +57,86 @@ impl Importer for Dbench {
         }
         let end = reader.stretch.end();
         let mut remarks = reader.stretch.remarks();
-        let (trial, said) = trial::trial(&run);
-        remarks.extend(said.into_iter().map(|what| Remark { line: at + 1, what }));
-        let outputs = trial.map(|trial| Content::Foreign(Box::new(trial))).into_iter().collect();
-        Reading { end, outputs, remarks }
+        let (trial, parsed) = trial::trial(&run);
+        remarks.extend(parsed.into_iter().map(|message| Remark { line: at + 1, what: message }));
+        let outputs =
+            trial.map(|trial| ImportedTrial::Foreign(Box::new(trial))).into_iter().collect();
+        ParsedOutputs { end, outputs, remarks }
     }
 }
 
 /// A run, put together line by line.
 #[derive(Default)]
-struct Run {
+struct ParsedRun {
     version: Option<String>,
     /// Seconds, load, seconds of warm-up.
     plan: Option<(u64, String, u64)>,
-    warm_up: Vec<Tick>,
-    ticks: Vec<Tick>,
-    passes: Vec<Pass>,
+    warm_up: Vec<ProgressLine>,
+    ticks: Vec<ProgressLine>,
+    passes: Vec<PassLine>,
     /// True once a table has begun; the second flag is true if the table is that of one client.
     has_table: bool,
     is_of_client: bool,
     /// Number of per-client tables.
     client_tables: u64,
-    rows: Vec<Row>,
-    outcome: Option<Outcome>,
+    rows: Vec<OperationRow>,
+    outcome: Option<ResultLine>,
     /// Error message of a failed run.
     failure: Option<String>,
 }
 
-impl Run {
-    /// True if `said` can be the next line of the run.
-    fn goes_on(&self, said: &Line) -> bool {
+impl ParsedRun {
+    /// True if `parsed` can be the next line of the run.
+    fn goes_on(&self, parsed: &OutputLine) -> bool {
         let is_in_table = self.has_table || !self.rows.is_empty();
         let has_begun = !self.warm_up.is_empty() || !self.ticks.is_empty() || is_in_table;
         if self.is_over() {
             // The seconds may be shown below the result.
-            return match said {
-                Line::Tick(tick) => self.has_tick_before(tick),
+            return match parsed {
+                OutputLine::Tick(tick) => self.has_tick_before(tick),
                 _ => false,
             };
         }
-        match said {
-            Line::Started(_) => self.version.is_none() && self.plan.is_none() && !has_begun,
-            Line::Running { .. } => self.plan.is_none() && !has_begun,
-            Line::Tick(tick) => !is_in_table && self.has_tick_before(tick),
-            Line::Pass(_) => !is_in_table,
-            Line::TableBegins => self.is_of_client || !is_in_table,
-            Line::Row(row) => {
+        match parsed {
+            OutputLine::Started(_) => self.version.is_none() && self.plan.is_none() && !has_begun,
+            OutputLine::Running { .. } => self.plan.is_none() && !has_begun,
+            OutputLine::Tick(tick) => !is_in_table && self.has_tick_before(tick),
+            OutputLine::Pass(_) => !is_in_table,
+            OutputLine::TableBegins => self.is_of_client || !is_in_table,
+            OutputLine::Row(row) => {
                 let is_known = self.rows.iter().any(|known| known.op == row.op);
                 is_in_table && (self.is_of_client || !is_known)
             }
-            Line::OfClient => is_in_table,
-            Line::Result(_) | Line::Failed(_) | Line::Furniture => true,
+            OutputLine::OfClient => is_in_table,
+            OutputLine::Result(_) | OutputLine::Failed(_) | OutputLine::Furniture => true,
         }
     }
 
     /// True if the tick continues the ticks of its phase.
-    fn has_tick_before(&self, tick: &Tick) -> bool {
+    fn has_tick_before(&self, tick: &ProgressLine) -> bool {
         let of_phase = if tick.is_warm_up { &self.warm_up } else { &self.ticks };
         let is_later = of_phase.last().is_none_or(|last| last.seconds < tick.seconds);
         is_later && (!tick.is_warm_up || self.ticks.is_empty())
     }
 
-    fn take(&mut self, said: Line) {
-        match said {
-            Line::Started(version) => self.version = Some(version),
-            Line::Running { seconds, load, warm_up_seconds } => {
+    fn take(&mut self, parsed: OutputLine) {
+        match parsed {
+            OutputLine::Started(version) => self.version = Some(version),
+            OutputLine::Running { seconds, load, warm_up_seconds } => {
                 self.plan = Some((seconds, load, warm_up_seconds));
             }
-            Line::Tick(tick) if tick.is_warm_up => self.warm_up.push(tick),
-            Line::Tick(tick) => self.ticks.push(tick),
-            Line::Pass(pass) => self.passes.push(pass),
-            Line::TableBegins => self.has_table = true,
-            Line::Row(row) if !self.is_of_client => self.rows.push(row),
-            Line::OfClient => {
+            OutputLine::Tick(tick) if tick.is_warm_up => self.warm_up.push(tick),
+            OutputLine::Tick(tick) => self.ticks.push(tick),
+            OutputLine::Pass(pass) => self.passes.push(pass),
+            OutputLine::TableBegins => self.has_table = true,
+            OutputLine::Row(row) if !self.is_of_client => self.rows.push(row),
+            OutputLine::OfClient => {
                 self.is_of_client = true;
                 self.client_tables += 1;
             }
-            Line::Result(outcome) => self.outcome = Some(outcome),
-            Line::Failed(words) => self.failure = Some(words),
-            Line::Row(_) | Line::Furniture => {}
+            OutputLine::Result(outcome) => self.outcome = Some(outcome),
+            OutputLine::Failed(words) => self.failure = Some(words),
+            OutputLine::Row(_) | OutputLine::Furniture => {}
         }
     }
 
@@ -139,18 +146,18 @@ impl Run {
 }
 
 /// The lines of a run.
-struct Reader<'l, 't> {
+struct RunReader<'l, 't> {
     log: &'l Log<'t>,
     stretch: LineCursor,
 }
 
-impl Reader<'_, '_> {
+impl RunReader<'_, '_> {
     /// Takes lines until the result, or until something else begins.
-    fn read(&mut self, run: &mut Run) {
+    fn read(&mut self, run: &mut ParsedRun) {
         let was_over = run.is_over();
         while self.stretch.next() < self.log.len().min(self.stretch.end() + GAP_LINES_MOST) {
             let next = self.stretch.next();
-            let Some((said, count)) = self.log.read(next, line) else {
+            let Some((parsed, count)) = self.log.read(next, line) else {
                 let is_rule = run.has_table && is_rule(self.log.line(next));
                 if is_rule {
                     self.stretch.take(self.log, 1);
@@ -161,10 +168,10 @@ impl Reader<'_, '_> {
                 }
                 continue;
             };
-            if !run.goes_on(&said) {
+            if !run.goes_on(&parsed) {
                 break;
             }
-            run.take(said);
+            run.take(parsed);
             self.stretch.take(self.log, count);
             if run.is_over() && !was_over {
                 break;
@@ -175,10 +182,10 @@ impl Reader<'_, '_> {
 
     /// First line of the per-second progress shown below the result; the last tick there has the
     /// rate of the result.
-    fn detail(&self, run: &Run) -> Option<usize> {
+    fn detail(&self, run: &ParsedRun) -> Option<usize> {
         let outcome = run.outcome.filter(|_| run.ticks.is_empty() && run.version.is_none())?;
         let tick = |at: usize| match self.log.read(at, line) {
-            Some((Line::Tick(tick), count)) => Some((tick, count)),
+            Some((OutputLine::Tick(tick), count)) => Some((tick, count)),
             _ => None,
         };
         let below =

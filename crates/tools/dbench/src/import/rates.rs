@@ -2,7 +2,7 @@
 
 use treering_model::IntervalTotals;
 
-use super::lines::Tick;
+use super::lines::ProgressLine;
 
 /// Bytes of a megabyte, as dbench counts.
 pub(super) const MB: f64 = 1e6;
@@ -14,7 +14,7 @@ const ERROR_SHARE_MOST: f64 = 0.2;
 /// The seconds, and by how many bytes each may be wrong. `None` where ticks are missing or their
 /// digits too few.
 pub(super) fn intervals(
-    ticks: &[Tick],
+    ticks: &[ProgressLine],
     lines_before: Option<u64>,
 ) -> Option<(Vec<IntervalTotals>, f64)> {
     let last = ticks.last()?;
@@ -50,19 +50,26 @@ pub(super) fn intervals(
 #[cfg(test)]
 mod tests {
     use super::intervals;
-    use crate::import::lines::Tick;
+    use crate::import::lines::ProgressLine;
 
-    fn tick(seconds: u64, mb_per_second: f64, lines: u64) -> Tick {
-        Tick { is_warm_up: false, clients: 2, lines, mb_per_second, seconds, latency_ms: None }
+    fn tick(seconds: u64, mb_per_second: f64, lines: u64) -> ProgressLine {
+        ProgressLine {
+            is_warm_up: false,
+            clients: 2,
+            lines,
+            mb_per_second,
+            seconds,
+            latency_ms: None,
+        }
     }
 
     #[test]
-    fn means_become_seconds() {
+    fn running_means_are_converted_to_rates_per_second() {
         let ticks = [tick(1, 100.0, 30), tick(2, 60.0, 40), tick(3, 80.0, 70)];
         let (seconds, error) = intervals(&ticks, Some(10)).unwrap();
-        let said: Vec<(u32, u64, u64)> =
-            seconds.iter().map(|one| (one.second, one.calls, one.bytes)).collect();
-        assert_eq!(said, [(0, 40, 100_000_000), (1, 20, 20_000_000), (2, 60, 120_000_000)]);
+        let rates: Vec<(u32, u64, u64)> =
+            seconds.iter().map(|row| (row.second, row.calls, row.bytes)).collect();
+        assert_eq!(rates, [(0, 40, 100_000_000), (1, 20, 20_000_000), (2, 60, 120_000_000)]);
         assert!((error - 30_000.0).abs() < 1e-6);
         let (seconds, _) = intervals(&ticks, None).unwrap();
         assert_eq!(seconds[0].second, 1, "the amount before the first is unknown");

@@ -9,9 +9,9 @@ use treering_model::{
     Caution, CautionCode, FLUSH_PERCENT_MUCH, IMPORT_FACT, Metric, PhaseTotals, Scope, WorkLimit,
 };
 
-use super::lines::{Outcome, Row, Tick};
+use super::lines::{OperationRow, ProgressLine, ResultLine};
 use super::rates::{MB, intervals};
-use super::{Run, TOOL};
+use super::{ParsedRun, TOOL};
 use treering_kit::import::number::nanoseconds;
 use treering_kit::import::trial::ForeignTrial;
 
@@ -51,11 +51,11 @@ const OPS: [&str; 17] = [
 const WAIT_RATIO: f64 = 2.0;
 
 /// Converts a run to a trial, if possible, and remarks about it.
-pub(super) fn trial(run: &Run) -> (Option<ForeignTrial>, Vec<String>) {
+pub(super) fn trial(run: &ParsedRun) -> (Option<ForeignTrial>, Vec<String>) {
     let mut builder = TrialBuilder::new(run);
     if run.ticks.is_empty() && run.rows.is_empty() && run.passes.is_empty() && !builder.has_rate() {
-        let what = "dbench has no result: it failed, or its output is truncated";
-        return (None, vec![what.to_owned()]);
+        let message = "dbench has no result: it failed, or its output is truncated";
+        return (None, vec![message.to_owned()]);
     }
     builder.parameters();
     builder.timeline();
@@ -68,13 +68,13 @@ pub(super) fn trial(run: &Run) -> (Option<ForeignTrial>, Vec<String>) {
 
 /// Builder of the trial of an imported run.
 struct TrialBuilder<'r> {
-    run: &'r Run,
+    run: &'r ParsedRun,
     trial: ForeignTrial,
     remarks: Vec<String>,
 }
 
 impl<'r> TrialBuilder<'r> {
-    fn new(run: &'r Run) -> Self {
+    fn new(run: &'r ParsedRun) -> Self {
         let trial = ForeignTrial { workload: TOOL, ..ForeignTrial::default() };
         Self { run, trial, remarks: Vec::new() }
     }
@@ -83,8 +83,8 @@ impl<'r> TrialBuilder<'r> {
         self.run.outcome.is_some_and(|outcome| outcome.mb_per_second > 0.0)
     }
 
-    fn remark(&mut self, what: impl Into<String>) {
-        self.remarks.push(what.into());
+    fn remark(&mut self, message: impl Into<String>) {
+        self.remarks.push(message.into());
     }
 
     fn measured(&mut self, metric: Metric) {
@@ -95,7 +95,7 @@ impl<'r> TrialBuilder<'r> {
         let version = self.run.version.as_deref().unwrap_or("");
         self.trial.fact(IMPORT_FACT, format!("{TOOL} {version}").trim());
         self.trial.fact(WorkLimit::FACT, WorkLimit::Timed.name());
-        if let Some(Outcome { clients, processes, synchronous, .. }) = self.run.outcome {
+        if let Some(ResultLine { clients, processes, synchronous, .. }) = self.run.outcome {
             self.trial.parameter("clients", clients);
             self.trial.parameter("procs", processes);
             if let Some((open, dirs)) = synchronous {
@@ -183,7 +183,8 @@ impl<'r> TrialBuilder<'r> {
                 self.remark(format!("{op} is not a file operation of dbench"));
             }
             let scope = || Scope::Kind(op.to_owned());
-            let latency = |what, ms: f64| latency::LATENCY_NS.of_member(&[what], scope(), ms * 1e6);
+            let latency =
+                |statistic, ms: f64| latency::LATENCY_NS.of_member(&[statistic], scope(), ms * 1e6);
             self.trial.metrics.extend([
                 rates::CALLS.of(scope(), row.count as f64),
                 latency("mean", row.mean_ms),
@@ -193,7 +194,7 @@ impl<'r> TrialBuilder<'r> {
         if self.run.client_tables > 0 {
             self.remark("tables of single clients were skipped: the table of all includes them");
         }
-        let flushes: Vec<Row> =
+        let flushes: Vec<OperationRow> =
             self.run.rows.iter().filter(|row| row.op == FLUSH).cloned().collect();
         if flushes.is_empty() || all_ms <= 0.0 {
             return;
@@ -217,7 +218,7 @@ impl<'r> TrialBuilder<'r> {
             self.measured(latency::LATENCY_NS.of_member(&["max"], Scope::Trial, ms * 1e6));
         }
         let Some(printed) = self.run.outcome.and_then(|outcome| outcome.latency_ms) else { return };
-        let first = self.run.ticks.first().and_then(|tick: &Tick| tick.latency_ms);
+        let first = self.run.ticks.first().and_then(|tick: &ProgressLine| tick.latency_ms);
         let is_first = first.is_some_and(|first| (first - printed).abs() < 0.001);
         let is_no_operation = of_rows.is_some_and(|longest| printed > WAIT_RATIO * longest);
         if is_no_operation {
@@ -277,7 +278,7 @@ impl<'r> TrialBuilder<'r> {
 
     /// Adds the pass times; false if there are none.
     fn passes(&mut self) -> bool {
-        let seconds: Vec<f64> = self.run.passes.iter().map(|one| one.ms as f64 / 1e3).collect();
+        let seconds: Vec<f64> = self.run.passes.iter().map(|pass| pass.ms as f64 / 1e3).collect();
         let (Some(least), Some(most)) =
             (seconds.iter().copied().reduce(f64::min), seconds.iter().copied().reduce(f64::max))
         else {
@@ -305,7 +306,7 @@ impl<'r> TrialBuilder<'r> {
 }
 
 /// Total time of the operations in these rows, in milliseconds.
-fn time_ms(rows: &[Row]) -> f64 {
+fn time_ms(rows: &[OperationRow]) -> f64 {
     rows.iter().map(|row| row.mean_ms * row.count as f64).sum()
 }
 

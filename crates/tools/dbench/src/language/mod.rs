@@ -14,9 +14,9 @@ mod words;
 
 use std::collections::HashMap;
 
-pub(crate) use numbers::Number;
-pub(crate) use parse::{Lines, parse};
-pub(crate) use text::{RandomText, Template};
+pub(crate) use numbers::LoadNumber;
+pub(crate) use parse::{LineRange, parse};
+pub(crate) use text::{PathTemplate, RandomText};
 pub(crate) use verbs::long_name;
 
 /// Index of a name of the load.
@@ -27,7 +27,7 @@ pub(crate) type HandleId = u32;
 /// The kinds of operation, in the order of the original's table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum OperationKind {
     /// Opens or creates a file or a directory.
     NtCreateX,
     /// Closes a handle.
@@ -64,7 +64,7 @@ pub(crate) enum Kind {
     Flush,
 }
 
-impl Kind {
+impl OperationKind {
     /// All kinds, in table order.
     pub(crate) const ALL: [Self; 17] = [
         Self::NtCreateX,
@@ -115,7 +115,7 @@ impl Kind {
 
 /// Create disposition of an open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Disposition {
+pub(crate) enum CreateDisposition {
     /// Opens an existing file; fails if it is missing.
     Open,
     /// Opens the file, or creates it if it is missing.
@@ -134,7 +134,7 @@ pub(crate) enum Operation {
         /// Index of the handle.
         handle: HandleId,
         /// Create disposition.
-        how: Disposition,
+        how: CreateDisposition,
         /// True for a directory.
         directory: bool,
     },
@@ -279,7 +279,7 @@ pub(crate) enum Operation {
 
 /// Expected outcome of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Expected {
+pub(crate) enum ExpectedOutcome {
     /// The operation succeeds.
     Success,
     /// The operation fails.
@@ -290,7 +290,7 @@ pub(crate) enum Expected {
 
 /// Executable line of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Op {
+pub(crate) struct LoadLine {
     /// Operation to carry out.
     pub operation: Operation,
     /// Line number in the load file.
@@ -301,39 +301,39 @@ pub(crate) struct Op {
 
 /// Operation with numbers or names that are drawn at run time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Drawn {
+pub(crate) struct DrawnOperation {
     /// The kind of operation.
-    pub kind: Kind,
+    pub kind: OperationKind,
     /// Names of the operation.
-    pub names: Vec<Template>,
+    pub names: Vec<PathTemplate>,
     /// Numbers, in the order of the line.
-    pub numbers: Vec<Number>,
+    pub numbers: Vec<LoadNumber>,
 }
 
 /// A status that lines end with.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Status {
+pub(crate) struct StatusCode {
     /// The text.
     pub text: String,
     /// Expected outcome of the line.
-    pub expected: Expected,
+    pub expected: ExpectedOutcome,
 }
 
 /// A load.
 #[derive(Debug, Default)]
 pub(crate) struct Load {
     /// The operations, in order.
-    pub ops: Vec<Op>,
+    pub ops: Vec<LoadLine>,
     /// Names used by the operations.
-    pub names: Vec<Template>,
+    pub names: Vec<PathTemplate>,
     /// The number that each handle has in the file.
     pub handles: Vec<u64>,
     /// The number of each handle of the file.
     pub handle_ids: HashMap<u64, HandleId>,
     /// The different statuses.
-    pub statuses: Vec<Status>,
+    pub statuses: Vec<StatusCode>,
     /// The operations that are drawn, by their number.
-    pub drawn: Vec<Drawn>,
+    pub drawn: Vec<DrawnOperation>,
     /// The random strings, by their number.
     pub texts: Vec<RandomText>,
     /// Warnings about accepted but questionable input, with line and column.
@@ -344,8 +344,8 @@ pub(crate) struct Load {
 
 impl Load {
     /// Number of operations of each kind in a pass; loops are counted once.
-    pub(crate) fn counts(&self) -> [u64; Kind::COUNT] {
-        let mut counts = [0; Kind::COUNT];
+    pub(crate) fn counts(&self) -> [u64; OperationKind::COUNT] {
+        let mut counts = [0; OperationKind::COUNT];
         for kind in self.ops.iter().filter_map(|op| self.kind(op.operation)) {
             counts[kind as usize] += 1;
         }
@@ -353,32 +353,32 @@ impl Load {
     }
 
     /// Kind of an operation; `None` for directives.
-    pub(crate) fn kind(&self, operation: Operation) -> Option<Kind> {
+    pub(crate) fn kind(&self, operation: Operation) -> Option<OperationKind> {
         Some(match operation {
-            Operation::Create { .. } => Kind::NtCreateX,
-            Operation::Close { .. } => Kind::Close,
-            Operation::Rename { .. } => Kind::Rename,
-            Operation::Unlink { .. } => Kind::Unlink,
-            Operation::Deltree { .. } => Kind::Deltree,
-            Operation::Rmdir { .. } => Kind::Rmdir,
-            Operation::Mkdir { .. } => Kind::Mkdir,
-            Operation::QueryPath { .. } => Kind::Qpathinfo,
-            Operation::QueryFile { .. } => Kind::Qfileinfo,
-            Operation::QueryFs => Kind::Qfsinfo,
-            Operation::SetFile { .. } => Kind::Sfileinfo,
-            Operation::Find { .. } => Kind::Find,
-            Operation::Write { .. } => Kind::WriteX,
-            Operation::Read { .. } => Kind::ReadX,
-            Operation::Lock { locks: true, .. } => Kind::LockX,
-            Operation::Lock { locks: false, .. } => Kind::UnlockX,
-            Operation::Flush { .. } => Kind::Flush,
+            Operation::Create { .. } => OperationKind::NtCreateX,
+            Operation::Close { .. } => OperationKind::Close,
+            Operation::Rename { .. } => OperationKind::Rename,
+            Operation::Unlink { .. } => OperationKind::Unlink,
+            Operation::Deltree { .. } => OperationKind::Deltree,
+            Operation::Rmdir { .. } => OperationKind::Rmdir,
+            Operation::Mkdir { .. } => OperationKind::Mkdir,
+            Operation::QueryPath { .. } => OperationKind::Qpathinfo,
+            Operation::QueryFile { .. } => OperationKind::Qfileinfo,
+            Operation::QueryFs => OperationKind::Qfsinfo,
+            Operation::SetFile { .. } => OperationKind::Sfileinfo,
+            Operation::Find { .. } => OperationKind::Find,
+            Operation::Write { .. } => OperationKind::WriteX,
+            Operation::Read { .. } => OperationKind::ReadX,
+            Operation::Lock { locks: true, .. } => OperationKind::LockX,
+            Operation::Lock { locks: false, .. } => OperationKind::UnlockX,
+            Operation::Flush { .. } => OperationKind::Flush,
             Operation::Drawn(number) => self.drawn.get(number as usize)?.kind,
             _ => return None,
         })
     }
 
     /// The status at the end of an operation's line.
-    pub(crate) fn status(&self, op: &Op) -> &Status {
+    pub(crate) fn status(&self, op: &LoadLine) -> &StatusCode {
         &self.statuses[usize::from(op.status)]
     }
 }

@@ -5,7 +5,7 @@ const QUALIFIERS_MAX: usize = 8;
 
 /// Post-processing of a drawn number, in the order of notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum NumberTransform {
     /// `%y`: the rest of a division by y.
     Below(u64),
     /// `/y`: rounds down to a multiple of y.
@@ -16,11 +16,11 @@ pub(crate) enum Shape {
 
 /// Number as written in a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Number {
+pub(crate) enum LoadNumber {
     /// A literal.
     Fixed(u64),
     /// `*…`: 64 random bits, shaped.
-    Drawn(Vec<Shape>),
+    Drawn(Vec<NumberTransform>),
     /// `+n`: the same number of the previous line plus n.
     More(u64),
     /// `+child`: the client's number more.
@@ -49,30 +49,30 @@ pub(super) fn plain(text: &[u8]) -> Option<u64> {
 }
 
 /// Parses a number.
-pub(super) fn number(text: &[u8]) -> Option<Number> {
+pub(super) fn number(text: &[u8]) -> Option<LoadNumber> {
     match text.split_first()? {
-        (b'*', rest) => shapes(rest).map(Number::Drawn),
-        (b'+', rest) => Some(match rest.to_ascii_lowercase().as_slice() {
-            b"child" => Number::MoreByClient,
-            b"num_children" => Number::MoreByClients,
-            digits => Number::More(plain(digits)?),
+        (b'*', tail) => shapes(tail).map(LoadNumber::Drawn),
+        (b'+', tail) => Some(match tail.to_ascii_lowercase().as_slice() {
+            b"child" => LoadNumber::MoreByClient,
+            b"num_children" => LoadNumber::MoreByClients,
+            digits => LoadNumber::More(plain(digits)?),
         }),
-        _ => plain(text).map(Number::Fixed),
+        _ => plain(text).map(LoadNumber::Fixed),
     }
 }
 
-fn shapes(mut rest: &[u8]) -> Option<Vec<Shape>> {
+fn shapes(mut tail: &[u8]) -> Option<Vec<NumberTransform>> {
     let mut shapes = Vec::new();
-    while let Some((&sign, after)) = rest.split_first() {
+    while let Some((&sign, after)) = tail.split_first() {
         let end = after.iter().position(|byte| b"%/+".contains(byte)).unwrap_or(after.len());
         let value = plain(&after[..end])?;
         shapes.push(match sign {
-            b'%' if value > 0 => Shape::Below(value),
-            b'/' if value > 0 => Shape::Multiple(value),
-            b'+' => Shape::Plus(value),
+            b'%' if value > 0 => NumberTransform::Below(value),
+            b'/' if value > 0 => NumberTransform::Multiple(value),
+            b'+' => NumberTransform::Plus(value),
             _ => return None,
         });
-        rest = &after[end..];
+        tail = &after[end..];
         if shapes.len() > QUALIFIERS_MAX {
             return None;
         }
@@ -80,7 +80,7 @@ fn shapes(mut rest: &[u8]) -> Option<Vec<Shape>> {
     Some(shapes)
 }
 
-impl Number {
+impl LoadNumber {
     /// Current value: `bits` are random, `before` is the same number in the previous line.
     pub(crate) fn now(
         &self,
@@ -95,9 +95,9 @@ impl Number {
             Self::MoreByClient => before.wrapping_add(client),
             Self::MoreByClients => before.wrapping_add(clients),
             Self::Drawn(shapes) => shapes.iter().fold(bits(), |number, shape| match *shape {
-                Shape::Below(bound) => number % bound.max(1),
-                Shape::Multiple(of) => number / of.max(1) * of,
-                Shape::Plus(more) => number.wrapping_add(more),
+                NumberTransform::Below(bound) => number % bound.max(1),
+                NumberTransform::Multiple(of) => number / of.max(1) * of,
+                NumberTransform::Plus(more) => number.wrapping_add(more),
             }),
         }
     }
@@ -113,10 +113,10 @@ impl Number {
 
 #[cfg(test)]
 mod tests {
-    use super::{Number, Shape, number, plain};
+    use super::{LoadNumber, NumberTransform, number, plain};
 
     #[test]
-    fn numbers_are_those_of_c() {
+    fn numbers_are_parsed_as_by_strtol() {
         assert_eq!(plain(b"4096"), Some(4096));
         assert_eq!(plain(b"0x1000"), Some(4096));
         assert_eq!(plain(b"010"), Some(8));
@@ -130,8 +130,12 @@ mod tests {
     #[test]
     fn drawn_numbers_are_shaped_in_order() {
         let drawn = number(b"*/0x1000%100+25").unwrap();
-        let shapes = vec![Shape::Multiple(4096), Shape::Below(100), Shape::Plus(25)];
-        assert_eq!(drawn, Number::Drawn(shapes));
+        let shapes = vec![
+            NumberTransform::Multiple(4096),
+            NumberTransform::Below(100),
+            NumberTransform::Plus(25),
+        ];
+        assert_eq!(drawn, LoadNumber::Drawn(shapes));
         assert_eq!(drawn.now(|| 8195, 0, 0, 0), 8192 % 100 + 25);
         assert_eq!(number(b"*").unwrap().now(|| 7, 0, 0, 0), 7);
         for wrong in [&b"*%0"[..], b"*/0", b"*x", b"*%", b"**", b"*+1+1+1+1+1+1+1+1+1"] {

@@ -5,11 +5,14 @@ use std::ops::RangeInclusive;
 
 use treering_script::ConfigError;
 
-use super::numbers::{self, Number, number, plain};
-use super::text::{Template, random_text, template};
+use super::numbers::{self, LoadNumber, number, plain};
+use super::text::{PathTemplate, random_text, template};
 use super::verbs::{self, Verb, verb};
 use super::words::{Word, words};
-use super::{Drawn, Expected, HandleId, Kind, Load, NameId, Op, Operation, Status};
+use super::{
+    DrawnOperation, ExpectedOutcome, HandleId, Load, LoadLine, NameId, Operation, OperationKind,
+    StatusCode,
+};
 use treering_kit::cursor;
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
@@ -27,11 +30,15 @@ const NAMES_MAX: usize = 1 << 20;
 const UNTIL_MAX_S: f64 = 1e7;
 
 /// Range of lines to play, counted from 1.
-pub(crate) type Lines = RangeInclusive<u32>;
+pub(crate) type LineRange = RangeInclusive<u32>;
 
 /// Parses a load; `file` is its name in messages.
-pub(crate) fn parse(file: &str, text: &[u8], lines: Option<&Lines>) -> Result<Load, ConfigError> {
-    let mut parser = Parser {
+pub(crate) fn parse(
+    file: &str,
+    text: &[u8],
+    lines: Option<&LineRange>,
+) -> Result<Load, ConfigError> {
+    let mut parser = LoadParser {
         faults: Faults::new(file, text),
         load: Load::default(),
         names: HashMap::new(),
@@ -58,10 +65,10 @@ pub(crate) fn parse(file: &str, text: &[u8], lines: Option<&Lines>) -> Result<Lo
     parser.finish()
 }
 
-struct Parser<'t> {
+struct LoadParser<'t> {
     faults: Faults<'t>,
     load: Load,
-    names: HashMap<Template, NameId>,
+    names: HashMap<PathTemplate, NameId>,
     statuses: HashMap<Vec<u8>, u16>,
     /// Open loops: index of the operation, and position.
     loops: Vec<(u32, Place)>,
@@ -73,32 +80,32 @@ struct Parser<'t> {
     missed: Option<(Place, u64)>,
 }
 
-impl Parser<'_> {
+impl LoadParser<'_> {
     fn words_and_line<'l>(
         &mut self,
         line: &'l [u8],
         place: Place,
-        found: &mut Vec<Word<'l>>,
+        buffer: &mut Vec<Word<'l>>,
     ) -> Result<(), Fault> {
-        words(line, place, &self.faults, found)?;
-        let Some(first) = found.first() else { return Ok(()) };
+        words(line, place, &self.faults, buffer)?;
+        let Some(first) = buffer.first() else { return Ok(()) };
         self.load.lines = self.load.lines.saturating_add(1);
-        self.line(found)?;
+        self.line(buffer)?;
         self.bounded(first.place)
     }
 
     /// Behind a line that is wrong: a loop that could not begin still has an end.
-    fn go_on(&mut self, found: &[Word<'_>]) {
+    fn go_on(&mut self, words: &[Word<'_>]) {
         self.repeat = None;
-        if let Some(word) = found.first().filter(|word| verb(word.text) == Some(Verb::Loop)) {
+        if let Some(word) = words.first().filter(|word| verb(word.text) == Some(Verb::Loop)) {
             let start = u32::try_from(self.load.ops.len()).unwrap_or(u32::MAX);
             self.loops.push((start, word.place));
         }
     }
 
-    fn error(&self, word: &Word<'_>, what: &str, right: &str) -> Fault {
+    fn error(&self, word: &Word<'_>, message: &str, right: &str) -> Fault {
         let text = shown(word.text);
-        self.faults.error(word.place, format!("'{text}' {what}")).hint(right)
+        self.faults.error(word.place, format!("'{text}' {message}")).hint(right)
     }
 
     /// Checks the size limits: the load is kept in memory, and its names once for each client.
@@ -110,16 +117,16 @@ impl Parser<'_> {
         Err(self.faults.error(place, "the load is too long").hint(right))
     }
 
-    fn line(&mut self, found: &[Word<'_>]) -> Result<(), Fault> {
-        let (first, mut rest) = (&found[0], &found[1..]);
+    fn line(&mut self, words: &[Word<'_>]) -> Result<(), Fault> {
+        let (first, mut tail) = (&words[0], &words[1..]);
         let mut head = first;
         let timed = !first.quoted && first.text[..1].iter().all(u8::is_ascii_digit);
         if timed {
             let us = self.time(first)?;
-            let Some((next, after)) = rest.split_first() else {
+            let Some((next, after)) = tail.split_first() else {
                 return Err(self.error(first, "is a time without an operation", verbs::RIGHT));
             };
-            (head, rest) = (next, after);
+            (head, tail) = (next, after);
             if us > 0 {
                 self.push(Operation::Until { us }, head.place, 0);
             }
@@ -132,12 +139,12 @@ impl Parser<'_> {
             return Err(self.error(head, "is no operation", verbs::RIGHT));
         };
         match verb {
-            Verb::Operation(kind) => self.operation(kind, head, rest),
+            Verb::Operation(kind) => self.operation(kind, head, tail),
             other if timed => {
                 let _ = other;
                 Err(self.error(head, "cannot have a time", "only operations have times"))
             }
-            other => self.directive(other, head, rest),
+            other => self.directive(other, head, tail),
         }
     }
 
@@ -155,28 +162,33 @@ impl Parser<'_> {
     }
 
     fn push(&mut self, operation: Operation, place: Place, status: u16) {
-        self.load.ops.push(Op { operation, line: place.line, status });
+        self.load.ops.push(LoadLine { operation, line: place.line, status });
     }
 
-    fn operation(&mut self, kind: Kind, head: &Word<'_>, rest: &[Word<'_>]) -> Result<(), Fault> {
+    fn operation(
+        &mut self,
+        kind: OperationKind,
+        head: &Word<'_>,
+        tail: &[Word<'_>],
+    ) -> Result<(), Fault> {
         let (names, least, most) = kind.words();
         let form = format!("write {}", kind.form());
-        let Some((last, rest)) = rest.split_last() else {
+        let Some((last, tail)) = tail.split_last() else {
             return Err(self.error(head, "has nothing behind it", &form));
         };
         let status = self.status(last)?;
-        if rest.len() < names + least {
+        if tail.len() < names + least {
             return Err(self.error(last, "comes too early: something is missing", &form));
         }
-        if let Some(surplus) = rest.get(names + most) {
+        if let Some(surplus) = tail.get(names + most) {
             return Err(self.error(surplus, "is too much", &form));
         }
-        let (name_words, number_words) = rest.split_at(names);
+        let (name_words, number_words) = tail.split_at(names);
         let mut templates = Vec::with_capacity(names);
         for word in name_words {
             templates.push(template(word.text, word.place, &self.faults)?);
         }
-        if kind == Kind::Deltree && templates.iter().any(Template::is_top) {
+        if kind == OperationKind::Deltree && templates.iter().any(PathTemplate::is_top) {
             let right = "name a directory below, as \"\\clients\\client1\"";
             return Err(self.error(&name_words[0], "would remove everything", right));
         }
@@ -199,16 +211,17 @@ impl Parser<'_> {
 
     fn add_operation(
         &mut self,
-        kind: Kind,
-        templates: &[Template],
-        values: Vec<Number>,
+        kind: OperationKind,
+        templates: &[PathTemplate],
+        values: Vec<LoadNumber>,
         number_words: &[Word<'_>],
         status: u16,
         head: &Word<'_>,
     ) -> Result<(), Fault> {
-        let fixed: Option<Vec<u64>> = values.iter().map(Number::fixed).collect();
-        let Some(numbers) = fixed.filter(|_| !templates.iter().any(Template::has_random)) else {
-            let drawn = Drawn { kind, names: templates.to_vec(), numbers: values };
+        let fixed: Option<Vec<u64>> = values.iter().map(LoadNumber::fixed).collect();
+        let Some(numbers) = fixed.filter(|_| !templates.iter().any(PathTemplate::has_random))
+        else {
+            let drawn = DrawnOperation { kind, names: templates.to_vec(), numbers: values };
             let number = u32::try_from(self.load.drawn.len()).unwrap_or(u32::MAX);
             self.load.drawn.push(drawn);
             self.push(Operation::Drawn(number), head.place, status);
@@ -229,7 +242,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn name(&mut self, template: &Template) -> NameId {
+    fn name(&mut self, template: &PathTemplate) -> NameId {
         if let Some(&name) = self.names.get(template) {
             return name;
         }
@@ -239,7 +252,7 @@ impl Parser<'_> {
         name
     }
 
-    fn handle(&mut self, kind: Kind, number: u64, place: Place) -> HandleId {
+    fn handle(&mut self, kind: OperationKind, number: u64, place: Place) -> HandleId {
         let next = HandleId::try_from(self.load.handles.len()).unwrap_or(HandleId::MAX);
         let handle = *self.load.handle_ids.entry(number).or_insert(next);
         if handle == next {
@@ -247,7 +260,7 @@ impl Parser<'_> {
             self.opened.push(false);
         }
         let opened = &mut self.opened[handle as usize];
-        if kind == Kind::NtCreateX {
+        if kind == OperationKind::NtCreateX {
             *opened = true;
         } else if !*opened && self.missed.is_none() {
             self.missed = Some((place, number));
@@ -262,13 +275,13 @@ impl Parser<'_> {
         }
         let text = word.text;
         let expected = if text == b"*" {
-            Expected::Either
+            ExpectedOutcome::Either
         } else if text.eq_ignore_ascii_case(b"SUCCESS") || text == b"NT_STATUS_OK" {
-            Expected::Success
+            ExpectedOutcome::Success
         } else if text.starts_with(b"NT_STATUS_") || starts_with_error(text) {
-            Expected::Failure
+            ExpectedOutcome::Failure
         } else if let Some(number) = plain(text).filter(|_| text.starts_with(b"0x")) {
-            if number == 0 { Expected::Success } else { Expected::Failure }
+            if number == 0 { ExpectedOutcome::Success } else { ExpectedOutcome::Failure }
         } else {
             let right = "a line ends with NT_STATUS_OK, another NT_STATUS_ word, 0x and a number, \
                          SUCCESS, ERROR, or * where either will do";
@@ -278,12 +291,12 @@ impl Parser<'_> {
         if usize::from(status) >= STATUSES_MAX {
             return Err(self.error(word, "is one status too many", "use up to 4096 of them"));
         }
-        self.load.statuses.push(Status { text: shown(text), expected });
+        self.load.statuses.push(StatusCode { text: shown(text), expected });
         self.statuses.insert(text.to_vec(), status);
         Ok(status)
     }
 
-    fn directive(&mut self, verb: Verb, head: &Word<'_>, rest: &[Word<'_>]) -> Result<(), Fault> {
+    fn directive(&mut self, verb: Verb, head: &Word<'_>, tail: &[Word<'_>]) -> Result<(), Fault> {
         if self.repeat.is_some() {
             let right = "behind REPEAT comes an operation";
             return Err(self.error(head, "cannot be repeated", right));
@@ -292,11 +305,11 @@ impl Parser<'_> {
             Verb::Sleep => {
                 // The older form has a status behind it.
                 let us =
-                    self.count(head, rest.split_at(rest.len().min(1)).0, "SLEEP MICROSECONDS")?;
+                    self.count(head, tail.split_at(tail.len().min(1)).0, "SLEEP MICROSECONDS")?;
                 if us > WAIT_MAX_US {
-                    return Err(self.error(&rest[0], "is more than an hour", "sleep less"));
+                    return Err(self.error(&tail[0], "is more than an hour", "sleep less"));
                 }
-                if let Some(status) = rest.get(1) {
+                if let Some(status) = tail.get(1) {
                     self.status(status)?;
                 }
                 self.push(
@@ -306,7 +319,7 @@ impl Parser<'_> {
                 );
             }
             Verb::Loop => {
-                let times = self.count(head, rest, "LOOP TIMES")?;
+                let times = self.count(head, tail, "LOOP TIMES")?;
                 self.open_loop(times, head.place)?;
             }
             Verb::EndLoop => {
@@ -315,24 +328,24 @@ impl Parser<'_> {
                 }
                 self.close_loop(head.place);
             }
-            Verb::Repeat => self.repeat = Some(self.count(head, rest, "REPEAT TIMES")?),
+            Verb::Repeat => self.repeat = Some(self.count(head, tail, "REPEAT TIMES")?),
             Verb::SetPoint => {
-                let point = self.count(head, rest, "SETSP POINT")?;
+                let point = self.count(head, tail, "SETSP POINT")?;
                 self.push(Operation::SetPoint { point }, head.place, 0);
             }
-            Verb::WaitPoint => self.wait_point(head, rest)?,
+            Verb::WaitPoint => self.wait_point(head, tail)?,
             // Data comes from the engine: written values have no meaning for a filesystem.
             Verb::WritePattern => {}
-            Verb::RandomString => self.random_string(head, rest)?,
+            Verb::RandomString => self.random_string(head, tail)?,
             Verb::Operation(_) => {}
         }
         Ok(())
     }
 
     /// The number behind a directive.
-    fn count(&self, head: &Word<'_>, rest: &[Word<'_>], form: &str) -> Result<u64, Fault> {
+    fn count(&self, head: &Word<'_>, tail: &[Word<'_>], form: &str) -> Result<u64, Fault> {
         let right = format!("write {form}");
-        match rest {
+        match tail {
             [word] => {
                 plain(word.text).ok_or_else(|| self.error(word, "is no number from 0 on", &right))
             }
@@ -341,9 +354,9 @@ impl Parser<'_> {
         }
     }
 
-    fn wait_point(&mut self, head: &Word<'_>, rest: &[Word<'_>]) -> Result<(), Fault> {
+    fn wait_point(&mut self, head: &Word<'_>, tail: &[Word<'_>]) -> Result<(), Fault> {
         let right = "write WAITSP CLIENT POINT";
-        let [client, point] = rest else {
+        let [client, point] = tail else {
             return Err(self.error(head, "needs a client and a point", right));
         };
         let wrong = |word| self.error(word, "is no number from 0 on", right);
@@ -354,9 +367,9 @@ impl Parser<'_> {
         Ok(())
     }
 
-    fn random_string(&mut self, head: &Word<'_>, rest: &[Word<'_>]) -> Result<(), Fault> {
+    fn random_string(&mut self, head: &Word<'_>, tail: &[Word<'_>]) -> Result<(), Fault> {
         let right = "write RANDOMSTRING INDEX \"ab[cd]\", the index from 0 to 9";
-        let [index, text] = rest else {
+        let [index, text] = tail else {
             return Err(self.error(head, "needs an index and a text", right));
         };
         let into = plain(index.text).and_then(|into| u8::try_from(into).ok());
@@ -386,7 +399,7 @@ impl Parser<'_> {
     fn close_loop(&mut self, place: Place) {
         let Some((start, _)) = self.loops.pop() else { return };
         let last = u32::try_from(self.load.ops.len()).unwrap_or(u32::MAX);
-        if let Some(Op { operation: Operation::Loop { end, .. }, .. }) =
+        if let Some(LoadLine { operation: Operation::Loop { end, .. }, .. }) =
             self.load.ops.get_mut(start as usize)
         {
             *end = last;
@@ -406,8 +419,8 @@ impl Parser<'_> {
             return Err(self.faults.refuse(fault));
         }
         if let Some((place, number)) = self.missed.filter(|_| self.load.drawn.is_empty()) {
-            let what = format!("the handle {number} is opened by no line before");
-            self.faults.warn(place, what);
+            let message = format!("the handle {number} is opened by no line before");
+            self.faults.warn(place, message);
         }
         self.load.warnings = self.faults.into_warnings();
         Ok(self.load)

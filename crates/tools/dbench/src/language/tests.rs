@@ -2,7 +2,7 @@
 
 use proptest::prelude::{any, proptest};
 
-use super::{Disposition, Expected, Kind, Load, Operation, parse};
+use super::{CreateDisposition, ExpectedOutcome, Load, Operation, OperationKind, parse};
 
 fn load(text: &str) -> Load {
     parse("f", text.as_bytes(), None).unwrap()
@@ -49,13 +49,13 @@ Sleep 10 NT_STATUS_OK
     let load = load(text);
     let operations: Vec<Operation> = load.ops.iter().map(|op| op.operation).collect();
     let create = |how| Operation::Create { name, handle, how, directory: false };
-    assert_eq!(operations[0], create(Disposition::Create));
+    assert_eq!(operations[0], create(CreateDisposition::Create));
     assert_eq!(
         operations[1],
-        Operation::Create { name: 1, handle: 1, how: Disposition::Create, directory: true }
+        Operation::Create { name: 1, handle: 1, how: CreateDisposition::Create, directory: true }
     );
-    assert_eq!(operations[2], create(Disposition::Open));
-    assert_eq!(operations[3], create(Disposition::Overwrite));
+    assert_eq!(operations[2], create(CreateDisposition::Open));
+    assert_eq!(operations[3], create(CreateDisposition::Overwrite));
     assert_eq!(
         operations[4..12],
         [
@@ -86,11 +86,11 @@ Sleep 10 NT_STATUS_OK
     );
     assert_eq!(load.lines, 22);
     assert_eq!(load.ops[0].line, 2);
-    let expected: Vec<Expected> =
+    let expected: Vec<ExpectedOutcome> =
         load.ops[16..21].iter().map(|op| load.status(op).expected).collect();
-    let (good, bad) = (Expected::Success, Expected::Failure);
-    assert_eq!(expected, [good, good, Expected::Either, bad, bad]);
-    assert_eq!(load.counts()[Kind::NtCreateX as usize], 4);
+    let (good, bad) = (ExpectedOutcome::Success, ExpectedOutcome::Failure);
+    assert_eq!(expected, [good, good, ExpectedOutcome::Either, bad, bad]);
+    assert_eq!(load.counts()[OperationKind::NtCreateX as usize], 4);
     assert!(load.warnings.is_empty());
 }
 
@@ -128,7 +128,7 @@ SLEEP 17
         ]
     );
     let drawn = load("ReadX 1 *%100 4 +1 *").drawn;
-    assert_eq!((drawn[0].kind, drawn[0].numbers.len()), (Kind::ReadX, 4));
+    assert_eq!((drawn[0].kind, drawn[0].numbers.len()), (OperationKind::ReadX, 4));
 }
 
 #[test]
@@ -207,7 +207,7 @@ const WORDS: [&str; 24] = [
 
 proptest! {
     #[test]
-    fn nothing_that_is_read_surprises(
+    fn arbitrary_text_is_parsed_or_refused(
         words in proptest::collection::vec((0..WORDS.len(), any::<bool>()), 0..60),
         bytes in proptest::collection::vec(any::<u8>(), 0..200),
     ) {

@@ -12,10 +12,10 @@ const COMPONENT_MAX: usize = 240;
 /// A path below the directory under test, with slashes, without the first; empty for the directory
 /// itself. `client1` still stands for every client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Template(Vec<u8>);
+pub(crate) struct PathTemplate(Vec<u8>);
 
 /// A name as it is written, checked: backslashes are slashes, and nothing leads upward.
-pub(super) fn template(text: &[u8], place: Place, faults: &Faults) -> Result<Template, Fault> {
+pub(super) fn template(text: &[u8], place: Place, faults: &Faults) -> Result<PathTemplate, Fault> {
     let mut path: Vec<u8> = Vec::with_capacity(text.len());
     let parts = text.split(|byte| matches!(byte, b'\\' | b'/'));
     for part in parts.filter(|part| !part.is_empty() && *part != b".") {
@@ -26,30 +26,30 @@ pub(super) fn template(text: &[u8], place: Place, faults: &Faults) -> Result<Tem
     }
     let long = path.split(|&byte| byte == b'/').any(|part| part.len() > COMPONENT_MAX);
     let checked = path_components(&path).map(|_components| ());
-    let what = match checked {
-        Ok(()) if !long => return Ok(Template(path)),
-        Err(_) if path.is_empty() => return Ok(Template(path)),
+    let message = match checked {
+        Ok(()) if !long => return Ok(PathTemplate(path)),
+        Err(_) if path.is_empty() => return Ok(PathTemplate(path)),
         Ok(()) => "a part of it has more than 240 bytes".to_owned(),
         Err(error) => error.to_string(),
     };
-    let what = format!("'{}' is no name: {what}", shown(text));
+    let message = format!("'{}' is no name: {message}", shown(text));
     let right = "a name stays below the directory under test, as \"\\clients\\client1\\a.txt\"";
-    Err(faults.error(place, what).hint(right))
+    Err(faults.error(place, message).hint(right))
 }
 
-impl Template {
+impl PathTemplate {
     /// The path for a client.
     pub(crate) fn of_client(&self, client: u32) -> Vec<u8> {
         let own = format!("client{client}").into_bytes();
         let mut path = Vec::with_capacity(self.0.len() + own.len());
-        let mut rest = self.0.as_slice();
-        while let Some(&byte) = rest.first() {
-            if let Some(after) = rest.strip_prefix(CLIENT) {
+        let mut tail = self.0.as_slice();
+        while let Some(&byte) = tail.first() {
+            if let Some(after) = tail.strip_prefix(CLIENT) {
                 path.extend_from_slice(&own);
-                rest = after;
+                tail = after;
             } else {
                 path.push(byte);
-                rest = &rest[1..];
+                tail = &tail[1..];
             }
         }
         path
@@ -68,16 +68,16 @@ impl Template {
     /// Path with `$0` to `$9` replaced; the inserted strings cannot lead out of the directory.
     pub(crate) fn filled(&self, strings: &[Vec<u8>; 10]) -> Self {
         let mut path = Vec::with_capacity(self.0.len());
-        let mut rest = self.0.as_slice();
-        while let Some(&byte) = rest.first() {
-            match rest {
+        let mut tail = self.0.as_slice();
+        while let Some(&byte) = tail.first() {
+            match tail {
                 [b'$', digit @ b'0'..=b'9', after @ ..] => {
                     path.extend_from_slice(&strings[usize::from(digit - b'0')]);
-                    rest = after;
+                    tail = after;
                 }
                 _ => {
                     path.push(byte);
-                    rest = &rest[1..];
+                    tail = &tail[1..];
                 }
             }
         }
@@ -102,11 +102,11 @@ const RANDOM_MAX: usize = 64;
 /// `a[bc]d`, with ranges as `[a-z]`; no letter that could end a name.
 pub(super) fn random_text(text: &[u8], place: Place, faults: &Faults) -> Result<RandomText, Fault> {
     let right = "a random string is letters, with sets of letters in brackets, as \"ab[cd][0-9]\"";
-    let what = format!("'{}' is no random string", shown(text));
-    let wrong = || faults.error(place, &what).hint(right);
+    let message = format!("'{}' is no random string", shown(text));
+    let wrong = || faults.error(place, &message).hint(right);
     let mut letters = Vec::new();
-    let mut rest = text;
-    while let Some((&first, after)) = rest.split_first() {
+    let mut tail = text;
+    while let Some((&first, after)) = tail.split_first() {
         let (set, after) = if first == b'[' {
             let end = after.iter().position(|&byte| byte == b']').ok_or_else(wrong)?;
             (set(&after[..end]), &after[end + 1..])
@@ -117,7 +117,7 @@ pub(super) fn random_text(text: &[u8], place: Place, faults: &Faults) -> Result<
             return Err(wrong());
         }
         letters.push(set);
-        rest = after;
+        tail = after;
     }
     if letters.is_empty() || letters.len() > RANDOM_MAX {
         return Err(wrong());
@@ -128,16 +128,16 @@ pub(super) fn random_text(text: &[u8], place: Place, faults: &Faults) -> Result<
 /// The letters of a set, ranges written out.
 fn set(text: &[u8]) -> Vec<u8> {
     let mut letters = Vec::new();
-    let mut rest = text;
-    while let Some((&first, after)) = rest.split_first() {
+    let mut tail = text;
+    while let Some((&first, after)) = tail.split_first() {
         match after {
             [b'-', last, beyond @ ..] => {
                 letters.extend(first..=*last);
-                rest = beyond;
+                tail = beyond;
             }
             _ => {
                 letters.push(first);
-                rest = after;
+                tail = after;
             }
         }
     }
@@ -156,13 +156,13 @@ mod tests {
     use super::{Faults, Place, random_text, template};
 
     fn path(text: &str, client: u32) -> Result<String, String> {
-        let found = template(text.as_bytes(), Place::START, &Faults::new("f", b""));
-        let path = found.map_err(|fault| fault.what)?.of_client(client);
+        let parsed = template(text.as_bytes(), Place::START, &Faults::new("f", b""));
+        let path = parsed.map_err(|fault| fault.what)?.of_client(client);
         Ok(String::from_utf8(path).unwrap())
     }
 
     #[test]
-    fn names_are_paths_below_and_have_the_clients_number() {
+    fn names_are_relative_paths_with_the_client_number() {
         assert_eq!(
             path(r"\clients\client1\~dmtmp\A B.TXT", 12).unwrap(),
             "clients/client12/~dmtmp/A B.TXT"

@@ -1,11 +1,11 @@
 //! The operations by name: how many names and numbers each has.
 
-use super::{Disposition, Kind, NameId, Operation};
+use super::{CreateDisposition, NameId, Operation, OperationKind};
 
 /// First word of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verb {
-    Operation(Kind),
+    Operation(OperationKind),
     Sleep,
     Loop,
     EndLoop,
@@ -17,24 +17,24 @@ pub(super) enum Verb {
 }
 
 /// Operation names in load files.
-const OPERATIONS: [(&str, Kind); Kind::COUNT] = [
-    ("NTCreateX", Kind::NtCreateX),
-    ("Close", Kind::Close),
-    ("ReadX", Kind::ReadX),
-    ("WriteX", Kind::WriteX),
-    ("Flush", Kind::Flush),
-    ("Unlink", Kind::Unlink),
-    ("Rename", Kind::Rename),
-    ("Mkdir", Kind::Mkdir),
-    ("Rmdir", Kind::Rmdir),
-    ("Deltree", Kind::Deltree),
-    ("QUERY_PATH_INFORMATION", Kind::Qpathinfo),
-    ("QUERY_FILE_INFORMATION", Kind::Qfileinfo),
-    ("QUERY_FS_INFORMATION", Kind::Qfsinfo),
-    ("SET_FILE_INFORMATION", Kind::Sfileinfo),
-    ("FIND_FIRST", Kind::Find),
-    ("LockX", Kind::LockX),
-    ("UnlockX", Kind::UnlockX),
+const OPERATIONS: [(&str, OperationKind); OperationKind::COUNT] = [
+    ("NTCreateX", OperationKind::NtCreateX),
+    ("Close", OperationKind::Close),
+    ("ReadX", OperationKind::ReadX),
+    ("WriteX", OperationKind::WriteX),
+    ("Flush", OperationKind::Flush),
+    ("Unlink", OperationKind::Unlink),
+    ("Rename", OperationKind::Rename),
+    ("Mkdir", OperationKind::Mkdir),
+    ("Rmdir", OperationKind::Rmdir),
+    ("Deltree", OperationKind::Deltree),
+    ("QUERY_PATH_INFORMATION", OperationKind::Qpathinfo),
+    ("QUERY_FILE_INFORMATION", OperationKind::Qfileinfo),
+    ("QUERY_FS_INFORMATION", OperationKind::Qfsinfo),
+    ("SET_FILE_INFORMATION", OperationKind::Sfileinfo),
+    ("FIND_FIRST", OperationKind::Find),
+    ("LockX", OperationKind::LockX),
+    ("UnlockX", OperationKind::UnlockX),
 ];
 
 const DIRECTIVES: [(&str, Verb); 8] = [
@@ -64,11 +64,11 @@ pub(super) fn verb(word: &[u8]) -> Option<Verb> {
 }
 
 /// The name of an operation in load files.
-pub(crate) fn long_name(kind: Kind) -> &'static str {
+pub(crate) fn long_name(kind: OperationKind) -> &'static str {
     OPERATIONS.iter().find(|&&(_, other)| other == kind).map_or(kind.name(), |&(name, _)| name)
 }
 
-impl Kind {
+impl OperationKind {
     /// Arguments before the status: number of names, and minimum and maximum number of numbers.
     pub(super) const fn words(self) -> (usize, usize, usize) {
         match self {
@@ -141,9 +141,9 @@ impl Kind {
                 name,
                 handle,
                 how: match number(1) {
-                    2 => Disposition::Create,
-                    4 | 5 => Disposition::Overwrite,
-                    _ => Disposition::Open,
+                    2 => CreateDisposition::Create,
+                    4 | 5 => CreateDisposition::Overwrite,
+                    _ => CreateDisposition::Open,
                 },
                 directory: number(0) & 1 != 0,
             },

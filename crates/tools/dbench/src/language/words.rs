@@ -1,6 +1,6 @@
 //! Splitting of lines into words at blanks; quotes enclose names with blanks.
 
-use treering_kit::cursor::Cursor;
+use treering_kit::cursor::TextCursor;
 use treering_kit::faults::{Fault, Faults, Place};
 
 /// Maximum length of a line; the original cuts lines after 1023 bytes.
@@ -30,11 +30,11 @@ pub(super) fn words<'t>(
 ) -> Result<(), Fault> {
     into.clear();
     if line.len() > LINE_MAX {
-        let what = format!("the line has {} bytes", line.len());
+        let message = format!("the line has {} bytes", line.len());
         let right = "a line has at most 8192 bytes: is this a load file?";
-        return Err(faults.error(place, what).hint(right));
+        return Err(faults.error(place, message).hint(right));
     }
-    let mut cursor = Cursor::new(line, place);
+    let mut cursor = TextCursor::new(line, place);
     loop {
         cursor.take_while(is_blank);
         let place = cursor.place();
@@ -53,9 +53,9 @@ pub(super) fn words<'t>(
             return Err(faults.error(place, "the quotation mark is never closed").hint(right));
         }
         if let Some(byte) = text.iter().position(u8::is_ascii_control) {
-            let what = format!("the control character {:#04x}", text[byte]);
+            let message = format!("the control character {:#04x}", text[byte]);
             let at = place.after(usize::from(quoted) + byte);
-            return Err(faults.error(at, what).hint("a load file is plain text"));
+            return Err(faults.error(at, message).hint("a load file is plain text"));
         }
         into.push(Word { text, place, quoted });
     }

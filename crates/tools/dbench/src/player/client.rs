@@ -6,18 +6,21 @@ use std::sync::Arc;
 
 use treering_script::{Errno, Random};
 
-use super::handles::Handles;
+use super::handles::HandleTable;
 use super::places::NameTable;
-use crate::account::{ClientAccount, Pass};
-use crate::language::{Disposition, Drawn, Expected, HandleId, Kind, Load, Op, Operation};
-use crate::panel::{Dial, Panel};
+use crate::account::{ClientAccount, LoadPass};
+use crate::counters::{ClientCounters, CounterIndex};
+use crate::language::{
+    CreateDisposition, DrawnOperation, ExpectedOutcome, HandleId, Load, LoadLine, Operation,
+    OperationKind,
+};
 
 /// Numbers that an operation has at most.
 const NUMBERS: usize = 4;
 
 /// Position of a client in its load.
 #[derive(Debug, Default)]
-pub(super) struct Cursor {
+pub(super) struct LoadCursor {
     at: usize,
     /// Open loops: index of the first operation, and repetitions left.
     loops: Vec<(u32, u64)>,
@@ -25,9 +28,9 @@ pub(super) struct Cursor {
     pub(super) pass_began_ns: u64,
 }
 
-impl Cursor {
+impl LoadCursor {
     /// The next line; `None` at the end of the pass.
-    pub(super) fn take(&mut self, load: &Load) -> Option<Op> {
+    pub(super) fn take(&mut self, load: &Load) -> Option<LoadLine> {
         let op = *load.ops.get(self.at)?;
         self.at += 1;
         match op.operation {
@@ -62,13 +65,13 @@ fn op_number(at: usize) -> u32 {
 }
 
 /// State of one client.
-pub(super) struct Client {
+pub(super) struct ClientState {
     pub(super) number: u32,
     pub(super) load: Arc<Load>,
     pub(super) places: NameTable,
-    pub(super) handles: Handles,
-    pub(super) cursor: Cursor,
-    pub(super) panel: Panel,
+    pub(super) handles: HandleTable,
+    pub(super) cursor: LoadCursor,
+    pub(super) counters: ClientCounters,
     pub(super) account: ClientAccount,
     /// True once the client has left its warm-up.
     pub(super) measured: bool,
@@ -82,7 +85,7 @@ pub(super) struct Client {
     numbers: [u64; NUMBERS],
 }
 
-impl Client {
+impl ClientState {
     /// A client that has not begun.
     pub(super) fn new(
         number: u32,
@@ -94,9 +97,9 @@ impl Client {
     ) -> Self {
         Self {
             places: NameTable::new(&load, number, base, dirs),
-            handles: Handles::new(load.handles.len(), files),
-            cursor: Cursor::default(),
-            panel: Panel::default(),
+            handles: HandleTable::new(load.handles.len(), files),
+            cursor: LoadCursor::default(),
+            counters: ClientCounters::default(),
             account: ClientAccount::new(number.into()),
             measured: false,
             finished: false,
@@ -112,13 +115,13 @@ impl Client {
 
     /// Sets the shared counters that show the client's progress.
     #[must_use]
-    pub(super) fn showing(mut self, panel: Panel) -> Self {
-        self.panel = panel;
+    pub(super) fn showing(mut self, counters: ClientCounters) -> Self {
+        self.counters = counters;
         self
     }
 
     /// Operation of a line, with numbers and names drawn if the line asks for it.
-    pub(super) fn drawn(&mut self, op: Op, clients: u32) -> Option<Operation> {
+    pub(super) fn drawn(&mut self, op: LoadLine, clients: u32) -> Option<Operation> {
         let Operation::Drawn(number) = op.operation else {
             if !self.load.drawn.is_empty() {
                 self.remember(op.operation);
@@ -126,7 +129,7 @@ impl Client {
             return Some(op.operation);
         };
         let load = Arc::clone(&self.load);
-        let Drawn { kind, names, numbers } = load.drawn.get(number as usize)?;
+        let DrawnOperation { kind, names, numbers } = load.drawn.get(number as usize)?;
         let mut spots = [0; 2];
         for (which, name) in names.iter().enumerate().take(2) {
             let filled = name.filled(&self.texts);
@@ -159,9 +162,9 @@ impl Client {
         let numbers = match operation {
             Operation::Create { handle, how, directory, .. } => {
                 let disposition = match how {
-                    Disposition::Open => 1,
-                    Disposition::Create => 2,
-                    Disposition::Overwrite => 5,
+                    CreateDisposition::Open => 1,
+                    CreateDisposition::Create => 2,
+                    CreateDisposition::Overwrite => 5,
                 };
                 [u64::from(directory), disposition, number(handle), 0]
             }
@@ -204,7 +207,7 @@ impl Client {
         String::from_utf8_lossy(&path).escape_debug().to_string()
     }
 
-    pub(super) fn expected(&self, op: &Op) -> Expected {
+    pub(super) fn expected(&self, op: &LoadLine) -> ExpectedOutcome {
         self.load.status(op).expected
     }
 
@@ -213,12 +216,18 @@ impl Client {
         self.account.read += read;
         self.account.written += written;
         self.account.all_bytes += read + written;
-        self.panel.set(Dial::Bytes, self.account.all_bytes);
+        self.counters.set(CounterIndex::Bytes, self.account.all_bytes);
     }
 
     /// An operation is over.
     #[inline]
-    pub(super) fn done(&mut self, kind: Kind, surprise: bool, began_ns: Option<u64>, now_ns: u64) {
+    pub(super) fn done(
+        &mut self,
+        kind: OperationKind,
+        surprise: bool,
+        began_ns: Option<u64>,
+        now_ns: u64,
+    ) {
         self.account.spans.record(kind as usize, surprise, began_ns, Some(now_ns));
         self.account.surprises += u64::from(surprise);
         self.account.to_ns = now_ns;
@@ -226,7 +235,7 @@ impl Client {
 
     /// A pass is over.
     pub(super) fn passed(&mut self, now_ns: u64, began_ns: u64) {
-        let pass = Pass {
+        let pass = LoadPass {
             took_ns: now_ns.saturating_sub(self.cursor.pass_began_ns),
             at_ns: now_ns.saturating_sub(began_ns),
         };

@@ -14,7 +14,7 @@ const CLOSED: u16 = u16::MAX;
 
 /// The name that a file was opened by.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum OpenedBy {
+pub(super) enum OpenedName {
     Spot(u32),
     /// Path that was drawn at run time.
     Path(Vec<u8>),
@@ -22,10 +22,10 @@ pub(super) enum OpenedBy {
 
 /// The handles of a client.
 #[derive(Debug)]
-pub(super) struct Handles {
+pub(super) struct HandleTable {
     /// The slot of each handle's file.
     slots: Vec<u16>,
-    open: Vec<Option<(HandleId, OpenedBy)>>,
+    open: Vec<Option<(HandleId, OpenedName)>>,
     first: u16,
     /// Files that are open under a handle that another one has already: a load may use a number
     /// again before it is closed.
@@ -34,7 +34,7 @@ pub(super) struct Handles {
     drawn: HashMap<u64, HandleId>,
 }
 
-impl Handles {
+impl HandleTable {
     /// Creates the table for a load with `handles` handles; `slots` are the file slots of the
     /// client.
     pub(super) fn new(handles: usize, slots: Range<u16>) -> Self {
@@ -81,7 +81,7 @@ impl Handles {
     }
 
     #[inline]
-    pub(super) fn opened(&mut self, handle: HandleId, file: FileSlot, by: OpenedBy) {
+    pub(super) fn opened(&mut self, handle: HandleId, file: FileSlot, by: OpenedName) {
         let slot = &mut self.slots[handle as usize];
         if *slot != CLOSED {
             self.doubles += 1;
@@ -102,7 +102,7 @@ impl Handles {
 
     #[cold]
     fn find_double(&mut self, handle: HandleId) {
-        let is = |open: &Option<(HandleId, OpenedBy)>| {
+        let is = |open: &Option<(HandleId, OpenedName)>| {
             open.as_ref().is_some_and(|(other, _)| *other == handle)
         };
         if let Some(other) = self.open.iter().position(is) {
@@ -112,7 +112,7 @@ impl Handles {
     }
 
     /// The name that a file was opened by.
-    pub(super) fn name(&self, file: FileSlot) -> Option<&OpenedBy> {
+    pub(super) fn name(&self, file: FileSlot) -> Option<&OpenedName> {
         self.open[usize::from(file.0 - self.first)].as_ref().map(|(_, by)| by)
     }
 
@@ -127,21 +127,21 @@ impl Handles {
 mod tests {
     use treering_script::FileSlot;
 
-    use super::{Handles, OpenedBy};
+    use super::{HandleTable, OpenedName};
 
     #[test]
     fn handles_have_files_until_they_are_closed() {
-        let mut handles = Handles::new(2, 100..102);
+        let mut handles = HandleTable::new(2, 100..102);
         assert_eq!(handles.file(0), None);
-        handles.opened(0, handles.free().unwrap(), OpenedBy::Spot(7));
-        handles.opened(1, handles.free().unwrap(), OpenedBy::Spot(8));
+        handles.opened(0, handles.free().unwrap(), OpenedName::Spot(7));
+        handles.opened(1, handles.free().unwrap(), OpenedName::Spot(8));
         assert_eq!(handles.free(), None);
         assert_eq!((handles.file(0), handles.file(1)), (Some(FileSlot(100)), Some(FileSlot(101))));
-        assert_eq!(handles.name(FileSlot(101)), Some(&OpenedBy::Spot(8)));
+        assert_eq!(handles.name(FileSlot(101)), Some(&OpenedName::Spot(8)));
         handles.closed(FileSlot(100));
         assert_eq!((handles.file(0), handles.any()), (None, Some(FileSlot(101))));
         // The same handle once more, and both closed.
-        handles.opened(1, handles.free().unwrap(), OpenedBy::Spot(9));
+        handles.opened(1, handles.free().unwrap(), OpenedName::Spot(9));
         assert_eq!(handles.file(1), Some(FileSlot(100)));
         handles.closed(FileSlot(100));
         assert_eq!(handles.file(1), Some(FileSlot(101)));

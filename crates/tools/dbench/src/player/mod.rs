@@ -18,11 +18,11 @@ use std::sync::Arc;
 use treering_model::Counters;
 use treering_script::{DirSlot, Errno, ExpectedErrors, Io, MAX_DIRS, Script, Stop};
 
-use super::account::Account;
-use super::panel::{Dial, Panel, Signal};
-use super::tick::Part;
-use crate::language::{Expected, Load, NameId, Op, Operation};
-use client::Client;
+use super::account::WorkerReport;
+use super::counters::{ClientCounters, CounterIndex, PhaseSignal};
+use super::tick::RunPhase;
+use crate::language::{ExpectedOutcome, Load, LoadLine, NameId, Operation};
+use client::ClientState;
 
 /// Slot of a directory that is read or synced.
 const SCAN: DirSlot = DirSlot(1);
@@ -45,7 +45,7 @@ const SILENT_MAX: u32 = 1000;
 
 /// Playback options.
 #[derive(Clone, Debug)]
-pub(super) struct Manner {
+pub(super) struct PlaybackOptions {
     /// Path of the load's top directory, relative to the target; empty for the target itself.
     pub(super) base: Vec<u8>,
     /// Search a missing name in its directory without regard to case.
@@ -68,10 +68,10 @@ pub(super) struct Manner {
 
 /// State shared by all clients of a run.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Common {
-    pub(super) signal: Signal,
+pub(super) struct SharedState {
+    pub(super) signal: PhaseSignal,
     /// Shared counters, one set for each client.
-    pub(super) panels: Vec<Panel>,
+    pub(super) client_counters: Vec<ClientCounters>,
 }
 
 /// Outcome of a call as the filesystem returned it.
@@ -79,12 +79,12 @@ type CallOutcome<T> = Result<T, Errno>;
 
 /// The code of a worker.
 pub(super) struct Player {
-    plan: Arc<Manner>,
-    common: Common,
-    clients: Vec<Client>,
+    plan: Arc<PlaybackOptions>,
+    common: SharedState,
+    clients: Vec<ClientState>,
     /// Index of the client whose turn it is.
     present: usize,
-    op: Op,
+    op: LoadLine,
     /// The names of the present operation, and the slots of their directories.
     named: [NameId; 2],
     at: [DirSlot; 2],
@@ -99,14 +99,14 @@ pub(super) struct Player {
     began_ns: u64,
     silent: u32,
     xattrs: u64,
-    account: Account,
+    account: WorkerReport,
 }
 
 impl Player {
     /// Player of the clients with these numbers.
     pub(super) fn new(
-        plan: Arc<Manner>,
-        common: &Common,
+        plan: Arc<PlaybackOptions>,
+        common: &SharedState,
         load: &Arc<Load>,
         numbers: &[u32],
     ) -> Self {
@@ -117,8 +117,8 @@ impl Player {
             let first = KEPT + at * dirs;
             let first_file = u8::try_from(at * files).unwrap_or(u8::MAX);
             let last_file = u8::try_from((at + 1) * files).unwrap_or(u8::MAX);
-            let panel = common.panels.get(number as usize).cloned().unwrap_or_default();
-            Client::new(
+            let counters = common.client_counters.get(number as usize).cloned().unwrap_or_default();
+            ClientState::new(
                 number,
                 Arc::clone(load),
                 &plan.base,
@@ -126,14 +126,14 @@ impl Player {
                 u16::from(first_file)..u16::from(last_file),
                 plan.seed,
             )
-            .showing(panel)
+            .showing(counters)
         });
         Self {
             clients: clients.collect(),
             plan,
             common: common.clone(),
             present: 0,
-            op: Op { operation: Operation::QueryFs, line: 0, status: 0 },
+            op: LoadLine { operation: Operation::QueryFs, line: 0, status: 0 },
             named: [0; 2],
             at: [DirSlot::TARGET; 2],
             found: [false; 2],
@@ -144,12 +144,12 @@ impl Player {
             began_ns: 0,
             silent: 0,
             xattrs: 0,
-            account: Account::default(),
+            account: WorkerReport::default(),
         }
     }
 
     #[inline]
-    fn client(&mut self) -> &mut Client {
+    fn client(&mut self) -> &mut ClientState {
         &mut self.clients[self.present]
     }
 
@@ -169,7 +169,7 @@ impl Player {
         self.client().shown(spot)
     }
 
-    fn expected(&self) -> Expected {
+    fn expected(&self) -> ExpectedOutcome {
         self.clients[self.present].expected(&self.op)
     }
 
@@ -180,20 +180,20 @@ impl Player {
     }
 
     /// Records a message about an operation whose outcome differs from the load's.
-    fn say(&mut self, what: String) {
+    fn say(&mut self, message: String) {
         let line = self.op.line;
-        self.account.say(format!("[{line}] {what}"));
+        self.account.say(format!("[{line}] {message}"));
     }
 
     /// Records a fatal error of this client and ends the run.
-    fn give_up(&mut self, what: String) {
+    fn give_up(&mut self, message: String) {
         let (line, number) = (self.op.line, self.clients[self.present].number);
-        self.say(what.clone());
+        self.say(message.clone());
         if self.account.failure.is_none() {
-            let why = format!("client {number} failed at line {line}: {what}");
+            let why = format!("client {number} failed at line {line}: {message}");
             self.account.failure = Some(why);
         }
-        self.common.signal.set(Part::Over);
+        self.common.signal.set(RunPhase::Over);
     }
 
     /// Outcome of the call just made; records when the call ended.
@@ -204,13 +204,13 @@ impl Player {
             self.now_ns = ended_ns;
             let begins = std::mem::take(&mut self.begins);
             let client = &mut self.clients[self.present];
-            client.panel.set(Dial::Seen, ended_ns);
+            client.counters.set(CounterIndex::Seen, ended_ns);
             if begins {
                 self.op_began_ns = Some(began_ns);
                 let gap_ns = began_ns.saturating_sub(client.op_began_ns);
                 client.op_began_ns = began_ns;
-                if gap_ns > client.panel.get(Dial::Gap) {
-                    client.panel.set(Dial::Gap, gap_ns);
+                if gap_ns > client.counters.get(CounterIndex::Gap) {
+                    client.counters.set(CounterIndex::Gap, gap_ns);
                 }
             }
         }
@@ -230,16 +230,16 @@ impl Player {
                 self.pause(io, 1)?;
             }
             let part = self.common.signal.part();
-            if part == Part::Over {
+            if part == RunPhase::Over {
                 return self.leave(io);
             }
             let now_ns = self.now_ns;
             let client = self.client();
-            if part == Part::Measured && !client.measured {
+            if part == RunPhase::Measured && !client.measured {
                 client.measured = true;
                 client.account.reset(now_ns);
             }
-            let Client { cursor, load, .. } = client;
+            let ClientState { cursor, load, .. } = client;
             let Some(op) = cursor.take(load) else {
                 if self.ends_with_pass(io)? {
                     return self.leave(io);
@@ -254,7 +254,7 @@ impl Player {
             let clients = self.plan.clients;
             let client = self.client();
             client.account.lines += 1;
-            client.panel.set(Dial::Lines, client.account.lines);
+            client.counters.set(CounterIndex::Lines, client.account.lines);
             let Some(operation) = client.drawn(op, clients) else {
                 self.say("a number that was drawn is too large".to_owned());
                 self.client().done(kind, true, None, now_ns);
@@ -301,7 +301,7 @@ impl Player {
     fn wait(&mut self, io: &mut dyn Io, ns: u64) -> Result<bool, Stop> {
         let mut left = ns;
         while left > 0 {
-            if self.common.signal.part() == Part::Over {
+            if self.common.signal.part() == RunPhase::Over {
                 return Ok(false);
             }
             let piece = left.min(PIECE_NS);
@@ -312,7 +312,7 @@ impl Player {
     }
 
     /// Carries out a directive: a line that is not an operation.
-    fn directive(&mut self, io: &mut dyn Io, op: Op) -> Result<(), Stop> {
+    fn directive(&mut self, io: &mut dyn Io, op: LoadLine) -> Result<(), Stop> {
         let now_ns = self.now_ns;
         let rated = self.plan.rate.is_some();
         let client = self.client();
@@ -323,7 +323,9 @@ impl Player {
                 let age_us = now_ns.saturating_sub(client.cursor.pass_began_ns) / 1000;
                 self.wait(io, us.saturating_sub(age_us) * 1000)?;
             }
-            Operation::SetPoint { point } => client.panel.set(Dial::Point, point.saturating_add(1)),
+            Operation::SetPoint { point } => {
+                client.counters.set(CounterIndex::Point, point.saturating_add(1))
+            }
             Operation::WaitPoint { client, point } => self.wait_for_point(io, client, point)?,
             Operation::DrawText { into, text } => client.draw_text(into, text),
             _ => {}
@@ -333,10 +335,12 @@ impl Player {
 
     /// Waits until another client has set a point.
     fn wait_for_point(&mut self, io: &mut dyn Io, client: u32, point: u64) -> Result<(), Stop> {
-        let Some(panel) = self.common.panels.get(client as usize).cloned() else { return Ok(()) };
-        while panel.get(Dial::Point) <= point
-            && panel.get(Dial::Done) == 0
-            && self.common.signal.part() != Part::Over
+        let Some(counters) = self.common.client_counters.get(client as usize).cloned() else {
+            return Ok(());
+        };
+        while counters.get(CounterIndex::Point) <= point
+            && counters.get(CounterIndex::Done) == 0
+            && self.common.signal.part() != RunPhase::Over
         {
             self.pause(io, POLL_NS)?;
         }
@@ -366,7 +370,7 @@ impl Player {
         }
         let client = self.client();
         client.finished = true;
-        client.panel.set(Dial::Done, 1);
+        client.counters.set(CounterIndex::Done, 1);
         Ok(())
     }
 }
@@ -381,8 +385,8 @@ impl Script for Player {
             client.account.to_ns = at_ns;
             client.cursor.pass_began_ns = at_ns;
             client.op_began_ns = at_ns;
-            client.panel.set(Dial::Began, at_ns);
-            client.panel.set(Dial::Seen, at_ns);
+            client.counters.set(CounterIndex::Began, at_ns);
+            client.counters.set(CounterIndex::Seen, at_ns);
         }
         while self.clients.iter().any(|client| !client.finished) {
             for present in 0..self.clients.len() {

@@ -3,10 +3,10 @@
 use treering_script::{CreateHow, Errno, FileSlot, Io, OpenHow, Stop};
 
 use super::client::words;
-use super::handles::OpenedBy;
-use super::transfer::Transfer;
+use super::handles::OpenedName;
+use super::transfer::RecordedTransfer;
 use super::{Player, SCAN};
-use crate::language::{Disposition, Expected, HandleId, Operation};
+use crate::language::{CreateDisposition, ExpectedOutcome, HandleId, Operation};
 
 /// Bytes of the attribute.
 const XATTR_BYTES: u32 = 44;
@@ -54,10 +54,10 @@ impl Player {
                 self.lock(io, handle, (start, bytes), locks)
             }
             Operation::Read { handle, offset, bytes, moved } => {
-                self.read(io, Transfer { handle, offset, bytes, moved })
+                self.read(io, RecordedTransfer { handle, offset, bytes, moved })
             }
             Operation::Write { handle, offset, bytes, moved } => {
-                self.write(io, Transfer { handle, offset, bytes, moved })
+                self.write(io, RecordedTransfer { handle, offset, bytes, moved })
             }
             _ => Ok(false),
         }
@@ -77,7 +77,7 @@ impl Player {
         &mut self,
         io: &mut dyn Io,
         handle: HandleId,
-        how: Disposition,
+        how: CreateDisposition,
         directory: bool,
     ) -> Result<bool, Stop> {
         if directory {
@@ -95,11 +95,13 @@ impl Player {
         let mut is_dir = directory;
         let mut opened = match how {
             _ if directory => io.open(at, name, OpenHow::Directory, file),
-            Disposition::Create if !self.pointless(self.found[0]) => {
+            CreateDisposition::Create if !self.pointless(self.found[0]) => {
                 io.create(at, name, CreateHow::OrOpen, file)
             }
-            Disposition::Open | Disposition::Create => io.open(at, name, OpenHow::ReadWrite, file),
-            Disposition::Overwrite => io.create(at, name, CreateHow::TruncateToRead, file),
+            CreateDisposition::Open | CreateDisposition::Create => {
+                io.open(at, name, OpenHow::ReadWrite, file)
+            }
+            CreateDisposition::Overwrite => io.create(at, name, CreateHow::TruncateToRead, file),
         };
         let mut answer = self.heard(io, opened)?;
         if !directory && answer == Err(Errno::ISDIR) {
@@ -114,7 +116,7 @@ impl Player {
     }
 
     fn not_opened(&mut self, handle: HandleId, errno: Errno) -> bool {
-        let surprise = self.expected() == Expected::Success;
+        let surprise = self.expected() == ExpectedOutcome::Success;
         if surprise {
             let (name, why) = (self.shown(0), words(errno));
             let number = self.client().handle_number(handle);
@@ -130,7 +132,7 @@ impl Player {
         file: FileSlot,
         is_dir: bool,
     ) -> Result<bool, Stop> {
-        if self.expected() == Expected::Failure {
+        if self.expected() == ExpectedOutcome::Failure {
             let (name, number) = (self.shown(0), self.client().handle_number(handle));
             self.say(format!("open {name} succeeded for handle {number}"));
             let closed = io.close(file);
@@ -140,9 +142,9 @@ impl Player {
         let spot = self.named[0];
         let places = &self.client().places;
         let by = if places.is_drawn(spot) {
-            OpenedBy::Path(places.path(places.spot(spot)))
+            OpenedName::Path(places.path(places.spot(spot)))
         } else {
-            OpenedBy::Spot(spot)
+            OpenedName::Spot(spot)
         };
         self.client().handles.opened(handle, file, by);
         self.stat_file(io, file)?;
@@ -200,8 +202,8 @@ impl Player {
             self.client().places.moved(from);
             self.client().places.moved(to);
         }
-        let what = format!("rename {} {}", self.shown(0), self.shown(1));
-        if self.must(failed, &what) {
+        let operation = format!("rename {} {}", self.shown(0), self.shown(1));
+        if self.must(failed, &operation) {
             return Ok(true);
         }
         self.sync_parent(io, 1)
@@ -209,11 +211,11 @@ impl Player {
 
     /// Checks an operation whose outcome must match the load; on a mismatch the client gives up and
     /// the result is true.
-    fn must(&mut self, failed: Option<Errno>, what: &str) -> bool {
+    fn must(&mut self, failed: Option<Errno>, action: &str) -> bool {
         let right = match self.expected() {
-            Expected::Either => true,
-            Expected::Success => failed.is_none(),
-            Expected::Failure => failed.is_some(),
+            ExpectedOutcome::Either => true,
+            ExpectedOutcome::Success => failed.is_none(),
+            ExpectedOutcome::Failure => failed.is_some(),
         };
         if !right {
             let status = self.clients[self.present].load.status(&self.op).text.clone();
@@ -221,7 +223,7 @@ impl Player {
                 Some(errno) => format!("failed ({})", words(errno)),
                 None => "succeeded".to_owned(),
             };
-            self.give_up(format!("{what} {came} - expected {status}"));
+            self.give_up(format!("{action} {came} - expected {status}"));
         }
         !right
     }
@@ -313,10 +315,10 @@ impl Player {
     }
 
     /// True if the operation on a handle failed; the failure is reported.
-    fn has_failed(&mut self, what: &str, handle: HandleId, answer: Result<(), Errno>) -> bool {
+    fn has_failed(&mut self, action: &str, handle: HandleId, answer: Result<(), Errno>) -> bool {
         if let Err(errno) = answer {
             let number = self.client().handle_number(handle);
-            self.say(format!("{what} failed on handle {number} ({})", words(errno)));
+            self.say(format!("{action} failed on handle {number} ({})", words(errno)));
         }
         answer.is_err()
     }
@@ -337,8 +339,8 @@ impl Player {
         }
         self.stat_file(io, file)?;
         self.named[0] = match self.client().handles.name(file).cloned() {
-            Some(OpenedBy::Spot(spot)) => spot,
-            Some(OpenedBy::Path(path)) => self.client().places.take(0, &path),
+            Some(OpenedName::Spot(spot)) => spot,
+            Some(OpenedName::Path(path)) => self.client().places.take(0, &path),
             None => return Ok(true),
         };
         let dir = self.spot(0).dir;

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use treering_script::DirSlot;
 
-use crate::language::{Load, Template};
+use crate::language::{Load, PathTemplate};
 
 /// Index of a directory.
 pub(super) type DirId = u32;
@@ -132,7 +132,7 @@ impl NameTable {
     }
 
     /// Takes a name that was drawn.
-    pub(super) fn draw(&mut self, which: usize, name: &Template, client: u32) -> u32 {
+    pub(super) fn draw(&mut self, which: usize, name: &PathTemplate, client: u32) -> u32 {
         self.take(which, &name.of_client(client))
     }
 
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn drawn_names_do_not_pile_up() {
+    fn drawn_names_are_released_after_use() {
         let mut places = places(&["/a/x"], b"", 2);
         for number in 0..20_000 {
             let spot = places.take(0, format!("d{number}/f").as_bytes());

@@ -11,14 +11,14 @@ const PIECE: u32 = 4 << 20;
 
 /// Read or write of a load: requested bytes, and bytes moved in the recording.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Transfer {
+pub(super) struct RecordedTransfer {
     pub(super) handle: HandleId,
     pub(super) offset: u64,
     pub(super) bytes: u32,
     pub(super) moved: u32,
 }
 
-impl Transfer {
+impl RecordedTransfer {
     /// Length and offset of the next piece, after `moved` bytes.
     fn piece(&self, moved: u64) -> (u32, u64) {
         let left = u64::from(self.bytes).saturating_sub(moved);
@@ -28,10 +28,14 @@ impl Transfer {
 }
 
 impl Player {
-    pub(super) fn read(&mut self, io: &mut dyn Io, what: Transfer) -> Result<bool, Stop> {
-        let Some(file) = self.file_of(what.handle) else { return Ok(true) };
-        let surprise = !self.plan.fake_io && self.read_pieces(io, file, what)?;
-        self.client().moved(what.bytes.into(), 0);
+    pub(super) fn read(
+        &mut self,
+        io: &mut dyn Io,
+        transfer: RecordedTransfer,
+    ) -> Result<bool, Stop> {
+        let Some(file) = self.file_of(transfer.handle) else { return Ok(true) };
+        let surprise = !self.plan.fake_io && self.read_pieces(io, file, transfer)?;
+        self.client().moved(transfer.bytes.into(), 0);
         Ok(surprise)
     }
 
@@ -39,40 +43,44 @@ impl Player {
         &mut self,
         io: &mut dyn Io,
         file: FileSlot,
-        what: Transfer,
+        transfer: RecordedTransfer,
     ) -> Result<bool, Stop> {
         let mut moved = 0;
         let failed = loop {
-            let (bytes, position) = what.piece(moved);
+            let (bytes, position) = transfer.piece(moved);
             let read = io.read_at(file, bytes, position);
             match self.heard(io, read)? {
                 Ok(got) => {
                     moved += got;
-                    if got != u64::from(PIECE) || moved >= u64::from(what.bytes) {
+                    if got != u64::from(PIECE) || moved >= u64::from(transfer.bytes) {
                         break None;
                     }
                 }
                 Err(errno) => break Some(errno),
             }
         };
-        let surprise = failed.is_some() || moved != u64::from(what.moved);
+        let surprise = failed.is_some() || moved != u64::from(transfer.moved);
         if surprise {
-            let wanted = what.moved;
+            let wanted = transfer.moved;
             let why = failed.map_or_else(|| format!("{moved} bytes instead of {wanted}"), words);
-            let number = self.client().handle_number(what.handle);
+            let number = self.client().handle_number(transfer.handle);
             self.say(format!("read failed on handle {number} ({why})"));
         }
         Ok(surprise)
     }
 
-    pub(super) fn write(&mut self, io: &mut dyn Io, what: Transfer) -> Result<bool, Stop> {
-        let Some(file) = self.file_of(what.handle) else { return Ok(true) };
+    pub(super) fn write(
+        &mut self,
+        io: &mut dyn Io,
+        transfer: RecordedTransfer,
+    ) -> Result<bool, Stop> {
+        let Some(file) = self.file_of(transfer.handle) else { return Ok(true) };
         let last = if self.plan.fake_io {
             Ok(())
-        } else if self.plan.one_byte_write_fix && what.bytes == 1 {
-            self.one_byte(io, file, what.offset)?
+        } else if self.plan.one_byte_write_fix && transfer.bytes == 1 {
+            self.one_byte(io, file, transfer.offset)?
         } else {
-            if !self.write_pieces(io, file, what)? {
+            if !self.write_pieces(io, file, transfer)? {
                 return Ok(true);
             }
             if self.plan.fsync {
@@ -82,7 +90,7 @@ impl Player {
                 Ok(())
             }
         };
-        self.client().moved(0, what.bytes.into());
+        self.client().moved(0, transfer.bytes.into());
         Ok(self.plan.fsync && last.is_err())
     }
 
@@ -91,26 +99,26 @@ impl Player {
         &mut self,
         io: &mut dyn Io,
         file: FileSlot,
-        what: Transfer,
+        transfer: RecordedTransfer,
     ) -> Result<bool, Stop> {
         let mut moved = 0;
         let failed = loop {
-            let (bytes, position) = what.piece(moved);
+            let (bytes, position) = transfer.piece(moved);
             let written = io.write_at(file, bytes, position);
             match self.heard(io, written)? {
                 Ok(written) => {
                     moved += written;
-                    if written == 0 || moved >= u64::from(what.bytes.min(what.moved)) {
+                    if written == 0 || moved >= u64::from(transfer.bytes.min(transfer.moved)) {
                         break None;
                     }
                 }
                 Err(errno) => break Some(errno),
             }
         };
-        if failed.is_none() && moved == u64::from(what.moved) {
+        if failed.is_none() && moved == u64::from(transfer.moved) {
             return Ok(true);
         }
-        let (number, wanted) = (self.client().handle_number(what.handle), what.moved);
+        let (number, wanted) = (self.client().handle_number(transfer.handle), transfer.moved);
         self.give_up(match failed {
             Some(errno) => format!("write failed on handle {number} ({})", words(errno)),
             None => {

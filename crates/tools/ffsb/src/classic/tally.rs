@@ -34,14 +34,14 @@ pub(crate) struct CallTimes {
 
 /// Counters of a worker, or the sum over a group.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Tally {
+pub(crate) struct WorkerCounters {
     /// Counters by [`Operation::place`].
     pub done: [OperationCounts; Operation::COUNT],
     /// Call latencies by [`TimedCall::place`].
     pub calls: [CallTimes; TimedCall::COUNT],
 }
 
-impl Tally {
+impl WorkerCounters {
     /// Operations of all kinds.
     pub(crate) fn operations(&self) -> u64 {
         self.done.iter().map(|done| done.operations).sum()
@@ -91,7 +91,7 @@ impl CallTimes {
 
 /// Result of the preparation of one filesystem; an aborted preparation reports no counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Prepared {
+pub(crate) struct PreparationResult {
     /// True if the files of an earlier run were reused.
     pub reused: bool,
 }
@@ -100,10 +100,10 @@ pub(crate) struct Prepared {
 mod tests {
     use treering_model::Counters;
 
-    use super::{CallTimes, OperationCounts, Tally};
+    use super::{CallTimes, OperationCounts, WorkerCounters};
 
-    fn tally() -> Tally {
-        let mut tally = Tally::default();
+    fn tally() -> WorkerCounters {
+        let mut tally = WorkerCounters::default();
         tally.done[3] = OperationCounts { operations: 2, transactions: 20, bytes: 81_920 };
         for us in [7, 3, 11] {
             tally.calls[0].record(us);
@@ -121,10 +121,10 @@ mod tests {
     }
 
     #[test]
-    fn sums_keep_the_least_and_the_most() {
-        let mut sum = Tally::default();
+    fn sums_keep_minimum_and_maximum() {
+        let mut sum = WorkerCounters::default();
         sum.add(&tally());
-        sum.add(&Tally::default());
+        sum.add(&WorkerCounters::default());
         sum.add(&tally());
         let open = CallTimes { calls: 6, sum_us: 42, min_us: 3, max_us: 11, in_range: vec![2, 4] };
         assert_eq!(sum.calls[0], open);

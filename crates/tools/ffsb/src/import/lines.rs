@@ -6,7 +6,7 @@ use treering_kit::import::number::{decimal, whole};
 
 /// Parsed output line.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Line {
+pub(super) enum OutputLine {
     /// First line of an output, with the version.
     Started(String),
     /// A thread group follows.
@@ -137,50 +137,54 @@ pub(super) fn may_begin(text: &str) -> bool {
 }
 
 /// Parses a line; `None` for a foreign line, which is any that differs from FFSB's format.
-pub(super) fn line(text: &str) -> Option<Line> {
+pub(super) fn line(text: &str) -> Option<OutputLine> {
     let text = text.trim();
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
-        ["FFSB", "version", version, "started"] => Some(Line::Started((*version).to_owned())),
-        ["ThreadGroup", number] => whole(number).map(Line::Group),
-        ["FileSystem", place] => Some(Line::Filesystem((*place).to_owned())),
-        ["fs", "setup", "took", seconds, "secs"] => whole(seconds).map(Line::SetUp),
+        ["FFSB", "version", version, "started"] => Some(OutputLine::Started((*version).to_owned())),
+        ["ThreadGroup", number] => whole(number).map(OutputLine::Group),
+        ["FileSystem", place] => Some(OutputLine::Filesystem((*place).to_owned())),
+        ["fs", "setup", "took", seconds, "secs"] => whole(seconds).map(OutputLine::SetUp),
         ["Starting", "Actual", "Benchmark", "At:", ..] => {
-            text.split_once("At: ").map(|(_, when)| Line::StartingAt(when.to_owned()))
+            text.split_once("At: ").map(|(_, when)| OutputLine::StartingAt(when.to_owned()))
         }
-        ["Benchmark", "took", seconds, "sec"] => decimal(seconds).map(Line::Took),
+        ["Benchmark", "took", seconds, "sec"] => decimal(seconds).map(OutputLine::Took),
         ["Op", "Name", "Transactions", ..] => {
-            (words.last() == Some(&"Throughput")).then_some(Line::TableBegins)
+            (words.last() == Some(&"Throughput")).then_some(OutputLine::TableBegins)
         }
-        [rate, "Transactions", "per", "Second"] => decimal(rate).map(Line::Transactions),
-        ["Read", "Throughput:", rate] => Some(Line::Throughput("read", bytes_per_second(rate)?)),
-        ["Write", "Throughput:", rate] => Some(Line::Throughput("write", bytes_per_second(rate)?)),
+        [rate, "Transactions", "per", "Second"] => decimal(rate).map(OutputLine::Transactions),
+        ["Read", "Throughput:", rate] => {
+            Some(OutputLine::Throughput("read", bytes_per_second(rate)?))
+        }
+        ["Write", "Throughput:", rate] => {
+            Some(OutputLine::Throughput("write", bytes_per_second(rate)?))
+        }
         [percent, "User", "Time"] => cpu("User Time", percent),
         [percent, "System", "Time"] => cpu("System Time", percent),
         [percent, "CPU", "Utilization"] => cpu("CPU Utilization", percent),
         ["aging", "is", how @ ("on" | "off")] => Some(setting("aging", how)),
-        ["System", "Call", "Latency", ..] => Some(Line::CallsBegin),
+        ["System", "Call", "Latency", ..] => Some(OutputLine::CallsBegin),
         ["bound", "to", "fs", number] => Some(setting("bound to fs", number)),
         [size, "(", .., "->", weight, _] => size_weight(size, weight),
-        [size, rest, "->", weight, _] if rest.starts_with('(') => size_weight(size, weight),
-        [op, ":", figures @ ..] => row(op, figures).map(Line::Row),
-        _ if is_furniture(&words) => Some(Line::Furniture),
+        [size, tail, "->", weight, _] if tail.starts_with('(') => size_weight(size, weight),
+        [op, ":", figures @ ..] => row(op, figures).map(OutputLine::Row),
+        _ if is_furniture(&words) => Some(OutputLine::Furniture),
         _ => call(text).or_else(|| named_value(text)),
     }
 }
 
-fn setting(name: &str, value: &str) -> Line {
-    Line::Setting(name.to_owned(), value.to_owned())
+fn setting(name: &str, value: &str) -> OutputLine {
+    OutputLine::Setting(name.to_owned(), value.to_owned())
 }
 
-fn size_weight(size: &str, weight: &str) -> Option<Line> {
+fn size_weight(size: &str, weight: &str) -> Option<OutputLine> {
     whole(size)?;
     whole(weight)?;
     Some(setting(&format!("size weight {size}"), weight))
 }
 
-fn cpu(what: &'static str, percent: &str) -> Option<Line> {
-    Some(Line::Cpu(what, decimal(percent.strip_suffix('%')?)?))
+fn cpu(label: &'static str, percent: &str) -> Option<OutputLine> {
+    Some(OutputLine::Cpu(label, decimal(percent.strip_suffix('%')?)?))
 }
 
 fn row(op: &str, figures: &[&str]) -> Option<OpRow> {
@@ -203,16 +207,16 @@ fn row(op: &str, figures: &[&str]) -> Option<OpRow> {
 }
 
 /// `[   open]<TAB>0.050000<TAB>3.980161<TAB>41.840000<TAB>31`.
-fn call(text: &str) -> Option<Line> {
+fn call(text: &str) -> Option<OutputLine> {
     let (name, figures) = text.strip_prefix('[')?.split_once(']')?;
     let call = CALLS.into_iter().find(|call| *call == name.trim())?;
     let words: Vec<&str> = figures.split_whitespace().collect();
     let [least, mean, most, calls] = words.as_slice() else { return None };
-    Some(Line::Call(call, [decimal(least)?, decimal(mean)?, decimal(most)?], whole(calls)?))
+    Some(OutputLine::Call(call, [decimal(least)?, decimal(mean)?, decimal(most)?], whole(calls)?))
 }
 
 /// `num_threads      = 4`, `readall = 1 (10.00%)`: known names only.
-fn named_value(text: &str) -> Option<Line> {
+fn named_value(text: &str) -> Option<OutputLine> {
     let (name, value) = text.split_once('=')?;
     let (name, value) = (name.trim(), value.trim());
     let value = value.split_whitespace().next().unwrap_or("");
@@ -248,11 +252,11 @@ fn is_furniture(words: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, line};
+    use super::{OutputLine, line};
 
     #[test]
     fn result_lines_are_parsed() {
-        let Some(Line::Row(row)) = line(
+        let Some(OutputLine::Row(row)) = line(
             "       create_fsync :         8234\t    719.78\t77.878%\t\t15.789%\t   2.81MB/sec",
         ) else {
             panic!()
@@ -260,25 +264,25 @@ mod tests {
         assert_eq!((row.op.as_str(), row.transactions), ("create_fsync", 8234));
         assert_eq!((row.transactions_per_second, row.operations_percent), (719.78, 15.789));
         assert_eq!(row.bytes_per_second, Some(2.81 * 1_048_576.0));
-        let Some(Line::Row(row)) = line("delete : 4\t 0.35\t 0.038%\t\t10.526%\t NA") else {
+        let Some(OutputLine::Row(row)) = line("delete : 4\t 0.35\t 0.038%\t\t10.526%\t NA") else {
             panic!()
         };
         assert_eq!(row.bytes_per_second, None);
-        let said = |text: &str| match line(text) {
-            Some(Line::Setting(name, value)) => format!("{name}={value}"),
+        let parsed = |text: &str| match line(text) {
+            Some(OutputLine::Setting(name, value)) => format!("{name}={value}"),
             other => format!("{other:?}"),
         };
-        assert_eq!(said("\t read_size        = 40960\t(40KB)"), "read_size=40960");
-        assert_eq!(said("\t         readall = 1 (10.00%)"), "readall weight=1");
-        assert_eq!(said("\t\t     33554432 (  32MB) -> 1 (1.00%)"), "size weight 33554432=1");
-        assert_eq!(said("\t\t       524288 ( 512KB) -> 3 (3.00%)"), "size weight 524288=3");
-        assert_eq!(said("\t current utilization = 26.19%"), "current utilization=26.19%");
-        assert_eq!(said("\t aging is off"), "aging=off");
+        assert_eq!(parsed("\t read_size        = 40960\t(40KB)"), "read_size=40960");
+        assert_eq!(parsed("\t         readall = 1 (10.00%)"), "readall weight=1");
+        assert_eq!(parsed("\t\t     33554432 (  32MB) -> 1 (1.00%)"), "size weight 33554432=1");
+        assert_eq!(parsed("\t\t       524288 ( 512KB) -> 3 (3.00%)"), "size weight 524288=3");
+        assert_eq!(parsed("\t current utilization = 26.19%"), "current utilization=26.19%");
+        assert_eq!(parsed("\t aging is off"), "aging=off");
         let call = line("[   open]\t0.050000\t3.980161\t41.840000\t          31");
-        assert_eq!(call, Some(Line::Call("open", [0.05, 3.980_161, 41.84], 31)));
-        assert_eq!(line("10.0% CPU Utilization"), Some(Line::Cpu("CPU Utilization", 10.0)));
-        assert_eq!(line("   -"), Some(Line::Furniture));
-        assert_eq!(line("Syncing()...1 sec"), Some(Line::Furniture));
+        assert_eq!(call, Some(OutputLine::Call("open", [0.05, 3.980_161, 41.84], 31)));
+        assert_eq!(line("10.0% CPU Utilization"), Some(OutputLine::Cpu("CPU Utilization", 10.0)));
+        assert_eq!(line("   -"), Some(OutputLine::Furniture));
+        assert_eq!(line("Syncing()...1 sec"), Some(OutputLine::Furniture));
     }
 
     #[test]

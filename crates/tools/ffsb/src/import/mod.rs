@@ -13,18 +13,18 @@ use treering_model::{
     Caution, CautionCode, IMPORT_FACT, Metric, OPERATIONS_FEW, PhaseTotals, Scope, USED_FACT,
 };
 
-use lines::{Line, OpRow, line, may_begin};
-use operations::Evidence;
+use lines::{OpRow, OutputLine, line, may_begin};
+use operations::ReportEvidence;
 use treering_kit::import::log::{Log, first_word};
 use treering_kit::import::number::{ctime_unix_ms, decimal, nanoseconds, whole};
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::{Content, ForeignTrial};
-use treering_kit::import::{Importer, Reading, Remark, any_begins};
+use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
+use treering_kit::import::{Importer, ParsedOutputs, Remark, any_begins};
 
 /// Reads reports of FFSB.
-pub(crate) struct Ffsb;
+pub(crate) struct FfsbImporter;
 
-impl Importer for Ffsb {
+impl Importer for FfsbImporter {
     fn tool(&self) -> &'static str {
         "ffsb"
     }
@@ -33,33 +33,33 @@ impl Importer for Ffsb {
         let text = log.line(at);
         let may_begin = ["FFSB", "Starting", "Benchmark", "Op"].contains(&first_word(text));
         may_begin
-            && line(text).is_some_and(|said| match said {
-                Line::Started(_) => true,
+            && line(text).is_some_and(|parsed| match parsed {
+                OutputLine::Started(_) => true,
                 // A log of which the head was cut off.
-                Line::StartingAt(_) | Line::Took(_) | Line::TableBegins => true,
+                OutputLine::StartingAt(_) | OutputLine::Took(_) | OutputLine::TableBegins => true,
                 _ => false,
             })
     }
 
-    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
-        let mut report = Report::default();
+    fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs {
+        let mut report = ParsedReport::default();
         let mut stretch = LineCursor::from(at);
         while stretch.next() < log.len() {
             let next = stretch.next();
             let read = log.read_if(may_begin, next, line);
-            let is_own = read.as_ref().is_some_and(|(said, _)| *said != Line::Furniture);
+            let is_own = read.as_ref().is_some_and(|(parsed, _)| *parsed != OutputLine::Furniture);
             if next > at && !is_own && any_begins(log, next) {
                 break;
             }
-            let Some((said, count)) = read else {
+            let Some((parsed, count)) = read else {
                 stretch.pass(log);
                 log.forget_before(next);
                 continue;
             };
-            if next > at && report.is_over(&said) {
+            if next > at && report.is_over(&parsed) {
                 break;
             }
-            report.take(said);
+            report.take(parsed);
             stretch.take(log, count);
             if report.is_complete {
                 break;
@@ -68,13 +68,13 @@ impl Importer for Ffsb {
         let end = stretch.end();
         let mut remarks = stretch.remarks();
         let trial = report.finish(at, &mut remarks);
-        Reading { end, outputs: vec![Content::Foreign(Box::new(trial))], remarks }
+        ParsedOutputs { end, outputs: vec![ImportedTrial::Foreign(Box::new(trial))], remarks }
     }
 }
 
 /// A report, put together line by line.
 #[derive(Default)]
-struct Report {
+struct ParsedReport {
     trial: ForeignTrial,
     /// Rows of the last table: that of the only thread group, or the totals.
     rows: Vec<OpRow>,
@@ -92,33 +92,33 @@ struct Report {
     is_complete: bool,
 }
 
-impl Report {
+impl ParsedReport {
     /// True if this line belongs to the next report.
-    fn is_over(&self, said: &Line) -> bool {
+    fn is_over(&self, parsed: &OutputLine) -> bool {
         let has_begun = self.trial.started_unix_ms.is_some() || self.seconds.is_some();
-        match said {
-            Line::Started(_) => true,
-            Line::StartingAt(_) => has_begun || !self.rows.is_empty(),
-            Line::Took(_) => self.seconds.is_some() || !self.rows.is_empty(),
+        match parsed {
+            OutputLine::Started(_) => true,
+            OutputLine::StartingAt(_) => has_begun || !self.rows.is_empty(),
+            OutputLine::Took(_) => self.seconds.is_some() || !self.rows.is_empty(),
             _ => false,
         }
     }
 
-    fn take(&mut self, said: Line) {
+    fn take(&mut self, parsed: OutputLine) {
         let trial = &mut self.trial;
-        match said {
-            Line::Started(version) => {
+        match parsed {
+            OutputLine::Started(version) => {
                 trial.workload = "ffsb";
                 trial.fact(IMPORT_FACT, format!("ffsb {version}"));
             }
-            Line::Group(_) if self.seconds.is_none() => self.groups += 1,
-            Line::Filesystem(place) => {
+            OutputLine::Group(_) if self.seconds.is_none() => self.groups += 1,
+            OutputLine::Filesystem(place) => {
                 self.filesystems += 1;
                 if trial.target.is_empty() {
                     place.clone_into(&mut trial.target);
                 }
             }
-            Line::Setting(name, value) => {
+            OutputLine::Setting(name, value) => {
                 let bytes = whole(&value);
                 self.write_sizes.extend(bytes.filter(|_| name == "write_size"));
                 self.write_blocks.extend(bytes.filter(|_| name == "write_blocksize"));
@@ -133,33 +133,33 @@ impl Report {
                     trial.parameter(&format!("{section}{name}"), value);
                 }
             }
-            Line::SetUp(seconds) => {
+            OutputLine::SetUp(seconds) => {
                 trial.metrics.push(times::SETUP_SECONDS.of(Scope::Trial, seconds as f64));
             }
-            Line::StartingAt(when) => trial.started_unix_ms = ctime_unix_ms(&when),
-            Line::Took(seconds) => {
+            OutputLine::StartingAt(when) => trial.started_unix_ms = ctime_unix_ms(&when),
+            OutputLine::Took(seconds) => {
                 self.seconds = Some(seconds);
                 trial.wall_ns = nanoseconds(seconds).unwrap_or(0);
             }
             // The last of several tables is that of the totals.
-            Line::TableBegins => self.rows.clear(),
-            Line::Row(row) => self.rows.push(row),
-            Line::Transactions(rate) => {
+            OutputLine::TableBegins => self.rows.clear(),
+            OutputLine::Row(row) => self.rows.push(row),
+            OutputLine::Transactions(rate) => {
                 self.replace(TRANSACTIONS_PER_SECOND.of(Scope::Trial, rate).primary());
             }
-            Line::Throughput(direction, bytes) => {
+            OutputLine::Throughput(direction, bytes) => {
                 let rate = rates::DIRECTION_MIB_PER_SECOND;
                 self.replace(rate.of_member(&[direction], Scope::Trial, bytes / 1_048_576.0));
             }
-            Line::Call(call, [least, mean, most], calls) => {
+            OutputLine::Call(call, [least, mean, most], calls) => {
                 self.call(call, [least, mean, most], calls);
             }
-            Line::CallsBegin => self.call_blocks += 1,
-            Line::Cpu(what, percent) => {
-                self.is_complete = what == "CPU Utilization";
-                trial.metrics.push(share_of_cpu(what, percent));
+            OutputLine::CallsBegin => self.call_blocks += 1,
+            OutputLine::Cpu(label, percent) => {
+                self.is_complete = label == "CPU Utilization";
+                trial.metrics.push(share_of_cpu(label, percent));
             }
-            Line::Group(_) | Line::Furniture => {}
+            OutputLine::Group(_) | OutputLine::Furniture => {}
         }
     }
 
@@ -179,8 +179,8 @@ impl Report {
             Some(known) => known.value += count.value,
             None => self.trial.metrics.push(count),
         }
-        for (what, ms) in ["min", "mean", "max"].into_iter().zip(times_ms) {
-            let metric = CALL_LATENCY_NS.of_member(&[call, what], Scope::Trial, ms * 1e6);
+        for (statistic, ms) in ["min", "mean", "max"].into_iter().zip(times_ms) {
+            let metric = CALL_LATENCY_NS.of_member(&[call, statistic], Scope::Trial, ms * 1e6);
             // With several thread groups, that of the first is kept.
             if self.trial.metrics.iter().all(|known| known.name != metric.name) {
                 self.trial.metrics.push(metric);
@@ -189,7 +189,7 @@ impl Report {
     }
 
     fn finish(mut self, at: usize, remarks: &mut Vec<Remark>) -> ForeignTrial {
-        let mut remark = |what: String| remarks.push(Remark { line: at + 1, what });
+        let mut remark = |message: String| remarks.push(Remark { line: at + 1, what: message });
         if self.trial.workload.is_empty() {
             self.trial.workload = "ffsb";
             self.trial.fact(IMPORT_FACT, "ffsb");
@@ -227,13 +227,13 @@ impl Report {
         self.trial
     }
 
-    fn evidence(&self) -> Evidence<'_> {
+    fn evidence(&self) -> ReportEvidence<'_> {
         let blocks = |(size, block): (&u64, &u64)| (*block > 0).then(|| size.div_ceil(*block));
         let mut appends = self.write_sizes.iter().zip(&self.write_blocks).map(blocks);
         let first = appends.next().flatten();
         let is_same = appends.all(|other| other == first);
         let is_whole = self.groups > 0 && self.call_blocks == self.groups;
-        Evidence {
+        ReportEvidence {
             rows: &self.rows,
             append_blocks: first.filter(|_| is_same),
             calls: is_whole.then_some(self.calls),
@@ -258,8 +258,8 @@ impl Report {
 }
 
 /// A share of the CPUs.
-fn share_of_cpu(what: &str, percent: f64) -> Metric {
-    let spec = match what {
+fn share_of_cpu(label: &str, percent: f64) -> Metric {
+    let spec = match label {
         "User Time" => cpu::USER_CPU_PERCENT,
         "System Time" => cpu::SYSTEM_CPU_PERCENT,
         _ => cpu::CPU_PERCENT,

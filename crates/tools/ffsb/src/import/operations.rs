@@ -15,7 +15,7 @@ const TRIED_MOST: u64 = 200_000;
 
 /// Figures of a report that constrain the number of operations.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Evidence<'r> {
+pub(super) struct ReportEvidence<'r> {
     pub(super) rows: &'r [OpRow],
     /// Blocks of an append, if they are the same in all thread groups.
     pub(super) append_blocks: Option<u64>,
@@ -24,7 +24,7 @@ pub(super) struct Evidence<'r> {
     pub(super) calls: Option<u64>,
 }
 
-impl Evidence<'_> {
+impl ReportEvidence<'_> {
     /// Number of operations, if exactly one number agrees with everything printed.
     pub(super) fn operations(&self) -> Option<u64> {
         if self.rows.is_empty() {
@@ -36,7 +36,7 @@ impl Evidence<'_> {
         }
         let (mut least, mut most) = (1, None);
         for row in self.rows {
-            let Some(known) = self.known(row) else { continue };
+            let Some(known) = self.operations_of(row) else { continue };
             let share = |percent: f64| known as f64 * 100.0 / percent;
             let low = share(row.operations_percent + ROUNDING_PERCENT).ceil();
             let high = share((row.operations_percent - ROUNDING_PERCENT).max(1e-9)).floor();
@@ -49,7 +49,7 @@ impl Evidence<'_> {
             (least, most) = (least.max(low), Some(most.map_or(high, |most: u64| most.min(high))));
         }
         let most = most.filter(|most| most.saturating_sub(least) < TRIED_MOST)?;
-        let mut possible = (least..=most).filter(|all| self.agrees(*all));
+        let mut possible = (least..=most).filter(|total| self.agrees(*total));
         let first = possible.next()?;
         possible.next().is_none().then_some(first)
     }
@@ -63,7 +63,7 @@ impl Evidence<'_> {
     }
 
     /// Number of operations of a kind, if its transactions determine it.
-    fn known(&self, row: &OpRow) -> Option<u64> {
+    fn operations_of(&self, row: &OpRow) -> Option<u64> {
         let op = row.op.as_str();
         if ONE_EACH.contains(&op) {
             return Some(row.transactions);
@@ -73,12 +73,12 @@ impl Evidence<'_> {
         is_whole.then_some(row.transactions / blocks)
     }
 
-    /// True if every printed share is possible with `all` operations.
-    fn agrees(&self, all: u64) -> bool {
+    /// True if every printed share is possible with `total` operations.
+    fn agrees(&self, total: u64) -> bool {
         let agrees = |row: &OpRow| {
-            let nearest = (row.operations_percent / 100.0 * all as f64).round();
-            let count = self.known(row).map_or(nearest, |known| known as f64);
-            let share = count * 100.0 / all as f64;
+            let nearest = (row.operations_percent / 100.0 * total as f64).round();
+            let count = self.operations_of(row).map_or(nearest, |known| known as f64);
+            let share = count * 100.0 / total as f64;
             count >= 1.0 && (share - row.operations_percent).abs() <= ROUNDING_PERCENT
         };
         self.rows.iter().all(agrees)
@@ -87,22 +87,22 @@ impl Evidence<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::Evidence;
+    use super::ReportEvidence;
     use crate::import::lines::OpRow;
 
-    fn rows(of: &[(&str, u64, u64)], all: u64) -> Vec<OpRow> {
+    fn rows(of: &[(&str, u64, u64)], total: u64) -> Vec<OpRow> {
         let row = |(op, transactions, count): &(&str, u64, u64)| OpRow {
             op: (*op).to_owned(),
             transactions: *transactions,
             transactions_per_second: 1.0,
-            operations_percent: (*count as f64 * 1e5 / all as f64).round() / 1e3,
+            operations_percent: (*count as f64 * 1e5 / total as f64).round() / 1e3,
             bytes_per_second: None,
         };
         of.iter().map(row).collect()
     }
 
     fn by_shares(rows: &[OpRow]) -> Option<u64> {
-        Evidence { rows, append_blocks: None, calls: None }.operations()
+        ReportEvidence { rows, append_blocks: None, calls: None }.operations()
     }
 
     const PUBLISHED: [(&str, u64, u64); 10] = [
@@ -137,14 +137,14 @@ mod tests {
     #[test]
     fn number_of_operations_is_inferred_from_appends_and_calls() {
         let appends = rows(&[("append", 20, 2), ("readall", 900, 36)], 38);
-        let evidence = Evidence { rows: &appends, append_blocks: Some(10), calls: None };
+        let evidence = ReportEvidence { rows: &appends, append_blocks: Some(10), calls: None };
         assert_eq!(evidence.operations(), Some(38));
         let many = [("stat", 33_333, 33_333), ("readall", 1_000_000, 66_567), ("metaop", 100, 100)];
         let many = rows(&many, 100_000);
-        let evidence = Evidence { rows: &many, append_blocks: None, calls: Some(99_900) };
+        let evidence = ReportEvidence { rows: &many, append_blocks: None, calls: Some(99_900) };
         assert_eq!(evidence.operations(), Some(100_000));
         // Calls of another part of the run.
-        assert_eq!(Evidence { calls: Some(49_900), ..evidence }.operations(), None);
+        assert_eq!(ReportEvidence { calls: Some(49_900), ..evidence }.operations(), None);
     }
 
     #[test]

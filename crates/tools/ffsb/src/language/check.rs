@@ -7,7 +7,7 @@ use std::path::Path;
 use super::keys::{THREADS_MAX, weight_key};
 use super::operation::Operation;
 use super::sections::Section;
-use super::{Filesystem, Profile, Sizes, ThreadGroup};
+use super::{FileSizes, Filesystem, Profile, ThreadGroup};
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
 /// `O_DIRECT` moves whole sectors.
@@ -24,12 +24,12 @@ pub(super) fn profile(profile: &Profile, sections: &Section, to: &mut Faults) ->
         return Err(to.error(Place::START, "the profile has no filesystem").hint(right));
     }
     if profile.groups.is_empty() && profile.seconds > 0 {
-        let what = format!("time: {} seconds without a threadgroup", profile.seconds);
+        let message = format!("time: {} seconds without a threadgroup", profile.seconds);
         let mut right = "write a [threadgroup0], or time = 0 to make the files only".to_owned();
         if sections.filesystems.iter().any(|filesystem| !filesystem.groups.is_empty()) {
             right += "; a [threadgroup] before the [end] of a [filesystem] only ages that";
         }
-        return Err(to.error(sections.place_of("time"), what).hint(right));
+        return Err(to.error(sections.place_of("time"), message).hint(right));
     }
     apart(&sections.filesystems, to)?;
     let with_sections = || sections.filesystems.iter().zip(&profile.filesystems);
@@ -62,8 +62,8 @@ fn counted(sections: &Section, key: &str, word: &str, count: usize, to: &mut Fau
     } else {
         format!(", and there are not {number} but {count}")
     };
-    let what = format!("FFSB 6.0-RC2 refuses {key}; each {word} counts{but}");
-    to.warn(sections.place_of(key), what);
+    let message = format!("FFSB 6.0-RC2 refuses {key}; each {word} counts{but}");
+    to.warn(sections.place_of(key), message);
 }
 
 /// No filesystem lies in the files of another, which are removed before they are made.
@@ -84,13 +84,13 @@ fn apart(sections: &[Section], to: &Faults) -> Result<(), Fault> {
             };
             let outer = path(&sections[*around]);
             if Path::new(&inner).starts_with(&outer) {
-                let what = format!(
+                let message = format!(
                     "location: '{}' lies in the {component} directory of '{}'",
                     shown(&inner),
                     shown(&outer)
                 );
                 let right = "the files of a filesystem are removed before they are made";
-                return Err(to.error(section.place_of("location"), what).hint(right));
+                return Err(to.error(section.place_of("location"), message).hint(right));
             }
         }
     }
@@ -117,18 +117,19 @@ fn filesystem(
         return Ok(());
     }
     match &checked.sizes {
-        Sizes::Weights(rows) => {
+        FileSizes::Weights(rows) => {
             let place = section.place_of("size_weight");
             let sum = rows.iter().try_fold(0u64, |sum, (_, weight)| sum.checked_add(*weight));
             sum_is_right(sum, "size_weight", place, to)?;
         }
-        Sizes::Range(least, most) if least > most => {
-            let what = format!("min_filesize, {least} bytes, is above max_filesize, {most} bytes");
+        FileSizes::Range(least, most) if least > most => {
+            let message =
+                format!("min_filesize, {least} bytes, is above max_filesize, {most} bytes");
             let key = if section.has("min_filesize") { "min_filesize" } else { "max_filesize" };
             let right = "give both; what is not given is 0";
-            return Err(to.error(section.place_of(key), what).hint(right));
+            return Err(to.error(section.place_of(key), message).hint(right));
         }
-        Sizes::Range(..) => {}
+        FileSizes::Range(..) => {}
     }
     fills(checked, section, to)?;
     if direct {
@@ -140,21 +141,21 @@ fn filesystem(
     }
     let Some((aging, ager)) = checked.aging.as_ref().zip(section.groups.first()) else {
         let right = "write a [threadgroup] before the [end] of the filesystem, or agefs = 0";
-        let what = "agefs: there is no group that ages the filesystem";
-        return Err(to.error(section.place_of("agefs"), what).hint(right));
+        let message = "agefs: there is no group that ages the filesystem";
+        return Err(to.error(section.place_of("agefs"), message).hint(right));
     };
     if !section.has("desired_util") {
         let right = "write desired_util = 0.2 for a fifth of the filesystem, or agefs = 0";
-        let what = "agefs: desired_util does not say until when";
-        return Err(to.error(section.place_of("agefs"), what).hint(right));
+        let message = "agefs: desired_util does not say until when";
+        return Err(to.error(section.place_of("agefs"), message).hint(right));
     }
     group(&aging.group, ager, to)?;
     let wrong = Operation::ALL.into_iter().find(|o| aging.group.weight(*o) > 0 && !o.ages());
     if let Some(operation) = wrong {
         let key = weight_key(operation);
         let right = "creates, appends, their _fsync forms and deletes age a filesystem";
-        let what = format!("{key}: nothing is aged by that");
-        return Err(to.error(ager.place_of(key), what).hint(right));
+        let message = format!("{key}: nothing is aged by that");
+        return Err(to.error(ager.place_of(key), message).hint(right));
     }
     if ager.has("bindfs") {
         to.warn(ager.place_of("bindfs"), "bindfs has no effect: the group ages its filesystem");
@@ -168,9 +169,9 @@ fn filesystem(
 /// Checks that files of these sizes can fill a filesystem up to its limit.
 fn fills(checked: &Filesystem, section: &Section, to: &Faults) -> Result<(), Fault> {
     let largest = match &checked.sizes {
-        Sizes::Range(least, most) if least < most => most - 1,
-        Sizes::Range(least, _) => *least,
-        Sizes::Weights(rows) => rows
+        FileSizes::Range(least, most) if least < most => most - 1,
+        FileSizes::Range(least, _) => *least,
+        FileSizes::Weights(rows) => rows
             .iter()
             .filter(|(_, weight)| *weight > 0)
             .map(|(bytes, _)| *bytes)
@@ -186,20 +187,20 @@ fn fills(checked: &Filesystem, section: &Section, to: &Faults) -> Result<(), Fau
     if largest > 0 {
         return Ok(());
     }
-    let what = format!("{key}: files of 0 bytes never come to that");
+    let message = format!("{key}: files of 0 bytes never come to that");
     let right = "write num_files, or give the files a size";
-    Err(to.error(section.place_of(key), what).hint(right))
+    Err(to.error(section.place_of(key), message).hint(right))
 }
 
 /// Checks that a sum of weights is positive and does not overflow.
-fn sum_is_right(sum: Option<u64>, what: &str, place: Place, to: &Faults) -> Result<(), Fault> {
+fn sum_is_right(sum: Option<u64>, quantity: &str, place: Place, to: &Faults) -> Result<(), Fault> {
     match sum {
         Some(0) => Err(to
-            .error(place, format!("{what}: every weight is 0"))
+            .error(place, format!("{quantity}: every weight is 0"))
             .hint("at least one weight is above 0")),
         Some(_) => Ok(()),
         None => Err(to
-            .error(place, format!("{what}: the sum of the weights is too large"))
+            .error(place, format!("{quantity}: the sum of the weights is too large"))
             .hint(format!("the sum is at most {}", u64::MAX))),
     }
 }
@@ -213,11 +214,11 @@ fn whole_blocks(section: &Section, to: &mut Faults) {
     let sizes = if section.size_weights.is_empty() { &ends[..] } else { &row[..] };
     for &(key, bytes) in sizes {
         if let Some(bytes) = bytes.filter(odd) {
-            let what = format!(
+            let message = format!(
                 "{key}: with directio, files are made up to whole blocks of {DIRECT_BYTES} bytes, \
                  not {bytes}"
             );
-            to.warn(section.place_of(key), what);
+            to.warn(section.place_of(key), message);
         }
     }
 }
@@ -227,9 +228,9 @@ fn sectors(section: &Section, keys: &[&str], to: &mut Faults) {
     for key in keys {
         let number = section.number(key).filter(|bytes| bytes % SECTOR_BYTES != 0);
         if let Some(bytes) = number {
-            let what =
+            let message =
                 format!("{key}: with directio, {bytes} is no multiple of {SECTOR_BYTES} and fails");
-            to.warn(section.place_of(key), what);
+            to.warn(section.place_of(key), message);
         }
     }
 }
@@ -237,8 +238,8 @@ fn sectors(section: &Section, keys: &[&str], to: &mut Faults) {
 fn group(checked: &ThreadGroup, section: &Section, to: &mut Faults) -> Result<(), Fault> {
     if checked.threads == 0 {
         let right = format!("write num_threads = 4, or another number up to {THREADS_MAX}");
-        let what = "the group has no num_threads above 0";
-        return Err(to.error(section.place_of("num_threads"), what).hint(right));
+        let message = "the group has no num_threads above 0";
+        return Err(to.error(section.place_of("num_threads"), message).hint(right));
     }
     let sum = checked.weights.iter().try_fold(0u64, |sum, weight| sum.checked_add(*weight));
     sum_is_right(sum, "the group's operations", section.place, to)?;
@@ -247,18 +248,18 @@ fn group(checked: &ThreadGroup, section: &Section, to: &mut Faults) -> Result<()
     }
     if checked.read_random && checked.read_skip_bytes.is_some() {
         let right = "write read_random = 0 or read_skip = 0";
-        let what = "read_skip: excludes read_random";
-        return Err(to.error(section.place_of("read_skip"), what).hint(right));
+        let message = "read_skip: excludes read_random";
+        return Err(to.error(section.place_of("read_skip"), message).hint(right));
     }
     if checked.read_skip_bytes == Some(0) {
         let right = "write read_skipsize = 4k, or read_skip = 0";
-        let what = "read_skip: needs a read_skipsize above 0";
-        return Err(to.error(section.place_of("read_skip"), what).hint(right));
+        let message = "read_skip: needs a read_skipsize above 0";
+        return Err(to.error(section.place_of("read_skip"), message).hint(right));
     }
     let reads_nothing = checked.read_bytes < u64::from(checked.read_block_bytes);
     if checked.weight(Operation::Read) > 0 && reads_nothing {
-        let what = "read_size: below read_blocksize nothing is read, only whole blocks are";
-        to.warn(section.place_of("read_size"), what);
+        let message = "read_size: below read_blocksize nothing is read, only whole blocks are";
+        to.warn(section.place_of("read_size"), message);
     }
     Ok(())
 }
@@ -291,9 +292,9 @@ fn needs(
     }
     let Some(missing) = block.or(bytes) else { return Ok(()) };
     let key = weight_key(operation);
-    let what = format!("{key}: needs a {missing} above 0");
+    let message = format!("{key}: needs a {missing} above 0");
     let right = format!("write {missing} = 4k in the [threadgroup]");
-    Err(to.error(section.place_of(key), what).hint(right))
+    Err(to.error(section.place_of(key), message).hint(right))
 }
 
 /// Checks that the number of concurrent threads is within the limit.
@@ -306,8 +307,8 @@ fn threads<'p>(
         sum += u64::from(group.threads);
         if sum > THREADS_MAX {
             let right = format!("all groups together have at most {THREADS_MAX}");
-            let what = format!("num_threads: with the groups before there are {sum} threads");
-            return Err(to.error(section.place_of("num_threads"), what).hint(right));
+            let message = format!("num_threads: with the groups before there are {sum} threads");
+            return Err(to.error(section.place_of("num_threads"), message).hint(right));
         }
     }
     Ok(())

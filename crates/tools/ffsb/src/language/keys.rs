@@ -5,7 +5,7 @@ use treering_kit::nearest::closest;
 
 /// Section that a setting belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum SettingScope {
     /// Outside of every section.
     Profile,
     Filesystem,
@@ -13,7 +13,7 @@ pub(super) enum Scope {
     Stats,
 }
 
-impl Scope {
+impl SettingScope {
     /// Description of the section that completes "belongs ...".
     pub(super) const fn inside(self) -> &'static str {
         match self {
@@ -27,7 +27,7 @@ impl Scope {
 
 /// Value type of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ValueKind {
     /// 0 or 1.
     Switch,
     /// A whole number up to this.
@@ -60,10 +60,10 @@ pub(super) enum Kind {
 
 /// Declaration of a setting.
 #[derive(Debug)]
-pub(super) struct Key {
+pub(super) struct SettingKey {
     pub(super) name: &'static str,
-    pub(super) scope: Scope,
-    pub(super) kind: Kind,
+    pub(super) scope: SettingScope,
+    pub(super) kind: ValueKind,
 }
 
 /// The most threads of all groups together: each has its own memory.
@@ -73,52 +73,52 @@ const NUMBER_MAX: u64 = 1_000_000_000;
 const FILES_MAX: u64 = 1 << 32;
 const DIRS_MAX: u64 = 10_000_000;
 
-const fn key(scope: Scope, name: &'static str, kind: Kind) -> Key {
-    Key { name, scope, kind }
+const fn key(scope: SettingScope, name: &'static str, kind: ValueKind) -> SettingKey {
+    SettingKey { name, scope, kind }
 }
 
-const fn weight(name: &'static str, operation: Operation) -> Key {
-    key(Scope::Group, name, Kind::Weight(operation))
+const fn weight(name: &'static str, operation: Operation) -> SettingKey {
+    key(SettingScope::Group, name, ValueKind::Weight(operation))
 }
 
 /// Table of all settings.
-pub(super) static ALL: &[Key] = &[
-    key(Scope::Profile, "time", Kind::Number(NUMBER_MAX)),
-    key(Scope::Profile, "directio", Kind::Switch),
-    key(Scope::Profile, "alignio", Kind::Switch),
-    key(Scope::Profile, "bufferio", Kind::Switch),
-    key(Scope::Profile, "bufferedio", Kind::Former("bufferio")),
-    key(Scope::Profile, "verbose", Kind::Switch),
-    key(Scope::Profile, "callout", Kind::Command),
-    key(Scope::Profile, "num_filesystems", Kind::Sections("[filesystem]")),
-    key(Scope::Profile, "num_threadgroups", Kind::Sections("[threadgroup]")),
-    key(Scope::Profile, "fsync_file", Kind::FsyncFile),
-    key(Scope::Filesystem, "location", Kind::Path),
-    key(Scope::Filesystem, "num_files", Kind::Number(FILES_MAX)),
-    key(Scope::Filesystem, "num_dirs", Kind::Number(DIRS_MAX)),
-    key(Scope::Filesystem, "min_filesize", Kind::Size),
-    key(Scope::Filesystem, "max_filesize", Kind::Size),
-    key(Scope::Filesystem, "size_weight", Kind::SizeWeight),
-    key(Scope::Filesystem, "init_size", Kind::Size),
-    key(Scope::Filesystem, "init_util", Kind::Share),
-    key(Scope::Filesystem, "create_blocksize", Kind::Block),
-    key(Scope::Filesystem, "age_blocksize", Kind::Block),
-    key(Scope::Filesystem, "reuse", Kind::Switch),
-    key(Scope::Filesystem, "agefs", Kind::Switch),
-    key(Scope::Filesystem, "desired_util", Kind::Share),
-    key(Scope::Filesystem, "clone", Kind::Path),
-    key(Scope::Group, "num_threads", Kind::Number(THREADS_MAX)),
-    key(Scope::Group, "bindfs", Kind::Path),
-    key(Scope::Group, "op_delay", Kind::Number(NUMBER_MAX)),
-    key(Scope::Group, "read_random", Kind::Switch),
-    key(Scope::Group, "read_size", Kind::Size),
-    key(Scope::Group, "read_blocksize", Kind::Block),
-    key(Scope::Group, "read_skip", Kind::Switch),
-    key(Scope::Group, "read_skipsize", Kind::Size),
-    key(Scope::Group, "write_random", Kind::Switch),
-    key(Scope::Group, "write_size", Kind::Size),
-    key(Scope::Group, "write_blocksize", Kind::Block),
-    key(Scope::Group, "fsync_file", Kind::FsyncFile),
+pub(super) static ALL: &[SettingKey] = &[
+    key(SettingScope::Profile, "time", ValueKind::Number(NUMBER_MAX)),
+    key(SettingScope::Profile, "directio", ValueKind::Switch),
+    key(SettingScope::Profile, "alignio", ValueKind::Switch),
+    key(SettingScope::Profile, "bufferio", ValueKind::Switch),
+    key(SettingScope::Profile, "bufferedio", ValueKind::Former("bufferio")),
+    key(SettingScope::Profile, "verbose", ValueKind::Switch),
+    key(SettingScope::Profile, "callout", ValueKind::Command),
+    key(SettingScope::Profile, "num_filesystems", ValueKind::Sections("[filesystem]")),
+    key(SettingScope::Profile, "num_threadgroups", ValueKind::Sections("[threadgroup]")),
+    key(SettingScope::Profile, "fsync_file", ValueKind::FsyncFile),
+    key(SettingScope::Filesystem, "location", ValueKind::Path),
+    key(SettingScope::Filesystem, "num_files", ValueKind::Number(FILES_MAX)),
+    key(SettingScope::Filesystem, "num_dirs", ValueKind::Number(DIRS_MAX)),
+    key(SettingScope::Filesystem, "min_filesize", ValueKind::Size),
+    key(SettingScope::Filesystem, "max_filesize", ValueKind::Size),
+    key(SettingScope::Filesystem, "size_weight", ValueKind::SizeWeight),
+    key(SettingScope::Filesystem, "init_size", ValueKind::Size),
+    key(SettingScope::Filesystem, "init_util", ValueKind::Share),
+    key(SettingScope::Filesystem, "create_blocksize", ValueKind::Block),
+    key(SettingScope::Filesystem, "age_blocksize", ValueKind::Block),
+    key(SettingScope::Filesystem, "reuse", ValueKind::Switch),
+    key(SettingScope::Filesystem, "agefs", ValueKind::Switch),
+    key(SettingScope::Filesystem, "desired_util", ValueKind::Share),
+    key(SettingScope::Filesystem, "clone", ValueKind::Path),
+    key(SettingScope::Group, "num_threads", ValueKind::Number(THREADS_MAX)),
+    key(SettingScope::Group, "bindfs", ValueKind::Path),
+    key(SettingScope::Group, "op_delay", ValueKind::Number(NUMBER_MAX)),
+    key(SettingScope::Group, "read_random", ValueKind::Switch),
+    key(SettingScope::Group, "read_size", ValueKind::Size),
+    key(SettingScope::Group, "read_blocksize", ValueKind::Block),
+    key(SettingScope::Group, "read_skip", ValueKind::Switch),
+    key(SettingScope::Group, "read_skipsize", ValueKind::Size),
+    key(SettingScope::Group, "write_random", ValueKind::Switch),
+    key(SettingScope::Group, "write_size", ValueKind::Size),
+    key(SettingScope::Group, "write_blocksize", ValueKind::Block),
+    key(SettingScope::Group, "fsync_file", ValueKind::FsyncFile),
     weight("read_weight", Operation::Read),
     weight("readall_weight", Operation::ReadAll),
     weight("write_weight", Operation::Write),
@@ -134,15 +134,15 @@ pub(super) static ALL: &[Key] = &[
     weight("write_fsync_weight", Operation::WriteFsync),
     weight("create_fsync_weight", Operation::CreateFsync),
     weight("append_fsync_weight", Operation::AppendFsync),
-    key(Scope::Group, "meta_weight", Kind::Former("metaop_weight")),
-    key(Scope::Stats, "enable_stats", Kind::Switch),
-    key(Scope::Stats, "enable_range", Kind::Switch),
-    key(Scope::Stats, "ignore", Kind::Ignore),
-    key(Scope::Stats, "msec_range", Kind::Range),
+    key(SettingScope::Group, "meta_weight", ValueKind::Former("metaop_weight")),
+    key(SettingScope::Stats, "enable_stats", ValueKind::Switch),
+    key(SettingScope::Stats, "enable_range", ValueKind::Switch),
+    key(SettingScope::Stats, "ignore", ValueKind::Ignore),
+    key(SettingScope::Stats, "msec_range", ValueKind::Range),
 ];
 
 /// Setting of this name, preferably one of this section.
-pub(super) fn find(name: &str, scope: Scope) -> Option<&'static Key> {
+pub(super) fn find(name: &str, scope: SettingScope) -> Option<&'static SettingKey> {
     let named = || ALL.iter().filter(|key| key.name == name);
     named().find(|key| key.scope == scope).or_else(|| named().next())
 }
@@ -150,7 +150,7 @@ pub(super) fn find(name: &str, scope: Scope) -> Option<&'static Key> {
 /// The key of an operation's weight.
 pub(super) fn weight_key(operation: Operation) -> &'static str {
     let mut keys = ALL.iter();
-    keys.find(|key| key.kind == Kind::Weight(operation)).map_or("", |key| key.name)
+    keys.find(|key| key.kind == ValueKind::Weight(operation)).map_or("", |key| key.name)
 }
 
 /// Most similar word, if one is similar enough.
@@ -161,7 +161,7 @@ pub(super) fn nearest<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> O
 
 #[cfg(test)]
 mod tests {
-    use super::{ALL, Kind, Scope, find, nearest, weight_key};
+    use super::{ALL, SettingScope, ValueKind, find, nearest, weight_key};
     use crate::language::operation::Operation;
 
     #[test]
@@ -172,15 +172,21 @@ mod tests {
     }
 
     #[test]
-    fn former_names_lead_to_keys_of_the_same_place() {
+    fn former_key_names_map_to_keys_of_the_same_section() {
         for key in ALL {
-            if let Kind::Former(name) = key.kind {
+            if let ValueKind::Former(name) = key.kind {
                 assert_eq!(find(name, key.scope).map(|to| to.scope), Some(key.scope));
             }
         }
-        assert_eq!(find("fsync_file", Scope::Group).map(|key| key.scope), Some(Scope::Group));
-        assert_eq!(find("num_dirs", Scope::Group).map(|key| key.scope), Some(Scope::Filesystem));
-        assert!(find("", Scope::Profile).is_none());
+        assert_eq!(
+            find("fsync_file", SettingScope::Group).map(|key| key.scope),
+            Some(SettingScope::Group)
+        );
+        assert_eq!(
+            find("num_dirs", SettingScope::Group).map(|key| key.scope),
+            Some(SettingScope::Filesystem)
+        );
+        assert!(find("", SettingScope::Profile).is_none());
     }
 
     #[test]

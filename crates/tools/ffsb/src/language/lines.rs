@@ -13,7 +13,7 @@ const BYTES_MAX: usize = 1 << 20;
 
 /// Parsed line of a profile.
 #[derive(Debug, PartialEq)]
-pub(super) enum Line<'t> {
+pub(super) enum ProfileLine<'t> {
     /// `[word]`, without brackets and the digits after the word.
     Section { word: String, place: Place },
     /// `key = value`; the value has no blanks at its ends.
@@ -37,17 +37,20 @@ pub(super) fn squeezed(text: &str) -> Cow<'_, str> {
 }
 
 /// Lines that are not empty; malformed ones are kept as faults.
-pub(super) fn lines<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Vec<Line<'t>>, Fault> {
+pub(super) fn lines<'t>(
+    text: &'t [u8],
+    faults: &mut Faults<'t>,
+) -> Result<Vec<ProfileLine<'t>>, Fault> {
     if text.len() > BYTES_MAX {
-        let what = format!("the profile has {} bytes", text.len());
+        let message = format!("the profile has {} bytes", text.len());
         let right = format!("a profile has at most {BYTES_MAX} bytes: is this one?");
-        return Err(faults.error(Place::START, what).hint(right));
+        return Err(faults.error(Place::START, message).hint(right));
     }
     let mut parsed = Vec::new();
     for (place, line) in cursor::lines(text, 0) {
         let cut = LineScanner { line, place, faults };
         let read = cut.read();
-        parsed.extend(faults.taken(read).flatten());
+        parsed.extend(faults.ok_or_record(read).flatten());
         if faults.is_full() {
             break;
         }
@@ -63,22 +66,22 @@ struct LineScanner<'t, 'f> {
 }
 
 impl<'t> LineScanner<'t, '_> {
-    fn read(&self) -> Result<Option<Line<'t>>, Fault> {
+    fn read(&self) -> Result<Option<ProfileLine<'t>>, Fault> {
         let content = self.content()?;
         let (body, place, value) = cursor::setting(content, self.place, is_blank);
-        if let Some(rest) = body.strip_prefix('[') {
-            let rest = content.trim_matches(is_blank).strip_prefix('[').unwrap_or(rest);
-            return self.section(rest, place).map(Some);
+        if let Some(tail) = body.strip_prefix('[') {
+            let tail = content.trim_matches(is_blank).strip_prefix('[').unwrap_or(tail);
+            return self.section(tail, place).map(Some);
         }
         if let Some((value, value_place)) = value {
             let key = squeezed(body).into_owned();
-            return Ok(Some(Line::Setting { key, place, value, value_place }));
+            return Ok(Some(ProfileLine::Setting { key, place, value, value_place }));
         }
         let words = body.split(is_blank).filter(|word| !word.is_empty());
         // A word's column follows from the position of its slice in the line.
         let offset = |word: &str| word.as_ptr() as usize - content.as_ptr() as usize;
         let words: Vec<_> = words.map(|word| (word, self.place.after(offset(word)))).collect();
-        Ok((!words.is_empty()).then_some(Line::Words(words)))
+        Ok((!words.is_empty()).then_some(ProfileLine::Words(words)))
     }
 
     /// Text before the comment, free of control characters.
@@ -87,37 +90,40 @@ impl<'t> LineScanner<'t, '_> {
         let content = cursor::text(content, self.place, "a profile is text in UTF-8", self.faults)?;
         match content.char_indices().find(|(_, c)| c.is_control() && !is_blank(*c)) {
             Some((byte, c)) => {
-                let what = format!("the control character {}", c.escape_debug());
-                Err(self.faults.error(self.place.after(byte), what).hint("a profile is plain text"))
+                let message = format!("the control character {}", c.escape_debug());
+                Err(self
+                    .faults
+                    .error(self.place.after(byte), message)
+                    .hint("a profile is plain text"))
             }
             None => Ok(content),
         }
     }
 
     /// Parses a section header after its bracket.
-    fn section(&self, rest: &str, place: Place) -> Result<Line<'t>, Fault> {
+    fn section(&self, tail: &str, place: Place) -> Result<ProfileLine<'t>, Fault> {
         let right = "a section is a line like [filesystem0], [threadgroup0], [stats] or [end]";
-        let Some(close) = rest.find(']') else {
-            let what = format!("'[{}' has no ]", shown(rest));
-            return Err(self.faults.error(place, what).hint(right));
+        let Some(close) = tail.find(']') else {
+            let message = format!("'[{}' has no ]", shown(tail));
+            return Err(self.faults.error(place, message).hint(right));
         };
-        let after = rest[close + 1..].trim_start_matches(is_blank);
+        let after = tail[close + 1..].trim_start_matches(is_blank);
         if !after.is_empty() {
-            let what = format!("'{}' stands after the section's ]", shown(after));
-            let place = place.after(1 + rest.len() - after.len());
-            return Err(self.faults.error(place, what).hint(right));
+            let message = format!("'{}' stands after the section's ]", shown(after));
+            let place = place.after(1 + tail.len() - after.len());
+            return Err(self.faults.error(place, message).hint(right));
         }
-        let name = squeezed(&rest[..close]);
+        let name = squeezed(&tail[..close]);
         let word = name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
-        Ok(Line::Section { word, place })
+        Ok(ProfileLine::Section { word, place })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Faults, Line, Place, lines};
+    use super::{Faults, Place, ProfileLine, lines};
 
-    fn cut(text: &[u8]) -> Vec<Line<'_>> {
+    fn cut(text: &[u8]) -> Vec<ProfileLine<'_>> {
         lines(text, &mut Faults::new("f", text)).unwrap()
     }
 
@@ -143,7 +149,7 @@ mod tests {
         let text =
             b"\xef\xbb\xbftime=3 # s\r\n\t[ file system 12 ]\r\n\n\x0c size_weight\t4k  33\n  \
                      num_ threads =  1 0";
-        let setting = |key: &str, at, value, value_place| Line::Setting {
+        let setting = |key: &str, at, value, value_place| ProfileLine::Setting {
             key: key.to_owned(),
             place: at,
             value,
@@ -153,8 +159,8 @@ mod tests {
             cut(text),
             [
                 setting("time", place(1, 1), "3", place(1, 6)),
-                Line::Section { word: "filesystem".into(), place: place(2, 2) },
-                Line::Words(vec![
+                ProfileLine::Section { word: "filesystem".into(), place: place(2, 2) },
+                ProfileLine::Words(vec![
                     ("size_weight", place(4, 3)),
                     ("4k", place(4, 15)),
                     ("33", place(4, 19))

@@ -88,7 +88,7 @@ pub(crate) struct Filesystem {
     /// Directories in `data/`.
     pub dirs: u32,
     /// Sizes of new files.
-    pub sizes: Sizes,
+    pub sizes: FileSizes,
     /// Draw sizes with the bias of FFSB 6.0-RC2; set by an option, not in the profile.
     pub sizes_as_original: bool,
     /// If `files` is 0: files are created until the used space has grown by this many bytes.
@@ -108,7 +108,7 @@ pub(crate) struct Filesystem {
 
 /// Sizes of new files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Sizes {
+pub(crate) enum FileSizes {
     /// Lower bound and exclusive upper bound in bytes; equal bounds give one size.
     Range(u64, u64),
     /// Sizes and weights, in the order of the profile. The original prints and draws them in
@@ -153,12 +153,12 @@ pub(crate) struct ThreadGroup {
     /// Weights by [`Operation::place`]; their sum is at least 1.
     pub weights: [u64; Operation::COUNT],
     /// Call latencies to collect and print; `None` collects none.
-    pub stats: Option<Stats>,
+    pub stats: Option<LatencySelection>,
 }
 
 /// Selection of call latencies to print.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Stats {
+pub(crate) struct LatencySelection {
     /// Calls left out, by [`TimedCall::place`].
     pub ignored: [bool; TimedCall::COUNT],
     /// Latency ranges in milliseconds, inclusive, in the order of the profile; empty if disabled.

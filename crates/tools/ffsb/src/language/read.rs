@@ -6,7 +6,7 @@ use std::path::Path;
 use super::keys::nearest;
 use super::operation::Operation;
 use super::sections::Section;
-use super::{Aging, Filesystem, Profile, Sizes, Stats, ThreadGroup};
+use super::{Aging, FileSizes, Filesystem, LatencySelection, Profile, ThreadGroup};
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
 /// Bytes of a file and of a write for which nothing is given.
@@ -14,7 +14,7 @@ const BYTES: u64 = 4096;
 
 /// Numbers of filesystems by their locations; paths that differ in `//`, `/.` or a `/` at the end
 /// are the same.
-type Locations<'s> = HashMap<&'s Path, usize>;
+type FilesystemNumbers<'s> = HashMap<&'s Path, usize>;
 
 /// Profile of these sections, without the checks that concern several settings.
 pub(super) fn profile(sections: &Section, to: &mut Faults) -> Result<Profile, Fault> {
@@ -38,18 +38,18 @@ pub(super) fn profile(sections: &Section, to: &mut Faults) -> Result<Profile, Fa
 }
 
 /// Locations of the filesystems; each must be present and distinct.
-fn locations<'s>(sections: &'s [Section], to: &Faults) -> Result<Locations<'s>, Fault> {
-    let mut locations = Locations::new();
+fn locations<'s>(sections: &'s [Section], to: &Faults) -> Result<FilesystemNumbers<'s>, Fault> {
+    let mut locations = FilesystemNumbers::new();
     for (number, section) in sections.iter().enumerate() {
         let Some(location) = section.text("location") else {
-            let what = "the filesystem has no location";
-            return Err(to.error(section.place, what).hint("write location = /a/directory"));
+            let message = "the filesystem has no location";
+            return Err(to.error(section.place, message).hint("write location = /a/directory"));
         };
         if let Some(other) = locations.insert(Path::new(location), number) {
             let line = sections[other].place_of("location").line;
-            let what = format!("location: '{}' is that of line {line} too", shown(location));
+            let message = format!("location: '{}' is that of line {line} too", shown(location));
             let right = "each filesystem has a directory of its own";
-            return Err(to.error(section.place_of("location"), what).hint(right));
+            return Err(to.error(section.place_of("location"), message).hint(right));
         }
     }
     Ok(locations)
@@ -60,26 +60,26 @@ fn named(
     section: &Section,
     key: &str,
     filesystems: &[Section],
-    locations: &Locations<'_>,
+    locations: &FilesystemNumbers<'_>,
     to: &Faults,
 ) -> Result<Option<usize>, Fault> {
     let Some(location) = section.text(key) else { return Ok(None) };
     if let Some(number) = locations.get(Path::new(location)) {
         return Ok(Some(*number));
     }
-    let what = format!("{key}: no filesystem has the location '{}'", shown(location));
+    let message = format!("{key}: no filesystem has the location '{}'", shown(location));
     let known = filesystems.iter().filter_map(|filesystem| filesystem.text("location"));
     let right = match nearest(location, known.take(100)) {
         Some(meant) => format!("did you mean {}?", shown(meant)),
         None => format!("{key} is the location of a [filesystem] of this profile"),
     };
-    Err(to.error(section.place_of(key), what).hint(right))
+    Err(to.error(section.place_of(key), message).hint(right))
 }
 
 fn bound(
     section: &Section,
     filesystems: &[Section],
-    locations: &Locations<'_>,
+    locations: &FilesystemNumbers<'_>,
     to: &Faults,
 ) -> Result<Option<usize>, Fault> {
     named(section, "bindfs", filesystems, locations, to)
@@ -88,7 +88,7 @@ fn bound(
 /// Filesystems of the profile; a clone gets the settings of its origin.
 fn filesystems(
     sections: &[Section],
-    locations: &Locations<'_>,
+    locations: &FilesystemNumbers<'_>,
     to: &mut Faults,
 ) -> Result<Vec<Filesystem>, Fault> {
     let mut next = Vec::with_capacity(sections.len());
@@ -119,9 +119,9 @@ fn origins(next: &[Option<usize>], sections: &[Section], to: &Faults) -> Result<
                 (None, None) => break last,
                 // A chain that is longer than there are filesystems goes round.
                 (None, Some(_)) if chain.len() > next.len() => {
-                    let what = "clone: leads back to itself";
+                    let message = "clone: leads back to itself";
                     let right = "one of the filesystems needs settings of its own";
-                    return Err(to.error(section.place_of("clone"), what).hint(right));
+                    return Err(to.error(section.place_of("clone"), message).hint(right));
                 }
                 (None, Some(further)) => chain.push(further),
             }
@@ -139,17 +139,17 @@ fn warn_of_settings_beside_clone(section: &Section, to: &mut Faults) {
     let group = section.groups.first().map(|group| ("[threadgroup]", group.place));
     let other = place.or(rows.then_some(("size_weight", section.place))).or(group);
     if let Some((key, place)) = other {
-        let what = format!("{key} has no effect: clone takes all settings but the location");
-        to.warn(place, what);
+        let message = format!("{key} has no effect: clone takes all settings but the location");
+        to.warn(place, message);
     }
 }
 
 fn filesystem(section: &Section) -> Filesystem {
     let sizes = if section.size_weights.is_empty() {
         let least = section.number("min_filesize").unwrap_or(0);
-        Sizes::Range(least, section.number("max_filesize").unwrap_or(0))
+        FileSizes::Range(least, section.number("max_filesize").unwrap_or(0))
     } else {
-        Sizes::Weights(section.size_weights.clone())
+        FileSizes::Weights(section.size_weights.clone())
     };
     let aging = section.groups.first().filter(|_| section.is_on("agefs"));
     Filesystem {
@@ -195,9 +195,9 @@ fn group(section: &Section) -> ThreadGroup {
     }
 }
 
-fn stats(section: &Section) -> Stats {
+fn stats(section: &Section) -> LatencySelection {
     let ranges = section.is_on("enable_range").then(|| section.ranges_ms.clone());
-    Stats { ignored: section.ignored, ranges_ms: ranges.unwrap_or_default() }
+    LatencySelection { ignored: section.ignored, ranges_ms: ranges.unwrap_or_default() }
 }
 
 /// Values were checked when they were read.

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::keys::{ALL, Key, Kind, Scope, find, nearest};
-use super::lines::{Line, lines};
+use super::keys::{ALL, SettingKey, SettingScope, ValueKind, find, nearest};
+use super::lines::{ProfileLine, lines};
 use super::timed_call::TimedCall;
-use super::values::{RawValue, Value};
+use super::values::{RawValue, SettingValue};
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
 /// The most filesystems, and the most groups: each group has a thread at least.
@@ -17,7 +17,7 @@ const ROWS_MAX: usize = 1000;
 /// Section of a profile; also used for the settings outside of all sections.
 #[derive(Debug)]
 pub(super) struct Section {
-    pub(super) scope: Scope,
+    pub(super) scope: SettingScope,
     /// Position of the section's header.
     pub(super) place: Place,
     settings: HashMap<&'static str, Setting>,
@@ -33,12 +33,12 @@ pub(super) struct Section {
 
 #[derive(Debug)]
 struct Setting {
-    value: Value,
+    value: SettingValue,
     place: Place,
 }
 
 impl Section {
-    fn new(scope: Scope, place: Place) -> Self {
+    fn new(scope: SettingScope, place: Place) -> Self {
         Self {
             scope,
             place,
@@ -71,7 +71,7 @@ impl Section {
     /// Value of a number, if present.
     pub(super) fn number(&self, key: &str) -> Option<u64> {
         match self.settings.get(key)?.value {
-            Value::Number(number) => Some(number),
+            SettingValue::Number(number) => Some(number),
             _ => None,
         }
     }
@@ -84,7 +84,7 @@ impl Section {
     /// Value of a share, if present.
     pub(super) fn share(&self, key: &str) -> Option<f64> {
         match self.settings.get(key)?.value {
-            Value::Share(share) => Some(share),
+            SettingValue::Share(share) => Some(share),
             _ => None,
         }
     }
@@ -92,7 +92,7 @@ impl Section {
     /// Value of a path or a command, if present.
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         match &self.settings.get(key)?.value {
-            Value::Text(text) => Some(text),
+            SettingValue::Text(text) => Some(text),
             _ => None,
         }
     }
@@ -101,29 +101,29 @@ impl Section {
 /// Sorts the lines of a profile into sections; returns the settings outside of all sections, which
 /// contain the sections.
 pub(super) fn sort<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Section, Fault> {
-    let mut sorter = Sorter { open: Vec::new(), faults };
-    let mut current = Section::new(Scope::Profile, Place::START);
+    let mut sorter = SectionStack { open: Vec::new(), faults };
+    let mut current = Section::new(SettingScope::Profile, Place::START);
     for line in lines(text, sorter.faults)? {
         let read = match line {
-            Line::Section { word, place } => {
+            ProfileLine::Section { word, place } => {
                 // Which settings are right depends on the section: without it, none is looked at.
                 current = sorter.section(current, &word, place)?;
                 continue;
             }
-            Line::Setting { key, place, value, value_place } => {
+            ProfileLine::Setting { key, place, value, value_place } => {
                 sorter.setting(&mut current, &key, place, value, value_place)
             }
-            Line::Words(words) => sorter.words(&mut current, &words),
+            ProfileLine::Words(words) => sorter.words(&mut current, &words),
         };
-        sorter.faults.taken(read);
+        sorter.faults.ok_or_record(read);
         if sorter.faults.is_full() {
             break;
         }
     }
     // A missing last [end] is fine in the original; several are more likely a mistake.
     if sorter.open.len() > 1 {
-        let what = format!("[end] is missing {} times", sorter.open.len());
-        sorter.faults.warn(current.place, what);
+        let message = format!("[end] is missing {} times", sorter.open.len());
+        sorter.faults.warn(current.place, message);
     }
     while !sorter.open.is_empty() {
         current = sorter.end(current, Place::START)?;
@@ -132,21 +132,21 @@ pub(super) fn sort<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Sectio
 }
 
 /// The sections around the current one, from the outside.
-struct Sorter<'m, 't> {
+struct SectionStack<'m, 't> {
     open: Vec<Section>,
     faults: &'m mut Faults<'t>,
 }
 
-impl Sorter<'_, '_> {
+impl SectionStack<'_, '_> {
     /// Handles a section header or end; returns the section that is current afterwards.
     fn section(&mut self, current: Section, word: &str, place: Place) -> Result<Section, Fault> {
         let scope = match word {
             "end" => return self.end(current, place),
-            "filesystem" => Scope::Filesystem,
-            "threadgroup" => Scope::Group,
-            "stats" => Scope::Stats,
+            "filesystem" => SettingScope::Filesystem,
+            "threadgroup" => SettingScope::Group,
+            "stats" => SettingScope::Stats,
             _ => {
-                let what = format!("there is no section [{}]", shown(word));
+                let message = format!("there is no section [{}]", shown(word));
                 let words = ["filesystem", "threadgroup", "stats", "end"];
                 let right = match nearest(word, words.into_iter()) {
                     Some(meant) => format!("did you mean [{meant}]?"),
@@ -154,32 +154,34 @@ impl Sorter<'_, '_> {
                         "the sections are [filesystem], [threadgroup], [stats] and [end]".into()
                     }
                 };
-                return Err(self.faults.error(place, what).hint(right));
+                return Err(self.faults.error(place, message).hint(right));
             }
         };
         let (count, most) = match (current.scope, scope) {
-            (Scope::Profile, Scope::Filesystem) => (current.filesystems.len(), FILESYSTEMS_MAX),
-            (Scope::Profile, Scope::Group) => (current.groups.len(), GROUPS_MAX),
-            (Scope::Filesystem, Scope::Group) => (current.groups.len(), 1),
-            (Scope::Group, Scope::Stats) => (current.stats.len(), 1),
-            (Scope::Profile, _) => {
-                let what = "[stats] stands outside of a section";
+            (SettingScope::Profile, SettingScope::Filesystem) => {
+                (current.filesystems.len(), FILESYSTEMS_MAX)
+            }
+            (SettingScope::Profile, SettingScope::Group) => (current.groups.len(), GROUPS_MAX),
+            (SettingScope::Filesystem, SettingScope::Group) => (current.groups.len(), 1),
+            (SettingScope::Group, SettingScope::Stats) => (current.stats.len(), 1),
+            (SettingScope::Profile, _) => {
+                let message = "[stats] stands outside of a section";
                 let right = "[stats] belongs in [threadgroup], before its [end]";
-                return Err(self.faults.error(place, what).hint(right));
+                return Err(self.faults.error(place, message).hint(right));
             }
             (inside, _) => {
-                let what = format!("[{word}] begins {}", inside.inside());
+                let message = format!("[{word}] begins {}", inside.inside());
                 let right = format!(
                     "is the [end] of the section missing that begins in line {}?",
                     current.place.line
                 );
-                return Err(self.faults.error(place, what).hint(right));
+                return Err(self.faults.error(place, message).hint(right));
             }
         };
         if count >= most {
-            let what = format!("there are more than {most} [{word}] {}", current.scope.inside());
+            let message = format!("there are more than {most} [{word}] {}", current.scope.inside());
             let right = format!("there may be {most}; is an [end] missing?");
-            return Err(self.faults.error(place, what).hint(right));
+            return Err(self.faults.error(place, message).hint(right));
         }
         self.open.push(current);
         Ok(Section::new(scope, place))
@@ -192,41 +194,49 @@ impl Sorter<'_, '_> {
             return Err(self.faults.error(place, "[end] without a section").hint(right));
         };
         match current.scope {
-            Scope::Filesystem => around.filesystems.push(current),
-            Scope::Group => around.groups.push(current),
-            Scope::Stats => around.stats.push(current),
-            Scope::Profile => {}
+            SettingScope::Filesystem => around.filesystems.push(current),
+            SettingScope::Group => around.groups.push(current),
+            SettingScope::Stats => around.stats.push(current),
+            SettingScope::Profile => {}
         }
         Ok(around)
     }
 
     /// The key of a name in a section.
-    fn key(&self, scope: Scope, name: &str, place: Place) -> Result<&'static Key, Fault> {
+    fn key(
+        &self,
+        scope: SettingScope,
+        name: &str,
+        place: Place,
+    ) -> Result<&'static SettingKey, Fault> {
         match find(name, scope) {
             Some(key) if key.scope == scope => Ok(key),
             Some(key) => {
-                let what = format!("'{name}' stands {}", scope.inside());
+                let message = format!("'{name}' stands {}", scope.inside());
                 let right = format!("{name} belongs {}", key.scope.inside());
-                Err(self.faults.error(place, what).hint(right))
+                Err(self.faults.error(place, message).hint(right))
             }
             None => {
-                let what = format!("there is no setting '{}' {}", shown(name), scope.inside());
-                let is_former = |key: &&Key| {
-                    matches!(key.kind, Kind::Former(_) | Kind::Sections(_) | Kind::FsyncFile)
+                let message = format!("there is no setting '{}' {}", shown(name), scope.inside());
+                let is_former = |key: &&SettingKey| {
+                    matches!(
+                        key.kind,
+                        ValueKind::Former(_) | ValueKind::Sections(_) | ValueKind::FsyncFile
+                    )
                 };
                 let present = ALL.iter().filter(|key| !is_former(key));
-                let here = present.clone().filter(|key| key.scope == scope).map(|key| key.name);
-                let right = match nearest(name, here.clone()) {
+                let in_scope = present.clone().filter(|key| key.scope == scope).map(|key| key.name);
+                let right = match nearest(name, in_scope.clone()) {
                     Some(meant) => format!("did you mean {meant}?"),
                     None => match nearest(name, present.map(|key| key.name)) {
                         Some(meant) => {
                             let scope = find(meant, scope).map_or(scope, |key| key.scope);
                             format!("did you mean {meant}? It belongs {}", scope.inside())
                         }
-                        None => format!("there are {}", here.collect::<Vec<_>>().join(", ")),
+                        None => format!("there are {}", in_scope.collect::<Vec<_>>().join(", ")),
                     },
                 };
-                Err(self.faults.error(place, what).hint(right))
+                Err(self.faults.error(place, message).hint(right))
             }
         }
     }
@@ -241,29 +251,31 @@ impl Sorter<'_, '_> {
         value_place: Place,
     ) -> Result<(), Fault> {
         let mut key = self.key(section.scope, name, place)?;
-        if let Kind::Former(now) = key.kind {
+        if let ValueKind::Former(now) = key.kind {
             self.faults.warn(place, format!("FFSB 6.0-RC2 refuses {name}; it is read as {now}"));
             key = self.key(section.scope, now, place)?;
         }
         let raw = RawValue { key: name, text: value, place: value_place };
         match key.kind {
-            Kind::SizeWeight | Kind::Range => {
-                let words = if key.kind == Kind::Range { "FROM TO" } else { "SIZE WEIGHT" };
-                let what = format!("'{name}' has a =");
+            ValueKind::SizeWeight | ValueKind::Range => {
+                let words = if key.kind == ValueKind::Range { "FROM TO" } else { "SIZE WEIGHT" };
+                let message = format!("'{name}' has a =");
                 let right = format!("write {name} {words}, without =");
-                return Err(self.faults.error(place, what).hint(right));
+                return Err(self.faults.error(place, message).hint(right));
             }
-            Kind::Ignore => {
+            ValueKind::Ignore => {
                 section.ignored[raw.call(self.faults)?.place()] = true;
                 return Ok(());
             }
-            Kind::FsyncFile => {
+            ValueKind::FsyncFile => {
                 let more = match raw.read(key.kind, self.faults)? {
-                    Value::Number(1) => "; write_fsync_weight, create_fsync_weight and others do",
+                    SettingValue::Number(1) => {
+                        "; write_fsync_weight, create_fsync_weight and others do"
+                    }
                     _ => "",
                 };
-                let what = format!("FFSB 6.0-RC2 refuses {name}; it has no effect{more}");
-                self.faults.warn(place, what);
+                let message = format!("FFSB 6.0-RC2 refuses {name}; it has no effect{more}");
+                self.faults.warn(place, message);
                 return Ok(());
             }
             _ => {}
@@ -278,35 +290,40 @@ impl Sorter<'_, '_> {
 
     /// `size_weight SIZE WEIGHT` or `msec_range FROM TO`.
     fn words(&mut self, section: &mut Section, words: &[(&str, Place)]) -> Result<(), Fault> {
-        let [(name, place), rest @ ..] = words else { return Ok(()) };
+        let [(name, place), tail @ ..] = words else { return Ok(()) };
         let key = self.key(section.scope, name, *place)?;
         let right = match key.kind {
-            Kind::SizeWeight => "write size_weight SIZE WEIGHT, as size_weight 4k 33".to_owned(),
-            Kind::Range => "write msec_range FROM TO, as msec_range 0.5 1".to_owned(),
+            ValueKind::SizeWeight => {
+                "write size_weight SIZE WEIGHT, as size_weight 4k 33".to_owned()
+            }
+            ValueKind::Range => "write msec_range FROM TO, as msec_range 0.5 1".to_owned(),
             _ => {
-                let what = format!("'{name}' has no =");
-                return Err(self.faults.error(*place, what).hint(format!("write {name} = ...")));
+                let message = format!("'{name}' has no =");
+                return Err(self.faults.error(*place, message).hint(format!("write {name} = ...")));
             }
         };
-        let [(first, first_place), (second, second_place)] = *rest else {
-            let what = format!("{name} has {} values, not two", rest.len());
-            return Err(self.faults.error(*place, what).hint(right));
+        let [(first, first_place), (second, second_place)] = *tail else {
+            let message = format!("{name} has {} values, not two", tail.len());
+            return Err(self.faults.error(*place, message).hint(right));
         };
         let raw = |text, place| RawValue { key: key.name, text, place };
         let (first, second) = (raw(first, first_place), raw(second, second_place));
         if section.size_weights.len().max(section.ranges_ms.len()) >= ROWS_MAX {
-            let what = format!("there are more than {ROWS_MAX} {name}");
-            return Err(self.faults.error(*place, what).hint(format!("give at most {ROWS_MAX}")));
+            let message = format!("there are more than {ROWS_MAX} {name}");
+            return Err(self
+                .faults
+                .error(*place, message)
+                .hint(format!("give at most {ROWS_MAX}")));
         }
-        if key.kind == Kind::SizeWeight {
+        if key.kind == ValueKind::SizeWeight {
             let row = (first.size(self.faults)?, second.number(u64::MAX, self.faults)?);
             section.size_weights.push(row);
             return Ok(());
         }
         let row = (first.milliseconds(self.faults)?, second.milliseconds(self.faults)?);
         if row.0 > row.1 {
-            let what = format!("msec_range: {} is more than {}", row.0, row.1);
-            return Err(self.faults.error(first.place, what).hint(right));
+            let message = format!("msec_range: {} is more than {}", row.0, row.1);
+            return Err(self.faults.error(first.place, message).hint(right));
         }
         section.ranges_ms.push(row);
         Ok(())
@@ -326,12 +343,12 @@ mod tests {
     }
 
     #[test]
-    fn sections_are_nested_as_they_should_be() {
+    fn section_nesting_is_checked() {
         let text = "[stats0]\n";
         assert_eq!(refused(text).0, "f:1:1: [stats] stands outside of a section");
         assert_eq!(refused("\n[end]").0, "f:2:1: [end] without a section");
-        let (what, right) = refused("[filesystem0]\nreuse=0\n [filesystem1]");
-        assert_eq!(what, "f:3:2: [filesystem] begins in [filesystem]");
+        let (message, right) = refused("[filesystem0]\nreuse=0\n [filesystem1]");
+        assert_eq!(message, "f:3:2: [filesystem] begins in [filesystem]");
         assert_eq!(right, "is the [end] of the section missing that begins in line 1?");
         let twice = "[filesystem]\n[threadgroup]\n[end]\n[threadgroup]\n";
         assert_eq!(refused(twice).0, "f:4:1: there are more than 1 [threadgroup] in [filesystem]");
@@ -341,11 +358,11 @@ mod tests {
 
     #[test]
     fn unknown_and_misplaced_keys_are_explained() {
-        let (what, right) = refused("time=1\n  num_dirs = 3");
-        assert_eq!(what, "f:2:3: 'num_dirs' stands outside of the sections");
+        let (message, right) = refused("time=1\n  num_dirs = 3");
+        assert_eq!(message, "f:2:3: 'num_dirs' stands outside of the sections");
         assert_eq!(right, "num_dirs belongs in [filesystem]");
-        let (what, right) = refused("[threadgroup]\nnum_thread=2");
-        assert_eq!(what, "f:2:1: there is no setting 'num_thread' in [threadgroup]");
+        let (message, right) = refused("[threadgroup]\nnum_thread=2");
+        assert_eq!(message, "f:2:1: there is no setting 'num_thread' in [threadgroup]");
         assert_eq!(right, "did you mean num_threads?");
         let (_, right) = refused("[threadgroup]\nenable_stat=2");
         assert_eq!(right, "did you mean enable_stats? It belongs in [stats]");
@@ -360,8 +377,8 @@ mod tests {
 
     #[test]
     fn rows_of_two_values_are_checked() {
-        let (what, right) = refused("[filesystem]\nsize_weight = 4k 33");
-        assert_eq!(what, "f:2:1: 'size_weight' has a =");
+        let (message, right) = refused("[filesystem]\nsize_weight = 4k 33");
+        assert_eq!(message, "f:2:1: 'size_weight' has a =");
         assert_eq!(right, "write size_weight SIZE WEIGHT, without =");
         assert_eq!(
             refused("[filesystem]\nsize_weight 4k").0,
@@ -378,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn many_sections_end_soon() {
+    fn number_of_sections_is_limited() {
         let text = "[filesystem]\n[end]\n".repeat(50_000);
         assert!(refused(&text).0.ends_with("more than 1024 [filesystem] outside of the sections"));
         let again = "time=1\n".repeat(140_000);

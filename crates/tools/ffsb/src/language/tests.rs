@@ -7,7 +7,8 @@ use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use super::operation::Operation;
 use super::timed_call::TimedCall;
 use super::{
-    Aging, Filesystem, Profile, Sizes, Stats, ThreadGroup, parameters, parse, text as text_of,
+    Aging, FileSizes, Filesystem, LatencySelection, Profile, ThreadGroup, parameters, parse,
+    text as text_of,
 };
 
 const FS: &str = "[filesystem0]\nlocation = /a\n[end0]\n";
@@ -55,18 +56,18 @@ fn published_profiles_are_read() {
         assert_eq!(read(&text_of(&profile)), profile, "{name}");
     }
     let profile = read(example!("everything-2012").1);
-    let Sizes::Weights(sizes) = &profile.filesystems[0].sizes else { panic!("{profile:?}") };
+    let FileSizes::Weights(sizes) = &profile.filesystems[0].sizes else { panic!("{profile:?}") };
     assert_eq!((sizes[0], sizes[9]), ((4096, 33), (32 << 20, 1)));
     let group = &profile.groups[0];
     assert_eq!(group.weights.iter().sum::<u64>(), 10);
-    assert_eq!(group.stats, Some(Stats::default()));
+    assert_eq!(group.stats, Some(LatencySelection::default()));
     assert_eq!(profile.filesystems[0].aging, None);
 }
 
 #[test]
 fn the_manuals_example_is_read() {
     let manual = include_str!("../../../../../docs/workloads/ffsb-profile.md");
-    let example = manual.split("```ini\n").nth(1).and_then(|rest| rest.split("```").next());
+    let example = manual.split("```ini\n").nth(1).and_then(|tail| tail.split("```").next());
     let profile = read(example.unwrap());
     assert_eq!((profile.seconds, profile.warnings.len()), (30, 0));
 }
@@ -116,7 +117,7 @@ fn unusual_valid_profiles_are_accepted() {
     );
     assert_eq!(refused(text), "f:19:1: 'time' stands in [filesystem]");
     let defaults = &read(FS).filesystems[0];
-    assert_eq!(defaults.sizes, Sizes::Range(0, 0));
+    assert_eq!(defaults.sizes, FileSizes::Range(0, 0));
     assert_eq!((defaults.create_block_bytes, defaults.age_block_bytes), (4096, 4096));
 }
 
@@ -248,13 +249,14 @@ fn writes_that_o_direct_refuses_are_reported_before() {
 
 #[test]
 fn parameters_leave_out_locations() {
-    let all = parameters(&read(&format!("time=2\n{FS}{GROUP}")));
-    let line = |all: &[(String, String)]| {
-        let pairs: Vec<String> = all.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let recorded = parameters(&read(&format!("time=2\n{FS}{GROUP}")));
+    let line = |recorded: &[(String, String)]| {
+        let pairs: Vec<String> =
+            recorded.iter().map(|(key, value)| format!("{key}={value}")).collect();
         pairs.join(" ")
     };
     assert_eq!(
-        line(&all),
+        line(&recorded),
         "time=2 directio=0 alignio=0 bufferio=0 num_files=0 num_dirs=0 min_filesize=0 \
          max_filesize=0 init_size=0 init_util=0 create_blocksize=4096 age_blocksize=4096 \
          reuse=0 agefs=0 num_threads=1 op_delay=0 read_random=0 read_size=0 read_skip=0 \
@@ -262,15 +264,15 @@ fn parameters_leave_out_locations() {
     );
     let second = "[filesystem]\nlocation=/b\nsize_weight 1k 2\nsize_weight 2k 3\n[end]\n";
     let bound = GROUP.replace("[end0]", "bindfs=/b\n[end]");
-    let all = line(&parameters(&read(&format!("{FS}{second}{GROUP}{bound}"))));
+    let recorded = line(&parameters(&read(&format!("{FS}{second}{GROUP}{bound}"))));
     for part in [
         " filesystem1.size_weight=1024 2, 2048 3 ",
         " filesystem0.num_dirs=0 ",
         " threadgroup1.bindfs=1 threadgroup1.num_threads=1 ",
     ] {
-        assert!(all.contains(part), "{part}: {all}");
+        assert!(recorded.contains(part), "{part}: {recorded}");
     }
-    assert!(!all.contains("/a") && !all.contains("location"));
+    assert!(!recorded.contains("/a") && !recorded.contains("location"));
 }
 
 fn share() -> impl Strategy<Value = f64> {
@@ -279,7 +281,7 @@ fn share() -> impl Strategy<Value = f64> {
 
 fn group() -> impl Strategy<Value = ThreadGroup> {
     let stats = (any::<[bool; TimedCall::COUNT]>(), vec((0.0..9.0, 9.0..1e9), 0..4))
-        .prop_map(|(ignored, ranges_ms)| Stats { ignored, ranges_ms });
+        .prop_map(|(ignored, ranges_ms)| LatencySelection { ignored, ranges_ms });
     let sizes = (1u64..1 << 40, 1u64..1 << 40, 1u32..=4 << 20, 1u32..=4 << 20);
     let kinds = (any::<bool>(), any::<bool>(), any::<bool>(), 1u64..1 << 40);
     let weights = proptest::array::uniform15(0u64..1 << 40);
@@ -288,7 +290,7 @@ fn group() -> impl Strategy<Value = ThreadGroup> {
             threads,
             delay_ms,
             sizes,
-            (skip, read_random, write_random, given),
+            (skip, read_random, write_random, skip_bytes),
             mut weights,
             stats,
         )| {
@@ -300,8 +302,8 @@ fn group() -> impl Strategy<Value = ThreadGroup> {
                 read_random: read_random && !skip,
                 read_bytes: sizes.0,
                 read_block_bytes: sizes.2,
-                read_skip_bytes: skip.then_some(given),
-                read_skip_bytes_given: given,
+                read_skip_bytes: skip.then_some(skip_bytes),
+                read_skip_bytes_given: skip_bytes,
                 write_random,
                 write_bytes: sizes.1,
                 write_block_bytes: sizes.3,
@@ -323,8 +325,8 @@ fn ager() -> impl Strategy<Value = ThreadGroup> {
 }
 
 fn filesystem() -> impl Strategy<Value = Filesystem> {
-    let weights = vec((0u64..1 << 62, 1u64..1 << 50), 1..5).prop_map(Sizes::Weights);
-    let range = (0u64..1 << 40, 0u64..1 << 40).prop_map(|(a, b)| Sizes::Range(a, a + b));
+    let weights = vec((0u64..1 << 62, 1u64..1 << 50), 1..5).prop_map(FileSizes::Weights);
+    let range = (0u64..1 << 40, 0u64..1 << 40).prop_map(|(a, b)| FileSizes::Range(a, a + b));
     let aging = (ager(), share()).prop_map(|(group, until_share)| Aging { group, until_share });
     let counts = (0u64..1 << 32, 0u32..10_000_000, 0u64..1 << 62);
     let blocks = (1u32..=4 << 20, 1u32..=4 << 20);

@@ -4,7 +4,7 @@
 
 use treering_script::parse_size;
 
-use super::keys::Kind;
+use super::keys::ValueKind;
 use super::lines::squeezed;
 use super::timed_call::TimedCall;
 use treering_kit::faults::{Fault, Faults, Place, shown};
@@ -18,7 +18,7 @@ const PATH_BYTES_MAX: usize = 3800;
 
 /// A value that was read.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(super) enum SettingValue {
     /// Integer; switches are 0 or 1.
     Number(u64),
     Share(f64),
@@ -35,26 +35,26 @@ pub(super) struct RawValue<'t> {
 
 impl RawValue<'_> {
     /// The value of a key of this kind.
-    pub(super) fn read(self, kind: Kind, to: &mut Faults) -> Result<Value, Fault> {
+    pub(super) fn read(self, kind: ValueKind, to: &mut Faults) -> Result<SettingValue, Fault> {
         if self.text.is_empty() {
-            let what = format!("'{}' has no value", self.key);
-            return Err(to.error(self.place, what).hint(format!("write {} = ...", self.key)));
+            let message = format!("'{}' has no value", self.key);
+            return Err(to.error(self.place, message).hint(format!("write {} = ...", self.key)));
         }
         match kind {
-            Kind::Path => self.path(to),
-            Kind::Command => Ok(Value::Text(self.text.to_owned())),
-            Kind::Share => self.share(to).map(Value::Share),
-            Kind::Size => self.size(to).map(Value::Number),
-            Kind::Block => self.block(to).map(Value::Number),
-            Kind::Switch | Kind::FsyncFile => self.switch(to).map(Value::Number),
-            Kind::Number(most) => self.number(most, to).map(Value::Number),
-            _ => self.number(u64::MAX, to).map(Value::Number),
+            ValueKind::Path => self.path(to),
+            ValueKind::Command => Ok(SettingValue::Text(self.text.to_owned())),
+            ValueKind::Share => self.share(to).map(SettingValue::Share),
+            ValueKind::Size => self.size(to).map(SettingValue::Number),
+            ValueKind::Block => self.block(to).map(SettingValue::Number),
+            ValueKind::Switch | ValueKind::FsyncFile => self.switch(to).map(SettingValue::Number),
+            ValueKind::Number(most) => self.number(most, to).map(SettingValue::Number),
+            _ => self.number(u64::MAX, to).map(SettingValue::Number),
         }
     }
 
-    fn refuse<T>(self, what: &str, right: impl Into<String>, to: &Faults) -> Result<T, Fault> {
-        let what = format!("{}: '{}' {what}", self.key, shown(self.text));
-        Err(to.error(self.place, what).hint(right))
+    fn refuse<T>(self, message: &str, right: impl Into<String>, to: &Faults) -> Result<T, Fault> {
+        let message = format!("{}: '{}' {message}", self.key, shown(self.text));
+        Err(to.error(self.place, message).hint(right))
     }
 
     /// Text with its blanks removed, as the original reads it.
@@ -105,8 +105,8 @@ impl RawValue<'_> {
         };
         let unit = text.trim_start_matches(|c: char| c.is_ascii_digit()).to_ascii_lowercase();
         if !matches!(&*unit, "" | "k" | "kb" | "m" | "mb" | "g" | "gb") {
-            let what = format!("{}: FFSB 6.0-RC2 reads '{}' as 0", self.key, shown(self.text));
-            to.warn(self.place, what);
+            let message = format!("{}: FFSB 6.0-RC2 reads '{}' as 0", self.key, shown(self.text));
+            to.warn(self.place, message);
         }
         Ok(bytes)
     }
@@ -148,17 +148,17 @@ impl RawValue<'_> {
         }
     }
 
-    fn path(self, to: &mut Faults) -> Result<Value, Fault> {
+    fn path(self, to: &mut Faults) -> Result<SettingValue, Fault> {
         if self.text.len() > PATH_BYTES_MAX {
             let right = format!("a path here has at most {PATH_BYTES_MAX} bytes");
             return self.refuse("is too long", right, to);
         }
         let without = squeezed(self.text);
         if self.key == "location" && without != self.text {
-            let what = format!("location: FFSB 6.0-RC2 reads it as {}", shown(&*without));
-            to.warn(self.place, what);
+            let message = format!("location: FFSB 6.0-RC2 reads it as {}", shown(&*without));
+            to.warn(self.place, message);
         }
-        Ok(Value::Text(self.text.to_owned()))
+        Ok(SettingValue::Text(self.text.to_owned()))
     }
 
     /// Parses the name of a timed call. The original accepts every word that begins with the name.
@@ -179,9 +179,9 @@ impl RawValue<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Faults, Kind, Place, RawValue, TimedCall, Value};
+    use super::{Faults, Place, RawValue, SettingValue, TimedCall, ValueKind};
 
-    fn read(kind: Kind, text: &str) -> Result<(Value, Vec<String>), String> {
+    fn read(kind: ValueKind, text: &str) -> Result<(SettingValue, Vec<String>), String> {
         let mut faults = Faults::new("f", b"");
         let raw = RawValue { key: "key", text, place: Place::new(2, 7) };
         match raw.read(kind, &mut faults) {
@@ -194,8 +194,8 @@ mod tests {
     }
 
     fn bytes(text: &str) -> u64 {
-        match read(Kind::Size, text) {
-            Ok((Value::Number(bytes), warnings)) if warnings.is_empty() => bytes,
+        match read(ValueKind::Size, text) {
+            Ok((SettingValue::Number(bytes), warnings)) if warnings.is_empty() => bytes,
             other => panic!("{text}: {other:?}"),
         }
     }
@@ -205,11 +205,11 @@ mod tests {
         assert_eq!((bytes("0"), bytes("4096"), bytes("4k")), (0, 4096, 4096));
         assert_eq!((bytes("4 kB"), bytes("8M"), bytes("1Gb")), (4096, 8 << 20, 1 << 30));
         assert_eq!(bytes("5000g"), 5000 << 30);
-        let (value, warnings) = read(Kind::Size, "4KiB").unwrap();
-        assert_eq!(value, Value::Number(4096));
+        let (value, warnings) = read(ValueKind::Size, "4KiB").unwrap();
+        assert_eq!(value, SettingValue::Number(4096));
         assert_eq!(warnings, ["f:2:7: key: FFSB 6.0-RC2 reads '4KiB' as 0"]);
         for text in ["4096X", "1.5k", "-1", "+1", "k", "1k5", "99999999999999999999", "8388608t"] {
-            let message = read(Kind::Size, text).unwrap_err();
+            let message = read(ValueKind::Size, text).unwrap_err();
             assert_eq!(message, format!("f:2:7: key: '{text}' is not a size that fits"));
         }
     }
@@ -217,37 +217,40 @@ mod tests {
     #[test]
     fn trailing_junk_after_numbers_is_refused() {
         for text in ["1k", "-1", "+1", "0x10", "1.0", "18446744073709551616", "a\u{a0}b"] {
-            assert!(read(Kind::Number(u64::MAX), text).is_err(), "{text}");
+            assert!(read(ValueKind::Number(u64::MAX), text).is_err(), "{text}");
         }
         assert!(
-            read(Kind::Number(9), "10")
+            read(ValueKind::Number(9), "10")
                 .unwrap_err()
                 .ends_with("'10' is not a whole number that fits")
         );
-        let joined = read(Kind::Number(99), "1 0").unwrap();
-        assert_eq!(joined, (Value::Number(10), vec!["f:2:7: key: read as 10".to_owned()]));
+        let joined = read(ValueKind::Number(99), "1 0").unwrap();
+        assert_eq!(joined, (SettingValue::Number(10), vec!["f:2:7: key: read as 10".to_owned()]));
         for text in ["on", "2", "true", "01"] {
-            assert!(read(Kind::Switch, text).unwrap_err().ends_with("is neither 0 nor 1"));
+            assert!(read(ValueKind::Switch, text).unwrap_err().ends_with("is neither 0 nor 1"));
         }
         for text in ["0", "4m1", "4097k"] {
-            assert!(read(Kind::Block, text).is_err(), "{text}");
+            assert!(read(ValueKind::Block, text).is_err(), "{text}");
         }
-        assert_eq!(read(Kind::Block, "4m").unwrap().0, Value::Number(4 << 20));
-        assert_eq!(read(Kind::Path, "").unwrap_err(), "f:2:7: 'key' has no value");
-        assert!(read(Kind::Path, &"/x".repeat(2000)).is_err());
+        assert_eq!(read(ValueKind::Block, "4m").unwrap().0, SettingValue::Number(4 << 20));
+        assert_eq!(read(ValueKind::Path, "").unwrap_err(), "f:2:7: 'key' has no value");
+        assert!(read(ValueKind::Path, &"/x".repeat(2000)).is_err());
     }
 
     #[test]
     fn shares_are_from_0_to_1() {
-        assert_eq!(read(Kind::Share, "0.25").unwrap().0, Value::Share(0.25));
-        assert_eq!(read(Kind::Share, ".5").unwrap().0, Value::Share(0.5));
+        assert_eq!(read(ValueKind::Share, "0.25").unwrap().0, SettingValue::Share(0.25));
+        assert_eq!(read(ValueKind::Share, ".5").unwrap().0, SettingValue::Share(0.5));
         for text in ["1.1", "20%", "-0.1", "nan", "inf", "1e-1", "."] {
-            assert!(read(Kind::Share, text).unwrap_err().ends_with("is not a share"), "{text}");
+            assert!(
+                read(ValueKind::Share, text).unwrap_err().ends_with("is not a share"),
+                "{text}"
+            );
         }
     }
 
     #[test]
-    fn calls_are_known_by_their_beginning() {
+    fn call_names_may_be_abbreviated() {
         let mut faults = Faults::new("f", b"");
         let mut call = |text| {
             RawValue { key: "ignore", text, place: Place::START }

@@ -6,16 +6,16 @@
 use super::keys::weight_key;
 use super::operation::Operation;
 use super::timed_call::TimedCall;
-use super::{Aging, Filesystem, Profile, Sizes, Stats, ThreadGroup};
+use super::{Aging, FileSizes, Filesystem, LatencySelection, Profile, ThreadGroup};
 
 /// Name and value of a setting; repeated names are adjacent.
-type Row = (&'static str, String);
+type SettingRow = (&'static str, String);
 
 fn switch(on: bool) -> String {
     u8::from(on).to_string()
 }
 
-fn globals(profile: &Profile) -> Vec<Row> {
+fn globals(profile: &Profile) -> Vec<SettingRow> {
     let mut rows = vec![
         ("time", profile.seconds.to_string()),
         ("directio", switch(profile.direct)),
@@ -27,17 +27,17 @@ fn globals(profile: &Profile) -> Vec<Row> {
 }
 
 /// Rows of a filesystem, without its location and its aging group.
-fn filesystem(filesystem: &Filesystem) -> Vec<Row> {
+fn filesystem(filesystem: &Filesystem) -> Vec<SettingRow> {
     let mut rows = vec![
         ("num_files", filesystem.files.to_string()),
         ("num_dirs", filesystem.dirs.to_string()),
     ];
     match &filesystem.sizes {
-        Sizes::Range(least, most) => {
+        FileSizes::Range(least, most) => {
             rows.push(("min_filesize", least.to_string()));
             rows.push(("max_filesize", most.to_string()));
         }
-        Sizes::Weights(weights) => {
+        FileSizes::Weights(weights) => {
             let row = |(size, weight): &(u64, u64)| ("size_weight", format!("{size} {weight}"));
             rows.extend(weights.iter().map(row));
         }
@@ -56,7 +56,7 @@ fn filesystem(filesystem: &Filesystem) -> Vec<Row> {
 }
 
 /// Rows of a group, without its `bindfs` and its stats.
-fn group(group: &ThreadGroup) -> Vec<Row> {
+fn group(group: &ThreadGroup) -> Vec<SettingRow> {
     let mut rows = vec![
         ("num_threads", group.threads.to_string()),
         ("op_delay", group.delay_ms.to_string()),
@@ -80,7 +80,7 @@ fn group(group: &ThreadGroup) -> Vec<Row> {
     rows
 }
 
-fn stats(stats: &Stats) -> Vec<Row> {
+fn stats(stats: &LatencySelection) -> Vec<SettingRow> {
     let mut rows =
         vec![("enable_stats", switch(true)), ("enable_range", switch(!stats.ranges_ms.is_empty()))];
     let ignored = TimedCall::ALL.into_iter().filter(|call| stats.ignored[call.place()]);
@@ -91,7 +91,7 @@ fn stats(stats: &Stats) -> Vec<Row> {
 }
 
 /// Adds rows with a name prefix; rows of the same name are joined into one.
-fn put(prefix: &str, rows: Vec<Row>, into: &mut Vec<(String, String)>) {
+fn put(prefix: &str, rows: Vec<SettingRow>, into: &mut Vec<(String, String)>) {
     for (key, value) in rows {
         let name = format!("{prefix}{key}");
         match into.last_mut() {
@@ -111,19 +111,19 @@ pub(super) fn parameters(profile: &Profile) -> Vec<(String, String)> {
     };
     let mut named = Vec::new();
     put("", globals(profile), &mut named);
-    for (number, one) in profile.filesystems.iter().enumerate() {
+    for (number, section) in profile.filesystems.iter().enumerate() {
         let prefix = prefix(profile.filesystems.len() > 1, "filesystem", number);
-        put(&prefix, filesystem(one), &mut named);
-        if let Some(Aging { group: ager, .. }) = &one.aging {
+        put(&prefix, filesystem(section), &mut named);
+        if let Some(Aging { group: ager, .. }) = &section.aging {
             put(&format!("{prefix}aging."), group(ager), &mut named);
         }
     }
-    for (number, one) in profile.groups.iter().enumerate() {
+    for (number, section) in profile.groups.iter().enumerate() {
         let prefix = prefix(profile.groups.len() > 1, "threadgroup", number);
-        let bound = one.bound.map(|number| ("bindfs", number.to_string()));
+        let bound = section.bound.map(|number| ("bindfs", number.to_string()));
         put(&prefix, bound.into_iter().collect(), &mut named);
-        put(&prefix, group(one), &mut named);
-        let rows = one.stats.as_ref().map_or(vec![("enable_stats", switch(false))], stats);
+        put(&prefix, group(section), &mut named);
+        let rows = section.stats.as_ref().map_or(vec![("enable_stats", switch(false))], stats);
         put(&prefix, rows, &mut named);
     }
     named
@@ -133,23 +133,23 @@ pub(super) fn parameters(profile: &Profile) -> Vec<(String, String)> {
 pub(super) fn text(profile: &Profile) -> String {
     let mut text = String::new();
     lines("", globals(profile), &mut text);
-    for (number, one) in profile.filesystems.iter().enumerate() {
-        text += &format!("\n[filesystem{number}]\n\tlocation = {}\n", one.location);
-        lines("\t", filesystem(one), &mut text);
-        if let Some(Aging { group: ager, .. }) = &one.aging {
+    for (number, section) in profile.filesystems.iter().enumerate() {
+        text += &format!("\n[filesystem{number}]\n\tlocation = {}\n", section.location);
+        lines("\t", filesystem(section), &mut text);
+        if let Some(Aging { group: ager, .. }) = &section.aging {
             text += "\t[threadgroup0]\n";
             lines("\t\t", group(ager), &mut text);
             text += "\t[end0]\n";
         }
         text += &format!("[end{number}]\n");
     }
-    for (number, one) in profile.groups.iter().enumerate() {
+    for (number, section) in profile.groups.iter().enumerate() {
         text += &format!("\n[threadgroup{number}]\n");
-        if let Some(filesystem) = one.bound.and_then(|number| profile.filesystems.get(number)) {
+        if let Some(filesystem) = section.bound.and_then(|number| profile.filesystems.get(number)) {
             text += &format!("\tbindfs = {}\n", filesystem.location);
         }
-        lines("\t", group(one), &mut text);
-        if let Some(printed) = &one.stats {
+        lines("\t", group(section), &mut text);
+        if let Some(printed) = &section.stats {
             text += "\t[stats]\n";
             lines("\t\t", stats(printed), &mut text);
             text += "\t[end]\n";
@@ -159,7 +159,7 @@ pub(super) fn text(profile: &Profile) -> String {
     text
 }
 
-fn lines(indent: &str, rows: Vec<Row>, text: &mut String) {
+fn lines(indent: &str, rows: Vec<SettingRow>, text: &mut String) {
     for (key, value) in rows {
         let between = if matches!(key, "size_weight" | "msec_range") { " " } else { " = " };
         text.extend([indent, key, between, &value, "\n"]);

@@ -3,8 +3,8 @@
 use treering_script::{Io, SessionError, Stop};
 
 use super::Worker;
-use crate::plan::Kept;
-use crate::slots::Part;
+use crate::plan::PopulationKind;
+use crate::slots::KeptDirectory;
 
 /// Number of operations of an aging worker, or share of the filesystem it has written
 /// (1/`LOOK_SHARE`), after which fullness is checked.
@@ -15,7 +15,7 @@ const STUCK_AFTER: u64 = 2_000_000;
 
 /// End condition of a worker, besides the deadline.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Ends {
+pub(crate) enum EndCondition {
     /// Only then.
     AtDeadline,
     /// After this many operations.
@@ -34,35 +34,40 @@ impl Worker {
     pub(super) fn look_if_due(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let (written, enough) = self.unweighed;
         match self.ends {
-            Ends::AtDeadline | Ends::After(_) => Ok(()),
-            Ends::Aged(_) if written < enough && !self.done.is_multiple_of(LOOK_EVERY) => Ok(()),
-            Ends::Grown(_) | Ends::Filled(_) | Ends::Aged(_) => self.look(io),
+            EndCondition::AtDeadline | EndCondition::After(_) => Ok(()),
+            EndCondition::Aged(_) if written < enough && !self.done.is_multiple_of(LOOK_EVERY) => {
+                Ok(())
+            }
+            EndCondition::Grown(_) | EndCondition::Filled(_) | EndCondition::Aged(_) => {
+                self.look(io)
+            }
         }
     }
 
     fn look(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let filesystem = self.plan.bound.unwrap_or(0);
-        let root = self.open_part(io, filesystem, Part::Root)?;
+        let root = self.open_part(io, filesystem, KeptDirectory::Root)?;
         let room = io.room(root)?;
         self.unweighed = (0, room.capacity_bytes / LOOK_SHARE);
         let (share, grown) = self.namespace.filesets[filesystem].fullness(room);
         let is_over = match self.ends {
-            Ends::Grown(bytes) => grown >= bytes,
-            Ends::Filled(until) | Ends::Aged(until) => share >= until,
-            Ends::AtDeadline | Ends::After(_) => false,
+            EndCondition::Grown(bytes) => grown >= bytes,
+            EndCondition::Filled(until) | EndCondition::Aged(until) => share >= until,
+            EndCondition::AtDeadline | EndCondition::After(_) => false,
         };
         if share > self.fullest.0 {
             self.fullest = (share, self.done);
         }
         if is_over {
-            self.ends = Ends::After(self.done);
-            if self.plan.files == Kept::Fill {
+            self.ends = EndCondition::After(self.done);
+            if self.plan.files == PopulationKind::Fill {
                 self.common.deadline.reach();
             }
         } else if self.done - self.fullest.1 > STUCK_AFTER {
-            let what = if matches!(self.ends, Ends::Aged(_)) { "aging" } else { "making files" };
+            let activity =
+                if matches!(self.ends, EndCondition::Aged(_)) { "aging" } else { "making files" };
             self.common.fail(SessionError::new(format!(
-                "{what} does not fill the filesystem: after {STUCK_AFTER} more operations it is \
+                "{activity} does not fill the filesystem: after {STUCK_AFTER} more operations it is \
                  still at {:.2} %; give creates and appends more weight than deletes",
                 self.fullest.0 * 100.0
             )));
@@ -74,6 +79,6 @@ impl Worker {
     #[inline]
     pub(super) fn is_over(&self) -> bool {
         self.common.deadline.is_reached()
-            || matches!(self.ends, Ends::After(most) if self.done >= most)
+            || matches!(self.ends, EndCondition::After(most) if self.done >= most)
     }
 }

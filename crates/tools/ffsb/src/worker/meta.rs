@@ -3,12 +3,12 @@
 use treering_script::{DirSlot, Io, Stop};
 
 use super::Worker;
-use crate::names::{METAFILE, Name};
+use crate::names::{METAFILE, NameBuffer};
 use crate::population::{FileLookup, LockMode, Population};
 
 /// Directory name; a renamed directory has an `a` after its number.
-fn name(number: u64, is_renamed: bool) -> Name {
-    let mut name = Name::default();
+fn name(number: u64, is_renamed: bool) -> NameBuffer {
+    let mut name = NameBuffer::default();
     if is_renamed {
         name.set_renamed(METAFILE, number);
     } else {

@@ -13,16 +13,16 @@ use std::sync::Arc;
 use treering_model::Counters;
 use treering_script::{DirSlot, Io, Random, Script, SessionError, Stop};
 
-use super::fileset::Common;
-use super::names::{DATA, DATADIR, DATAFILE, FILLFILE, META, Name};
-use super::namespace::{Namespace, Place, directory};
+use super::fileset::SharedState;
+use super::names::{DATA, DATADIR, DATAFILE, FILLFILE, META, NameBuffer};
+use super::namespace::{FilesLocation, Namespace, directory};
 use super::operation::Operation;
-use super::plan::{Kept, Plan};
+use super::plan::{PopulationKind, WorkerPlan};
 use super::population::{Concurrency, FileLookup, LockMode, LockedFile};
-use super::slots::{Part, Slots};
-use super::tally::{CallTimes, Tally};
+use super::slots::{DirSlots, KeptDirectory};
+use super::tally::{CallTimes, WorkerCounters};
 use crate::language::TimedCall;
-pub(super) use ends::Ends;
+pub(super) use ends::EndCondition;
 
 /// Length of one piece of a wait: a pause cannot be interrupted, so the end is checked between
 /// pieces.
@@ -43,20 +43,20 @@ struct TransferCounts {
 
 /// The code of a worker.
 pub(super) struct Worker {
-    plan: Arc<Plan>,
+    plan: Arc<WorkerPlan>,
     namespace: Namespace,
-    common: Common,
-    ends: Ends,
+    common: SharedState,
+    ends: EndCondition,
     /// Generator of operations and sizes, separate so that the sequence does not depend on other
     /// workers.
     choices: Random,
     /// Draws files, directories and offsets.
     random: Random,
     concurrency: Concurrency,
-    slots: Slots,
-    tally: Tally,
+    slots: DirSlots,
+    tally: WorkerCounters,
     /// Name of the current file or directory.
-    name: Name,
+    name: NameBuffer,
     /// Operations carried out.
     done: u64,
     vain: u32,
@@ -69,21 +69,21 @@ pub(super) struct Worker {
 impl Worker {
     /// Worker with its own random generator, one of `workers`.
     pub(super) fn new(
-        plan: Arc<Plan>,
+        plan: Arc<WorkerPlan>,
         namespace: Namespace,
-        common: Common,
-        ends: Ends,
+        common: SharedState,
+        ends: EndCondition,
         random: Random,
         workers: u16,
     ) -> Self {
         common.join(&plan);
-        let mut tally = Tally::default();
+        let mut tally = WorkerCounters::default();
         let ranges = plan.stats.as_ref().map_or(0, |stats| stats.ranges_ms.len());
         for times in &mut tally.calls {
             *times = CallTimes { in_range: vec![0; ranges], ..CallTimes::default() };
         }
         Self {
-            slots: Slots::new(namespace.filesets.len(), workers),
+            slots: DirSlots::new(namespace.filesets.len(), workers),
             concurrency: if workers == 1 { Concurrency::One } else { Concurrency::Many },
             plan,
             namespace,
@@ -92,7 +92,7 @@ impl Worker {
             choices: random.clone(),
             random: random.apart(),
             tally,
-            name: Name::default(),
+            name: NameBuffer::default(),
             done: 0,
             vain: 0,
             unweighed: (0, 0),
@@ -109,7 +109,8 @@ impl Worker {
             None if self.namespace.filesets.len() == 1 => 0,
             None => self.choices.index(self.namespace.filesets.len()),
         };
-        let part = if operation == Operation::MetaOp { Part::Meta } else { Part::Data };
+        let part =
+            if operation == Operation::MetaOp { KeptDirectory::Meta } else { KeptDirectory::Data };
         let dir = self.open_part(io, filesystem, part)?;
         if self.common.deadline.is_reached() {
             return Ok(false);
@@ -144,12 +145,12 @@ impl Worker {
         &mut self,
         io: &mut dyn Io,
         filesystem: usize,
-        part: Part,
+        part: KeptDirectory,
     ) -> Result<DirSlot, Stop> {
         if self.slots.opens_part(filesystem, part) {
             self.open_new_part(io, filesystem, part)?;
         }
-        Ok(Slots::part(filesystem, part))
+        Ok(DirSlots::part(filesystem, part))
     }
 
     #[cold]
@@ -157,23 +158,23 @@ impl Worker {
         &mut self,
         io: &mut dyn Io,
         filesystem: usize,
-        part: Part,
+        part: KeptDirectory,
     ) -> Result<(), Stop> {
-        let into = Slots::part(filesystem, part);
+        let into = DirSlots::part(filesystem, part);
         let name = match part {
-            Part::Data => DATA,
-            Part::Meta => META,
-            Part::Root => {
+            KeptDirectory::Data => DATA,
+            KeptDirectory::Meta => META,
+            KeptDirectory::Root => {
                 return match self.namespace.places[filesystem] {
-                    Place::Root(root) => io.open_root(root, into),
-                    Place::Below => {
+                    FilesLocation::Root(root) => io.open_root(root, into),
+                    FilesLocation::Below => {
                         let name = CString::new(directory(filesystem)).unwrap_or_default();
                         io.open_dir(DirSlot::TARGET, &name, into)
                     }
                 };
             }
         };
-        let root = self.open_part(io, filesystem, Part::Root)?;
+        let root = self.open_part(io, filesystem, KeptDirectory::Root)?;
         io.open_dir(root, name, into)
     }
 
@@ -210,7 +211,8 @@ impl Worker {
         let fileset = &namespace.filesets[filesystem];
         let files = fileset.files(plan.files);
         if operation.makes() {
-            let dir = || if plan.files == Kept::Fill { 0 } else { fileset.draw_dir(random) };
+            let dir =
+                || if plan.files == PopulationKind::Fill { 0 } else { fileset.draw_dir(random) };
             return Ok(Some(files.conceive(dir)));
         }
         let hold = if operation == Operation::Delete { LockMode::Alone } else { LockMode::Shared };
@@ -257,8 +259,8 @@ impl Worker {
         file: LockedFile,
     ) -> Result<TransferCounts, Stop> {
         let word = match self.plan.files {
-            Kept::Data => DATAFILE,
-            Kept::Fill => FILLFILE,
+            PopulationKind::Data => DATAFILE,
+            PopulationKind::Fill => FILLFILE,
         };
         self.name.set(word, file.number);
         match operation {
@@ -315,14 +317,15 @@ impl Worker {
         let number = dirs.give();
         self.name.set(DATADIR, number.into());
         io.make_dir(data, self.name.as_c_str())?;
-        dirs.done(number);
+        dirs.complete(number);
         Ok(())
     }
 
     /// Takes down how long the last call took, where the original does.
     #[inline]
     fn timed(&mut self, io: &dyn Io, call: TimedCall) {
-        let Some(stats) = self.plan.stats.as_ref().filter(|_| self.plan.manner.classic) else {
+        let Some(stats) = self.plan.stats.as_ref().filter(|_| self.plan.worker_options.classic)
+        else {
             return;
         };
         if stats.ignored[call.place()] {
@@ -341,7 +344,7 @@ impl Worker {
 
     /// The delay between two operations.
     #[inline]
-    fn rest(&self, io: &mut dyn Io) -> Result<(), Stop> {
+    fn pause(&self, io: &mut dyn Io) -> Result<(), Stop> {
         let mut left_ns = self.plan.delay_ns;
         while left_ns > 0 && !self.is_over() {
             let piece_ns = left_ns.min(PIECE_NS);
@@ -358,7 +361,7 @@ impl Script for Worker {
         while !self.is_over() {
             if self.operate(io)? {
                 self.look_if_due(io)?;
-                self.rest(io)?;
+                self.pause(io)?;
             }
         }
         self.common.leave(&self.plan);

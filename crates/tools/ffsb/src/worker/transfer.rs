@@ -5,7 +5,7 @@ use treering_script::{CreateHow, DirSlot, FileSlot, Io, OpenHow, Stop};
 use super::{TransferCounts, Worker};
 use crate::language::TimedCall;
 use crate::operation::Operation;
-use crate::plan::Transfer;
+use crate::plan::TransferShape;
 
 const FILE: FileSlot = FileSlot(0);
 /// Alignment of random offsets with `alignio`.
@@ -33,7 +33,7 @@ impl Worker {
         self.timed(io, TimedCall::Open);
         // The original looks how large a file is of which it uses what is there.
         let writes_over = operation.writes() && !operation.makes() && !operation.appends();
-        if self.plan.manner.classic && (operation.reads() || writes_over) {
+        if self.plan.worker_options.classic && (operation.reads() || writes_over) {
             io.stat(dir, self.name.as_c_str())?;
         }
         Ok(())
@@ -80,7 +80,7 @@ impl Worker {
         size: u64,
     ) -> Result<TransferCounts, Stop> {
         let reads = operation.reads();
-        let Transfer { block_bytes, random, .. } =
+        let TransferShape { block_bytes, random, .. } =
             if reads { self.plan.read } else { self.plan.write };
         let block = block_bytes.max(1);
         let partial =
@@ -105,7 +105,7 @@ impl Worker {
             moved.bytes += bytes;
             position += bytes + skip.unwrap_or(0);
             // The original counts no block that it did not read whole.
-            let counts = bytes == u64::from(block) || !(reads && self.plan.manner.classic);
+            let counts = bytes == u64::from(block) || !(reads && self.plan.worker_options.classic);
             moved.blocks += u64::from(counts && bytes > 0);
             let is_past = skip.is_some() && position.saturating_add(block.into()) > size;
             if bytes == 0 || is_past {
@@ -118,7 +118,7 @@ impl Worker {
 
     /// An offset from 0 to `last`, each equally likely; whole blocks of 4 KiB when aligned.
     fn draw_offset(&mut self, last: u64) -> u64 {
-        if self.plan.manner.align {
+        if self.plan.worker_options.align {
             self.random.below(last / ALIGNMENT + 1) * ALIGNMENT
         } else {
             self.random.below(last.saturating_add(1))

@@ -1,19 +1,19 @@
 //! IO Summary: totals over all rows of the results.
 
-use super::tally::Tally;
+use super::tally::FlowopCounters;
 
 /// Row of the results.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Row {
+pub(crate) struct SummaryRow {
     /// Name of the row.
     pub name: String,
     /// Operation class of its flowops.
-    pub class: Class,
+    pub class: OperationClass,
 }
 
 /// Operation class of a flowop in the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
+pub(crate) enum OperationClass {
     /// Read operation.
     Read,
     /// Write operation.
@@ -24,7 +24,7 @@ pub(crate) enum Class {
     Beside,
 }
 
-impl Class {
+impl OperationClass {
     /// True if the class counts in the summary.
     pub(crate) const fn counts(self) -> bool {
         !matches!(self, Self::Beside)
@@ -33,7 +33,7 @@ impl Class {
 
 /// Figures of the IO Summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Summary {
+pub(crate) struct IoSummary {
     /// Number of file operations.
     pub operations: u64,
     /// Number of reads.
@@ -48,18 +48,18 @@ pub(crate) struct Summary {
     pub mean_ns: f64,
 }
 
-impl Summary {
+impl IoSummary {
     /// Sums up all rows.
-    pub(crate) fn new(rows: &[Row], sums: &[Tally]) -> Self {
+    pub(crate) fn new(rows: &[SummaryRow], sums: &[FlowopCounters]) -> Self {
         let mut summary = Self::default();
         let (mut total_ns, mut weight) = (0.0, 0_u64);
         for (row, sum) in rows.iter().zip(sums).filter(|(row, _)| row.class.counts()) {
             summary.operations += sum.count;
             summary.bytes = summary.bytes.saturating_add(sum.bytes);
             match row.class {
-                Class::Read => summary.reads += sum.count,
-                Class::Write => summary.writes += sum.count,
-                Class::Other | Class::Beside => {}
+                OperationClass::Read => summary.reads += sum.count,
+                OperationClass::Write => summary.writes += sum.count,
+                OperationClass::Other | OperationClass::Beside => {}
             }
             if sum.timed > 0 {
                 // A row's sample represents the whole row.

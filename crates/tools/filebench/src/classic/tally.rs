@@ -8,7 +8,7 @@ pub(crate) const BUCKETS: usize = 64;
 
 /// Counters of the flowops of one row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Tally {
+pub(crate) struct FlowopCounters {
     /// Number of flowops.
     pub count: u64,
     /// Bytes moved.
@@ -29,7 +29,7 @@ pub(crate) struct Tally {
     pub buckets: Option<Vec<u64>>,
 }
 
-impl Tally {
+impl FlowopCounters {
     /// Adds the latency of a flowop, in nanoseconds.
     #[inline]
     pub(crate) fn took(&mut self, ns: u64) {
@@ -78,18 +78,18 @@ impl Tally {
 
 /// Report of a worker: its time span and its rows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Account {
+pub(crate) struct WorkerReport {
     /// Earliest start of its first flowop, in nanoseconds from the start of the trial.
     pub began_ns: u64,
     /// True if the worker ended for lack of files.
     pub ran_out: bool,
     /// Counters by row number.
-    pub rows: Vec<(usize, Tally)>,
+    pub rows: Vec<(usize, FlowopCounters)>,
 }
 
-impl Account {
+impl WorkerReport {
     /// Adds the counters to the sums of all rows.
-    pub(crate) fn add_to(&self, sums: &mut [Tally]) {
+    pub(crate) fn add_to(&self, sums: &mut [FlowopCounters]) {
         for (row, tally) in &self.rows {
             if let Some(sum) = sums.get_mut(*row) {
                 sum.add(tally);
@@ -101,7 +101,7 @@ impl Account {
 /// Treatment of a fileset's remains from an earlier run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Became {
+pub(crate) enum RemainsTreatment {
     /// The fileset did not exist, and was created.
     Made,
     /// The remains were reused.
@@ -116,7 +116,7 @@ pub(crate) enum Became {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct TreeCounters {
     /// Treatment of the remains.
-    pub became: Became,
+    pub became: RemainsTreatment,
     /// Total size of its files in bytes.
     pub bytes: u64,
     /// Mean depth of its files.
@@ -127,10 +127,10 @@ pub(crate) struct TreeCounters {
 mod tests {
     use treering_model::Counters;
 
-    use super::{Account, BUCKETS, Tally};
+    use super::{BUCKETS, FlowopCounters, WorkerReport};
 
-    fn tally() -> Tally {
-        let mut tally = Tally { count: 4, bytes: 100, ..Tally::default() };
+    fn tally() -> FlowopCounters {
+        let mut tally = FlowopCounters { count: 4, bytes: 100, ..FlowopCounters::default() };
         tally.buckets = Some(vec![0; BUCKETS]);
         [7, 1000, 3].into_iter().for_each(|ns| tally.took(ns));
         tally
@@ -138,11 +138,11 @@ mod tests {
 
     #[test]
     fn counters_round_trip_a_tally() {
-        let plain = Tally { count: 2, several: true, ..Tally::default() };
+        let plain = FlowopCounters { count: 2, several: true, ..FlowopCounters::default() };
         let rows = vec![(3, tally()), (0, plain)];
-        let account = Account { began_ns: 9, ran_out: true, rows };
+        let account = WorkerReport { began_ns: 9, ran_out: true, rows };
         assert_eq!(Counters::from_value(&account).read(), Some(account.clone()));
-        let mut sums = vec![Tally::default(); 4];
+        let mut sums = vec![FlowopCounters::default(); 4];
         account.add_to(&mut sums);
         account.add_to(&mut sums);
         let sum = &sums[3];

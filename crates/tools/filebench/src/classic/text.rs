@@ -2,14 +2,19 @@
 
 use std::fmt::Write;
 
-use super::summary::{Row, Summary};
-use super::tally::{BUCKETS, Tally};
+use super::summary::{IoSummary, SummaryRow};
+use super::tally::{BUCKETS, FlowopCounters};
 
 const MIB: f64 = 1_048_576.0;
 const MS: f64 = 1e6;
 
 /// Formats the table and the summary of `seconds` of measurement, without the leading time stamps.
-pub(crate) fn report(rows: &[Row], sums: &[Tally], seconds: f64, histograms: bool) -> [String; 2] {
+pub(crate) fn report(
+    rows: &[SummaryRow],
+    sums: &[FlowopCounters],
+    seconds: f64,
+    histograms: bool,
+) -> [String; 2] {
     let seconds = seconds.max(1e-9);
     let mut table = String::from("Per-Operation Breakdown");
     // As in the original, the last defined row comes first.
@@ -36,15 +41,15 @@ pub(crate) fn report(rows: &[Row], sums: &[Tally], seconds: f64, histograms: boo
             table.push(']');
         }
     }
-    let all = Summary::new(rows, sums);
+    let total = IoSummary::new(rows, sums);
     let summary = format!(
         "IO Summary: {:5} ops {:5.3} ops/s {:.0}/{:.0} rd/wr {:5.1}mb/s {:5.3}ms/op",
-        all.operations,
-        all.operations as f64 / seconds,
-        all.reads as f64 / seconds,
-        all.writes as f64 / seconds,
-        all.bytes as f64 / MIB / seconds,
-        all.mean_ns / MS,
+        total.operations,
+        total.operations as f64 / seconds,
+        total.reads as f64 / seconds,
+        total.writes as f64 / seconds,
+        total.bytes as f64 / MIB / seconds,
+        total.mean_ns / MS,
     );
     [table, summary]
 }
@@ -52,30 +57,30 @@ pub(crate) fn report(rows: &[Row], sums: &[Tally], seconds: f64, histograms: boo
 #[cfg(test)]
 mod tests {
     use super::report;
-    use crate::classic::summary::{Class, Row};
-    use crate::classic::tally::Tally;
+    use crate::classic::summary::{OperationClass, SummaryRow};
+    use crate::classic::tally::FlowopCounters;
 
     #[test]
     fn result_lines_equal_those_of_the_original() {
-        let row = |name: &str, class| Row { name: name.to_owned(), class };
+        let row = |name: &str, class| SummaryRow { name: name.to_owned(), class };
         let rows = [
-            row("readfile6", Class::Read),
-            row("closefile6", Class::Other),
-            row("limit", Class::Beside),
+            row("readfile6", OperationClass::Read),
+            row("closefile6", OperationClass::Other),
+            row("limit", OperationClass::Beside),
         ];
-        let tally = |count, bytes, mean_ns: u64, most_ns| Tally {
+        let tally = |count, bytes, mean_ns: u64, most_ns| FlowopCounters {
             count,
             bytes,
             timed: count,
             total_ns: mean_ns * count,
             least_ns: 1000,
             most_ns,
-            ..Tally::default()
+            ..FlowopCounters::default()
         };
         let sums = [
             tally(157_274, 1_352_298_496, 31_000, 274_650_000),
             tally(157_270, 0, 8_000, 214_381_000),
-            Tally::default(),
+            FlowopCounters::default(),
         ];
         let [table, summary] = report(&rows, &sums, 10.131, false);
         let lines: Vec<&str> = table.lines().collect();

@@ -6,7 +6,7 @@ use treering_kit::import::number::{decimal, whole};
 
 /// Parsed line.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Line {
+pub(super) enum OutputLine {
     /// First line, with the version.
     Version(String),
     /// Name of the loaded personality.
@@ -20,9 +20,9 @@ pub(super) enum Line {
     /// Heading of the kinds of operation.
     Breakdown,
     /// Figures of one kind of operation.
-    Flow(Flow),
+    Flow(FlowopLine),
     /// Figures of all operations together.
-    Summary(Summary),
+    Summary(SummaryLine),
     /// Message that the run failed, so that its figures are invalid.
     Failed(String),
     /// Last line of the output.
@@ -33,7 +33,7 @@ pub(super) enum Line {
 
 /// Figures of one kind of operation.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Flow {
+pub(super) struct FlowopLine {
     pub(super) name: String,
     pub(super) calls: u64,
     pub(super) ops_per_second: f64,
@@ -49,7 +49,7 @@ pub(super) struct Flow {
 
 /// Figures of all operations together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Summary {
+pub(super) struct SummaryLine {
     pub(super) operations: u64,
     pub(super) ops_per_second: f64,
     pub(super) reads_per_second: f64,
@@ -64,38 +64,38 @@ pub(super) struct Summary {
 const BUCKETS: usize = 64;
 
 /// Parses a line.
-pub(super) fn line(text: &str) -> Option<Line> {
+pub(super) fn line(text: &str) -> Option<OutputLine> {
     let text = text.trim();
     if let Some(version) = text.strip_prefix("Filebench Version ") {
         let is_word = !version.is_empty() && version.len() <= 40 && !version.contains(' ');
-        return is_word.then(|| Line::Version(version.to_owned()));
+        return is_word.then(|| OutputLine::Version(version.to_owned()));
     }
     if let Some(flow) = flow(text) {
-        return Some(Line::Flow(flow));
+        return Some(OutputLine::Flow(flow));
     }
-    let rest = untimed(text);
-    if let Some(words) = failure(rest.unwrap_or(text)) {
-        return Some(Line::Failed(words));
+    let tail = untimed(text);
+    if let Some(words) = failure(tail.unwrap_or(text)) {
+        return Some(OutputLine::Failed(words));
     }
     if let Some(text) =
-        text.strip_prefix("IO Summary:").or_else(|| rest?.strip_prefix("IO Summary:"))
+        text.strip_prefix("IO Summary:").or_else(|| tail?.strip_prefix("IO Summary:"))
     {
-        return summary(text).map(Line::Summary);
+        return summary(text).map(OutputLine::Summary);
     }
-    let rest = rest?;
-    Some(timed_line(rest).unwrap_or(Line::Furniture))
+    let tail = tail?;
+    Some(timed_line(tail).unwrap_or(OutputLine::Furniture))
 }
 
 /// Line without its leading time.
 fn untimed(text: &str) -> Option<&str> {
-    let (first, rest) = text.split_once(": ")?;
+    let (first, tail) = text.split_once(": ")?;
     let is_time = |word: &str| word.contains('.') && decimal(word).is_some();
     if is_time(first) {
-        return Some(rest.trim());
+        return Some(tail.trim());
     }
     whole(first)?;
-    let (time, rest) = rest.trim_start().split_once(": ")?;
-    is_time(time).then(|| rest.trim())
+    let (time, tail) = tail.trim_start().split_once(": ")?;
+    is_time(time).then(|| tail.trim())
 }
 
 /// Message of a line about a failed run, or the reason of the failure.
@@ -111,21 +111,21 @@ fn failure(text: &str) -> Option<String> {
     is_one.then(|| shortened(text))
 }
 
-fn timed_line(text: &str) -> Option<Line> {
+fn timed_line(text: &str) -> Option<OutputLine> {
     if let Some(name) = text.strip_suffix(" personality successfully loaded") {
-        return Some(Line::Personality(name.to_owned()));
+        return Some(OutputLine::Personality(name.to_owned()));
     }
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
         ["Starting", count, name, "instances"] => {
-            Some(Line::Starting(whole(count)?, (*name).to_owned(), "instances"))
+            Some(OutputLine::Starting(whole(count)?, (*name).to_owned(), "instances"))
         }
         ["Starting", count, name, "threads"] => {
-            Some(Line::Starting(whole(count)?, (*name).to_owned(), "threads"))
+            Some(OutputLine::Starting(whole(count)?, (*name).to_owned(), "threads"))
         }
-        ["Run", "took", seconds, ..] => whole(seconds).map(Line::Took),
-        ["Per-Operation", "Breakdown"] => Some(Line::Breakdown),
-        ["Shutting", "down", "processes"] => Some(Line::End),
+        ["Run", "took", seconds, ..] => whole(seconds).map(OutputLine::Took),
+        ["Per-Operation", "Breakdown"] => Some(OutputLine::Breakdown),
+        ["Shutting", "down", "processes"] => Some(OutputLine::End),
         ["Fileset", name, ..] => fileset(name.trim_end_matches(':'), text),
         [name, "populated:", ..] => fileset(name, text),
         _ => None,
@@ -135,10 +135,10 @@ fn timed_line(text: &str) -> Option<Line> {
 /// Parses `bigfileset populated: 10000 files, avg. dir. width = 1000000, avg. dir. depth = 0.7, 0
 /// leafdirs, 156.250MB total size`, and of 1.4 `Fileset bigfileset: 20000 files, 0 leafdirs, avg
 /// dir width = 200, avg dir depth = 1.9, 2483.404MB`.
-fn fileset(name: &str, text: &str) -> Option<Line> {
-    let (_, rest) = text.split_once(": ")?;
+fn fileset(name: &str, text: &str) -> Option<OutputLine> {
+    let (_, tail) = text.split_once(": ")?;
     let mut attributes = Vec::new();
-    for part in rest.split(", ") {
+    for part in tail.split(", ") {
         let words: Vec<&str> = part.split_whitespace().collect();
         match words.as_slice() {
             [count, "files"] => attributes.push(("files", whole(count)?.to_string())),
@@ -149,14 +149,14 @@ fn fileset(name: &str, text: &str) -> Option<Line> {
             _ => {}
         }
     }
-    (!attributes.is_empty()).then(|| Line::Fileset(name.to_owned(), attributes))
+    (!attributes.is_empty()).then(|| OutputLine::Fileset(name.to_owned(), attributes))
 }
 
 /// Parses `readfile6  157274ops  15524ops/s 127.3mb/s    0.031ms/op [0.001ms - 274.650ms]`, in 1.4
 /// with `2489us/op-cpu` before the brackets.
-fn flow(text: &str) -> Option<Flow> {
-    let (figures, rest) = text.split_once('[')?;
-    let (range, rest) = rest.split_once(']')?;
+fn flow(text: &str) -> Option<FlowopLine> {
+    let (figures, tail) = text.split_once('[')?;
+    let (range, tail) = tail.split_once(']')?;
     let (least, most) = range.split_once(" - ")?;
     let words: Vec<&str> = figures.split_whitespace().collect();
     let (words, cpu) = match words.as_slice() {
@@ -169,7 +169,7 @@ fn flow(text: &str) -> Option<Flow> {
         Some(cpu) => Some(decimal(cpu.strip_suffix("us/op-cpu")?)?),
         None => None,
     };
-    Some(Flow {
+    Some(FlowopLine {
         name: (*name).to_owned(),
         calls: whole(calls.strip_suffix("ops")?)?,
         ops_per_second: decimal(rate.strip_suffix("ops/s")?)?,
@@ -178,35 +178,35 @@ fn flow(text: &str) -> Option<Flow> {
         cpu_us,
         least_ms: ms(least)?,
         most_ms: ms(most)?,
-        counts: counts(rest).unwrap_or_default(),
+        counts: counts(tail).unwrap_or_default(),
     })
 }
 
 /// Parses `[ 0 0 12 … ]`.
 fn counts(text: &str) -> Option<Vec<u64>> {
     let inner = text.trim().strip_prefix('[')?.strip_suffix(']')?;
-    let all: Option<Vec<u64>> = inner.split_whitespace().map(whole).collect();
-    all.filter(|all| all.len() <= BUCKETS)
+    let counts: Option<Vec<u64>> = inner.split_whitespace().map(whole).collect();
+    counts.filter(|counts| counts.len() <= BUCKETS)
 }
 
 /// Parses `2988457 ops 294980.482 ops/s 77631/15530 rd/wr 759.1mb/s 0.099ms/op`, and of 1.4 `19565
 /// ops, 1956.320 ops/s, (0/0 r/w),   0.0mb/s,      0us cpu/op,   0.0ms latency`.
-fn summary(text: &str) -> Option<Summary> {
+fn summary(text: &str) -> Option<SummaryLine> {
     let plain = text.replace(['(', ')', ','], " ");
     let words: Vec<&str> = plain.split_whitespace().collect();
-    let [operations, "ops", rate, "ops/s", both, "rd/wr" | "r/w", rest @ ..] = words.as_slice()
+    let [operations, "ops", rate, "ops/s", both, "rd/wr" | "r/w", tail @ ..] = words.as_slice()
     else {
         return None;
     };
     let (reads, writes) = both.split_once('/')?;
-    let (data, mean, cpu_us) = match rest {
+    let (data, mean, cpu_us) = match tail {
         [data, mean] => (data, mean.strip_suffix("ms/op")?, None),
         [data, cpu, "cpu/op", mean, "latency"] => {
             (data, mean.strip_suffix("ms")?, Some(decimal(cpu.strip_suffix("us")?)?))
         }
         _ => return None,
     };
-    Some(Summary {
+    Some(SummaryLine {
         operations: whole(operations)?,
         ops_per_second: decimal(rate)?,
         reads_per_second: decimal(reads)?,
@@ -219,11 +219,11 @@ fn summary(text: &str) -> Option<Summary> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Flow, Line, Summary, line};
+    use super::{FlowopLine, OutputLine, SummaryLine, line};
 
     #[test]
     fn lines_of_1_4_and_1_5_are_parsed() {
-        let new = Flow {
+        let new = FlowopLine {
             name: "readfile6".into(),
             calls: 157_274,
             ops_per_second: 15_524.0,
@@ -231,17 +231,17 @@ mod tests {
             mean_ms: 0.031,
             least_ms: 0.001,
             most_ms: 274.65,
-            ..Flow::default()
+            ..FlowopLine::default()
         };
         let text = "readfile6  157274ops  15524ops/s 127.3mb/s    0.031ms/op [0.001ms - 274.650ms]";
-        assert_eq!(line(text), Some(Line::Flow(new.clone())));
-        let counted = Flow { counts: vec![0, 12], ..new };
-        assert_eq!(line(&format!("{text}\t[ 0 12 ]")), Some(Line::Flow(counted)));
+        assert_eq!(line(text), Some(OutputLine::Flow(new.clone())));
+        let counted = FlowopLine { counts: vec![0, 12], ..new };
+        assert_eq!(line(&format!("{text}\t[ 0 12 ]")), Some(OutputLine::Flow(counted)));
         let old =
             "statfile1  19565ops  1956ops/s  0.0mb/s  10.1ms/op  2489us/op-cpu [2ms - 1296ms]";
-        let Some(Line::Flow(old)) = line(old) else { panic!() };
+        let Some(OutputLine::Flow(old)) = line(old) else { panic!() };
         assert_eq!((old.cpu_us, old.least_ms, old.most_ms), (Some(2489.0), 2.0, 1296.0));
-        let summary = Summary {
+        let summary = SummaryLine {
             operations: 19_565,
             ops_per_second: 1956.32,
             reads_per_second: 3.0,
@@ -251,12 +251,15 @@ mod tests {
             cpu_us: None,
         };
         let new = "11.770: IO Summary: 19565 ops 1956.320 ops/s 3/4 rd/wr   0.5mb/s 0.100ms/op";
-        assert_eq!(line(new), Some(Line::Summary(summary)));
+        assert_eq!(line(new), Some(OutputLine::Summary(summary)));
         let old = " 481: 11.770: IO Summary: 19565 ops, 1956.320 ops/s, (3/4 r/w),   0.5mb/s,      \
                    7us cpu/op,   0.1ms latency";
-        assert_eq!(line(old), Some(Line::Summary(Summary { cpu_us: Some(7.0), ..summary })));
-        assert_eq!(line("35318: 422.793: Running..."), Some(Line::Furniture));
-        assert_eq!(line("0.010: Run took 60 seconds..."), Some(Line::Took(60)));
+        assert_eq!(
+            line(old),
+            Some(OutputLine::Summary(SummaryLine { cpu_us: Some(7.0), ..summary }))
+        );
+        assert_eq!(line("35318: 422.793: Running..."), Some(OutputLine::Furniture));
+        assert_eq!(line("0.010: Run took 60 seconds..."), Some(OutputLine::Took(60)));
     }
 
     #[test]
@@ -270,7 +273,7 @@ mod tests {
             "Filebench Version 1 and more",
         ] {
             let parsed = line(text);
-            assert!(matches!(parsed, None | Some(Line::Furniture)), "{text}: {parsed:?}");
+            assert!(matches!(parsed, None | Some(OutputLine::Furniture)), "{text}: {parsed:?}");
         }
         assert_eq!(line("11.770: IO Summary: 19565 ops 1956.320 ops/s 3/4 rd/wr"), None);
     }

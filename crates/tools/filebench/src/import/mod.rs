@@ -13,12 +13,12 @@ use treering_model::{
     Caution, CautionCode, IMPORT_FACT, ITERATION_PHASE, Metric, OPERATIONS_FEW, PhaseTotals, Scope,
 };
 
-use line::{Flow, Line, Summary, line};
+use line::{FlowopLine, OutputLine, SummaryLine, line};
 use treering_kit::import::log::Log;
 use treering_kit::import::number::nanoseconds;
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::{Content, ForeignTrial};
-use treering_kit::import::{Importer, Reading, Remark, any_begins};
+use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
+use treering_kit::import::{Importer, ParsedOutputs, Remark, any_begins};
 
 /// Name of the tool and of its workload.
 const TOOL: &str = "filebench";
@@ -33,9 +33,9 @@ const GENERAL: [&str; 2] = ["Run stopped early", "NO VALID RESULTS"];
 const GROWTH: f64 = 1.05;
 
 /// Importer of filebench's outputs.
-pub(crate) struct Filebench;
+pub(crate) struct FilebenchImporter;
 
-impl Importer for Filebench {
+impl Importer for FilebenchImporter {
     fn tool(&self) -> &'static str {
         TOOL
     }
@@ -46,18 +46,22 @@ impl Importer for Filebench {
             .into_iter()
             .any(|words| text.contains(words));
         let parsed = || log.read(at, line).map(|(parsed, _)| parsed);
-        is_near && matches!(parsed(), Some(Line::Version(_) | Line::Breakdown | Line::Summary(_)))
+        is_near
+            && matches!(
+                parsed(),
+                Some(OutputLine::Version(_) | OutputLine::Breakdown | OutputLine::Summary(_))
+            )
     }
 
-    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
-        let mut output = Output::default();
+    fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs {
+        let mut output = ParsedOutput::default();
         let mut stretch = LineCursor::from(at);
         while stretch.next() < log.len().min(stretch.end() + GAP_LINES_MOST) {
             let next = stretch.next();
             let read = if log.line(next).trim().is_empty() { None } else { log.read(next, line) };
             let is_new = match &read {
-                Some((Line::Version(_), _)) => next > at,
-                Some((Line::Breakdown | Line::Summary(_), _)) => false,
+                Some((OutputLine::Version(_), _)) => next > at,
+                Some((OutputLine::Breakdown | OutputLine::Summary(_), _)) => false,
                 _ => next > at && any_begins(log, next),
             };
             if is_new {
@@ -67,7 +71,7 @@ impl Importer for Filebench {
                 stretch.pass(log);
                 continue;
             };
-            let is_last = parsed == Line::End;
+            let is_last = parsed == OutputLine::End;
             output.take(parsed);
             stretch.take(log, count);
             if is_last {
@@ -77,51 +81,53 @@ impl Importer for Filebench {
         let end = stretch.end();
         let mut remarks = stretch.remarks();
         let trial = output.finish(at, &mut remarks);
-        Reading { end, outputs: vec![Content::Foreign(Box::new(trial))], remarks }
+        ParsedOutputs { end, outputs: vec![ImportedTrial::Foreign(Box::new(trial))], remarks }
     }
 }
 
 /// Output assembled line by line.
 #[derive(Default)]
-struct Output {
+struct ParsedOutput {
     trial: ForeignTrial,
     version: String,
     /// Failure messages of the run.
     failures: Vec<String>,
     /// Kinds of operation of the table being read.
-    flows: Vec<Flow>,
+    flows: Vec<FlowopLine>,
     /// Tables, each with its summary.
-    tables: Vec<(Vec<Flow>, Summary)>,
+    tables: Vec<(Vec<FlowopLine>, SummaryLine)>,
 }
 
-impl Output {
-    fn take(&mut self, parsed: Line) {
+impl ParsedOutput {
+    fn take(&mut self, parsed: OutputLine) {
         let trial = &mut self.trial;
         match parsed {
-            Line::Version(version) => self.version = version,
-            Line::Personality(name) => trial.parameter("personality", name),
-            Line::Fileset(name, found) => {
-                for (what, value) in found {
-                    trial.parameter(&format!("{name} {what}"), value);
+            OutputLine::Version(version) => self.version = version,
+            OutputLine::Personality(name) => trial.parameter("personality", name),
+            OutputLine::Fileset(name, values) => {
+                for (label, value) in values {
+                    trial.parameter(&format!("{name} {label}"), value);
                 }
             }
-            Line::Starting(count, name, what) => {
-                trial.parameter(&format!("{name} {what}"), count);
+            OutputLine::Starting(count, name, label) => {
+                trial.parameter(&format!("{name} {label}"), count);
             }
-            Line::Took(seconds) => trial.fact("import.nominal_seconds", seconds),
-            Line::Breakdown => self.flows.clear(),
-            Line::Flow(flow) => self.flows.push(flow),
-            Line::Summary(summary) => {
+            OutputLine::Took(seconds) => trial.fact("import.nominal_seconds", seconds),
+            OutputLine::Breakdown => self.flows.clear(),
+            OutputLine::Flow(flow) => self.flows.push(flow),
+            OutputLine::Summary(summary) => {
                 self.tables.push((std::mem::take(&mut self.flows), summary));
             }
-            Line::Failed(words) if self.failures.len() < FAILURES_MOST => self.failures.push(words),
-            Line::Failed(_) => {}
-            Line::End | Line::Furniture => {}
+            OutputLine::Failed(words) if self.failures.len() < FAILURES_MOST => {
+                self.failures.push(words)
+            }
+            OutputLine::Failed(_) => {}
+            OutputLine::End | OutputLine::Furniture => {}
         }
     }
 
     fn finish(mut self, at: usize, remarks: &mut Vec<Remark>) -> ForeignTrial {
-        let mut remark = |what: String| remarks.push(Remark { line: at + 1, what });
+        let mut remark = |message: String| remarks.push(Remark { line: at + 1, what: message });
         self.trial.workload = TOOL;
         let tool = format!("{TOOL} {}", self.version);
         self.trial.facts.insert(
@@ -145,10 +151,11 @@ impl Output {
         };
         if are_of_all(&self.tables) {
             if self.tables.len() > 1 {
-                let what = format!("of {} cumulative tables the last is used", self.tables.len());
-                remark(what);
+                let message =
+                    format!("of {} cumulative tables the last is used", self.tables.len());
+                remark(message);
             }
-            self.all(&flows, &summary);
+            self.add_totals(&flows, &summary);
         } else {
             self.periods();
         }
@@ -156,7 +163,7 @@ impl Output {
     }
 
     /// Adds the metrics of a table that covers the whole run.
-    fn all(&mut self, flows: &[Flow], summary: &Summary) {
+    fn add_totals(&mut self, flows: &[FlowopLine], summary: &SummaryLine) {
         let seconds = seconds(summary);
         self.trial.wall_ns = nanoseconds(seconds).unwrap_or(0);
         of_summary(&Scope::Trial, summary, true, &mut self.trial.metrics);
@@ -174,13 +181,13 @@ impl Output {
 
     /// Adds the tables of periods, each as a row.
     fn periods(&mut self) {
-        let mut all = Summary::default();
+        let mut total = SummaryLine::default();
         let mut wall = 0.0;
         for (number, (_, summary)) in (0..).zip(&self.tables) {
             let name = format!("{ITERATION_PHASE}{}", number + 1);
             let length = seconds(summary);
             wall += length;
-            all.operations = all.operations.saturating_add(summary.operations);
+            total.operations = total.operations.saturating_add(summary.operations);
             of_summary(&Scope::Phase(name.clone()), summary, false, &mut self.trial.metrics);
             self.trial.phases.push(PhaseTotals {
                 phase: number,
@@ -190,12 +197,12 @@ impl Output {
             });
         }
         self.trial.wall_ns = nanoseconds(wall).unwrap_or(0);
-        let rate = all.operations as f64 / wall;
+        let rate = total.operations as f64 / wall;
         if rate.is_finite() {
             let rate = rates::OPERATIONS_PER_SECOND.of(Scope::Trial, rate);
             self.trial.metrics.push(rate.primary().of_tasks(self.tables.len() as u64));
         }
-        self.few(all.operations);
+        self.few(total.operations);
     }
 
     fn few(&mut self, operations: u64) {
@@ -211,23 +218,23 @@ impl Output {
 }
 
 /// Measured time in seconds, which the output does not state: operations over their rate.
-fn seconds(summary: &Summary) -> f64 {
+fn seconds(summary: &SummaryLine) -> f64 {
     let seconds = summary.operations as f64 / summary.ops_per_second;
     if seconds.is_finite() { seconds } else { 0.0 }
 }
 
 /// True if each of several tables covers the whole run so far: then their times grow, and otherwise
 /// they are alike.
-fn are_of_all(tables: &[(Vec<Flow>, Summary)]) -> bool {
+fn are_of_all(tables: &[(Vec<FlowopLine>, SummaryLine)]) -> bool {
     let [(_, first), (_, second), ..] = tables else { return true };
-    let grow = |pair: &[(Vec<Flow>, Summary)]| match pair {
+    let grow = |pair: &[(Vec<FlowopLine>, SummaryLine)]| match pair {
         [(_, earlier), (_, later)] => earlier.operations <= later.operations,
         _ => true,
     };
     seconds(second) > GROWTH * seconds(first) && tables.windows(2).all(grow)
 }
 
-fn of_summary(scope: &Scope, of: &Summary, decides: bool, metrics: &mut Vec<Metric>) {
+fn of_summary(scope: &Scope, of: &SummaryLine, decides: bool, metrics: &mut Vec<Metric>) {
     let rate = rates::OPERATIONS_PER_SECOND.of(scope.clone(), of.ops_per_second);
     metrics.push(rate.primary_if(decides));
     let mut take = |spec: MetricSpec, value: f64| {
@@ -244,7 +251,7 @@ fn of_summary(scope: &Scope, of: &Summary, decides: bool, metrics: &mut Vec<Metr
     metrics.push(LATENCY_NANOSECONDS.of_member(&["mean"], scope.clone(), mean_ns));
 }
 
-fn of_flow(of: &Flow, seconds: f64, trial: &mut ForeignTrial) {
+fn of_flow(of: &FlowopLine, seconds: f64, trial: &mut ForeignTrial) {
     let scope = || Scope::Kind(of.name.clone());
     // The printed rate is an integer: the exact one follows from the number of operations.
     let exact = of.calls as f64 / seconds;
@@ -257,8 +264,8 @@ fn of_flow(of: &Flow, seconds: f64, trial: &mut ForeignTrial) {
     if of.mib_per_second > 0.0 {
         trial.metrics.push(rates::MIB_PER_SECOND.of(scope(), of.mib_per_second));
     }
-    for (what, ms) in [("mean", of.mean_ms), ("min", of.least_ms), ("max", of.most_ms)] {
-        trial.metrics.push(LATENCY_NANOSECONDS.of_member(&[what], scope(), ms * 1e6));
+    for (statistic, ms) in [("mean", of.mean_ms), ("min", of.least_ms), ("max", of.most_ms)] {
+        trial.metrics.push(LATENCY_NANOSECONDS.of_member(&[statistic], scope(), ms * 1e6));
     }
     trial.metrics.extend(of.cpu_us.map(|us| CPU_NS_MEAN.of(scope(), us * 1e3)));
     let counts = (0..).zip(&of.counts).filter(|(_, count)| **count > 0);

@@ -157,17 +157,17 @@ pub(super) fn attribute(
     faults: &Faults,
 ) -> Result<(&'static str, ValueKind), Fault> {
     let meant = OTHERWISE.iter().find(|(other, _)| *other == typed).map_or(typed, |(_, name)| name);
-    if let Some(found) = owner.attributes().iter().find(|(name, _)| *name == meant) {
-        return Ok(*found);
+    if let Some(known) = owner.attributes().iter().find(|(name, _)| *name == meant) {
+        return Ok(*known);
     }
     if let Some((_, why, instead)) = FOREIGN.iter().find(|(name, ..)| *name == typed) {
         return Err(faults.error(place, format!("{typed}: {why}")).hint(*instead));
     }
-    let what = format!("'{}' is no attribute of {}", shown(typed), owner.name());
+    let message = format!("'{}' is no attribute of {}", shown(typed), owner.name());
     let names = || owner.attributes().iter().map(|(name, _)| *name);
     let hint = match nearest(typed, names()) {
         Some(name) => format!("perhaps {name} is meant"),
         None => format!("it has {}", names().collect::<Vec<_>>().join(", ")),
     };
-    Err(faults.error(place, what).hint(hint))
+    Err(faults.error(place, message).hint(hint))
 }

@@ -1,6 +1,6 @@
 //! Tokens of a workload file, with their positions.
 
-use treering_kit::cursor::Cursor;
+use treering_kit::cursor::TextCursor;
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
 /// Longest workload file in bytes.
@@ -8,7 +8,7 @@ const BYTES_MAX: usize = 1 << 20;
 
 /// Word of a token.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Word {
+pub(super) enum TokenWord {
     /// Name, key or path.
     Text(String),
     /// Variable as `$name`.
@@ -37,11 +37,11 @@ pub(super) enum QuotedPart {
 /// Word and its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
-    pub(super) word: Word,
+    pub(super) word: TokenWord,
     pub(super) place: Place,
 }
 
-impl Word {
+impl TokenWord {
     /// Token in messages.
     pub(super) fn shown(&self) -> String {
         match self {
@@ -56,20 +56,20 @@ impl Word {
     }
 }
 
-/// Splits a text into tokens, of which the last is [`Word::End`].
+/// Splits a text into tokens, of which the last is [`TokenWord::End`].
 pub(super) fn words<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Vec<Token>, Fault> {
     if text.len() > BYTES_MAX {
-        let what = "the file is longer than 1 MiB";
-        return Err(faults.error(Place::START, what).hint("is it a workload file?"));
+        let message = "the file is longer than 1 MiB";
+        return Err(faults.error(Place::START, message).hint("is it a workload file?"));
     }
-    let mut lexer = Lexer { cursor: Cursor::new(text, Place::new(1, 1)), faults };
+    let mut lexer = Lexer { cursor: TextCursor::new(text, Place::new(1, 1)), faults };
     let mut tokens = Vec::new();
     loop {
         lexer.skip_blanks();
         let place = lexer.cursor.place();
         match lexer.word(place) {
             Ok(word) => {
-                let ends = word == Word::End;
+                let ends = word == TokenWord::End;
                 tokens.push(Token { word, place });
                 if ends {
                     return Ok(tokens);
@@ -84,7 +84,7 @@ pub(super) fn words<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Vec<T
 }
 
 struct Lexer<'t, 'f> {
-    cursor: Cursor<'t>,
+    cursor: TextCursor<'t>,
     faults: &'f mut Faults<'t>,
 }
 
@@ -121,30 +121,30 @@ impl Lexer<'_, '_> {
         String::from_utf8_lossy(self.cursor.take_while(is)).into_owned()
     }
 
-    fn word(&mut self, place: Place) -> Result<Word, Fault> {
-        let Some(byte) = self.cursor.peek() else { return Ok(Word::End) };
+    fn word(&mut self, place: Place) -> Result<TokenWord, Fault> {
+        let Some(byte) = self.cursor.peek() else { return Ok(TokenWord::End) };
         match byte {
             byte if is_sign(byte) => {
                 self.cursor.bump();
-                Ok(Word::Sign(char::from(byte)))
+                Ok(TokenWord::Sign(char::from(byte)))
             }
-            b'"' => self.quoted(place).map(Word::Quoted),
-            b'$' => self.variable(place).map(Word::Variable),
-            b'0'..=b'9' => self.number(place).map(Word::Number),
+            b'"' => self.quoted(place).map(TokenWord::Quoted),
+            b'$' => self.variable(place).map(TokenWord::Variable),
+            b'0'..=b'9' => self.number(place).map(TokenWord::Number),
             b'-' if self.cursor.rest().get(1).is_some_and(u8::is_ascii_digit) => {
                 self.cursor.bump();
-                self.number(place).map(Word::Negative)
+                self.number(place).map(TokenWord::Negative)
             }
             byte if byte.is_ascii_alphabetic() || b"/-".contains(&byte) => {
-                Ok(Word::Text(self.take(goes_on)))
+                Ok(TokenWord::Text(self.take(goes_on)))
             }
             b'+' | b'*' => Err(self
                 .faults
                 .error(place, format!("'{}': there is no arithmetic", char::from(byte)))
                 .hint("filebench 1.5 refuses it too; write the result")),
             _ => {
-                let rest = self.cursor.rest();
-                let odd = String::from_utf8_lossy(&rest[..rest.len().min(4)]);
+                let tail = self.cursor.rest();
+                let odd = String::from_utf8_lossy(&tail[..tail.len().min(4)]);
                 let odd: String = odd.chars().take(1).collect();
                 self.cursor.bump();
                 Err(self
@@ -168,13 +168,13 @@ impl Lexer<'_, '_> {
         let name = self.take(in_name);
         let closed = close.is_none_or(|close| self.cursor.take(close));
         if !closed || !name.starts_with(|first: char| first.is_ascii_alphabetic()) {
-            let what = "a variable is a $ and a name of letters, digits and _";
-            return Err(self.faults.error(place, what).hint("write $name"));
+            let message = "a variable is a $ and a name of letters, digits and _";
+            return Err(self.faults.error(place, message).hint("write $name"));
         }
         if self.cursor.peek() == Some(b'.') {
-            let what = format!("${name}.: attributes of a random variable cannot be set alone");
+            let message = format!("${name}.: attributes of a random variable cannot be set alone");
             let right = format!("write set ${name}=randvar(...) with all of them");
-            return Err(self.faults.error(place, what).hint(right));
+            return Err(self.faults.error(place, message).hint(right));
         }
         Ok(name)
     }
@@ -191,14 +191,14 @@ impl Lexer<'_, '_> {
         };
         let typed = format!("{digits}{suffix}");
         let Some(shift) = shift else {
-            let what = format!("'{}' is not a number", shown(&typed));
+            let message = format!("'{}' is not a number", shown(&typed));
             let right = "a number has digits, and k, m or g behind for powers of 1024";
-            return Err(self.faults.error(place, what).hint(right));
+            return Err(self.faults.error(place, message).hint(right));
         };
         let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
         number.filter(|number| i64::try_from(*number).is_ok()).ok_or_else(|| {
-            let what = format!("{} is too large", shown(&typed));
-            self.faults.error(place, what).hint("numbers go up to 9223372036854775807")
+            let message = format!("{} is too large", shown(&typed));
+            self.faults.error(place, message).hint("numbers go up to 9223372036854775807")
         })
     }
 
@@ -209,8 +209,8 @@ impl Lexer<'_, '_> {
             text.extend(self.cursor.take_while(|byte| !matches!(byte, b'"' | b'\\' | b'$')));
             match self.cursor.peek() {
                 None => {
-                    let what = "the text has no closing quotation mark";
-                    return Err(self.faults.error(place, what).hint("close it with \""));
+                    let message = "the text has no closing quotation mark";
+                    return Err(self.faults.error(place, message).hint("close it with \""));
                 }
                 Some(b'$') => {
                     let name = self.variable_in_text(self.cursor.place());
@@ -254,8 +254,8 @@ impl Lexer<'_, '_> {
         if name.starts_with(|first: char| first.is_ascii_alphabetic()) {
             return Ok(name);
         }
-        let what = "a $ in a text begins the name of a variable";
-        Err(self.faults.error(place, what).hint("write \\$ for the sign itself"))
+        let message = "a $ in a text begins the name of a variable";
+        Err(self.faults.error(place, message).hint("write \\$ for the sign itself"))
     }
 }
 

@@ -16,10 +16,10 @@ use treering_script::ConfigError;
 
 use treering_kit::faults::{Faults, Place};
 
-pub(crate) use variables::{CUSTOM, DistributionSpec, Random};
+pub(crate) use variables::{CUSTOM, DistributionSpec, RandomVariable};
 
 /// Values of variables from the command line, which override those of the file.
-pub(crate) type Overrides = [(String, String)];
+pub(crate) type VariableOverrides = [(String, String)];
 
 /// Parses a workload file; `file` is its name in messages. Later checks may add to the returned
 /// faults.
@@ -29,8 +29,8 @@ pub(crate) type Overrides = [(String, String)];
 pub(crate) fn parse<'t>(
     file: &str,
     text: &'t [u8],
-    overrides: &Overrides,
-) -> Result<(Script, Faults<'t>), ConfigError> {
+    overrides: &VariableOverrides,
+) -> Result<(WorkloadScript, Faults<'t>), ConfigError> {
     let typed = |(name, text): &(String, String)| Ok((name.clone(), variables::typed(text)?));
     let overrides = overrides.iter().map(typed).collect::<Result<Vec<_>, ConfigError>>()?;
     let mut faults = Faults::new(file, text);
@@ -42,13 +42,13 @@ pub(crate) fn parse<'t>(
 }
 
 /// Formats the parsed script as WML.
-pub(crate) fn text(script: &Script) -> String {
+pub(crate) fn text(script: &WorkloadScript) -> String {
     show::text(script)
 }
 
 /// Value of an attribute or a variable.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Value {
+pub(crate) enum AttributeValue {
     /// Number, multiplied by its suffix.
     Number(u64),
     /// Boolean: `true` or `false`.
@@ -65,7 +65,7 @@ pub(crate) enum Value {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SpannedValue {
     /// Parsed value.
-    pub value: Value,
+    pub value: AttributeValue,
     /// Position in the file.
     pub place: Place,
 }
@@ -76,7 +76,7 @@ pub(crate) struct Attribute {
     /// Canonical name.
     pub name: &'static str,
     /// Value with its position.
-    pub given: SpannedValue,
+    pub spanned: SpannedValue,
 }
 
 /// Attributes of a definition, and its position.
@@ -91,8 +91,8 @@ pub(crate) struct Definition {
 impl Definition {
     /// Finds an attribute; the last one of a name counts.
     pub(crate) fn get(&self, name: &str) -> Option<&SpannedValue> {
-        let mut all = self.attributes.iter().rev();
-        all.find(|attribute| attribute.name == name).map(|attribute| &attribute.given)
+        let mut attributes = self.attributes.iter().rev();
+        attributes.find(|attribute| attribute.name == name).map(|attribute| &attribute.spanned)
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) enum Variable {
     /// Fixed value.
     Plain(SpannedValue),
     /// Random variable.
-    Drawn(Random),
+    Drawn(RandomVariable),
 }
 
 /// Flowop in a thread, or in a composite flowop.
@@ -111,14 +111,14 @@ pub(crate) struct Flowop {
     /// Kind of the flowop, after the word `flowop`.
     pub kind: String,
     /// Attributes of the flowop.
-    pub thing: Definition,
+    pub definition: Definition,
     /// Values of a composite flowop's local variables in this use.
     pub locals: Vec<(String, SpannedValue)>,
 }
 
 /// Composite flowop.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Composite {
+pub(crate) struct CompositeFlowop {
     /// Name of the composite flowop.
     pub name: String,
     /// Position in the file.
@@ -131,29 +131,29 @@ pub(crate) struct Composite {
 
 /// Thread of a process.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Thread {
+pub(crate) struct ThreadDefinition {
     /// Attributes of the thread.
-    pub thing: Definition,
+    pub definition: Definition,
     /// Flowops in order.
     pub flowops: Vec<Flowop>,
 }
 
 /// Process with its threads.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Process {
+pub(crate) struct ProcessDefinition {
     /// Attributes of the process.
-    pub thing: Definition,
+    pub definition: Definition,
     /// Threads in order.
-    pub threads: Vec<Thread>,
+    pub threads: Vec<ThreadDefinition>,
 }
 
 /// Fileset, or a single file.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Fileset {
+pub(crate) struct FilesetDefinition {
     /// True for a single file (`define file`).
     pub is_file: bool,
     /// Attributes of the fileset.
-    pub thing: Definition,
+    pub definition: Definition,
 }
 
 /// End condition of a run beside its time.
@@ -170,7 +170,7 @@ pub(crate) enum EndCondition {
 
 /// Action before the run, in order.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Action {
+pub(crate) enum SetupAction {
     /// Prints a text, whose variables are substituted while parsing.
     Echo(String),
     /// Sleeps for some seconds.
@@ -189,7 +189,7 @@ pub(crate) enum Action {
 
 /// Length of the run.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Run {
+pub(crate) struct RunCommand {
     /// Position in the file.
     pub place: Place,
     /// Run time in seconds; `None` or 0 for the default.
@@ -200,17 +200,17 @@ pub(crate) struct Run {
 
 /// Parsed workload file.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Script {
+pub(crate) struct WorkloadScript {
     /// Variables by name, without the `$`.
     pub variables: BTreeMap<String, Variable>,
     /// Filesets in order.
-    pub filesets: Vec<Fileset>,
+    pub filesets: Vec<FilesetDefinition>,
     /// Composite flowops in order.
-    pub composites: Vec<Composite>,
+    pub composites: Vec<CompositeFlowop>,
     /// Processes in order.
-    pub processes: Vec<Process>,
+    pub processes: Vec<ProcessDefinition>,
     /// Actions before the run, in order.
-    pub actions: Vec<Action>,
+    pub actions: Vec<SetupAction>,
     /// Rate of the event generator, in events per second.
     pub rate: Option<SpannedValue>,
     /// End condition of the run beside its time.
@@ -218,5 +218,5 @@ pub(crate) struct Script {
     /// True if latency histograms are enabled.
     pub histograms: bool,
     /// The run statement, if there is one.
-    pub run: Option<Run>,
+    pub run: Option<RunCommand>,
 }

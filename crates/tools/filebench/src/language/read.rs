@@ -1,10 +1,11 @@
 //! Parser of statements.
 
 use super::attributes::{DefinitionKind, ValueKind, attribute};
-use super::lexer::{QuotedPart, Token, Word, words};
+use super::lexer::{QuotedPart, Token, TokenWord, words};
 use super::{
-    Action, Attribute, Composite, Definition, EndCondition, Fileset, Flowop, Process, Run, Script,
-    SpannedValue, Thread, Value, Variable,
+    Attribute, AttributeValue, CompositeFlowop, Definition, EndCondition, FilesetDefinition,
+    Flowop, ProcessDefinition, RunCommand, SetupAction, SpannedValue, ThreadDefinition, Variable,
+    WorkloadScript,
 };
 use treering_kit::faults::{Fault, Faults, Place, shown};
 use treering_kit::nearest::nearest;
@@ -37,31 +38,37 @@ const STATEMENTS: [&str; 18] = [
 /// Parses the whole file; after a faulty statement it continues with the next one.
 pub(super) fn script<'t>(
     text: &'t [u8],
-    overrides: &[(String, Value)],
+    overrides: &[(String, AttributeValue)],
     faults: &mut Faults<'t>,
-) -> Result<Script, Fault> {
+) -> Result<WorkloadScript, Fault> {
     let tokens = words(text, faults)?;
     // After lexical errors, parsing would only report their consequences.
     if faults.has_some() {
-        return Ok(Script::default());
+        return Ok(WorkloadScript::default());
     }
-    let mut reader =
-        Reader { tokens, at: 0, faults, script: Script::default(), overrides, things: 0 };
+    let mut reader = ScriptReader {
+        tokens,
+        at: 0,
+        faults,
+        script: WorkloadScript::default(),
+        overrides,
+        things: 0,
+    };
     while reader.statement_or_next() {}
     Ok(reader.script)
 }
 
-pub(super) struct Reader<'m, 't> {
+pub(super) struct ScriptReader<'m, 't> {
     tokens: Vec<Token>,
     at: usize,
     pub(super) faults: &'m mut Faults<'t>,
-    pub(super) script: Script,
-    pub(super) overrides: &'m [(String, Value)],
+    pub(super) script: WorkloadScript,
+    pub(super) overrides: &'m [(String, AttributeValue)],
     things: usize,
 }
 
-impl Reader<'_, '_> {
-    fn peek(&self) -> &Word {
+impl ScriptReader<'_, '_> {
+    fn peek(&self) -> &TokenWord {
         &self.tokens[self.at].word
     }
 
@@ -77,55 +84,56 @@ impl Reader<'_, '_> {
     }
 
     fn is_sign(&self, sign: char) -> bool {
-        *self.peek() == Word::Sign(sign)
+        *self.peek() == TokenWord::Sign(sign)
     }
 
     pub(super) fn take_sign(&mut self, sign: char) -> bool {
-        let there = self.is_sign(sign);
-        if there {
+        let is_next = self.is_sign(sign);
+        if is_next {
             self.next();
         }
-        there
+        is_next
     }
 
-    pub(super) fn error(&self, place: Place, what: impl std::fmt::Display) -> Fault {
-        self.faults.error(place, what)
+    pub(super) fn error(&self, place: Place, message: impl std::fmt::Display) -> Fault {
+        self.faults.error(place, message)
     }
 
     /// "expected X, found Y" error at the current token.
-    pub(super) fn expected(&self, what: &str) -> Fault {
+    pub(super) fn expected(&self, wanted: &str) -> Fault {
         let token = self.peek();
-        let arithmetic = matches!(token, Word::Text(text) if text.starts_with(['/', '-']));
-        let error = self.error(self.place(), format!("{} stands where {what} must", token.shown()));
+        let arithmetic = matches!(token, TokenWord::Text(text) if text.starts_with(['/', '-']));
+        let error =
+            self.error(self.place(), format!("{} stands where {wanted} must", token.shown()));
         if arithmetic {
             return error.hint("there is no arithmetic, as in filebench 1.5: write the result");
         }
-        error.hint(format!("write {what}"))
+        error.hint(format!("write {wanted}"))
     }
 
     pub(super) fn sign(&mut self, sign: char) -> Result<(), Fault> {
         if self.take_sign(sign) { Ok(()) } else { Err(self.expected(&format!("'{sign}'"))) }
     }
 
-    pub(super) fn name(&mut self, what: &str) -> Result<(String, Place), Fault> {
+    pub(super) fn name(&mut self, wanted: &str) -> Result<(String, Place), Fault> {
         let place = self.place();
         match self.peek() {
-            Word::Text(name) => {
+            TokenWord::Text(name) => {
                 let name = name.clone();
                 self.next();
                 Ok((name, place))
             }
-            _ => Err(self.expected(what)),
+            _ => Err(self.expected(wanted)),
         }
     }
 
     /// Reads one of several words.
-    fn one_of(&mut self, what: &str, words: &[&'static str]) -> Result<&'static str, Fault> {
-        let (name, place) = self.name(what)?;
+    fn one_of(&mut self, wanted: &str, words: &[&'static str]) -> Result<&'static str, Fault> {
+        let (name, place) = self.name(wanted)?;
         let known_word = words.iter().find(|word| **word == name);
         known_word.copied().ok_or_else(|| {
-            let what = format!("'{}' is not {what}", shown(&name));
-            self.error(place, what).hint(format!("write one of: {}", words.join(", ")))
+            let wanted = format!("'{}' is not {wanted}", shown(&name));
+            self.error(place, wanted).hint(format!("write one of: {}", words.join(", ")))
         })
     }
 
@@ -141,16 +149,15 @@ impl Reader<'_, '_> {
             return false;
         }
         // A variable that could not be set is not reported as unknown as well.
-        if let [set, Token { word: Word::Variable(name), place }, ..] = &self.tokens[start..]
-            && set.word == Word::Text("set".to_owned())
+        if let [set, Token { word: TokenWord::Variable(name), place }, ..] = &self.tokens[start..]
+            && set.word == TokenWord::Text("set".to_owned())
         {
-            let given = SpannedValue { value: Value::Number(0), place: *place };
-            self.script.variables.entry(name.clone()).or_insert(Variable::Plain(given));
+            let zero = SpannedValue { value: AttributeValue::Number(0), place: *place };
+            self.script.variables.entry(name.clone()).or_insert(Variable::Plain(zero));
         }
         let from = self.at.saturating_sub(1).max(start);
         let mut pairs = self.tokens[from..].windows(2);
-        let begins =
-            |word: &Word| matches!(word, Word::Text(text) if STATEMENTS.contains(&text.as_str()));
+        let begins = |word: &TokenWord| matches!(word, TokenWord::Text(text) if STATEMENTS.contains(&text.as_str()));
         let is_next =
             |pair: &[Token]| pair[0].place.line < pair[1].place.line && begins(&pair[1].word);
         match pairs.position(is_next) {
@@ -161,7 +168,7 @@ impl Reader<'_, '_> {
     }
 
     fn statement(&mut self) -> Result<bool, Fault> {
-        if *self.peek() == Word::End {
+        if *self.peek() == TokenWord::End {
             return Ok(false);
         }
         let (word, place) = self.name("a statement")?;
@@ -170,36 +177,37 @@ impl Reader<'_, '_> {
             "define" => self.define(place)?,
             "create" => {
                 self.one_of("what can be created", &["files", "fileset", "filesets", "file"])?;
-                self.script.actions.push(Action::CreateFiles);
+                self.script.actions.push(SetupAction::CreateFiles);
             }
             "run" | "psrun" => {
                 self.run(place, word == "psrun")?;
-                if *self.peek() != Word::End {
+                if *self.peek() != TokenWord::End {
                     let after = self.place();
                     self.faults.warn(after, "what stands after the run is never reached");
                 }
                 return Ok(false);
             }
             "sleep" => {
-                let given = self.number_or_variable("seconds")?;
-                self.script.actions.push(Action::Sleep(given));
+                let seconds = self.number_or_variable("seconds")?;
+                self.script.actions.push(SetupAction::Sleep(seconds));
             }
             "echo" => {
                 let words = self.words_said()?;
-                self.script.actions.push(Action::Echo(words));
+                self.script.actions.push(SetupAction::Echo(words));
             }
             "list" => {
-                let all = ["fileset", "filesets", "flowop", "flowops"];
-                let listed = self.one_of("what can be listed", &all)?;
+                let keywords = ["fileset", "filesets", "flowop", "flowops"];
+                let listed = self.one_of("what can be listed", &keywords)?;
                 let flowops = listed.starts_with("flowop");
-                let action = if flowops { Action::ListFlowops } else { Action::ListFilesets };
+                let action =
+                    if flowops { SetupAction::ListFlowops } else { SetupAction::ListFilesets };
                 self.script.actions.push(action);
             }
             "eventgen" => {
-                let thing = self.thing(DefinitionKind::Eventgen, place)?;
-                self.script.rate = thing.get("rate").cloned();
+                let definition = self.definition(DefinitionKind::Eventgen, place)?;
+                self.script.rate = definition.get("rate").cloned();
             }
-            "version" => self.script.actions.push(Action::Version),
+            "version" => self.script.actions.push(SetupAction::Version),
             "debug" => {
                 self.number_or_variable("a level")?;
                 self.faults.warn(place, "debug has no effect");
@@ -247,11 +255,11 @@ impl Reader<'_, '_> {
     }
 
     fn enable(&mut self, place: Place) -> Result<(), Fault> {
-        let (what, _) = self.name("lathist")?;
-        match what.as_str() {
+        let (mode, _) = self.name("lathist")?;
+        match mode.as_str() {
             "lathist" => {
                 self.script.histograms = true;
-                self.script.actions.push(Action::Histograms);
+                self.script.actions.push(SetupAction::Histograms);
                 Ok(())
             }
             "multi" => Err(self
@@ -267,26 +275,26 @@ impl Reader<'_, '_> {
         let mut period = None;
         if by_period {
             period = Some(match *self.peek() {
-                Word::Number(period) => (period, false),
-                Word::Negative(period) => (period, true),
+                TokenWord::Number(period) => (period, false),
+                TokenWord::Negative(period) => (period, true),
                 _ => (0, false),
             });
-            if matches!(self.peek(), Word::Number(_) | Word::Negative(_)) {
+            if matches!(self.peek(), TokenWord::Number(_) | TokenWord::Negative(_)) {
                 self.next();
             }
         }
-        let has_seconds = matches!(self.peek(), Word::Number(_) | Word::Variable(_));
+        let has_seconds = matches!(self.peek(), TokenWord::Number(_) | TokenWord::Variable(_));
         let seconds = has_seconds.then(|| self.number_or_variable("seconds")).transpose()?;
-        self.script.run = Some(Run { place, seconds, period });
+        self.script.run = Some(RunCommand { place, seconds, period });
         Ok(())
     }
 
-    fn number_or_variable(&mut self, what: &str) -> Result<SpannedValue, Fault> {
+    fn number_or_variable(&mut self, wanted: &str) -> Result<SpannedValue, Fault> {
         let place = self.place();
         let value = match self.peek() {
-            Word::Number(number) => Value::Number(*number),
-            Word::Variable(name) => Value::Variable(name.clone()),
-            _ => return Err(self.expected(what)),
+            TokenWord::Number(number) => AttributeValue::Number(*number),
+            TokenWord::Variable(name) => AttributeValue::Variable(name.clone()),
+            _ => return Err(self.expected(wanted)),
         };
         self.next();
         Ok(SpannedValue { value, place })
@@ -295,7 +303,7 @@ impl Reader<'_, '_> {
     /// Reads the text of an `echo`, with its variables substituted.
     fn words_said(&mut self) -> Result<String, Fault> {
         let place = self.place();
-        let Word::Quoted(pieces) = self.peek().clone() else {
+        let TokenWord::Quoted(pieces) = self.peek().clone() else {
             return Err(self.expected("a text in quotation marks"));
         };
         self.next();
@@ -312,11 +320,11 @@ impl Reader<'_, '_> {
     /// Text of a variable in an `echo`.
     fn echoed(&self, name: &str, place: Place) -> Result<String, Fault> {
         match self.script.variables.get(name) {
-            Some(Variable::Plain(given)) => Ok(match &given.value {
-                Value::Number(number) => number.to_string(),
-                Value::Switch(switch) => switch.to_string(),
-                Value::Text(text) => text.clone(),
-                Value::Variable(_) | Value::Table(_) => format!("${name}"),
+            Some(Variable::Plain(value)) => Ok(match &value.value {
+                AttributeValue::Number(number) => number.to_string(),
+                AttributeValue::Switch(switch) => switch.to_string(),
+                AttributeValue::Text(text) => text.clone(),
+                AttributeValue::Variable(_) | AttributeValue::Table(_) => format!("${name}"),
             }),
             Some(Variable::Drawn(_)) => Ok(format!("${name}")),
             None => Err(self
@@ -326,13 +334,13 @@ impl Reader<'_, '_> {
     }
 
     fn define(&mut self, place: Place) -> Result<(), Fault> {
-        let (what, at) = self.name("what is defined")?;
-        match what.as_str() {
+        let (kind, at) = self.name("what is defined")?;
+        match kind.as_str() {
             "file" | "files" | "fileset" | "filesets" => {
-                let is_file = matches!(what.as_str(), "file" | "files");
+                let is_file = matches!(kind.as_str(), "file" | "files");
                 let owner = if is_file { DefinitionKind::File } else { DefinitionKind::Fileset };
-                let thing = self.thing(owner, place)?;
-                self.script.filesets.push(Fileset { is_file, thing });
+                let definition = self.definition(owner, place)?;
+                self.script.filesets.push(FilesetDefinition { is_file, definition });
             }
             "process" | "processes" => self.process(place)?,
             "flowop" => self.composite(place)?,
@@ -342,8 +350,8 @@ impl Reader<'_, '_> {
                     .hint("write set $name=randvar(type=..., ...)"));
             }
             other => {
-                let what = format!("'{}' cannot be defined", shown(other));
-                return Err(self.error(at, what).hint("file, fileset, process and flowop can"));
+                let kind = format!("'{}' cannot be defined", shown(other));
+                return Err(self.error(at, kind).hint("file, fileset, process and flowop can"));
             }
         }
         Ok(())
@@ -354,28 +362,30 @@ impl Reader<'_, '_> {
         if self.things <= THINGS_MAX {
             return Ok(());
         }
-        let what = format!("there are more than {THINGS_MAX} things in the file");
-        Err(self.error(place, what).hint("use fewer flowops"))
+        let message = format!("there are more than {THINGS_MAX} things in the file");
+        Err(self.error(place, message).hint("use fewer flowops"))
     }
 
     fn process(&mut self, place: Place) -> Result<(), Fault> {
-        let thing = self.thing(DefinitionKind::Process, place)?;
+        let definition = self.definition(DefinitionKind::Process, place)?;
         self.sign('{')?;
         let mut threads = Vec::new();
         while !self.take_sign('}') {
             let (word, place) = self.name("thread")?;
             if word != "thread" {
-                let what = format!("'{}' stands in a process", shown(&word));
-                return Err(self.error(place, what).hint("a process has threads: thread name=..."));
+                let message = format!("'{}' stands in a process", shown(&word));
+                return Err(self
+                    .error(place, message)
+                    .hint("a process has threads: thread name=..."));
             }
-            let thing = self.thing(DefinitionKind::Thread, place)?;
+            let definition = self.definition(DefinitionKind::Thread, place)?;
             let flowops = self.flowops()?;
-            threads.push(Thread { thing, flowops });
+            threads.push(ThreadDefinition { definition, flowops });
         }
         if threads.is_empty() {
             return Err(self.error(place, "the process has no thread").hint("write thread name=x"));
         }
-        self.script.processes.push(Process { thing, threads });
+        self.script.processes.push(ProcessDefinition { definition, threads });
         Ok(())
     }
 
@@ -386,21 +396,21 @@ impl Reader<'_, '_> {
         while !self.take_sign('}') {
             let (word, place) = self.name("flowop")?;
             if word != "flowop" {
-                let what = format!("'{}' stands among flowops", shown(&word));
-                return Err(self.error(place, what).hint("write flowop KIND name=..."));
+                let message = format!("'{}' stands among flowops", shown(&word));
+                return Err(self.error(place, message).hint("write flowop KIND name=..."));
             }
             let (kind, place) = self.name("the kind of the flowop")?;
-            let mut thing = Definition { place, attributes: Vec::new() };
+            let mut definition = Definition { place, attributes: Vec::new() };
             let mut locals = Vec::new();
             self.count_thing(place)?;
             loop {
-                if let Word::Variable(name) = self.peek().clone() {
+                if let TokenWord::Variable(name) = self.peek().clone() {
                     self.next();
                     self.sign('=')?;
                     locals.push((name, self.value(ValueKind::Number)?));
-                } else if matches!(self.peek(), Word::Text(word) if word != "flowop") {
+                } else if matches!(self.peek(), TokenWord::Text(word) if word != "flowop") {
                     let attribute = self.attribute(DefinitionKind::Flowop)?;
-                    thing.attributes.push(attribute);
+                    definition.attributes.push(attribute);
                 } else {
                     break;
                 }
@@ -408,7 +418,7 @@ impl Reader<'_, '_> {
                     break;
                 }
             }
-            flowops.push(Flowop { kind, thing, locals });
+            flowops.push(Flowop { kind, definition, locals });
         }
         if flowops.is_empty() {
             let error = self.error(begin, "there is no flowop between the braces");
@@ -421,19 +431,19 @@ impl Reader<'_, '_> {
         let (mut name, mut locals) = (None, Vec::new());
         self.count_thing(place)?;
         loop {
-            if let Word::Variable(local) = self.peek().clone() {
+            if let TokenWord::Variable(local) = self.peek().clone() {
                 self.next();
-                let given =
+                let value =
                     self.take_sign('=').then(|| self.value(ValueKind::Number)).transpose()?;
-                locals.push((local, given));
+                locals.push((local, value));
             } else {
                 let attribute = self.attribute(DefinitionKind::Flowop)?;
-                match (attribute.name, &attribute.given.value) {
-                    ("name", Value::Text(text)) => name = Some(text.clone()),
+                match (attribute.name, &attribute.spanned.value) {
+                    ("name", AttributeValue::Text(text)) => name = Some(text.clone()),
                     _ => {
-                        let what = "a composite flowop has a name and variables of its own";
+                        let message = "a composite flowop has a name and variables of its own";
                         return Err(self
-                            .error(attribute.given.place, what)
+                            .error(attribute.spanned.place, message)
                             .hint("give other attributes where it is used"));
                     }
                 }
@@ -446,12 +456,12 @@ impl Reader<'_, '_> {
             return Err(self.error(place, "the flowop has no name").hint("write name=..."));
         };
         let flowops = self.flowops()?;
-        self.script.composites.push(Composite { name, place, locals, flowops });
+        self.script.composites.push(CompositeFlowop { name, place, locals, flowops });
         Ok(())
     }
 
     /// Parses the attributes of a definition, separated by commas.
-    pub(super) fn thing(
+    pub(super) fn definition(
         &mut self,
         owner: DefinitionKind,
         place: Place,
@@ -469,17 +479,18 @@ impl Reader<'_, '_> {
         let (name, takes) = attribute(&typed, owner, place, self.faults)?;
         if owner == DefinitionKind::Randvar && name == "randtable" {
             self.sign('=')?;
-            let given = self.table()?;
-            return Ok(Attribute { name, given });
+            let spanned = self.table()?;
+            return Ok(Attribute { name, spanned });
         }
         if self.take_sign('=') {
-            let given = self.value(takes)?;
-            return Ok(Attribute { name, given });
+            let spanned = self.value(takes)?;
+            return Ok(Attribute { name, spanned });
         }
         match takes {
-            ValueKind::Switch | ValueKind::Share => {
-                Ok(Attribute { name, given: SpannedValue { value: Value::Switch(true), place } })
-            }
+            ValueKind::Switch | ValueKind::Share => Ok(Attribute {
+                name,
+                spanned: SpannedValue { value: AttributeValue::Switch(true), place },
+            }),
             ValueKind::Number | ValueKind::Text => {
                 Err(self.error(place, format!("{typed} has no value")).hint(match takes {
                     ValueKind::Text => format!("write {typed}=NAME"),
@@ -493,18 +504,22 @@ impl Reader<'_, '_> {
     pub(super) fn value(&mut self, takes: ValueKind) -> Result<SpannedValue, Fault> {
         let place = self.place();
         let value = match self.peek().clone() {
-            Word::Number(number) => Value::Number(number),
-            Word::Variable(name) => Value::Variable(name),
-            Word::Text(text) if takes != ValueKind::Text && text == "true" => Value::Switch(true),
-            Word::Text(text) if takes != ValueKind::Text && text == "false" => Value::Switch(false),
-            Word::Text(text) => Value::Text(text),
-            Word::Quoted(pieces) => match pieces.as_slice() {
-                [] => Value::Text(String::new()),
-                [QuotedPart::Text(text)] => Value::Text(text.clone()),
-                [QuotedPart::Variable(name)] => Value::Variable(name.clone()),
+            TokenWord::Number(number) => AttributeValue::Number(number),
+            TokenWord::Variable(name) => AttributeValue::Variable(name),
+            TokenWord::Text(text) if takes != ValueKind::Text && text == "true" => {
+                AttributeValue::Switch(true)
+            }
+            TokenWord::Text(text) if takes != ValueKind::Text && text == "false" => {
+                AttributeValue::Switch(false)
+            }
+            TokenWord::Text(text) => AttributeValue::Text(text),
+            TokenWord::Quoted(pieces) => match pieces.as_slice() {
+                [] => AttributeValue::Text(String::new()),
+                [QuotedPart::Text(text)] => AttributeValue::Text(text.clone()),
+                [QuotedPart::Variable(name)] => AttributeValue::Variable(name.clone()),
                 _ => {
-                    let what = "a variable within a text is looked up by echo only";
-                    return Err(self.error(place, what).hint("write the text itself"));
+                    let message = "a variable within a text is looked up by echo only";
+                    return Err(self.error(place, message).hint("write the text itself"));
                 }
             },
             _ => return Err(self.expected("a value")),
@@ -531,12 +546,12 @@ impl Reader<'_, '_> {
             }
         }
         self.sign('}')?;
-        Ok(SpannedValue { value: Value::Table(rows), place })
+        Ok(SpannedValue { value: AttributeValue::Table(rows), place })
     }
 
     pub(super) fn quit_mode(&mut self) -> Result<(), Fault> {
-        let what = self.one_of("a mode", &["quit", "nousestats"])?;
-        if what == "nousestats" {
+        let mode = self.one_of("a mode", &["quit", "nousestats"])?;
+        if mode == "nousestats" {
             return Ok(());
         }
         let modes = ["timeout", "alldone", "firstdone"];

@@ -3,7 +3,8 @@
 use std::fmt::Write;
 
 use super::{
-    Action, Definition, EndCondition, Flowop, Random, Script, SpannedValue, Value, Variable,
+    AttributeValue, Definition, EndCondition, Flowop, RandomVariable, SetupAction, SpannedValue,
+    Variable, WorkloadScript,
 };
 
 /// Appends a line; writing into a string cannot fail.
@@ -29,14 +30,14 @@ fn quoted(text: &str) -> String {
     quoted + "\""
 }
 
-fn value(given: &SpannedValue) -> String {
-    match &given.value {
-        Value::Number(number) => number.to_string(),
-        Value::Switch(switch) => switch.to_string(),
-        Value::Text(text) if bare(text) => text.clone(),
-        Value::Text(text) => quoted(text),
-        Value::Variable(name) => format!("${name}"),
-        Value::Table(rows) => {
+fn value(spanned: &SpannedValue) -> String {
+    match &spanned.value {
+        AttributeValue::Number(number) => number.to_string(),
+        AttributeValue::Switch(switch) => switch.to_string(),
+        AttributeValue::Text(text) if bare(text) => text.clone(),
+        AttributeValue::Text(text) => quoted(text),
+        AttributeValue::Variable(name) => format!("${name}"),
+        AttributeValue::Table(rows) => {
             let row = |row: &[SpannedValue; 3]| {
                 format!("{{{},{},{}}}", value(&row[0]), value(&row[1]), value(&row[2]))
             };
@@ -45,20 +46,26 @@ fn value(given: &SpannedValue) -> String {
     }
 }
 
-fn attributes(thing: &Definition) -> String {
-    let one = |name: &'static str, given: &SpannedValue| format!("{name}={}", value(given));
-    let all = thing.attributes.iter().map(|attribute| one(attribute.name, &attribute.given));
-    all.collect::<Vec<_>>().join(",")
+fn attributes(definition: &Definition) -> String {
+    let assignment =
+        |name: &'static str, spanned: &SpannedValue| format!("{name}={}", value(spanned));
+    let texts = definition
+        .attributes
+        .iter()
+        .map(|attribute| assignment(attribute.name, &attribute.spanned));
+    texts.collect::<Vec<_>>().join(",")
 }
 
-fn flowops(text: &mut String, all: &[Flowop], indent: &str) {
+fn flowops(text: &mut String, flowops: &[Flowop], indent: &str) {
     line!(text, "{indent}{{");
-    for flowop in all {
+    for flowop in flowops {
         let mut words: Vec<String> = Vec::new();
-        if !flowop.thing.attributes.is_empty() {
-            words.push(attributes(&flowop.thing));
+        if !flowop.definition.attributes.is_empty() {
+            words.push(attributes(&flowop.definition));
         }
-        words.extend(flowop.locals.iter().map(|(name, given)| format!("${name}={}", value(given))));
+        words.extend(
+            flowop.locals.iter().map(|(name, spanned)| format!("${name}={}", value(spanned))),
+        );
         line!(text, "{indent}  flowop {} {}", flowop.kind, words.join(","));
     }
     line!(text, "{indent}}}");
@@ -66,22 +73,22 @@ fn flowops(text: &mut String, all: &[Flowop], indent: &str) {
 
 fn variable(name: &str, variable: &Variable) -> String {
     match variable {
-        Variable::Plain(given) => format!("set ${name}={}", value(given)),
-        Variable::Drawn(Random { spread, thing, .. }) => {
-            let function = match spread {
+        Variable::Plain(spanned) => format!("set ${name}={}", value(spanned)),
+        Variable::Drawn(RandomVariable { distribution, definition, .. }) => {
+            let function = match distribution {
                 super::DistributionSpec::Custom(_) => "cvar",
                 _ => "randvar",
             };
-            format!("set ${name}={function}({})", attributes(thing))
+            format!("set ${name}={function}({})", attributes(definition))
         }
     }
 }
 
 /// Formats the whole file. Printed texts have their variables already substituted.
-pub(super) fn text(script: &Script) -> String {
+pub(super) fn text(script: &WorkloadScript) -> String {
     let mut text = String::new();
-    for (name, given) in &script.variables {
-        line!(text, "{}", variable(name, given));
+    for (name, spanned) in &script.variables {
+        line!(text, "{}", variable(name, spanned));
     }
     match script.quit {
         EndCondition::Timeout => {}
@@ -93,22 +100,22 @@ pub(super) fn text(script: &Script) -> String {
     }
     for fileset in &script.filesets {
         let kind = if fileset.is_file { "file" } else { "fileset" };
-        line!(text, "define {kind} {}", attributes(&fileset.thing));
+        line!(text, "define {kind} {}", attributes(&fileset.definition));
     }
     for composite in &script.composites {
         let mut words = vec![format!("name={}", plain(&composite.name))];
-        words.extend(composite.locals.iter().map(|(name, given)| match given {
+        words.extend(composite.locals.iter().map(|(name, spanned)| match spanned {
             None => format!("${name}"),
-            Some(given) => format!("${name}={}", value(given)),
+            Some(spanned) => format!("${name}={}", value(spanned)),
         }));
         line!(text, "define flowop {}", words.join(","));
         flowops(&mut text, &composite.flowops, "");
     }
     for process in &script.processes {
-        line!(text, "define process {}", attributes(&process.thing));
+        line!(text, "define process {}", attributes(&process.definition));
         line!(text, "{{");
         for thread in &process.threads {
-            line!(text, "  thread {}", attributes(&thread.thing));
+            line!(text, "  thread {}", attributes(&thread.definition));
             flowops(&mut text, &thread.flowops, "  ");
         }
         line!(text, "}}");
@@ -121,20 +128,20 @@ fn plain(name: &str) -> String {
     if bare(name) { name.to_owned() } else { quoted(name) }
 }
 
-fn actions(text: &mut String, script: &Script) {
+fn actions(text: &mut String, script: &WorkloadScript) {
     for action in &script.actions {
         match action {
-            Action::Echo(words) => line!(text, "echo {}", quoted(words)),
-            Action::Sleep(given) => line!(text, "sleep {}", value(given)),
-            Action::Version => line!(text, "version"),
-            Action::ListFilesets => line!(text, "list fileset"),
-            Action::ListFlowops => line!(text, "list flowop"),
-            Action::CreateFiles => line!(text, "create files"),
-            Action::Histograms => line!(text, "enable lathist"),
+            SetupAction::Echo(words) => line!(text, "echo {}", quoted(words)),
+            SetupAction::Sleep(spanned) => line!(text, "sleep {}", value(spanned)),
+            SetupAction::Version => line!(text, "version"),
+            SetupAction::ListFilesets => line!(text, "list fileset"),
+            SetupAction::ListFlowops => line!(text, "list flowop"),
+            SetupAction::CreateFiles => line!(text, "create files"),
+            SetupAction::Histograms => line!(text, "enable lathist"),
         }
     }
     let Some(run) = &script.run else { return };
-    let seconds = run.seconds.as_ref().map(|given| format!(" {}", value(given)));
+    let seconds = run.seconds.as_ref().map(|spanned| format!(" {}", value(spanned)));
     let seconds = seconds.unwrap_or_default();
     match run.period {
         None => line!(text, "run{seconds}"),

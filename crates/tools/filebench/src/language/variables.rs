@@ -1,9 +1,9 @@
 //! `set` statements: variables with a fixed value, and random variables.
 
 use super::attributes::{DefinitionKind, ValueKind};
-use super::lexer::{Word, words};
-use super::read::Reader;
-use super::{Definition, Script, SpannedValue, Value, Variable};
+use super::lexer::{TokenWord, words};
+use super::read::ScriptReader;
+use super::{AttributeValue, Definition, SpannedValue, Variable, WorkloadScript};
 use treering_script::ConfigError;
 
 use treering_kit::faults::{Fault, Faults, Place, shown};
@@ -11,11 +11,11 @@ use treering_kit::nearest::nearest;
 
 /// Random variable: its distribution and attributes.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Random {
+pub(crate) struct RandomVariable {
     /// Distribution of its values.
-    pub spread: DistributionSpec,
+    pub distribution: DistributionSpec,
     /// Attributes of the variable.
-    pub thing: Definition,
+    pub definition: Definition,
     /// Parameters of a custom variable, in the order of its kind.
     pub parameters: Vec<f64>,
     /// Rows of a table: percent, minimum, maximum.
@@ -32,69 +32,69 @@ pub(crate) enum DistributionSpec {
     /// Table of ranges with their percentages.
     Table,
     /// Custom variable `cvar-...`, by parameters.
-    Custom(&'static Custom),
+    Custom(&'static CustomVariable),
 }
 
 /// Kind of custom variable, with the defaults of its parameters.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Custom {
+pub(crate) struct CustomVariable {
     pub name: &'static str,
     pub parameters: &'static [(&'static str, f64)],
 }
 
 /// All kinds of custom variables.
-pub(crate) static CUSTOM: [Custom; 8] = [
-    Custom { name: "cvar-erlang", parameters: &[("shape", 1.0), ("rate", 1.0)] },
-    Custom { name: "cvar-exponential", parameters: &[("mean", 1.0)] },
-    Custom { name: "cvar-gamma", parameters: &[("mean", 4096.0), ("gamma", 1.5)] },
-    Custom { name: "cvar-lognormal", parameters: &[("shape", 1.0), ("scale", 1.0)] },
-    Custom { name: "cvar-normal", parameters: &[("mean", 0.0), ("sigma", 1.0)] },
-    Custom {
+pub(crate) static CUSTOM: [CustomVariable; 8] = [
+    CustomVariable { name: "cvar-erlang", parameters: &[("shape", 1.0), ("rate", 1.0)] },
+    CustomVariable { name: "cvar-exponential", parameters: &[("mean", 1.0)] },
+    CustomVariable { name: "cvar-gamma", parameters: &[("mean", 4096.0), ("gamma", 1.5)] },
+    CustomVariable { name: "cvar-lognormal", parameters: &[("shape", 1.0), ("scale", 1.0)] },
+    CustomVariable { name: "cvar-normal", parameters: &[("mean", 0.0), ("sigma", 1.0)] },
+    CustomVariable {
         name: "cvar-triangular",
         parameters: &[("lower", 0.0), ("upper", 1.0), ("mode", 0.5)],
     },
-    Custom { name: "cvar-uniform", parameters: &[("lower", 0.0), ("upper", 1.0)] },
-    Custom { name: "cvar-weibull", parameters: &[("shape", 1.0), ("scale", 1.0)] },
+    CustomVariable { name: "cvar-uniform", parameters: &[("lower", 0.0), ("upper", 1.0)] },
+    CustomVariable { name: "cvar-weibull", parameters: &[("shape", 1.0), ("scale", 1.0)] },
 ];
 
 /// Largest parameter, above which sizes overflow.
 const PARAMETER_MAX: f64 = 1e18;
 
-impl Reader<'_, '_> {
+impl ScriptReader<'_, '_> {
     pub(super) fn set(&mut self) -> Result<(), Fault> {
         let token = self.next();
         let name = match token.word {
-            Word::Text(word) if word == "mode" => return self.quit_mode(),
-            Word::Variable(name) => name,
+            TokenWord::Text(word) if word == "mode" => return self.quit_mode(),
+            TokenWord::Variable(name) => name,
             other => {
-                let what = format!("{} cannot be set", other.shown());
-                return Err(self.error(token.place, what).hint("write set $name=VALUE"));
+                let message = format!("{} cannot be set", other.shown());
+                return Err(self.error(token.place, message).hint("write set $name=VALUE"));
             }
         };
         self.sign('=')?;
-        let given = self.value(ValueKind::Number)?;
-        let is_function = matches!(&given.value, Value::Text(_)) && self.take_sign('(');
-        let variable = match &given.value {
-            Value::Text(function) if is_function => {
-                let drawn = self.drawn(function, given.place)?;
+        let spanned = self.value(ValueKind::Number)?;
+        let is_function = matches!(&spanned.value, AttributeValue::Text(_)) && self.take_sign('(');
+        let variable = match &spanned.value {
+            AttributeValue::Text(function) if is_function => {
+                let drawn = self.drawn(function, spanned.place)?;
                 self.sign(')')?;
                 drawn
             }
             // The present value is copied: a later `set` does not change it.
-            Value::Variable(other) => match self.script.variables.get(other) {
+            AttributeValue::Variable(other) => match self.script.variables.get(other) {
                 Some(variable) => variable.clone(),
                 None => {
-                    let what = format!("${} has no value yet", shown(other));
-                    return Err(self.error(given.place, what).hint("set it in a line before"));
+                    let message = format!("${} has no value yet", shown(other));
+                    return Err(self.error(spanned.place, message).hint("set it in a line before"));
                 }
             },
-            _ => Variable::Plain(given.clone()),
+            _ => Variable::Plain(spanned.clone()),
         };
-        let overridden = self.overrides.iter().rev().find(|(given, _)| *given == name);
+        let overridden = self.overrides.iter().rev().find(|(spanned, _)| *spanned == name);
         let variable = match overridden {
             None => variable,
             Some((_, value)) => {
-                Variable::Plain(SpannedValue { value: value.clone(), place: given.place })
+                Variable::Plain(SpannedValue { value: value.clone(), place: spanned.place })
             }
         };
         self.script.variables.insert(name, variable);
@@ -106,14 +106,14 @@ impl Reader<'_, '_> {
             "randvar" => DefinitionKind::Randvar,
             "cvar" => DefinitionKind::Cvar,
             _ => {
-                let what = format!("'{}(' draws nothing", shown(function));
-                return Err(self.error(place, what).hint("write randvar(...) or cvar(...)"));
+                let message = format!("'{}(' draws nothing", shown(function));
+                return Err(self.error(place, message).hint("write randvar(...) or cvar(...)"));
             }
         };
-        let thing = self.thing(owner, place)?;
-        let mut random = Random {
-            spread: DistributionSpec::Gamma,
-            thing,
+        let definition = self.definition(owner, place)?;
+        let mut random = RandomVariable {
+            distribution: DistributionSpec::Gamma,
+            definition,
             parameters: Vec::new(),
             table: Vec::new(),
         };
@@ -125,17 +125,18 @@ impl Reader<'_, '_> {
         Ok(Variable::Drawn(random))
     }
 
-    fn random(&mut self, random: &mut Random) -> Result<(), Fault> {
-        if let Some(SpannedValue { value: Value::Table(rows), .. }) = random.thing.get("randtable")
+    fn random(&mut self, random: &mut RandomVariable) -> Result<(), Fault> {
+        if let Some(SpannedValue { value: AttributeValue::Table(rows), .. }) =
+            random.definition.get("randtable")
         {
             random.table.clone_from(rows);
         }
-        let word = |given: Option<&SpannedValue>| match given.map(|given| &given.value) {
-            Some(Value::Text(word)) => Some(word.clone()),
+        let word = |spanned: Option<&SpannedValue>| match spanned.map(|spanned| &spanned.value) {
+            Some(AttributeValue::Text(word)) => Some(word.clone()),
             _ => None,
         };
-        let kind = random.thing.get("type");
-        random.spread = match (word(kind).as_deref(), kind) {
+        let kind = random.definition.get("type");
+        random.distribution = match (word(kind).as_deref(), kind) {
             (None | Some("gamma"), None) | (Some("gamma"), _) if random.table.is_empty() => {
                 DistributionSpec::Gamma
             }
@@ -149,44 +150,45 @@ impl Reader<'_, '_> {
                 return Err(error.hint("add randtable={{PERCENT,LEAST,MOST},...}"));
             }
             (_, kind) => {
-                let place = kind.map_or(random.thing.place, |kind| kind.place);
+                let place = kind.map_or(random.definition.place, |kind| kind.place);
                 let error = self.error(place, "the type is none of a random variable");
                 return Err(error.hint("types are uniform, gamma and tabular"));
             }
         };
         for name in ["randsrc", "seed"] {
-            if let Some(given) = random.thing.get(name) {
+            if let Some(spanned) = random.definition.get(name) {
                 if name == "randsrc"
-                    && !matches!(word(Some(given)).as_deref(), Some("rand48" | "urandom"))
+                    && !matches!(word(Some(spanned)).as_deref(), Some("rand48" | "urandom"))
                 {
-                    let error = self.error(given.place, "the source is not known");
+                    let error = self.error(spanned.place, "the source is not known");
                     return Err(error.hint("sources are rand48 and urandom"));
                 }
-                let what = format!("{name} has no effect: the seed of the run decides all draws");
-                self.faults.warn(given.place, what);
+                let message =
+                    format!("{name} has no effect: the seed of the run decides all draws");
+                self.faults.warn(spanned.place, message);
             }
         }
         Ok(())
     }
 
-    fn custom(&mut self, random: &mut Random) -> Result<(), Fault> {
+    fn custom(&mut self, random: &mut RandomVariable) -> Result<(), Fault> {
         let kinds = || CUSTOM.iter().map(|custom| custom.name).collect::<Vec<_>>().join(", ");
-        let Some(kind) = random.thing.get("type") else {
-            let error = self.error(random.thing.place, "the custom variable has no type");
+        let Some(kind) = random.definition.get("type") else {
+            let error = self.error(random.definition.place, "the custom variable has no type");
             return Err(error.hint(format!("types are {}", kinds())));
         };
         let custom_kind =
-            CUSTOM.iter().find(|custom| kind.value == Value::Text(custom.name.to_owned()));
+            CUSTOM.iter().find(|custom| kind.value == AttributeValue::Text(custom.name.to_owned()));
         let Some(custom) = custom_kind else {
             let error = self.error(kind.place, "the type is none of a custom variable");
             return Err(error.hint(format!("types are {}", kinds())));
         };
-        random.spread = DistributionSpec::Custom(custom);
+        random.distribution = DistributionSpec::Custom(custom);
         random.parameters = custom.parameters.iter().map(|(_, default)| *default).collect();
-        let given = random.thing.get("parameters").cloned();
-        let Some(SpannedValue { value: Value::Text(text), place }) = given else {
-            if let Some(given) = given {
-                let error = self.error(given.place, "parameters are no text");
+        let spanned = random.definition.get("parameters").cloned();
+        let Some(SpannedValue { value: AttributeValue::Text(text), place }) = spanned else {
+            if let Some(spanned) = spanned {
+                let error = self.error(spanned.place, "parameters are no text");
                 return Err(error.hint("write parameters=NAME:NUMBER;NAME:NUMBER"));
             }
             return Ok(());
@@ -194,15 +196,15 @@ impl Reader<'_, '_> {
         for pair in text.split(';').filter(|pair| !pair.is_empty()) {
             let (name, number) = pair.split_once(':').unwrap_or((pair, ""));
             let Some(at) = custom.parameters.iter().position(|(known, _)| *known == name) else {
-                let what = format!("'{}' is no parameter of {}", shown(name), custom.name);
+                let message = format!("'{}' is no parameter of {}", shown(name), custom.name);
                 let names: Vec<_> = custom.parameters.iter().map(|(name, _)| *name).collect();
                 let hint = format!("it has {}", names.join(", "));
-                return Err(self.error(place, what).hint(hint));
+                return Err(self.error(place, message).hint(hint));
             };
             let parsed = number.parse::<f64>().ok();
             let Some(number) = parsed.filter(|number| number.abs() <= PARAMETER_MAX) else {
-                let what = format!("{name}: '{}' is not a number", shown(number));
-                return Err(self.error(place, what).hint("numbers go up to 1e18"));
+                let message = format!("{name}: '{}' is not a number", shown(number));
+                return Err(self.error(place, message).hint("numbers go up to 1e18"));
             };
             random.parameters[at] = number;
         }
@@ -210,7 +212,12 @@ impl Reader<'_, '_> {
     }
 
     /// Checks that the parameters of a custom variable are consistent.
-    fn sound(&self, custom: &Custom, parameters: &[f64], place: Place) -> Result<(), Fault> {
+    fn sound(
+        &self,
+        custom: &CustomVariable,
+        parameters: &[f64],
+        place: Place,
+    ) -> Result<(), Fault> {
         let wrong = match (custom.name, parameters) {
             ("cvar-erlang", [shape, _]) if !(1.0..=1000.0).contains(shape) => {
                 Some("shape is from 1 to 1000")
@@ -240,8 +247,8 @@ impl Reader<'_, '_> {
 
 /// Checks that each overridden variable exists in the script.
 pub(super) fn all_overrides_met(
-    script: &Script,
-    overrides: &[(String, Value)],
+    script: &WorkloadScript,
+    overrides: &[(String, AttributeValue)],
 ) -> Result<(), ConfigError> {
     let set = &script.variables;
     let Some((name, _)) = overrides.iter().find(|(name, _)| !set.contains_key(name)) else {
@@ -260,15 +267,15 @@ pub(super) fn all_overrides_met(
 }
 
 /// Parses a value from the command line in the syntax of the language.
-pub(super) fn typed(text: &str) -> Result<Value, ConfigError> {
+pub(super) fn typed(text: &str) -> Result<AttributeValue, ConfigError> {
     let mut faults = Faults::new("--set", text.as_bytes());
-    let plain = || Value::Text(text.to_owned());
+    let plain = || AttributeValue::Text(text.to_owned());
     let tokens = words(text.as_bytes(), &mut faults).ok().filter(|_| faults.check().is_ok());
     match tokens.as_deref() {
-        Some([one, end]) if end.word == Word::End => Ok(match &one.word {
-            Word::Number(number) => Value::Number(*number),
-            Word::Text(word) if word == "true" => Value::Switch(true),
-            Word::Text(word) if word == "false" => Value::Switch(false),
+        Some([token, end]) if end.word == TokenWord::End => Ok(match &token.word {
+            TokenWord::Number(number) => AttributeValue::Number(*number),
+            TokenWord::Text(word) if word == "true" => AttributeValue::Switch(true),
+            TokenWord::Text(word) if word == "false" => AttributeValue::Switch(false),
             _ => plain(),
         }),
         _ if text.starts_with(|first: char| first.is_ascii_digit()) => {

@@ -7,12 +7,12 @@ use treering_kit::faults::{Fault, Faults, Place, shown};
 use treering_kit::nearest::nearest;
 use treering_script::Random;
 
-use super::super::draw::{Amount, Kind, Spread, whole};
+use super::super::draw::{AttributeAmount, ClampedDistribution, DistributionKind, whole};
 use super::{PERIOD, PlanOverrides, RunLength, SECONDS, SECONDS_MAX};
-use crate::language::{self, Definition, Script, SpannedValue, Value, Variable};
+use crate::language::{self, AttributeValue, Definition, SpannedValue, Variable, WorkloadScript};
 
 /// Local variables of a composite flowop, resolved at its use.
-pub(super) type Locals = BTreeMap<String, ResolvedValue>;
+pub(super) type LocalVariables = BTreeMap<String, ResolvedValue>;
 
 /// Resolved value.
 #[derive(Clone, Debug)]
@@ -20,32 +20,32 @@ pub(super) enum ResolvedValue {
     Number(u64),
     Switch(bool),
     Text(String),
-    Drawn(Arc<Spread>),
+    Drawn(Arc<ClampedDistribution>),
 }
 
 /// Resolver of values.
-pub(super) struct Binder<'s, 't> {
-    pub(super) script: &'s Script,
+pub(super) struct ValueBinder<'s, 't> {
+    pub(super) script: &'s WorkloadScript,
     pub(super) faults: &'s mut Faults<'t>,
     pub(super) plan_overrides: PlanOverrides,
     /// Generator of the constants that are drawn once.
     random: Random,
-    spreads: BTreeMap<String, Arc<Spread>>,
-    pub(super) targets: Vec<Target>,
+    spreads: BTreeMap<String, Arc<ClampedDistribution>>,
+    pub(super) targets: Vec<FlowopTarget>,
 }
 
 /// Reference of a flowop to another one by its name.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
+pub(super) struct FlowopTarget {
     pub(super) thread: usize,
     pub(super) step: usize,
     pub(super) name: String,
     pub(super) place: Place,
 }
 
-impl<'s, 't> Binder<'s, 't> {
+impl<'s, 't> ValueBinder<'s, 't> {
     pub(super) fn new(
-        script: &'s Script,
+        script: &'s WorkloadScript,
         plan_overrides: &PlanOverrides,
         faults: &'s mut Faults<'t>,
     ) -> Self {
@@ -55,36 +55,36 @@ impl<'s, 't> Binder<'s, 't> {
     }
 }
 
-impl Binder<'_, '_> {
-    pub(super) fn error(&self, place: Place, what: impl std::fmt::Display) -> Fault {
-        self.faults.error(place, what)
+impl ValueBinder<'_, '_> {
+    pub(super) fn error(&self, place: Place, message: impl std::fmt::Display) -> Fault {
+        self.faults.error(place, message)
     }
 
     /// Resolves a value.
     pub(super) fn find(
         &mut self,
-        given: &SpannedValue,
-        locals: &Locals,
+        value: &SpannedValue,
+        locals: &LocalVariables,
     ) -> Result<ResolvedValue, Fault> {
-        let name = match &given.value {
-            Value::Variable(name) => name,
+        let name = match &value.value {
+            AttributeValue::Variable(name) => name,
             plain => return Ok(Self::plain(plain)),
         };
-        if let Some(found) = locals.get(name) {
-            return Ok(found.clone());
+        if let Some(local) = locals.get(name) {
+            return Ok(local.clone());
         }
         match self.script.variables.get(name) {
             Some(Variable::Plain(set)) => Ok(Self::plain(&set.value)),
             Some(Variable::Drawn(random)) => {
-                if let Some(spread) = self.spreads.get(name) {
-                    return Ok(ResolvedValue::Drawn(Arc::clone(spread)));
+                if let Some(distribution) = self.spreads.get(name) {
+                    return Ok(ResolvedValue::Drawn(Arc::clone(distribution)));
                 }
-                let spread = Arc::new(self.spread(random)?);
-                self.spreads.insert(name.clone(), Arc::clone(&spread));
-                Ok(ResolvedValue::Drawn(spread))
+                let distribution = Arc::new(self.distribution(random)?);
+                self.spreads.insert(name.clone(), Arc::clone(&distribution));
+                Ok(ResolvedValue::Drawn(distribution))
             }
             None => {
-                let error = self.error(given.place, format!("${} is not set", shown(name)));
+                let error = self.error(value.place, format!("${} is not set", shown(name)));
                 let names = self.script.variables.keys().map(String::as_str);
                 let near = nearest(name, names.chain(locals.keys().map(String::as_str)));
                 Err(error.hint(match near {
@@ -95,28 +95,30 @@ impl Binder<'_, '_> {
         }
     }
 
-    fn plain(value: &Value) -> ResolvedValue {
+    fn plain(value: &AttributeValue) -> ResolvedValue {
         match value {
-            Value::Number(number) => ResolvedValue::Number(*number),
-            Value::Switch(switch) => ResolvedValue::Switch(*switch),
-            Value::Text(text) => ResolvedValue::Text(text.clone()),
-            Value::Variable(_) | Value::Table(_) => ResolvedValue::Text(String::new()),
+            AttributeValue::Number(number) => ResolvedValue::Number(*number),
+            AttributeValue::Switch(switch) => ResolvedValue::Switch(*switch),
+            AttributeValue::Text(text) => ResolvedValue::Text(text.clone()),
+            AttributeValue::Variable(_) | AttributeValue::Table(_) => {
+                ResolvedValue::Text(String::new())
+            }
         }
     }
 
     /// Resolves an attribute to an amount, fixed or random.
     pub(super) fn amount(
         &mut self,
-        thing: &Definition,
+        definition: &Definition,
         name: &str,
-        locals: &Locals,
-    ) -> Result<Option<Amount>, Fault> {
-        let Some(given) = thing.get(name) else { return Ok(None) };
-        match self.find(given, locals)? {
-            ResolvedValue::Number(number) => Ok(Some(Amount::Fixed(number))),
-            ResolvedValue::Drawn(spread) => Ok(Some(Amount::Drawn(spread))),
+        locals: &LocalVariables,
+    ) -> Result<Option<AttributeAmount>, Fault> {
+        let Some(value) = definition.get(name) else { return Ok(None) };
+        match self.find(value, locals)? {
+            ResolvedValue::Number(number) => Ok(Some(AttributeAmount::Fixed(number))),
+            ResolvedValue::Drawn(distribution) => Ok(Some(AttributeAmount::Drawn(distribution))),
             ResolvedValue::Switch(_) | ResolvedValue::Text(_) => Err(self
-                .error(given.place, format!("{name} is not a number"))
+                .error(value.place, format!("{name} is not a number"))
                 .hint("write a number, with k, m or g behind for powers of 1024")),
         }
     }
@@ -124,14 +126,14 @@ impl Binder<'_, '_> {
     /// Resolves an attribute to a number within bounds; a random variable is drawn once.
     pub(super) fn number(
         &mut self,
-        thing: &Definition,
+        definition: &Definition,
         name: &str,
-        locals: &Locals,
+        locals: &LocalVariables,
         most: u64,
     ) -> Result<Option<u64>, Fault> {
-        let Some(amount) = self.amount(thing, name, locals)? else { return Ok(None) };
+        let Some(amount) = self.amount(definition, name, locals)? else { return Ok(None) };
         let number = amount.draw(&mut self.random);
-        let place = thing.get(name).map_or(thing.place, |given| given.place);
+        let place = definition.get(name).map_or(definition.place, |value| value.place);
         self.bounded(number, most, name, place).map(Some)
     }
 
@@ -146,16 +148,16 @@ impl Binder<'_, '_> {
     /// Resolves a switch; a number is true unless it is 0.
     pub(super) fn switch(
         &mut self,
-        thing: &Definition,
+        definition: &Definition,
         name: &str,
-        locals: &Locals,
+        locals: &LocalVariables,
     ) -> Result<bool, Fault> {
-        let Some(given) = thing.get(name) else { return Ok(false) };
-        match self.find(given, locals)? {
+        let Some(value) = definition.get(name) else { return Ok(false) };
+        match self.find(value, locals)? {
             ResolvedValue::Switch(switch) => Ok(switch),
             ResolvedValue::Number(number) => Ok(number != 0),
             ResolvedValue::Text(_) | ResolvedValue::Drawn(_) => Err(self
-                .error(given.place, format!("{name} is neither true nor false"))
+                .error(value.place, format!("{name} is neither true nor false"))
                 .hint("write true or false")),
         }
     }
@@ -163,27 +165,30 @@ impl Binder<'_, '_> {
     /// Resolves a name.
     pub(super) fn text(
         &mut self,
-        thing: &Definition,
+        definition: &Definition,
         name: &str,
-        locals: &Locals,
+        locals: &LocalVariables,
     ) -> Result<Option<String>, Fault> {
-        let Some(given) = thing.get(name) else { return Ok(None) };
-        match self.find(given, locals)? {
+        let Some(value) = definition.get(name) else { return Ok(None) };
+        match self.find(value, locals)? {
             ResolvedValue::Text(text) => Ok(Some(text)),
             ResolvedValue::Number(number) => Ok(Some(number.to_string())),
             ResolvedValue::Switch(_) | ResolvedValue::Drawn(_) => {
-                Err(self.error(given.place, format!("{name} is no name")).hint("write a name"))
+                Err(self.error(value.place, format!("{name} is no name")).hint("write a name"))
             }
         }
     }
 
     /// Converts a random or custom variable to a distribution.
-    fn spread(&mut self, random: &language::Random) -> Result<Spread, Fault> {
-        let none = Locals::new();
-        let thing = &random.thing;
+    fn distribution(
+        &mut self,
+        random: &language::RandomVariable,
+    ) -> Result<ClampedDistribution, Fault> {
+        let none = LocalVariables::new();
+        let definition = &random.definition;
         let mut number = |name: &str| -> Result<Option<f64>, Fault> {
-            let Some(given) = thing.get(name) else { return Ok(None) };
-            let number = self.constant(given, name, &none)?;
+            let Some(value) = definition.get(name) else { return Ok(None) };
+            let number = self.constant(value, name, &none)?;
             Ok(Some(number as f64))
         };
         let (least, most) = (number("min")?, number("max")?);
@@ -191,23 +196,25 @@ impl Binder<'_, '_> {
         let shape = number("gamma")?.unwrap_or(1500.0) / 1000.0;
         let mean = number("mean")?;
         let from = least.unwrap_or(0.0);
-        let kind = match random.spread {
+        let kind = match random.distribution {
             language::DistributionSpec::Uniform => {
                 let mean = mean.unwrap_or(0.0);
-                Kind::Uniform { from, to: (2.0 * mean - from).max(from) }
+                DistributionKind::Uniform { from, to: (2.0 * mean - from).max(from) }
             }
             language::DistributionSpec::Gamma => {
                 if shape <= 0.0 {
-                    let error = self.error(thing.place, "gamma is 0");
+                    let error = self.error(definition.place, "gamma is 0");
                     return Err(error.hint("it is a thousand times the shape: 1500"));
                 }
                 // As in the original, the mean defaults to the shape.
                 let mean = (mean.unwrap_or(shape) - from).max(0.0);
-                Kind::Gamma { from, mean, shape }
+                DistributionKind::Gamma { from, mean, shape }
             }
-            language::DistributionSpec::Table => Kind::Table(self.table(random, from, mean)?),
+            language::DistributionSpec::Table => {
+                DistributionKind::Table(self.table(random, from, mean)?)
+            }
             language::DistributionSpec::Custom(custom) => {
-                return Ok(Spread {
+                return Ok(ClampedDistribution {
                     kind: custom_kind(custom.name, &random.parameters),
                     least,
                     most,
@@ -216,26 +223,26 @@ impl Binder<'_, '_> {
             }
         };
         // The minimum of these is where they begin.
-        Ok(Spread { kind, least: None, most: None, round })
+        Ok(ClampedDistribution { kind, least: None, most: None, round })
     }
 
     /// Resolves a number that must not be random.
     fn constant(
         &mut self,
-        given: &SpannedValue,
+        value: &SpannedValue,
         name: &str,
-        locals: &Locals,
+        locals: &LocalVariables,
     ) -> Result<u64, Fault> {
-        if let Value::Variable(variable) = &given.value
+        if let AttributeValue::Variable(variable) = &value.value
             && let Some(Variable::Drawn(_)) = self.script.variables.get(variable)
         {
-            let error = self.error(given.place, format!("{name} is drawn itself"));
+            let error = self.error(value.place, format!("{name} is drawn itself"));
             return Err(error.hint("write a number"));
         }
-        match self.find(given, locals)? {
+        match self.find(value, locals)? {
             ResolvedValue::Number(number) => Ok(number),
             _ => Err(self
-                .error(given.place, format!("{name} is not a number"))
+                .error(value.place, format!("{name} is not a number"))
                 .hint("write a number, with k, m or g behind for powers of 1024")),
         }
     }
@@ -244,11 +251,11 @@ impl Binder<'_, '_> {
     /// minimum and the mean.
     fn table(
         &mut self,
-        random: &language::Random,
+        random: &language::RandomVariable,
         least: f64,
         mean: Option<f64>,
     ) -> Result<Box<[(f64, f64); 100]>, Fault> {
-        let none = Locals::new();
+        let none = LocalVariables::new();
         let mut slots = Vec::new();
         for row in &random.table {
             let percent = self.constant(&row[0], "percent", &none)?;
@@ -265,7 +272,7 @@ impl Binder<'_, '_> {
             slots.extend((0..percent).map(|_| (from as f64, to as f64)));
         }
         let Ok(mut slots) = <Box<[(f64, f64); 100]>>::try_from(slots.into_boxed_slice()) else {
-            let error = self.error(random.thing.place, "the percentages do not sum to 100");
+            let error = self.error(random.definition.place, "the percentages do not sum to 100");
             return Err(error.hint("they sum to 100"));
         };
         let lowest = slots.iter().map(|(from, _)| *from).fold(f64::INFINITY, f64::min);
@@ -282,15 +289,17 @@ impl Binder<'_, '_> {
     }
 
     pub(super) fn rate(&mut self) -> Result<Option<u64>, Fault> {
-        let Some(given) = self.script.rate.clone() else { return Ok(None) };
-        match self.find(&given, &Locals::new())? {
+        let Some(value) = self.script.rate.clone() else { return Ok(None) };
+        match self.find(&value, &LocalVariables::new())? {
             ResolvedValue::Number(rate) => {
-                let rate = self.bounded(rate, 1_000_000_000, "rate", given.place)?;
+                let rate = self.bounded(rate, 1_000_000_000, "rate", value.place)?;
                 Ok(Some(rate).filter(|rate| *rate > 0))
             }
-            ResolvedValue::Drawn(spread) => Ok(Some(whole(spread.mean())).filter(|rate| *rate > 0)),
+            ResolvedValue::Drawn(distribution) => {
+                Ok(Some(whole(distribution.mean())).filter(|rate| *rate > 0))
+            }
             ResolvedValue::Switch(_) | ResolvedValue::Text(_) => Err(self
-                .error(given.place, "rate is not a number")
+                .error(value.place, "rate is not a number")
                 .hint("write events per second; 0 for no limit")),
         }
     }
@@ -298,14 +307,14 @@ impl Binder<'_, '_> {
     pub(super) fn run_length(&mut self) -> Result<RunLength, Fault> {
         let quit = self.script.quit;
         let run = self.script.run.clone();
-        let given = match run.as_ref().and_then(|run| run.seconds.as_ref()) {
+        let value = match run.as_ref().and_then(|run| run.seconds.as_ref()) {
             None => 0,
-            Some(given) => {
-                let number = self.constant(given, "run", &Locals::new())?;
-                self.bounded(number, SECONDS_MAX, "run", given.place)?
+            Some(value) => {
+                let number = self.constant(value, "run", &LocalVariables::new())?;
+                self.bounded(number, SECONDS_MAX, "run", value.place)?
             }
         };
-        let seconds = self.plan_overrides.seconds.or(Some(given).filter(|seconds| *seconds > 0));
+        let seconds = self.plan_overrides.seconds.or(Some(value).filter(|seconds| *seconds > 0));
         let seconds = match quit {
             language::EndCondition::Timeout => Some(seconds.unwrap_or(SECONDS)),
             language::EndCondition::AllDone | language::EndCondition::FirstDone => seconds,
@@ -318,19 +327,29 @@ impl Binder<'_, '_> {
 }
 
 /// Distribution of a custom variable.
-fn custom_kind(name: &str, parameters: &[f64]) -> Kind {
+fn custom_kind(name: &str, parameters: &[f64]) -> DistributionKind {
     match (name, parameters) {
         // Despite its name, the original uses the rate as the mean.
-        ("cvar-erlang", [shape, rate]) => Kind::Erlang { shape: shape.trunc(), mean: *rate },
-        ("cvar-exponential", [mean]) => Kind::Exponential { mean: mean.max(0.0) },
-        ("cvar-gamma", [mean, shape]) => Kind::Gamma { from: 0.0, mean: *mean, shape: *shape },
-        ("cvar-lognormal", [shape, scale]) => Kind::Lognormal { shape: *shape, scale: *scale },
-        ("cvar-normal", [mean, sigma]) => Kind::Normal { mean: *mean, deviation: *sigma },
-        ("cvar-triangular", [lower, upper, mode]) => {
-            Kind::Triangular { lower: *lower, upper: *upper, mode: *mode }
+        ("cvar-erlang", [shape, rate]) => {
+            DistributionKind::Erlang { shape: shape.trunc(), mean: *rate }
         }
-        ("cvar-weibull", [shape, scale]) => Kind::Weibull { shape: *shape, scale: *scale },
-        ("cvar-uniform", [lower, upper]) => Kind::Uniform { from: *lower, to: *upper },
-        _ => Kind::Uniform { from: 0.0, to: 0.0 },
+        ("cvar-exponential", [mean]) => DistributionKind::Exponential { mean: mean.max(0.0) },
+        ("cvar-gamma", [mean, shape]) => {
+            DistributionKind::Gamma { from: 0.0, mean: *mean, shape: *shape }
+        }
+        ("cvar-lognormal", [shape, scale]) => {
+            DistributionKind::Lognormal { shape: *shape, scale: *scale }
+        }
+        ("cvar-normal", [mean, sigma]) => {
+            DistributionKind::Normal { mean: *mean, deviation: *sigma }
+        }
+        ("cvar-triangular", [lower, upper, mode]) => {
+            DistributionKind::Triangular { lower: *lower, upper: *upper, mode: *mode }
+        }
+        ("cvar-weibull", [shape, scale]) => {
+            DistributionKind::Weibull { shape: *shape, scale: *scale }
+        }
+        ("cvar-uniform", [lower, upper]) => DistributionKind::Uniform { from: *lower, to: *upper },
+        _ => DistributionKind::Uniform { from: 0.0, to: 0.0 },
     }
 }

@@ -3,61 +3,61 @@
 use treering_kit::faults::{Fault, Place, shown};
 use treering_kit::nearest::nearest;
 
-use super::bind::Binder;
-use super::{Class, Kind};
+use super::bind::ValueBinder;
+use super::{FlowopKind, OperationClass};
 use crate::language::Definition;
 
 /// Properties of a kind of flowop.
 pub(super) struct FlowopSpec {
     pub(super) name: &'static str,
-    pub(super) kind: Kind,
-    pub(super) class: Class,
+    pub(super) kind: FlowopKind,
+    pub(super) class: OperationClass,
     /// Required attributes.
     needs: &'static [&'static str],
 }
 
-const fn known(
+const fn flowop_spec(
     name: &'static str,
-    kind: Kind,
-    class: Class,
+    kind: FlowopKind,
+    class: OperationClass,
     needs: &'static [&'static str],
 ) -> FlowopSpec {
     FlowopSpec { name, kind, class, needs }
 }
 
-use Class::{Beside, Other, Read, Write};
+use OperationClass::{Beside, Other, Read, Write};
 
 const KNOWN: [FlowopSpec; 30] = [
-    known("read", Kind::Read, Read, &["iosize"]),
-    known("write", Kind::Write, Write, &["iosize"]),
-    known("readwholefile", Kind::ReadWholeFile, Read, &[]),
-    known("writewholefile", Kind::WriteWholeFile, Write, &[]),
-    known("appendfile", Kind::AppendFile, Write, &["iosize"]),
-    known("appendfilerand", Kind::AppendFileRand, Write, &["iosize"]),
-    known("openfile", Kind::OpenFile, Other, &["filename"]),
-    known("createfile", Kind::CreateFile, Other, &["filename"]),
-    known("closefile", Kind::CloseFile, Other, &[]),
-    known("deletefile", Kind::DeleteFile, Other, &[]),
-    known("statfile", Kind::StatFile, Other, &[]),
-    known("fsync", Kind::Fsync, Other, &[]),
-    known("fsyncset", Kind::FsyncSet, Other, &["filename"]),
-    known("makedir", Kind::MakeDir, Other, &["filename"]),
-    known("removedir", Kind::RemoveDir, Other, &["filename"]),
-    known("listdir", Kind::ListDir, Other, &["filename"]),
-    known("aiowrite", Kind::AioWrite, Write, &["iosize", "random"]),
-    known("aiowait", Kind::AioWait, Other, &[]),
-    known("block", Kind::Block, Beside, &[]),
-    known("wakeup", Kind::Wakeup, Beside, &["target"]),
-    known("semblock", Kind::SemBlock, Beside, &["value"]),
-    known("sempost", Kind::SemPost, Beside, &["target", "value"]),
-    known("hog", Kind::Hog, Beside, &["value"]),
-    known("delay", Kind::Delay, Beside, &["value"]),
-    known("eventlimit", Kind::EventLimit, Beside, &[]),
-    known("opslimit", Kind::OpsLimit, Beside, &[]),
-    known("iopslimit", Kind::IopsLimit, Beside, &[]),
-    known("bwlimit", Kind::BwLimit, Beside, &[]),
-    known("finishoncount", Kind::FinishOnCount, Beside, &["value"]),
-    known("finishonbytes", Kind::FinishOnBytes, Beside, &["value"]),
+    flowop_spec("read", FlowopKind::Read, Read, &["iosize"]),
+    flowop_spec("write", FlowopKind::Write, Write, &["iosize"]),
+    flowop_spec("readwholefile", FlowopKind::ReadWholeFile, Read, &[]),
+    flowop_spec("writewholefile", FlowopKind::WriteWholeFile, Write, &[]),
+    flowop_spec("appendfile", FlowopKind::AppendFile, Write, &["iosize"]),
+    flowop_spec("appendfilerand", FlowopKind::AppendFileRand, Write, &["iosize"]),
+    flowop_spec("openfile", FlowopKind::OpenFile, Other, &["filename"]),
+    flowop_spec("createfile", FlowopKind::CreateFile, Other, &["filename"]),
+    flowop_spec("closefile", FlowopKind::CloseFile, Other, &[]),
+    flowop_spec("deletefile", FlowopKind::DeleteFile, Other, &[]),
+    flowop_spec("statfile", FlowopKind::StatFile, Other, &[]),
+    flowop_spec("fsync", FlowopKind::Fsync, Other, &[]),
+    flowop_spec("fsyncset", FlowopKind::FsyncSet, Other, &["filename"]),
+    flowop_spec("makedir", FlowopKind::MakeDir, Other, &["filename"]),
+    flowop_spec("removedir", FlowopKind::RemoveDir, Other, &["filename"]),
+    flowop_spec("listdir", FlowopKind::ListDir, Other, &["filename"]),
+    flowop_spec("aiowrite", FlowopKind::AioWrite, Write, &["iosize", "random"]),
+    flowop_spec("aiowait", FlowopKind::AioWait, Other, &[]),
+    flowop_spec("block", FlowopKind::Block, Beside, &[]),
+    flowop_spec("wakeup", FlowopKind::Wakeup, Beside, &["target"]),
+    flowop_spec("semblock", FlowopKind::SemBlock, Beside, &["value"]),
+    flowop_spec("sempost", FlowopKind::SemPost, Beside, &["target", "value"]),
+    flowop_spec("hog", FlowopKind::Hog, Beside, &["value"]),
+    flowop_spec("delay", FlowopKind::Delay, Beside, &["value"]),
+    flowop_spec("eventlimit", FlowopKind::EventLimit, Beside, &[]),
+    flowop_spec("opslimit", FlowopKind::OpsLimit, Beside, &[]),
+    flowop_spec("iopslimit", FlowopKind::IopsLimit, Beside, &[]),
+    flowop_spec("bwlimit", FlowopKind::BwLimit, Beside, &[]),
+    flowop_spec("finishoncount", FlowopKind::FinishOnCount, Beside, &["value"]),
+    flowop_spec("finishonbytes", FlowopKind::FinishOnBytes, Beside, &["value"]),
 ];
 
 /// Properties of a kind; `None` if only a composite flowop can have this name.
@@ -66,7 +66,7 @@ pub(super) fn find(name: &str) -> Option<&'static FlowopSpec> {
 }
 
 /// Error for a flowop of an unknown name.
-pub(super) fn unknown(binder: &Binder<'_, '_>, name: &str, place: Place) -> Fault {
+pub(super) fn unknown(binder: &ValueBinder<'_, '_>, name: &str, place: Place) -> Fault {
     if name == "print" || name == "testrandvar" {
         let error = binder.error(place, format!("{name}: treering does not do this"));
         return error.hint("leave it out: it was made to look into filebench itself");
@@ -82,13 +82,13 @@ pub(super) fn unknown(binder: &Binder<'_, '_>, name: &str, place: Place) -> Faul
 
 /// Checks that the required attributes are given.
 pub(super) fn complete(
-    binder: &Binder<'_, '_>,
+    binder: &ValueBinder<'_, '_>,
     known: &FlowopSpec,
-    thing: &Definition,
+    definition: &Definition,
 ) -> Result<(), Fault> {
-    let missing = known.needs.iter().find(|name| thing.get(name).is_none());
+    let missing = known.needs.iter().find(|name| definition.get(name).is_none());
     let Some(missing) = missing else { return Ok(()) };
-    let error = binder.error(thing.place, format!("{} has no {missing}", known.name));
+    let error = binder.error(definition.place, format!("{} has no {missing}", known.name));
     Err(match (*missing, known.kind) {
         ("random", _) => error.hint("add random: in filebench, too, only random writes can be"),
         ("filename", _) => error.hint("write filesetname=NAME"),

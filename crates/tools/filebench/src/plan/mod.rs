@@ -12,10 +12,10 @@ use std::sync::Arc;
 use treering_kit::faults::{Fault, Faults};
 use treering_script::ConfigError;
 
-use super::draw::{Amount, Spread};
-use super::summary::{Class, Row};
-use crate::language::{EndCondition, Script};
-use bind::Binder;
+use super::draw::{AttributeAmount, ClampedDistribution};
+use super::summary::{OperationClass, SummaryRow};
+use crate::language::{EndCondition, WorkloadScript};
+use bind::ValueBinder;
 
 /// Most filesets of a file; each needs slots for directories.
 pub(super) const FILESETS_MAX: usize = 64;
@@ -62,10 +62,10 @@ pub(super) struct FilesetPlan {
     pub(super) path: String,
     pub(super) entries: u64,
     pub(super) leafdirs: u64,
-    pub(super) size: Amount,
-    pub(super) width: Amount,
+    pub(super) size: AttributeAmount,
+    pub(super) width: AttributeAmount,
     /// Distribution of depths around the mean depth.
-    pub(super) depth: Option<Arc<Spread>>,
+    pub(super) depth: Option<Arc<ClampedDistribution>>,
     /// Shape of the distributions of widths and depths; 0 for constant ones.
     pub(super) shape: f64,
     /// Percentage of preallocated entries; `None` if not even directories are created.
@@ -81,7 +81,7 @@ pub(super) struct FilesetPlan {
 
 /// Kind of a flowop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum FlowopKind {
     Read,
     Write,
     ReadWholeFile,
@@ -120,19 +120,19 @@ pub(super) enum Kind {
 
 /// Step of a thread's program.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
-    pub(super) kind: Kind,
+pub(super) struct ProgramStep {
+    pub(super) kind: FlowopKind,
     pub(super) row: usize,
     pub(super) fileset: Option<usize>,
     pub(super) fd: u8,
     pub(super) source_fd: u8,
-    pub(super) io_bytes: Amount,
-    pub(super) iterations: Amount,
+    pub(super) io_bytes: AttributeAmount,
+    pub(super) iterations: AttributeAmount,
     pub(super) random: bool,
     pub(super) working_set: u64,
     pub(super) opens_next: bool,
-    pub(super) indexed: Option<Amount>,
-    pub(super) value: Amount,
+    pub(super) indexed: Option<AttributeAmount>,
+    pub(super) value: AttributeAmount,
     /// Index of the row that the flowop refers to.
     pub(super) target: Option<usize>,
     pub(super) blocking: bool,
@@ -153,11 +153,11 @@ pub(super) struct ThreadPlan {
     pub(super) process: String,
     pub(super) name: String,
     pub(super) instances: u64,
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<ProgramStep>,
     pub(super) direct: bool,
     pub(super) synchronous: bool,
     pub(super) queued: bool,
-    /// Rows of its semaphores and blocks, in the order of `Step::gate`, with their high-water
+    /// Rows of its semaphores and blocks, in the order of `ProgramStep::gate`, with their high-water
     /// marks.
     pub(super) gates: Vec<(usize, u64)>,
 }
@@ -176,7 +176,7 @@ pub(super) struct RunLength {
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub(super) filesets: Vec<FilesetPlan>,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<SummaryRow>,
     pub(super) threads: Vec<ThreadPlan>,
     pub(super) run_length: RunLength,
     /// Rate of events per second; `None` without a generator, or if the generator does not limit.
@@ -189,7 +189,7 @@ pub(super) struct Plan {
 impl Plan {
     /// Plans a workload file.
     pub(super) fn new(
-        script: &Script,
+        script: &WorkloadScript,
         plan_overrides: &PlanOverrides,
         faults: &mut Faults,
     ) -> Result<Self, ConfigError> {
@@ -197,11 +197,11 @@ impl Plan {
     }
 
     fn bound(
-        script: &Script,
+        script: &WorkloadScript,
         plan_overrides: &PlanOverrides,
         faults: &mut Faults,
     ) -> Result<Self, Fault> {
-        let mut binder = Binder::new(script, plan_overrides, faults);
+        let mut binder = ValueBinder::new(script, plan_overrides, faults);
         let mut plan = Self {
             filesets: filesets::plan(&mut binder)?,
             rows: Vec::new(),

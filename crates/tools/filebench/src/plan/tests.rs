@@ -1,7 +1,7 @@
 //! Plans of workload files: variables, filesets, programs, and errors.
 
-use super::super::draw::Amount;
-use super::{Class, FileSizes, Kind, Plan, PlanOverrides};
+use super::super::draw::AttributeAmount;
+use super::{FileSizes, FlowopKind, OperationClass, Plan, PlanOverrides};
 use crate::language::{EndCondition, parse};
 
 fn plan_with(
@@ -40,11 +40,13 @@ fn a_later_set_applies_to_earlier_definitions() {
     assert_eq!((plan.filesets[0].entries, plan.workers()), (20, 6));
     assert_eq!((plan.run_length.quit, plan.run_length.seconds), (EndCondition::AllDone, Some(5)));
     assert_eq!(plan.filesets[0].prealloc, Some(80));
-    assert!(matches!(plan.filesets[0].size, Amount::Fixed(8192)));
+    assert!(matches!(plan.filesets[0].size, AttributeAmount::Fixed(8192)));
     let plan_overrides = PlanOverrides { sizes: FileSizes::Gamma, seconds: Some(9), seed: 1 };
     let plan = plan_with(&text, &plan_overrides).unwrap();
     assert_eq!(plan.run_length.seconds, Some(9));
-    assert!(matches!(&plan.filesets[0].size, Amount::Drawn(spread) if spread.mean() == 8192.0));
+    assert!(
+        matches!(&plan.filesets[0].size, AttributeAmount::Drawn(distribution) if distribution.mean() == 8192.0)
+    );
 }
 
 #[test]
@@ -57,15 +59,15 @@ fn composite_flowops_are_expanded() {
          flowop statfile name=s,filesetname=$set } \
          define process name=p { thread name=t { flowop outer name=w,$set=a,$times=4 } } run 1",
     );
-    let kinds: Vec<Kind> = plan.threads[0].steps.iter().map(|step| step.kind).collect();
-    use Kind::{CloseFile, Enter, Leave, OpenFile, StatFile};
+    let kinds: Vec<FlowopKind> = plan.threads[0].steps.iter().map(|step| step.kind).collect();
+    use FlowopKind::{CloseFile, Enter, Leave, OpenFile, StatFile};
     assert_eq!(kinds, [Enter, Enter, OpenFile, CloseFile, Leave, StatFile, Leave]);
     let steps = &plan.threads[0].steps;
     assert_eq!(steps[1].iterations.fixed(), Some(4));
     assert_eq!((steps[0].begin, steps[1].begin, steps[4].begin, steps[6].begin), (6, 4, 1, 0));
     let names: Vec<&str> = plan.rows.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["w", "w.i", "w.i.o", "w.i.c", "w.s"]);
-    assert_eq!(plan.rows[0].class, Class::Beside);
+    assert_eq!(plan.rows[0].class, OperationClass::Beside);
     assert_eq!(steps[5].fileset, Some(0));
 }
 
@@ -149,8 +151,8 @@ fn tables_and_bounds_follow_the_original() {
         )
     };
     let plan = plan(&text("type=tabular,min=1k,round=1k,randtable={{50,1k,1k},{50,2k,4k}}"));
-    let Amount::Drawn(spread) = &plan.filesets[0].size else { panic!("drawn") };
-    assert!((spread.mean() - 2048.0).abs() < 1.0, "{}", spread.mean());
+    let AttributeAmount::Drawn(distribution) = &plan.filesets[0].size else { panic!("drawn") };
+    assert!((distribution.mean() - 2048.0).abs() < 1.0, "{}", distribution.mean());
     for (randvar, message) in [
         ("type=tabular,randtable={{50,1k,1k}}", "do not sum to 100"),
         ("type=tabular,randtable={{50,1k,1k},{51,1,2}}", "more than 100"),

@@ -4,9 +4,9 @@
 use treering_script::{DirSlot, ExpectedErrors, Io, Stop};
 
 use super::super::namespace::Namespace;
-use super::super::plan::Kind;
+use super::super::plan::FlowopKind;
 use super::super::pool::EntryState;
-use super::super::tree::{Entry, ROOT};
+use super::super::tree::{ROOT, TreeEntry};
 use super::{FlowopExit, Worker};
 
 /// Tag of an empty slot.
@@ -14,7 +14,7 @@ const NONE: u64 = u64::MAX;
 
 /// Tag of the directory that is open in each slot.
 #[derive(Debug)]
-pub(super) struct Slots {
+pub(super) struct DirSlots {
     open: Vec<u64>,
 }
 
@@ -22,7 +22,7 @@ fn tag(fileset: usize, dir: u32) -> u64 {
     (fileset as u64) << 32 | u64::from(dir)
 }
 
-impl Slots {
+impl DirSlots {
     pub(super) fn new(namespace: &Namespace) -> Self {
         Self { open: vec![NONE; namespace.slots as usize] }
     }
@@ -56,7 +56,7 @@ impl Worker {
         &mut self,
         io: &mut dyn Io,
         fileset: usize,
-        entry: Entry,
+        entry: TreeEntry,
         takes_path: bool,
     ) -> Result<DirSlot, Stop> {
         if !self.slots.has(fileset, entry.dir) {
@@ -98,9 +98,9 @@ impl Worker {
         Ok(())
     }
 
-    pub(super) fn leaf_dir(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), FlowopExit> {
+    pub(super) fn leaf_dir(&mut self, io: &mut dyn Io, kind: FlowopKind) -> Result<(), FlowopExit> {
         let Some(fileset) = self.flow().fileset else { return Err(FlowopExit::Skipped) };
-        let makes = kind == Kind::MakeDir;
+        let makes = kind == FlowopKind::MakeDir;
         let state = if makes { EntryState::Missing } else { EntryState::Standing };
         let leaf = self.pick(fileset, |of| (&of.leaves, &of.tree.leaves), state)?;
         let entry = self.namespace.filesets[fileset].tree.leaves[leaf as usize];
@@ -108,10 +108,10 @@ impl Worker {
         let leaves = &self.namespace.filesets[fileset].leaves;
         if makes {
             io.make_dir(at, self.name.as_c_str())?;
-            leaves.made(leaf);
+            leaves.add_created(leaf);
         } else {
             io.remove_dir(at, self.name.as_c_str())?;
-            leaves.gone(leaf);
+            leaves.remove_deleted(leaf);
         }
         self.called(io);
         Ok(())

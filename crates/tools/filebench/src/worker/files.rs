@@ -2,11 +2,11 @@
 
 use treering_script::{CreateHow, DirSlot, FileSlot, Io, OpenHow, Random, Stop};
 
-use super::super::draw::{Amount, whole};
-use super::super::namespace::Fileset;
+use super::super::draw::{AttributeAmount, whole};
+use super::super::namespace::RunFileset;
 use super::super::plan::FDS;
-use super::super::pool::{EntryState, Pick, Pool};
-use super::super::tree::Entry;
+use super::super::pool::{EntryPool, EntryState, PickResult};
+use super::super::tree::TreeEntry;
 use super::{FlowopExit, Worker};
 
 /// Number for no file.
@@ -16,7 +16,7 @@ const TRIES_MAX: u64 = 100;
 
 /// State of a descriptor of a thread.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Descriptor {
+pub(super) struct DescriptorState {
     pub(super) is_open: bool,
     pub(super) fileset: usize,
     /// Number of the file, kept after it was closed so that it can be deleted.
@@ -25,14 +25,14 @@ pub(super) struct Descriptor {
     pub(super) position: u64,
 }
 
-impl Default for Descriptor {
+impl Default for DescriptorState {
     fn default() -> Self {
         Self { is_open: false, fileset: 0, file: NONE, position: 0 }
     }
 }
 
 /// Draws an index as the original does: a value around 1 gives the middle.
-fn draw_index(index: &Amount, count: u64, random: &mut Random) -> u32 {
+fn draw_index(index: &AttributeAmount, count: u64, random: &mut Random) -> u32 {
     let half = (count / 2) as f64;
     let drawn = whole(index.draw_real(random) * half);
     u32::try_from(drawn % count.max(1)).unwrap_or(0)
@@ -44,19 +44,19 @@ impl Worker {
     pub(super) fn pick(
         &mut self,
         fileset: usize,
-        entries: fn(&Fileset) -> (&Pool, &[Entry]),
+        entries: fn(&RunFileset) -> (&EntryPool, &[TreeEntry]),
         state: EntryState,
     ) -> Result<u32, FlowopExit> {
         let Self { namespace, steps, pc, random, .. } = self;
-        let (pool, all) = entries(&namespace.filesets[fileset]);
+        let (pool, listed) = entries(&namespace.filesets[fileset]);
         let pick = match &steps[*pc].indexed {
             None => pool.next(state),
-            Some(index) => pool.from(draw_index(index, all.len() as u64, random), state),
+            Some(index) => pool.from(draw_index(index, listed.len() as u64, random), state),
         };
         match pick {
-            Pick::One(entry) => Ok(entry),
-            Pick::Busy => Err(FlowopExit::Busy),
-            Pick::None => Err(self.out_of_files()),
+            PickResult::One(entry) => Ok(entry),
+            PickResult::Busy => Err(FlowopExit::Busy),
+            PickResult::None => Err(self.out_of_files()),
         }
     }
 
@@ -84,7 +84,7 @@ impl Worker {
 
     /// Descriptor of the present flowop.
     #[inline]
-    pub(super) fn descriptor(&mut self) -> &mut Descriptor {
+    pub(super) fn descriptor(&mut self) -> &mut DescriptorState {
         &mut self.fds[usize::from(self.present.fd)]
     }
 
@@ -151,14 +151,14 @@ impl Worker {
         io.create(at, self.name.as_c_str(), CreateHow::OrOpen, self.present.file())?;
         let files = &self.namespace.filesets[fileset].files;
         files.opened(file);
-        files.made(file);
+        files.add_created(file);
         self.opened(io, picked)
     }
 
     #[inline]
     fn opened(&mut self, io: &mut dyn Io, (fileset, file): (usize, u32)) -> Result<(), FlowopExit> {
         self.called(io);
-        *self.descriptor() = Descriptor { is_open: true, fileset, file, position: 0 };
+        *self.descriptor() = DescriptorState { is_open: true, fileset, file, position: 0 };
         if self.flow().no_readahead {
             io.advise(self.present.file(), 0, 0, true)?;
         }
@@ -174,7 +174,7 @@ impl Worker {
         self.called(io);
         let descriptor = self.descriptor();
         descriptor.is_open = false;
-        let Descriptor { fileset, file, .. } = *descriptor;
+        let DescriptorState { fileset, file, .. } = *descriptor;
         self.namespace.filesets[fileset].files.closed(file);
         Ok(())
     }
@@ -184,7 +184,7 @@ impl Worker {
     /// deletions is kept.
     pub(super) fn delete_file(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         loop {
-            let Descriptor { is_open, fileset, file, .. } = *self.descriptor();
+            let DescriptorState { is_open, fileset, file, .. } = *self.descriptor();
             let is_own = self.present.fd > 0 && file != NONE;
             let picked = if is_own {
                 self.hold_own(fileset, file)?;
@@ -198,7 +198,7 @@ impl Worker {
                 let at = self.locate_file(io, picked, true)?;
                 io.unlink(at, self.name.as_c_str())?;
                 self.called(io);
-                self.namespace.filesets[fileset].files.gone(file);
+                self.namespace.filesets[fileset].files.remove_deleted(file);
                 return Ok(());
             }
             files.put_back(file);
@@ -250,7 +250,7 @@ impl Worker {
     pub(super) fn sync_set(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         let fileset = self.flow().fileset;
         for fd in 0..self.fds.len() {
-            let Descriptor { is_open, fileset: of, .. } = self.fds[fd];
+            let DescriptorState { is_open, fileset: of, .. } = self.fds[fd];
             if is_open && Some(of) == fileset {
                 io.fsync(FileSlot(u16::try_from(fd).unwrap_or(0)))?;
                 self.called(io);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use treering_script::{Io, WakeSignal};
 
-use super::super::namespace::Gate;
+use super::super::namespace::SyncGate;
 use super::{FlowopExit, WAIT_NS, Worker};
 
 /// Number of wait pieces, a second in total, after which a deadlock is assumed.
@@ -14,7 +14,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 /// Subtracts `much` if there is as much; false otherwise.
 fn take(from: &AtomicI64, much: i64) -> bool {
-    let less = |there: i64| (there >= much).then_some(there - much);
+    let less = |count: i64| (count >= much).then_some(count - much);
     from.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok()
 }
 
@@ -99,7 +99,7 @@ impl Worker {
         &mut self,
         io: &mut dyn Io,
         gate: usize,
-        signal: fn(&Gate) -> &WakeSignal,
+        signal: fn(&SyncGate) -> &WakeSignal,
         seen: u64,
     ) -> Result<(), FlowopExit> {
         let common = &self.namespace.common;

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use treering_script::Io;
 
-use super::super::plan::Kind;
+use super::super::plan::FlowopKind;
 use super::{FlowopExit, WAIT_NS, Worker};
 
 /// Bytes that an event permits.
@@ -12,14 +12,14 @@ const BYTES_OF_EVENT: u64 = 1 << 20;
 
 /// Progress of each limiting flowop.
 #[derive(Debug)]
-pub(super) struct Limits {
+pub(super) struct FlowopLimits {
     /// Count at the last execution; `None` before the first.
     last: Vec<Option<u64>>,
     /// Units left over from events that were taken.
     credit: Vec<u64>,
 }
 
-impl Limits {
+impl FlowopLimits {
     pub(super) fn new(steps: usize) -> Self {
         Self { last: vec![None; steps], credit: vec![0; steps] }
     }
@@ -27,11 +27,11 @@ impl Limits {
 
 impl Worker {
     /// Operations, or bytes, of the target row or of the whole thread.
-    fn progress(&self, kind: Kind) -> u64 {
+    fn progress(&self, kind: FlowopKind) -> u64 {
         let Some(target) = self.flow().target else {
             return match kind {
-                Kind::BwLimit => self.rows.bytes,
-                Kind::IopsLimit => self.rows.moves,
+                FlowopKind::BwLimit => self.rows.bytes,
+                FlowopKind::IopsLimit => self.rows.moves,
                 _ => self.rows.operations,
             };
         };
@@ -40,16 +40,16 @@ impl Worker {
         let (count, bytes) = own.unwrap_or_else(|| {
             (watched.count.load(Ordering::Relaxed), watched.bytes.load(Ordering::Relaxed))
         });
-        if kind == Kind::BwLimit { bytes } else { count }
+        if kind == FlowopKind::BwLimit { bytes } else { count }
     }
 
     /// Takes the events for the progress since the last execution. As in the original, without an
     /// event generator nothing is limited, and the flowop does not count.
-    pub(super) fn limit(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), FlowopExit> {
+    pub(super) fn limit(&mut self, io: &mut dyn Io, kind: FlowopKind) -> Result<(), FlowopExit> {
         if self.namespace.plan.rate.is_none() {
             return Err(FlowopExit::Skipped);
         }
-        if kind == Kind::EventLimit {
+        if kind == FlowopKind::EventLimit {
             return self.take_events(io, 1);
         }
         let now = self.progress(kind);
@@ -62,7 +62,7 @@ impl Worker {
         }
         let missing = used - *credit;
         *credit = 0;
-        if kind != Kind::BwLimit {
+        if kind != FlowopKind::BwLimit {
             return self.take_events(io, missing);
         }
         let events = missing / BYTES_OF_EVENT + 1;
@@ -86,12 +86,12 @@ impl Worker {
     }
 
     /// Ends the run if all threads together have done enough.
-    pub(super) fn finish(&self, kind: Kind) -> Result<(), FlowopExit> {
+    pub(super) fn finish(&self, kind: FlowopKind) -> Result<(), FlowopExit> {
         let common = &self.namespace.common;
         let watched = self.flow().target.map_or(&common.total, |row| &common.watched[row]);
         let enough = self.constants[self.pc];
         let is_over = match kind {
-            Kind::FinishOnBytes => watched.bytes.load(Ordering::Relaxed) > enough,
+            FlowopKind::FinishOnBytes => watched.bytes.load(Ordering::Relaxed) > enough,
             _ => watched.count.load(Ordering::Relaxed) >= enough,
         };
         if is_over {

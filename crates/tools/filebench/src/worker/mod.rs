@@ -17,15 +17,15 @@ use std::sync::{Arc, Mutex};
 use treering_model::Counters;
 use treering_script::{FileSlot, Io, Random, Script, SessionError, Stop};
 
-use super::names::Name;
+use super::names::NameBuffer;
 use super::namespace::Namespace;
-use super::plan::{FDS, Kind, Step as Flow};
-use super::tally::Account;
+use super::plan::{FDS, FlowopKind, ProgramStep as Flow};
+use super::tally::WorkerReport;
 use crate::language::EndCondition;
-use directories::Slots;
-use files::Descriptor;
-use limits::Limits;
-use rows::Rows;
+use directories::DirSlots;
+use files::DescriptorState;
+use limits::FlowopLimits;
+use rows::WorkerRows;
 
 /// Longest single wait, since nothing interrupts a wait.
 const WAIT_NS: u64 = 20_000_000;
@@ -88,13 +88,13 @@ pub(super) struct Worker {
     /// Iterations left of each flowop in the loops in progress.
     left: Vec<u64>,
     present: CurrentFlowop,
-    fds: Vec<Descriptor>,
+    fds: Vec<DescriptorState>,
     fd_rotor: usize,
-    slots: Slots,
-    name: Name,
+    slots: DirSlots,
+    name: NameBuffer,
     serials: Vec<u32>,
-    rows: Rows,
-    limits: Limits,
+    rows: WorkerRows,
+    limits: FlowopLimits,
     /// Values that were drawn once, by step.
     constants: Vec<u64>,
     /// Tags of free asynchronous requests.
@@ -120,13 +120,13 @@ impl Worker {
             pc: 0,
             left: vec![0; steps.len()],
             present: CurrentFlowop::default(),
-            fds: vec![Descriptor::default(); usize::try_from(FDS).unwrap_or(0)],
+            fds: vec![DescriptorState::default(); usize::try_from(FDS).unwrap_or(0)],
             fd_rotor: 0,
-            slots: Slots::new(namespace),
-            name: Name::default(),
+            slots: DirSlots::new(namespace),
+            name: NameBuffer::default(),
             serials: Vec::new(),
-            rows: Rows::new(&steps, plan.histograms),
-            limits: Limits::new(steps.len()),
+            rows: WorkerRows::new(&steps, plan.histograms),
+            limits: FlowopLimits::new(steps.len()),
             constants,
             tags: (0..DEPTH).rev().collect(),
             began_ns: 0,
@@ -175,7 +175,7 @@ impl Worker {
     /// Skips a flowop with zero iterations; a composite one as a whole.
     fn skip_flow(&mut self) {
         self.left[self.pc] = 1;
-        if self.flow().kind == Kind::Enter {
+        if self.flow().kind == FlowopKind::Enter {
             self.pc = self.flow().begin;
         }
     }
@@ -185,10 +185,10 @@ impl Worker {
     fn next_flow(&mut self) {
         let flow = &self.steps[self.pc];
         match flow.kind {
-            Kind::Enter => {
+            FlowopKind::Enter => {
                 self.pc += 1;
             }
-            Kind::Leave => {
+            FlowopKind::Leave => {
                 let begin = flow.begin;
                 self.left[self.pc] = 0;
                 self.left[begin] -= 1;
@@ -209,43 +209,44 @@ impl Worker {
 
     /// Executes a flowop of this kind.
     #[inline]
-    fn flowop(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), FlowopExit> {
+    fn flowop(&mut self, io: &mut dyn Io, kind: FlowopKind) -> Result<(), FlowopExit> {
         match kind {
-            Kind::OpenFile => self.open_file(io),
-            Kind::CreateFile => self.create_file(io),
-            Kind::CloseFile => self.close_file(io),
-            Kind::DeleteFile => self.delete_file(io),
-            Kind::StatFile => self.stat_file(io),
-            Kind::Fsync => self.sync_file(io),
-            Kind::FsyncSet => self.sync_set(io),
-            Kind::Read
-            | Kind::Write
-            | Kind::ReadWholeFile
-            | Kind::WriteWholeFile
-            | Kind::AppendFile
-            | Kind::AppendFileRand
-            | Kind::AioWrite => self.move_bytes(io, kind),
-            Kind::AioWait => self.wait_for_requests(io),
-            Kind::MakeDir | Kind::RemoveDir => self.leaf_dir(io, kind),
-            Kind::ListDir => self.list_dir(io),
-            Kind::SemBlock => self.sem_block(io),
-            Kind::SemPost => self.sem_post(io),
-            Kind::Block => self.block(io),
-            Kind::Wakeup => {
+            FlowopKind::OpenFile => self.open_file(io),
+            FlowopKind::CreateFile => self.create_file(io),
+            FlowopKind::CloseFile => self.close_file(io),
+            FlowopKind::DeleteFile => self.delete_file(io),
+            FlowopKind::StatFile => self.stat_file(io),
+            FlowopKind::Fsync => self.sync_file(io),
+            FlowopKind::FsyncSet => self.sync_set(io),
+            FlowopKind::Read
+            | FlowopKind::Write
+            | FlowopKind::ReadWholeFile
+            | FlowopKind::WriteWholeFile
+            | FlowopKind::AppendFile
+            | FlowopKind::AppendFileRand
+            | FlowopKind::AioWrite => self.move_bytes(io, kind),
+            FlowopKind::AioWait => self.wait_for_requests(io),
+            FlowopKind::MakeDir | FlowopKind::RemoveDir => self.leaf_dir(io, kind),
+            FlowopKind::ListDir => self.list_dir(io),
+            FlowopKind::SemBlock => self.sem_block(io),
+            FlowopKind::SemPost => self.sem_post(io),
+            FlowopKind::Block => self.block(io),
+            FlowopKind::Wakeup => {
                 self.wake_up();
                 Ok(())
             }
-            Kind::Hog => {
+            FlowopKind::Hog => {
                 self.hog();
                 Ok(())
             }
-            Kind::Delay => self.delay(io),
-            Kind::EventLimit | Kind::OpsLimit | Kind::IopsLimit | Kind::BwLimit => {
-                self.limit(io, kind)
-            }
-            Kind::FinishOnCount | Kind::FinishOnBytes => self.finish(kind),
-            Kind::Enter => Ok(()),
-            Kind::Leave => Err(FlowopExit::Skipped),
+            FlowopKind::Delay => self.delay(io),
+            FlowopKind::EventLimit
+            | FlowopKind::OpsLimit
+            | FlowopKind::IopsLimit
+            | FlowopKind::BwLimit => self.limit(io, kind),
+            FlowopKind::FinishOnCount | FlowopKind::FinishOnBytes => self.finish(kind),
+            FlowopKind::Enter => Ok(()),
+            FlowopKind::Leave => Err(FlowopExit::Skipped),
         }
     }
 
@@ -318,9 +319,9 @@ impl Worker {
     }
 
     fn tell_snapshot(&mut self) {
-        let asked = self.namespace.common.snapshot.load(Ordering::Relaxed);
-        if asked != self.snapshot {
-            self.snapshot = asked;
+        let requested = self.namespace.common.snapshot.load(Ordering::Relaxed);
+        if requested != self.snapshot {
+            self.snapshot = requested;
             let account = self.account();
             if let Some(Ok(mut reported)) =
                 self.namespace.common.reported.get(self.number).map(Mutex::lock)
@@ -330,8 +331,8 @@ impl Worker {
         }
     }
 
-    fn account(&self) -> Account {
-        Account {
+    fn account(&self) -> WorkerReport {
+        WorkerReport {
             began_ns: self.began_ns,
             ran_out: self.ran_out,
             rows: self.rows.tallies(&self.steps),

@@ -2,7 +2,7 @@
 
 use treering_script::{AsyncRequest, Io};
 
-use super::super::plan::Kind;
+use super::super::plan::FlowopKind;
 use super::files::NONE;
 use super::{DEPTH, FlowopExit, Worker};
 
@@ -16,10 +16,14 @@ fn bytes(wanted: u64) -> u32 {
 impl Worker {
     /// Executes a flowop that moves bytes.
     #[inline]
-    pub(super) fn move_bytes(&mut self, io: &mut dyn Io, kind: Kind) -> Result<(), FlowopExit> {
+    pub(super) fn move_bytes(
+        &mut self,
+        io: &mut dyn Io,
+        kind: FlowopKind,
+    ) -> Result<(), FlowopExit> {
         let Self { steps, pc, random, .. } = self;
         let mut wanted = steps[*pc].io_bytes.draw(random);
-        if kind == Kind::AppendFileRand {
+        if kind == FlowopKind::AppendFileRand {
             wanted = random.below(wanted);
             if wanted == 0 {
                 // As in the original, the flowop counts, but does nothing.
@@ -29,17 +33,17 @@ impl Worker {
         self.open_if_closed(io)?;
         let at_random = self.flow().random;
         match kind {
-            Kind::Read if at_random => self.read_at_random(io, wanted),
-            Kind::Write if at_random => self.write_at_random(io, wanted),
-            Kind::AioWrite if at_random => self.submit(io, wanted),
-            Kind::Read => self.read(io, wanted),
-            Kind::Write => {
+            FlowopKind::Read if at_random => self.read_at_random(io, wanted),
+            FlowopKind::Write if at_random => self.write_at_random(io, wanted),
+            FlowopKind::AioWrite if at_random => self.submit(io, wanted),
+            FlowopKind::Read => self.read(io, wanted),
+            FlowopKind::Write => {
                 let position = self.descriptor().position;
                 self.write(io, wanted, position)?;
                 Ok(())
             }
-            Kind::ReadWholeFile => self.read_whole(io, wanted),
-            Kind::WriteWholeFile => self.write_whole(io, wanted),
+            FlowopKind::ReadWholeFile => self.read_whole(io, wanted),
+            FlowopKind::WriteWholeFile => self.write_whole(io, wanted),
             _ => {
                 let end = io.seek_end(self.present.file())?;
                 self.called(io);
@@ -54,7 +58,7 @@ impl Worker {
     fn working_set(&mut self) -> u64 {
         let descriptor = *self.descriptor();
         match self.flow().working_set {
-            0 => self.namespace.filesets[descriptor.fileset].tree.sizes.of(descriptor.file),
+            0 => self.namespace.filesets[descriptor.fileset].tree.sizes.bytes(descriptor.file),
             bytes => bytes,
         }
     }
@@ -124,7 +128,7 @@ impl Worker {
         let source = usize::from(self.flow().source_fd);
         let from = self.fds[source];
         let mut left = if from.file != NONE {
-            self.namespace.filesets[from.fileset].tree.sizes.of(from.file)
+            self.namespace.filesets[from.fileset].tree.sizes.bytes(from.file)
         } else if source > 0 {
             return Err(self.fail("its srcfd has no file"));
         } else {

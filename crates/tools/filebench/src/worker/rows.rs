@@ -1,14 +1,14 @@
 //! Rows of one worker: the counters of its flowops.
 
-use super::super::plan::{Kind, Step};
-use super::super::tally::{BUCKETS, Tally};
+use super::super::plan::{FlowopKind, ProgramStep};
+use super::super::tally::{BUCKETS, FlowopCounters};
 
 /// Counters of one worker.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct WorkerRows {
     /// Index of each flowop's row among those of the worker.
     of: Vec<u32>,
-    rows: Vec<Tally>,
+    rows: Vec<FlowopCounters>,
     /// File operations, the reads and writes among them, and their bytes.
     pub(super) operations: u64,
     pub(super) moves: u64,
@@ -24,32 +24,32 @@ enum CountsAs {
     Moves,
 }
 
-fn counts_as(kind: Kind) -> CountsAs {
+fn counts_as(kind: FlowopKind) -> CountsAs {
     match kind {
-        Kind::Read
-        | Kind::Write
-        | Kind::ReadWholeFile
-        | Kind::WriteWholeFile
-        | Kind::AppendFile
-        | Kind::AppendFileRand
-        | Kind::AioWrite => CountsAs::Moves,
-        Kind::OpenFile
-        | Kind::CreateFile
-        | Kind::CloseFile
-        | Kind::DeleteFile
-        | Kind::StatFile
-        | Kind::Fsync
-        | Kind::FsyncSet
-        | Kind::MakeDir
-        | Kind::RemoveDir
-        | Kind::ListDir
-        | Kind::AioWait => CountsAs::Operates,
+        FlowopKind::Read
+        | FlowopKind::Write
+        | FlowopKind::ReadWholeFile
+        | FlowopKind::WriteWholeFile
+        | FlowopKind::AppendFile
+        | FlowopKind::AppendFileRand
+        | FlowopKind::AioWrite => CountsAs::Moves,
+        FlowopKind::OpenFile
+        | FlowopKind::CreateFile
+        | FlowopKind::CloseFile
+        | FlowopKind::DeleteFile
+        | FlowopKind::StatFile
+        | FlowopKind::Fsync
+        | FlowopKind::FsyncSet
+        | FlowopKind::MakeDir
+        | FlowopKind::RemoveDir
+        | FlowopKind::ListDir
+        | FlowopKind::AioWait => CountsAs::Operates,
         _ => CountsAs::Nothing,
     }
 }
 
-impl Rows {
-    pub(super) fn new(steps: &[Step], histograms: bool) -> Self {
+impl WorkerRows {
+    pub(super) fn new(steps: &[ProgramStep], histograms: bool) -> Self {
         let mut names: Vec<usize> = Vec::new();
         let mut of = Vec::with_capacity(steps.len());
         for step in steps {
@@ -59,7 +59,10 @@ impl Rows {
             });
             of.push(u32::try_from(at).unwrap_or(0));
         }
-        let empty = Tally { buckets: histograms.then(|| vec![0; BUCKETS]), ..Tally::default() };
+        let empty = FlowopCounters {
+            buckets: histograms.then(|| vec![0; BUCKETS]),
+            ..FlowopCounters::default()
+        };
         let classes = steps.iter().map(|step| counts_as(step.kind)).collect();
         let rows = vec![empty; names.len()];
         Self { of, rows, operations: 0, moves: 0, bytes: 0, classes }
@@ -87,20 +90,20 @@ impl Rows {
     }
 
     /// Count and bytes of a row by its number, if the worker has it.
-    pub(super) fn of_row(&self, steps: &[Step], row: usize) -> Option<(u64, u64)> {
+    pub(super) fn of_row(&self, steps: &[ProgramStep], row: usize) -> Option<(u64, u64)> {
         let step = steps.iter().position(|step| step.row == row)?;
         let tally = &self.rows[self.of[step] as usize];
         Some((tally.count, tally.bytes))
     }
 
     /// Tallies of all rows, under their numbers in the plan.
-    pub(super) fn tallies(&self, steps: &[Step]) -> Vec<(usize, Tally)> {
-        let mut all: Vec<(usize, Tally)> = Vec::with_capacity(self.rows.len());
+    pub(super) fn tallies(&self, steps: &[ProgramStep]) -> Vec<(usize, FlowopCounters)> {
+        let mut tallies: Vec<(usize, FlowopCounters)> = Vec::with_capacity(self.rows.len());
         for (step, of) in steps.iter().zip(&self.of) {
-            if *of as usize == all.len() {
-                all.push((step.row, self.rows[*of as usize].clone()));
+            if *of as usize == tallies.len() {
+                tallies.push((step.row, self.rows[*of as usize].clone()));
             }
         }
-        all
+        tallies
     }
 }

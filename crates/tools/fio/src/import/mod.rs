@@ -14,8 +14,8 @@ mod trial;
 
 use crate::report::Run;
 use treering_kit::import::log::Log;
-use treering_kit::import::trial::Content;
-use treering_kit::import::{Importer, Reading, Remark};
+use treering_kit::import::trial::ImportedTrial;
+use treering_kit::import::{Importer, ParsedOutputs, Remark};
 
 /// Name of the tool and of its workload.
 const TOOL: &str = "fio";
@@ -53,9 +53,9 @@ impl Importer for Fio {
         form(log, at).is_some()
     }
 
-    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
+    fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs {
         let Some(mut reported) = reported(log, at) else {
-            return Reading { end: at + 1, outputs: Vec::new(), remarks: Vec::new() };
+            return ParsedOutputs { end: at + 1, outputs: Vec::new(), remarks: Vec::new() };
         };
         let mut is_reported_twice = false;
         while let Some(other) = next(log, reported.end).and_then(|next| self::reported(log, next)) {
@@ -92,7 +92,7 @@ impl Importer for Fio {
                 let (trial, notes) = trial::trial(&run);
                 let at_line = |what: String| Remark { line: at + 1, what };
                 remarks.extend(notes.into_iter().map(at_line));
-                outputs.push(Content::Foreign(Box::new(trial)));
+                outputs.push(ImportedTrial::Foreign(Box::new(trial)));
             }
             None if remarks.is_empty() => {
                 let what = "fio has no result: its run failed or its output is \
@@ -102,7 +102,7 @@ impl Importer for Fio {
             }
             None => {}
         }
-        Reading { end: reported.end, outputs, remarks }
+        ParsedOutputs { end: reported.end, outputs, remarks }
     }
 }
 

@@ -115,7 +115,7 @@ pub(crate) fn parse(
                     bases(one, section.bases, &faults).map_err(|fault| faults.refuse(fault))?;
             }
             let set = section.set(setting, &faults, around);
-            faults.taken(set);
+            faults.ok_or_record(set);
         }
         if is_global {
             section.given_globally = std::mem::take(&mut section.given);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// Change of the time stamp in names and of the subdirectory, effective from one file on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Since {
+pub(crate) struct NameChange {
     /// The first file.
     pub file: u64,
     /// Time stamp in the name, in seconds.
@@ -29,13 +29,13 @@ pub(crate) struct MinAvgMax {
 
 /// Times of one kind of call.
 #[derive(Clone, Copy, Debug, Default)]
-struct Times {
+struct CallTimes {
     sum_us: u64,
     min_us: Option<u64>,
     max_us: u64,
 }
 
-impl Times {
+impl CallTimes {
     fn add(&mut self, us: u64) {
         self.sum_us += us;
         self.min_us = Some(self.min_us.map_or(us, |least| least.min(us)));
@@ -81,26 +81,26 @@ pub(crate) enum CallKind {
 
 /// Call times of one worker in one iteration.
 #[derive(Debug, Default)]
-pub(crate) struct Account {
+pub(crate) struct CallAccount {
     /// True if only one file is reopened: its time then enters only the mean.
     only_first: bool,
     began_ns: u64,
     loop_ended_ns: u64,
-    create: Times,
-    write: Times,
+    create: CallTimes,
+    write: CallTimes,
     /// Sum and number of the present file's writes.
     file_writes: (u64, u64),
     /// Sum of the mean write of each file.
     write_means_us: u64,
-    fsync: Times,
+    fsync: CallTimes,
     sync_us: u64,
-    close: Times,
-    unlink: Times,
+    close: CallTimes,
+    unlink: CallTimes,
     /// Start of the open of the currently reopened file, in nanoseconds.
     reopened_ns: Option<u64>,
 }
 
-impl Account {
+impl CallAccount {
     /// Accounts of a worker that reopens only its first file, or not.
     pub(crate) fn new(only_first: bool) -> Self {
         Self { only_first, ..Self::default() }
@@ -155,14 +155,14 @@ impl Account {
     }
 
     /// Totals of the iteration.
-    pub(crate) fn close(&self, files: u64, full: bool, since: &[Since]) -> FileCounters {
+    pub(crate) fn close(&self, files: u64, full: bool, since: &[NameChange]) -> FileCounters {
         let loop_us = self.loop_ended_ns.saturating_sub(self.began_ns) / 1000;
         let in_calls = self.create.sum_us
             + self.write.sum_us
             + self.fsync.sum_us
             + self.sync_us
             + self.close.sum_us;
-        let write = Times { sum_us: self.write_means_us, ..self.write };
+        let write = CallTimes { sum_us: self.write_means_us, ..self.write };
         FileCounters {
             files,
             full,
@@ -207,7 +207,7 @@ pub(crate) struct FileCounters {
     /// Unlink.
     pub unlink: MinAvgMax,
     /// Changes of time stamp and subdirectory, with the files they start at.
-    pub since: Vec<Since>,
+    pub since: Vec<NameChange>,
 }
 
 impl FileCounters {
@@ -227,7 +227,7 @@ impl FileCounters {
 mod tests {
     use treering_model::Counters;
 
-    use super::{Account, CallKind, MinAvgMax, Since};
+    use super::{CallAccount, CallKind, MinAvgMax, NameChange};
 
     const US: u64 = 1000;
 
@@ -236,8 +236,8 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_added_up_as_the_original_does_it() {
-        let mut account = Account::default();
+    fn call_times_are_summed_as_in_the_original() {
+        let mut account = CallAccount::default();
         account.begin(100 * US);
         let mut now = 100 * US;
         let mut call = |kind, us: u64| {
@@ -258,7 +258,7 @@ mod tests {
             call(CallKind::CloseAgain, us);
         }
         call(CallKind::Unlink, 1000);
-        let since = [Since { file: 0, stamp: 5, subdir: 3 }];
+        let since = [NameChange { file: 0, stamp: 5, subdir: 3 }];
         let counters = account.close(2, false, &since);
         assert_eq!(counters.loop_us, 17 + 3 + 37 + 1 + 500 + 120 + 180);
         assert_eq!(counters.overhead_us, 4);
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn the_fsync_of_the_first_file_alone_has_no_minimum() {
-        let mut account = Account { only_first: true, ..Account::default() };
+        let mut account = CallAccount { only_first: true, ..CallAccount::default() };
         account.begin(0);
         account.add(CallKind::Reopen, 0, 10 * US);
         account.add(CallKind::Fsync, 10 * US, 290 * US);
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn empty_account_has_zero_means() {
-        let counters = Account::default().close(0, true, &[]);
+        let counters = CallAccount::default().close(0, true, &[]);
         assert_eq!(counters.columns(), [MinAvgMax::default(); 6]);
         assert!(counters.files_per_second().abs() < 1e-9);
         assert_eq!(Counters::from_value(&counters).read(), Some(counters));

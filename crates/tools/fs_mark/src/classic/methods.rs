@@ -60,7 +60,7 @@ impl SyncMethod {
     /// The method of a word or a number.
     pub(crate) fn from_text(text: &str) -> Option<Self> {
         let of_number = text.parse::<usize>().ok().and_then(|number| Self::ALL.get(number));
-        of_number.copied().or_else(|| Self::ALL.into_iter().find(|one| one.word() == text))
+        of_number.copied().or_else(|| Self::ALL.into_iter().find(|method| method.word() == text))
     }
 
     /// True if the filesystem is synced after the files are written.
@@ -81,7 +81,7 @@ impl SyncMethod {
 
 /// Choice of the subdirectory of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Policy {
+pub(crate) enum SubdirPolicy {
     /// No subdirectories.
     Flat,
     /// Next subdirectory after every [`HASH_SECONDS`].
@@ -106,7 +106,7 @@ pub(crate) enum Policy {
 /// Seconds that the time hash stays in one subdirectory.
 pub(crate) const HASH_SECONDS: u64 = 180;
 
-impl Policy {
+impl SubdirPolicy {
     /// Number of subdirectories of each root.
     pub(crate) const fn subdirs(self) -> u32 {
         match self {
@@ -131,7 +131,7 @@ mod tests {
     use super::SyncMethod;
 
     #[test]
-    fn methods_have_numbers_and_words() {
+    fn sync_methods_parse_from_numbers_and_words() {
         for (number, method) in SyncMethod::ALL.into_iter().enumerate() {
             assert_eq!(SyncMethod::from_text(&number.to_string()), Some(method));
             assert_eq!(SyncMethod::from_text(method.word()), Some(method));

@@ -4,7 +4,7 @@
 //! Only formatting. Texts end with a newline.
 
 use super::account::{FileCounters, MinAvgMax};
-use super::methods::{HASH_SECONDS, Policy, SyncMethod};
+use super::methods::{HASH_SECONDS, SubdirPolicy, SyncMethod};
 
 /// Parameters shown in the header.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct HeaderParams {
     /// Sync method.
     pub sync: SyncMethod,
     /// Subdirectory policy.
-    pub policy: Policy,
+    pub policy: SubdirPolicy,
     /// Workers.
     pub workers: u16,
 }
@@ -49,14 +49,14 @@ fn sync_words(method: SyncMethod) -> &'static str {
     }
 }
 
-fn directories_words(policy: Policy) -> String {
+fn directories_words(policy: SubdirPolicy) -> String {
     match policy {
-        Policy::Flat => "no subdirectories used".to_owned(),
-        Policy::RoundRobin { subdirs, files } => format!(
+        SubdirPolicy::Flat => "no subdirectories used".to_owned(),
+        SubdirPolicy::RoundRobin { subdirs, files } => format!(
             "Round Robin between directories across {subdirs} subdirectories with {files} files \
              per subdirectory."
         ),
-        Policy::TimeHash { subdirs } | Policy::Random { subdirs } => format!(
+        SubdirPolicy::TimeHash { subdirs } | SubdirPolicy::Random { subdirs } => format!(
             "Time based hash between directories across {subdirs} subdirectories with \
              {HASH_SECONDS} seconds per subdirectory."
         ),
@@ -110,7 +110,7 @@ pub(crate) fn header(
 
 /// Result row of one iteration, over all workers.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Row {
+pub(crate) struct ResultRow {
     /// Files of the iteration.
     pub files: u64,
     /// The sum of the workers' rates.
@@ -119,7 +119,7 @@ pub(crate) struct Row {
     columns: [MinAvgMax; 6],
 }
 
-impl Row {
+impl ResultRow {
     /// Row for these workers.
     pub(crate) fn from_workers(workers: &[FileCounters]) -> Self {
         let mut row = Self::default();
@@ -131,9 +131,9 @@ impl Row {
         let count = workers.len() as u64;
         for (place, column) in row.columns.iter_mut().enumerate() {
             let of = || workers.iter().map(|counters| counters.columns()[place]);
-            column.min_us = of().map(|one| one.min_us).min().unwrap_or(0);
-            column.max_us = of().map(|one| one.max_us).max().unwrap_or(0);
-            let means: u64 = of().map(|one| one.avg_us).sum();
+            column.min_us = of().map(|times| times.min_us).min().unwrap_or(0);
+            column.max_us = of().map(|times| times.max_us).max().unwrap_or(0);
+            let means: u64 = of().map(|times| times.avg_us).sum();
             column.avg_us = means.checked_div(count).unwrap_or(0);
         }
         row
@@ -181,9 +181,9 @@ pub(crate) fn closing(rates: &[f64]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{HeaderParams, Row, closing, header};
+    use super::{HeaderParams, ResultRow, closing, header};
     use crate::classic::account::{FileCounters, MinAvgMax};
-    use crate::classic::methods::{Policy, SyncMethod};
+    use crate::classic::methods::{SubdirPolicy, SyncMethod};
 
     const ASKED: HeaderParams = HeaderParams {
         bytes: 1,
@@ -191,7 +191,7 @@ mod tests {
         name_bytes: 40,
         random_bytes: 24,
         sync: SyncMethod::Nothing,
-        policy: Policy::TimeHash { subdirs: 100 },
+        policy: SubdirPolicy::TimeHash { subdirs: 100 },
         workers: 8,
     };
 
@@ -225,7 +225,7 @@ FSUse%        Count         Size    Files/sec     App Overhead
     fn the_verbose_header_is_that_of_the_original() {
         let params = HeaderParams {
             sync: SyncMethod::Reverse,
-            policy: Policy::RoundRobin { subdirs: 4, files: 2 },
+            policy: SubdirPolicy::RoundRobin { subdirs: 4, files: 2 },
             workers: 2,
             bytes: 20_000,
             ..ASKED
@@ -242,7 +242,7 @@ FSUse%        Count         Size    Files/sec     App Overhead
         ));
         let log = header(&words("fs_mark -v"), "now", &params, true, true);
         assert!(log.ends_with(&format!("calls.\n#{end}")), "{log}");
-        let flat = HeaderParams { policy: Policy::Flat, ..params };
+        let flat = HeaderParams { policy: SubdirPolicy::Flat, ..params };
         let text = header(&[], "now", &flat, true, true);
         assert!(text.contains("\n#\tDirectories:  no subdirectories used\n"), "{text}");
     }
@@ -267,7 +267,7 @@ FSUse%        Count         Size    Files/sec     App Overhead
             write: column(15, 33, 59),
             ..FileCounters::default()
         };
-        let row = Row::from_workers(&[first, second]);
+        let row = ResultRow::from_workers(&[first, second]);
         assert_eq!(
             row.line(78, 6, 20_000, false),
             "    78            6        20000       1033.5              371\n"
@@ -286,7 +286,7 @@ FSUse%        Count         Size    Files/sec     App Overhead
     fn long_numbers_are_not_cut() {
         let counters =
             FileCounters { files: 5_000_000_000, loop_us: 1_000_000, ..FileCounters::default() };
-        let line = Row::from_workers(&[counters]).line(100, 5_000_000_000, 1 << 40, false);
+        let line = ResultRow::from_workers(&[counters]).line(100, 5_000_000_000, 1 << 40, false);
         assert_eq!(line, "   100   5000000000 1099511627776 5000000000.0                0\n");
     }
 

@@ -6,7 +6,7 @@ use treering_kit::import::log::shortened;
 
 /// Parsed fs_mark command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Command {
+pub(super) struct CommandLine {
     /// Options that shape the work, by their long names; of the directories only how many.
     pub(super) parameters: Vec<(String, String)>,
     pub(super) directories: Vec<String>,
@@ -42,17 +42,17 @@ const FLAGS: [(char, &str); 3] = [('F', "fill"), ('k', "keep"), ('v', "verbose")
 /// A word that fs_mark does not have.
 #[derive(Debug, Error)]
 #[error("{0} in the command line of fs_mark is not understood")]
-pub(super) struct NotUnderstood(String);
+pub(super) struct UnknownWord(String);
 
 /// Parses the words of a command line, starting with the program.
 ///
 /// # Errors
 /// Says which word is not understood.
-pub(super) fn parameters(words: &[&str]) -> Result<Command, NotUnderstood> {
-    let mut command = Command::default();
+pub(super) fn parameters(words: &[&str]) -> Result<CommandLine, UnknownWord> {
+    let mut command = CommandLine::default();
     let mut words = words.iter().skip(1);
     while let Some(word) = words.next() {
-        let odd = || NotUnderstood(shortened(word));
+        let odd = || UnknownWord(shortened(word));
         if let Some(long) = word.strip_prefix("--") {
             let (name, value) = long.split_once('=').map_or((long, None), |(n, v)| (n, Some(v)));
             let (_, has_value) = LONG.iter().find(|(known, _)| *known == name).ok_or_else(odd)?;

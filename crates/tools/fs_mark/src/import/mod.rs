@@ -13,16 +13,16 @@ use treering_model::{
     IMPORT_FACT, ITERATION_PHASE, Metric, Scope, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
 };
 
-use rows::{Row, TrailingLine, closing, is_heading, row};
+use rows::{IterationRow, TrailingLine, closing, is_heading, row};
 use treering_kit::import::log::{Log, shortened};
 use treering_kit::import::number::ctime_unix_ms;
-use treering_kit::import::rows::Rows;
+use treering_kit::import::rows::PhaseRows;
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::{Content, ForeignTrial};
-use treering_kit::import::{Importer, Reading, Remark, any_begins};
+use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
+use treering_kit::import::{Importer, ParsedOutputs, Remark, any_begins};
 
 /// Reads output of fs_mark.
-pub(crate) struct FsMark;
+pub(crate) struct FsMarkImporter;
 
 /// A command line with so many directories is broken into no more lines.
 const HEADER_LINES_MOST: usize = 400;
@@ -31,7 +31,7 @@ const GAP_LINES_MOST: usize = 20;
 /// The kind of task that makes files, as in native runs.
 const CREATE: &str = "create";
 
-impl Importer for FsMark {
+impl Importer for FsMarkImporter {
     fn tool(&self) -> &'static str {
         "fs_mark"
     }
@@ -40,7 +40,7 @@ impl Importer for FsMark {
         is_heading(log.line(at)) || version_line(log, at).is_some()
     }
 
-    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
+    fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs {
         let mut trial = ForeignTrial { workload: "fs_mark", ..ForeignTrial::default() };
         let mut remarks = Vec::new();
         let mut next = at;
@@ -48,26 +48,27 @@ impl Importer for FsMark {
             next = header(log, at, &mut trial, &mut remarks);
         } else {
             trial.fact(IMPORT_FACT, "fs_mark");
-            let what = "a table of fs_mark without its header: its options are unknown";
-            remarks.push(Remark { line: at + 1, what: what.to_owned() });
+            let message = "a table of fs_mark without its header: its options are unknown";
+            remarks.push(Remark { line: at + 1, what: message.to_owned() });
         }
-        let mut table = Table::starting_at(next);
+        let mut table = ParsedTable::starting_at(next);
         table.read(self, log, at);
         table.tell(&mut trial);
         if let Some(line) = table.ran_out_at {
             trial.is_interrupted = true;
-            let what = format!("it says {}; kept as interrupted", shortened(log.line(line)));
-            remarks.push(Remark { line: line + 1, what });
+            let message = format!("it says {}; kept as interrupted", shortened(log.line(line)));
+            remarks.push(Remark { line: line + 1, what: message });
         }
         if trial.rows.is_empty() {
-            let what = "fs_mark has no rows: its run failed or its output is truncated".to_owned();
-            remarks.push(Remark { line: at + 1, what });
-            return Reading { end: table.stretch.end(), outputs: Vec::new(), remarks };
+            let message =
+                "fs_mark has no rows: its run failed or its output is truncated".to_owned();
+            remarks.push(Remark { line: at + 1, what: message });
+            return ParsedOutputs { end: table.stretch.end(), outputs: Vec::new(), remarks };
         }
         remarks.extend(table.stretch.remarks());
-        Reading {
+        ParsedOutputs {
             end: table.stretch.end(),
-            outputs: vec![Content::Foreign(Box::new(trial))],
+            outputs: vec![ImportedTrial::Foreign(Box::new(trial))],
             remarks,
         }
     }
@@ -98,7 +99,7 @@ fn header(log: &Log<'_>, at: usize, trial: &mut ForeignTrial, remarks: &mut Vec<
         Err(odd) => remarks.push(Remark { line: at + 1, what: odd.to_string() }),
     }
     let text = log.line(version);
-    let tool = text.split("Version ").nth(1).and_then(|rest| rest.split(',').next());
+    let tool = text.split("Version ").nth(1).and_then(|tail| tail.split(',').next());
     trial.fact(IMPORT_FACT, format!("fs_mark {}", tool.unwrap_or("").trim()).trim());
     let workers = text.split("thread(s)").next().and_then(|text| text.split_whitespace().last());
     trial.parameter("workers", workers.unwrap_or("unknown"));
@@ -115,10 +116,10 @@ fn header(log: &Log<'_>, at: usize, trial: &mut ForeignTrial, remarks: &mut Vec<
 }
 
 /// The rows.
-struct Table {
-    rows: Rows,
-    first: Option<Row>,
-    last: Option<Row>,
+struct ParsedTable {
+    rows: PhaseRows,
+    first: Option<IterationRow>,
+    last: Option<IterationRow>,
     /// Total time of the rows in seconds, from their files and rates.
     seconds: f64,
     stretch: LineCursor,
@@ -126,10 +127,10 @@ struct Table {
     ran_out_at: Option<usize>,
 }
 
-impl Table {
+impl ParsedTable {
     fn starting_at(line: usize) -> Self {
         Self {
-            rows: Rows::named(ITERATION_PHASE),
+            rows: PhaseRows::named(ITERATION_PHASE),
             first: None,
             last: None,
             seconds: 0.0,
@@ -138,27 +139,27 @@ impl Table {
         }
     }
 
-    fn read(&mut self, importer: &FsMark, log: &mut Log<'_>, at: usize) {
+    fn read(&mut self, importer: &FsMarkImporter, log: &mut Log<'_>, at: usize) {
         while self.stretch.next() < log.len().min(self.stretch.end() + GAP_LINES_MOST) {
-            let here = self.stretch.next();
+            let line = self.stretch.next();
             log.forget_before(self.stretch.end());
-            let is_heading_of_ours = is_heading(log.line(here)) && self.rows.is_empty();
+            let is_heading_of_ours = is_heading(log.line(line)) && self.rows.is_empty();
             if is_heading_of_ours {
                 self.stretch.take(log, 1);
                 continue;
             }
             // The second line of the names of the columns, in verbose output.
-            if here > at && (importer.begins(log, here) || any_begins(log, here)) {
+            if line > at && (importer.begins(log, line) || any_begins(log, line)) {
                 break;
             }
-            match log.read(here, row) {
+            match log.read(line, row) {
                 Some((row, count)) if self.last.as_ref().is_none_or(|last| row.follows(last)) => {
                     self.take(row);
                     self.stretch.take(log, count);
                 }
-                _ => match closing(log.line(here)) {
+                _ => match closing(log.line(line)) {
                     Some(TrailingLine::NoSpace) => {
-                        self.ran_out_at = Some(here);
+                        self.ran_out_at = Some(line);
                         self.stretch.take(log, 1);
                     }
                     Some(TrailingLine::Statistic | TrailingLine::Verbose) => {
@@ -171,7 +172,7 @@ impl Table {
     }
 
     /// Adds a row as a phase with its metrics.
-    fn take(&mut self, row: Row) {
+    fn take(&mut self, row: IterationRow) {
         if self.first.is_none() {
             self.rows.column(&CLASSIC_FILES_PER_SECOND, &[]);
             self.rows.column(&APP_OVERHEAD_SECONDS, &[]);

@@ -4,7 +4,7 @@ use treering_kit::import::number::{decimal, whole};
 
 /// An iteration.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
+pub(super) struct IterationRow {
     pub(super) used_percent: u64,
     /// Number of files so far, over all iterations.
     pub(super) count: u64,
@@ -19,7 +19,7 @@ pub(super) struct Row {
 
 const CALLS: [&str; 6] = ["create", "write", "fsync", "sync", "close", "unlink"];
 
-impl Row {
+impl IterationRow {
     /// True if the row can follow `before`.
     pub(super) fn follows(&self, before: &Self) -> bool {
         self.count > before.count
@@ -29,7 +29,7 @@ impl Row {
 }
 
 /// Reads a row.
-pub(super) fn row(text: &str) -> Option<Row> {
+pub(super) fn row(text: &str) -> Option<IterationRow> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (&[used, count, size, rate, overhead], times) = words.split_first_chunk::<5>()?;
     if !rate.contains('.') || !(times.is_empty() || times.len() == 3 * CALLS.len()) {
@@ -39,7 +39,7 @@ pub(super) fn row(text: &str) -> Option<Row> {
     for (call, times) in CALLS.into_iter().zip(times.chunks_exact(3)) {
         calls.push((call, [whole(times[0])?, whole(times[1])?, whole(times[2])?]));
     }
-    Some(Row {
+    Some(IterationRow {
         used_percent: whole(used).filter(|percent| *percent <= 100)?,
         count: whole(count)?,
         size_bytes: whole(size)?,

@@ -4,7 +4,7 @@ use treering_kit::import::number::decimal;
 
 /// A phase in the summary: of ior GiB/s, of the others thousands of operations a second.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Phase {
+pub(super) struct PhaseLine {
     pub(super) name: String,
     pub(super) value: f64,
     pub(super) seconds: f64,
@@ -14,7 +14,7 @@ pub(super) struct Phase {
 
 /// The scores.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Scores {
+pub(super) struct ScoreLine {
     pub(super) bandwidth: f64,
     pub(super) metadata: f64,
     pub(super) total: f64,
@@ -24,13 +24,13 @@ pub(super) struct Scores {
 
 /// A line.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Line {
+pub(super) enum OutputLine {
     /// First line of the summary: version, and mode if printed.
     Version(String, Option<String>),
     /// A phase of the summary.
-    Phase(Phase),
+    Phase(PhaseLine),
     /// The last line of the summary.
-    Scores(Scores),
+    Scores(ScoreLine),
     /// Reason why a result is invalid.
     Invalid(String),
     /// A section of the long result.
@@ -43,7 +43,7 @@ pub(super) enum Line {
     Wrong,
 }
 
-impl Line {
+impl OutputLine {
     /// True if the line can stand in a summary.
     pub(super) const fn is_summary(&self) -> bool {
         !matches!(self, Self::Section(_) | Self::Value(..) | Self::Comment)
@@ -51,27 +51,31 @@ impl Line {
 }
 
 /// Parses a line; `None` for a foreign one.
-pub(super) fn line(text: &str) -> Option<Line> {
+pub(super) fn line(text: &str) -> Option<OutputLine> {
     let text = text.trim();
-    if let Some(rest) = text.strip_prefix("IO500 version ") {
-        let (version, mode) = match rest.split_once(" (") {
+    if let Some(tail) = text.strip_prefix("IO500 version ") {
+        let (version, mode) = match tail.split_once(" (") {
             Some((version, mode)) => (version, mode.strip_suffix(')').map(str::to_owned)),
-            None => (rest, None),
+            None => (tail, None),
         };
-        return Some(Line::Version(version.trim().to_owned(), mode));
+        return Some(OutputLine::Version(version.trim().to_owned(), mode));
     }
     if let Some(why) = text.strip_prefix("ERROR INVALID ") {
-        return Some(Line::Invalid(why.trim().to_owned()));
+        return Some(OutputLine::Invalid(why.trim().to_owned()));
     }
     if let Some(comment) = text.strip_prefix(';') {
         let why = comment.trim().strip_prefix("ERROR INVALID ");
-        return Some(why.map_or(Line::Comment, |why| Line::Invalid(why.trim().to_owned())));
+        return Some(
+            why.map_or(OutputLine::Comment, |why| OutputLine::Invalid(why.trim().to_owned())),
+        );
     }
     for (mark, is_scored, is_invalid) in
         [("[RESULT]", true, false), ("[RESULT-invalid]", true, true), ("[      ]", false, false)]
     {
-        if let Some(rest) = text.strip_prefix(mark) {
-            return Some(phase(rest, is_scored, is_invalid).map_or(Line::Wrong, Line::Phase));
+        if let Some(tail) = text.strip_prefix(mark) {
+            return Some(
+                phase(tail, is_scored, is_invalid).map_or(OutputLine::Wrong, OutputLine::Phase),
+            );
         }
     }
     for (mark, is_extended, is_invalid) in [
@@ -80,31 +84,31 @@ pub(super) fn line(text: &str) -> Option<Line> {
         ("[SCORE-invalid]", false, true),
         ("[SCOREX]", true, false),
     ] {
-        if let Some(rest) = text.strip_prefix(mark)
-            && !rest.trim().is_empty()
+        if let Some(tail) = text.strip_prefix(mark)
+            && !tail.trim().is_empty()
         {
-            let scores = scores(rest, is_extended, is_invalid);
-            return Some(scores.map_or(Line::Wrong, Line::Scores));
+            let scores = scores(tail, is_extended, is_invalid);
+            return Some(scores.map_or(OutputLine::Wrong, OutputLine::Scores));
         }
     }
-    if let Some(name) = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+    if let Some(name) = text.strip_prefix('[').and_then(|tail| tail.strip_suffix(']')) {
         let is_name = !name.is_empty()
             && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-        return is_name.then(|| Line::Section(name.to_owned()));
+        return is_name.then(|| OutputLine::Section(name.to_owned()));
     }
     let (key, value) = text.split_once('=')?;
     let key = key.trim();
     let is_key =
         !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_".contains(&b));
-    is_key.then(|| Line::Value(key.to_owned(), value.trim().to_owned()))
+    is_key.then(|| OutputLine::Value(key.to_owned(), value.trim().to_owned()))
 }
 
 /// `ior-easy-write 1.000000 GiB/s : time 300.000 seconds [INVALID]`
-fn phase(text: &str, is_scored: bool, was_invalid: bool) -> Option<Phase> {
+fn phase(text: &str, is_scored: bool, was_invalid: bool) -> Option<PhaseLine> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (is_invalid, words) = match words.as_slice() {
-        [rest @ .., "[INVALID]"] => (true, rest),
-        all => (was_invalid, all),
+        [tail @ .., "[INVALID]"] => (true, tail),
+        fields => (was_invalid, fields),
     };
     let [name, value, unit, ":", "time", seconds, "seconds"] = words else { return None };
     let right = if name.starts_with("ior-") { "GiB/s" } else { "kIOPS" };
@@ -112,15 +116,15 @@ fn phase(text: &str, is_scored: bool, was_invalid: bool) -> Option<Phase> {
         return None;
     }
     let (value, seconds) = (decimal(value)?, decimal(seconds)?);
-    Some(Phase { name: (*name).to_owned(), value, seconds, is_scored, is_invalid })
+    Some(PhaseLine { name: (*name).to_owned(), value, seconds, is_scored, is_invalid })
 }
 
 /// `Bandwidth 1.0 GiB/s : IOPS 2.0 kiops : TOTAL 1.4 [INVALID]`
-fn scores(text: &str, is_extended: bool, was_invalid: bool) -> Option<Scores> {
+fn scores(text: &str, is_extended: bool, was_invalid: bool) -> Option<ScoreLine> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (is_invalid, words) = match words.as_slice() {
-        [rest @ .., "[INVALID]"] => (true, rest),
-        all => (was_invalid, all),
+        [tail @ .., "[INVALID]"] => (true, tail),
+        fields => (was_invalid, fields),
     };
     // The older versions printed GB/s and meant the same.
     let [
@@ -138,7 +142,7 @@ fn scores(text: &str, is_extended: bool, was_invalid: bool) -> Option<Scores> {
     else {
         return None;
     };
-    Some(Scores {
+    Some(ScoreLine {
         bandwidth: decimal(bandwidth)?,
         metadata: decimal(metadata)?,
         total: decimal(total)?,
@@ -149,7 +153,7 @@ fn scores(text: &str, is_extended: bool, was_invalid: bool) -> Option<Scores> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, line};
+    use super::{OutputLine, line};
 
     #[test]
     fn lines_of_all_versions_are_read() {
@@ -158,17 +162,17 @@ mod tests {
             ("[RESULT] find 15.0 kIOPS : time 1.5 seconds [INVALID]", true),
             ("[RESULT-invalid]       ior-easy-write   0.1 GiB/s  : time 0.1 seconds", true),
         ] {
-            let Some(Line::Phase(phase)) = line(text) else { panic!("{text}") };
+            let Some(OutputLine::Phase(phase)) = line(text) else { panic!("{text}") };
             assert_eq!(phase.is_invalid, invalid, "{text}");
         }
         for text in [
             "[SCORE ] Bandwidth 1.5 GiB/s : IOPS 2.5 kiops : TOTAL 1.9 [INVALID]",
             "[SCORE-invalid] Bandwidth 1.5 GB/s : IOPS 2.5 kiops : TOTAL 1.9",
         ] {
-            let Some(Line::Scores(scores)) = line(text) else { panic!("{text}") };
+            let Some(OutputLine::Scores(scores)) = line(text) else { panic!("{text}") };
             assert!(scores.is_invalid && scores.bandwidth > 1.0);
         }
-        assert_eq!(line("[SCORE]"), Some(Line::Section("SCORE".to_owned())));
+        assert_eq!(line("[SCORE]"), Some(OutputLine::Section("SCORE".to_owned())));
     }
 
     #[test]
@@ -181,7 +185,7 @@ mod tests {
             "[RESULT] find 1 kIOPS : time 1.5",
             "[SCORE ] Bandwidth inf GiB/s : IOPS 2.5 kiops : TOTAL 1.9",
         ] {
-            assert_eq!(line(text), Some(Line::Wrong), "{text}");
+            assert_eq!(line(text), Some(OutputLine::Wrong), "{text}");
         }
         assert_eq!(line("words"), None);
     }

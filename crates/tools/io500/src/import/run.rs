@@ -9,7 +9,7 @@ use treering_model::workloads::io500::{Io500Phase, measured};
 use treering_model::{IMPORT_FACT, Scope};
 
 use super::TOOL;
-use super::lines::{Line, Phase, Scores, line};
+use super::lines::{OutputLine, PhaseLine, ScoreLine, line};
 use treering_kit::import::Remark;
 use treering_kit::import::number::{decimal, nanoseconds};
 use treering_kit::import::trial::ForeignTrial;
@@ -47,7 +47,7 @@ impl PhaseRecord {
 
 /// A run.
 #[derive(Default)]
-pub(super) struct Run {
+pub(super) struct ParsedRun {
     is_summary: bool,
     has_too_many: bool,
     version: Option<String>,
@@ -56,7 +56,7 @@ pub(super) struct Run {
     target: String,
     phases: Vec<PhaseRecord>,
     section: Option<String>,
-    scores: Option<(usize, Scores)>,
+    scores: Option<(usize, ScoreLine)>,
     /// MD, BW and SCORE of the long result.
     parts: [Option<f64>; 3],
     parts_invalid: bool,
@@ -65,10 +65,10 @@ pub(super) struct Run {
     remarks: Vec<Remark>,
 }
 
-impl Run {
+impl ParsedRun {
     /// Parses a line of this run; a summary has no sections and no values.
-    pub(super) fn own_line(&self, text: &str) -> Option<Line> {
-        line(text).filter(|said| !self.is_summary || said.is_summary())
+    pub(super) fn own_line(&self, text: &str) -> Option<OutputLine> {
+        line(text).filter(|parsed| !self.is_summary || parsed.is_summary())
     }
 
     /// True once the first line was taken.
@@ -77,50 +77,52 @@ impl Run {
     }
 
     /// True if this line still belongs to the head of a run whose version is known.
-    pub(super) fn is_head(&self, said: &Line) -> bool {
+    pub(super) fn is_head(&self, parsed: &OutputLine) -> bool {
         let in_head = self.section.as_deref().is_none_or(|name| name == "run");
-        matches!(said, Line::Value(..)) && in_head && self.phases.is_empty() && {
-            let Line::Value(_, value) = said else { return false };
+        matches!(parsed, OutputLine::Value(..)) && in_head && self.phases.is_empty() && {
+            let OutputLine::Value(_, value) = parsed else { return false };
             self.version.as_ref() == Some(value)
         }
     }
 
-    fn remark(&mut self, at: usize, what: impl Into<String>) {
-        self.remarks.push(Remark { line: at + 1, what: what.into() });
+    fn remark(&mut self, at: usize, message: impl Into<String>) {
+        self.remarks.push(Remark { line: at + 1, what: message.into() });
     }
 
     /// Takes a line.
-    pub(super) fn take(&mut self, at: usize, said: Line) {
-        match said {
-            Line::Version(version, mode) => {
+    pub(super) fn take(&mut self, at: usize, parsed: OutputLine) {
+        match parsed {
+            OutputLine::Version(version, mode) => {
                 self.version = Some(version);
                 self.is_summary = true;
                 mode.into_iter().for_each(|mode| self.parameter("mode", &mode));
             }
-            Line::Phase(phase) => self.summary(at, phase),
-            Line::Scores(scores) if scores.is_extended => {}
-            Line::Scores(_) if self.scores.is_some() => {
+            OutputLine::Phase(phase) => self.summary(at, phase),
+            OutputLine::Scores(scores) if scores.is_extended => {}
+            OutputLine::Scores(_) if self.scores.is_some() => {
                 self.remark(at, "a second score, which was not taken");
             }
-            Line::Scores(scores) => self.scores = Some((at, scores)),
-            Line::Invalid(why) => {
+            OutputLine::Scores(scores) => self.scores = Some((at, scores)),
+            OutputLine::Invalid(why) => {
                 let present = self.section.clone();
-                if let Some(record) = present.and_then(|name| self.found(&name)) {
+                if let Some(record) = present.and_then(|name| self.record_of(&name)) {
                     record.is_invalid = true;
                 }
                 if self.reasons.len() < REASONS_MOST {
                     self.reasons.push(why);
                 }
             }
-            Line::Section(name) => {
+            OutputLine::Section(name) => {
                 if !["run", "SCORE", "SCOREX"].contains(&name.as_str()) {
                     self.begin(at, &name, true);
                 }
                 self.section = Some(name);
             }
-            Line::Value(key, value) => self.value(at, &key, &value),
-            Line::Comment => {}
-            Line::Wrong => self.remark(at, "not understood, so that its numbers are left out"),
+            OutputLine::Value(key, value) => self.value(at, &key, &value),
+            OutputLine::Comment => {}
+            OutputLine::Wrong => {
+                self.remark(at, "not understood, so that its numbers are left out")
+            }
         }
     }
 
@@ -131,16 +133,16 @@ impl Run {
         }
     }
 
-    fn found(&mut self, name: &str) -> Option<&mut PhaseRecord> {
+    fn record_of(&mut self, name: &str) -> Option<&mut PhaseRecord> {
         self.phases.iter_mut().find(|record| record.name == name)
     }
 
     /// Starts a phase; a repeated one is marked and not used.
     fn begin(&mut self, at: usize, name: &str, is_scored: bool) {
-        if let Some(record) = self.found(name) {
+        if let Some(record) = self.record_of(name) {
             if !std::mem::replace(&mut record.is_twice, true) {
-                let what = format!("{name} is there twice, so that its rate is not known");
-                self.remark(at, what);
+                let message = format!("{name} is there twice, so that its rate is not known");
+                self.remark(at, message);
             }
             return;
         }
@@ -164,9 +166,9 @@ impl Run {
         }
     }
 
-    fn summary(&mut self, at: usize, phase: Phase) {
+    fn summary(&mut self, at: usize, phase: PhaseLine) {
         self.begin(at, &phase.name, phase.is_scored);
-        if let Some(record) = self.found(&phase.name) {
+        if let Some(record) = self.record_of(&phase.name) {
             record.value = Some(phase.value);
             record.seconds = Some(phase.seconds);
             record.is_invalid |= phase.is_invalid;
@@ -194,7 +196,7 @@ impl Run {
                     self.remark(at, format!("{key} is no number, and is left out"));
                     return;
                 };
-                let Some(record) = self.found(&section) else { return };
+                let Some(record) = self.record_of(&section) else { return };
                 match key {
                     "score" => record.value = Some(number),
                     "t_delta" => record.seconds = Some(number),
@@ -202,7 +204,7 @@ impl Run {
                 }
             }
             "exe" => {
-                if let Some(record) = self.found(&section) {
+                if let Some(record) = self.record_of(&section) {
                     record.command = Some(value.to_owned());
                 }
             }
@@ -228,10 +230,10 @@ impl Run {
     }
 
     /// The scores, from whichever file.
-    fn told_scores(&self) -> Option<(usize, Scores)> {
+    fn told_scores(&self) -> Option<(usize, ScoreLine)> {
         let [metadata, bandwidth, total] = self.parts;
         let of_parts = || {
-            let scores = Scores {
+            let scores = ScoreLine {
                 bandwidth: bandwidth?,
                 metadata: metadata?,
                 total: total?,
@@ -323,7 +325,7 @@ impl Run {
         trial: &mut ForeignTrial,
         phases: &[PhaseRecord],
         at: usize,
-        scores: &Scores,
+        scores: &ScoreLine,
     ) {
         let rate = |step: &Io500Phase| {
             let record = phases.iter().find(|record| record.name == step.name)?;

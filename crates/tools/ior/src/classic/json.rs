@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::parameters::Parameters;
-use super::results::{Access, StonewallResult, TestResult};
+use super::parameters::JsonParameters;
+use super::results::{AccessKind, StonewallResult, TestResult};
 use super::text::{MIB, TestParams, VERSION, human, spread};
-use treering_kit::space::Filesystem;
+use treering_kit::space::FilesystemUsage;
 
 #[derive(Serialize)]
-struct Document<'d> {
+struct JsonDocument<'d> {
     #[serde(rename = "Version")]
     version: &'d str,
     #[serde(rename = "Began")]
@@ -17,14 +17,14 @@ struct Document<'d> {
     command_line: String,
     #[serde(rename = "Machine")]
     machine: String,
-    tests: Vec<Test<'d>>,
-    summary: Vec<Summary<'d>>,
+    tests: Vec<JsonTest<'d>>,
+    summary: Vec<JsonSummary<'d>>,
     #[serde(rename = "Finished")]
     finished: &'d str,
 }
 
 #[derive(Serialize)]
-struct Test<'d> {
+struct JsonTest<'d> {
     #[serde(rename = "TestID")]
     id: u64,
     #[serde(rename = "StartTime")]
@@ -42,7 +42,7 @@ struct Test<'d> {
     #[serde(rename = "Parameters")]
     parameters: AllParameters<'d>,
     #[serde(rename = "Options")]
-    options: Options<'d>,
+    options: JsonOptions<'d>,
     #[serde(rename = "Results")]
     results: &'d [ResultEntry],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ struct AllParameters<'d> {
     reorder_tasks_random: u8,
     reorder_tasks_random_seed: u64,
     #[serde(flatten)]
-    others: &'d Parameters,
+    others: &'d JsonParameters,
     #[serde(flatten)]
     never: UnsupportedParams,
     verbose: u8,
@@ -92,7 +92,7 @@ struct UnsupportedParams {
 }
 
 #[derive(Serialize)]
-struct Options<'d> {
+struct JsonOptions<'d> {
     api: &'d str,
     #[serde(rename = "apiVersion")]
     api_version: &'static str,
@@ -183,7 +183,7 @@ struct BestRates {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Summary<'d> {
+struct JsonSummary<'d> {
     operation: &'static str,
     #[serde(rename = "API")]
     api: &'d str,
@@ -234,7 +234,7 @@ fn rounded(figure: f64) -> f64 {
 }
 
 /// Result entry of a write or read test.
-pub(crate) fn moved(access: Access, result: &TestResult, params: &TestParams) -> ResultEntry {
+pub(crate) fn moved(access: AccessKind, result: &TestResult, params: &TestParams) -> ResultEntry {
     let [rate, iops, latency, block, transfer, open_time, wr_rd_time, close_time, total_time] =
         super::text::figures(result, params).map(rounded);
     ResultEntry::Moved(TransferEntry {
@@ -258,7 +258,7 @@ pub(crate) fn removed(seconds: f64) -> ResultEntry {
 
 /// Start, end, command line and machine of the run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Run<'r> {
+pub(crate) struct RunInfo<'r> {
     /// Start time in the format of `ctime`.
     pub started: &'r str,
     /// End time in the format of `ctime`.
@@ -275,7 +275,7 @@ pub(crate) struct TestRun<'r> {
     /// Start time in the format of `ctime`.
     pub started: &'r str,
     /// The filesystem.
-    pub filesystem: Filesystem,
+    pub filesystem: FilesystemUsage,
     /// Parameters of the test.
     pub params: &'r TestParams,
     /// Result entries, one for each write, read or removal.
@@ -287,8 +287,8 @@ pub(crate) struct TestRun<'r> {
 }
 
 /// The whole document.
-pub(crate) fn document(run: &Run<'_>, tests: &[TestRun<'_>]) -> String {
-    let document = Document {
+pub(crate) fn document(run: &RunInfo<'_>, tests: &[TestRun<'_>]) -> String {
+    let document = JsonDocument {
         version: VERSION,
         began: run.started,
         command_line: run.words.join(" "),
@@ -301,11 +301,11 @@ pub(crate) fn document(run: &Run<'_>, tests: &[TestRun<'_>]) -> String {
     serde_json::to_string_pretty(&document).unwrap_or_default() + "\n"
 }
 
-fn test<'d>(run: &TestRun<'d>) -> Test<'d> {
+fn test<'d>(run: &TestRun<'d>) -> JsonTest<'d> {
     let TestRun { params, lines, writes, reads, .. } = *run;
     let [capacity, used_capacity, inodes, used_inodes] =
         treering_kit::space::room_words(run.filesystem);
-    Test {
+    JsonTest {
         id: params.id,
         started: run.started,
         path: &params.first_file,
@@ -351,12 +351,12 @@ fn parameters(params: &TestParams) -> AllParameters<'_> {
     }
 }
 
-fn options(params: &TestParams) -> Options<'_> {
+fn options(params: &TestParams) -> JsonOptions<'_> {
     let is_reordered = params.reorder || params.reorder_random;
     let total_bytes =
         params.block_bytes.saturating_mul(params.segments).saturating_mul(params.ranks);
     let has_wall = params.wall_seconds > 0;
-    Options {
+    JsonOptions {
         api: &params.api,
         api_version: "",
         file: &params.file,
@@ -401,13 +401,17 @@ fn best(params: &TestParams, writes: &[TestResult], reads: &[TestResult]) -> Opt
     })
 }
 
-fn summaries<'d>(test: &TestRun<'d>) -> Vec<Summary<'d>> {
-    let tests = [(Access::Write, test.writes), (Access::Read, test.reads)];
+fn summaries<'d>(test: &TestRun<'d>) -> Vec<JsonSummary<'d>> {
+    let tests = [(AccessKind::Write, test.writes), (AccessKind::Read, test.reads)];
     let done = tests.into_iter().filter(|(_, results)| !results.is_empty());
     done.map(|(access, results)| summary(access, results, test.params)).collect()
 }
 
-fn summary<'d>(access: Access, results: &[TestResult], params: &'d TestParams) -> Summary<'d> {
+fn summary<'d>(
+    access: AccessKind,
+    results: &[TestResult],
+    params: &'d TestParams,
+) -> JsonSummary<'d> {
     let rates: Vec<f64> = results.iter().map(TestResult::bytes_per_second).collect();
     let transfer_bytes = params.transfer_bytes.max(1) as f64;
     let operations: Vec<f64> = rates.iter().map(|rate| rate / transfer_bytes).collect();
@@ -419,7 +423,7 @@ fn summary<'d>(access: Access, results: &[TestResult], params: &'d TestParams) -
     let walls: Vec<StonewallResult> = results.iter().filter_map(|result| result.wall).collect();
     let wall_seconds: f64 = walls.iter().map(|wall| wall.seconds).sum();
     let wall_bytes: u64 = walls.iter().map(|wall| wall.mean_bytes).sum();
-    Summary {
+    JsonSummary {
         operation: access.word(),
         api: &params.api,
         id: params.id,
@@ -443,9 +447,11 @@ fn summary<'d>(access: Access, results: &[TestResult], params: &'d TestParams) -
         operations_min,
         operations_mean,
         operations_deviation,
-        mean_seconds: rounded(results.iter().map(|one| one.total_seconds).sum::<f64>() / count),
+        mean_seconds: rounded(
+            results.iter().map(|result| result.total_seconds).sum::<f64>() / count,
+        ),
         wall_seconds: params.wears_out.then(|| rounded(wall_seconds / count)),
         wall_rate: params.wears_out.then(|| rounded(wall_bytes as f64 / wall_seconds / MIB)),
-        size: rounded(results.first().map_or(0.0, |one| one.bytes as f64 / MIB)),
+        size: rounded(results.first().map_or(0.0, |result| result.bytes as f64 / MIB)),
     }
 }

@@ -1,13 +1,13 @@
 //! Warnings about ranks whose times are far from the mean of all ranks.
 
-use super::results::Access;
+use super::results::AccessKind;
 use treering_model::workloads::ior::TransferCounts;
 
 /// Name of a rank's time, and its value in seconds.
-type Figure = (&'static str, fn(&RankTimes) -> f64);
+type RankTimeColumn = (&'static str, fn(&RankTimes) -> f64);
 
 /// Checked times, in the order of the original.
-const FIGURES: [Figure; 5] = [
+const FIGURES: [RankTimeColumn; 5] = [
     ("start time", |rank| rank.open.0),
     ("elapsed create time", |rank| rank.open.1 - rank.open.0),
     ("elapsed transfer time", |rank| rank.moved.1 - rank.moved.0),
@@ -24,19 +24,19 @@ struct RankTimes {
 
 /// Threshold of the outlier warnings, and the time origin.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Outliers {
+pub(crate) struct OutlierWarnings {
     /// Distance from the mean in seconds above which a rank is reported; 0 disables the warnings.
     pub threshold_seconds: u64,
     /// Start of the trial, in milliseconds since 1970.
     pub started_unix_ms: u64,
 }
 
-impl Outliers {
+impl OutlierWarnings {
     /// The lines of a test, of the counts of all tasks, each with its rank. A rank on a machine of
     /// which no name is known is on `unknown`.
     pub(crate) fn lines(
         &self,
-        access: Access,
+        access: AccessKind,
         tasks: &[(usize, TransferCounts)],
         host: &dyn Fn(usize) -> Option<String>,
     ) -> String {
@@ -82,8 +82,8 @@ impl Outliers {
 
 #[cfg(test)]
 mod tests {
-    use super::Outliers;
-    use crate::classic::results::Access;
+    use super::OutlierWarnings;
+    use crate::classic::results::AccessKind;
     use treering_model::workloads::ior::{TimeSpan, TransferCounts};
 
     #[test]
@@ -100,8 +100,8 @@ mod tests {
         let tasks = [(0, task(1)), (1, task(1)), (2, task(7))];
         let host = |rank: usize| (rank == 0).then(|| "a".to_owned());
         let of = |threshold_seconds: u64| {
-            Outliers { threshold_seconds, started_unix_ms: 1500 }.lines(
-                Access::Write,
+            OutlierWarnings { threshold_seconds, started_unix_ms: 1500 }.lines(
+                AccessKind::Write,
                 &tasks,
                 &host,
             )

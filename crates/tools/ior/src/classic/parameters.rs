@@ -5,7 +5,7 @@ use serde::Serialize;
 /// Parameters shown only in JSON.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Parameters {
+pub(crate) struct JsonParameters {
     /// Minutes after which no test begins.
     pub max_time_duration: u64,
     /// Seconds before each test.
@@ -42,7 +42,7 @@ pub(crate) struct Parameters {
     pub data_seed: u64,
 }
 
-impl Parameters {
+impl JsonParameters {
     /// Name of the access mode: `collective` or `independent`.
     pub(super) const fn kind_of_transfers(&self) -> &'static str {
         if self.collective > 0 { "collective" } else { "independent" }

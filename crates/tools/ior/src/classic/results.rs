@@ -4,14 +4,14 @@ use treering_model::workloads::ior::TransferCounts;
 
 /// A write or a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Access {
+pub(crate) enum AccessKind {
     /// Data are written.
     Write,
     /// Data are read.
     Read,
 }
 
-impl Access {
+impl AccessKind {
     /// Name printed by the original.
     pub(crate) const fn word(self) -> &'static str {
         match self {
@@ -67,13 +67,16 @@ impl TestResult {
         let counts = || tasks.iter().map(|(_, counts)| counts);
         let first = |begin: fn(&TransferCounts) -> u64| counts().map(begin).min().unwrap_or(0);
         let last = |end: fn(&TransferCounts) -> u64| counts().map(end).max().unwrap_or(0);
-        let opened = first(|one| one.open.began_ns);
-        let closed = last(|one| one.close.ended_ns);
+        let opened = first(|times| times.open.began_ns);
+        let closed = last(|times| times.close.ended_ns);
         Self {
-            bytes: counts().map(|one| one.bytes).sum(),
-            open_seconds: seconds(opened, last(|one| one.open.ended_ns)),
-            moved_seconds: seconds(first(|one| one.moved.began_ns), last(|one| one.moved.ended_ns)),
-            close_seconds: seconds(first(|one| one.close.began_ns), closed),
+            bytes: counts().map(|count| count.bytes).sum(),
+            open_seconds: seconds(opened, last(|times| times.open.ended_ns)),
+            moved_seconds: seconds(
+                first(|times| times.moved.began_ns),
+                last(|times| times.moved.ended_ns),
+            ),
+            close_seconds: seconds(first(|times| times.close.began_ns), closed),
             total_seconds: seconds(opened, closed),
             latency_seconds: (0..ranks)
                 .filter_map(|rank| latency(tasks, rank))
@@ -92,23 +95,23 @@ impl TestResult {
 /// The mean time of a rank's transfers.
 fn latency(tasks: &[(usize, TransferCounts)], rank: usize) -> Option<f64> {
     let own = || tasks.iter().filter(move |(of, _)| *of == rank).map(|(_, counts)| counts);
-    let began = own().map(|one| one.moved.began_ns).min()?;
-    let ended = own().map(|one| one.moved.ended_ns).max()?;
-    let transfers: u64 = own().map(|one| one.transfers).sum();
+    let began = own().map(|times| times.moved.began_ns).min()?;
+    let ended = own().map(|times| times.moved.ended_ns).max()?;
+    let transfers: u64 = own().map(|times| times.transfers).sum();
     Some(seconds(began, ended) / transfers.max(1) as f64)
 }
 
 fn wall(tasks: &[(usize, TransferCounts)]) -> Option<StonewallResult> {
     let until_then = || tasks.iter().map(|(_, counts)| counts).filter(|counts| !counts.is_wear_out);
-    let bytes: u64 = until_then().map(|one| one.bytes).sum();
+    let bytes: u64 = until_then().map(|rank| rank.bytes).sum();
     Some(StonewallResult {
-        least: until_then().map(|one| one.transfers).min()?,
-        most: until_then().map(|one| one.transfers).max()?,
-        least_bytes: until_then().map(|one| one.bytes).min()?,
+        least: until_then().map(|rank| rank.transfers).min()?,
+        most: until_then().map(|rank| rank.transfers).max()?,
+        least_bytes: until_then().map(|rank| rank.bytes).min()?,
         mean_bytes: bytes / until_then().count() as u64,
         seconds: seconds(
-            until_then().map(|one| one.moved.began_ns).min()?,
-            until_then().map(|one| one.moved.ended_ns).max()?,
+            until_then().map(|rank| rank.moved.began_ns).min()?,
+            until_then().map(|rank| rank.moved.ended_ns).max()?,
         ),
     })
 }

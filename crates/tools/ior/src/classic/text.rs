@@ -1,7 +1,7 @@
 //! Text output of ior, byte for byte: the header, a row for each test, and the summary.
 
-use super::parameters::Parameters;
-use super::results::{Access, StonewallResult, TestResult};
+use super::parameters::JsonParameters;
+use super::results::{AccessKind, StonewallResult, TestResult};
 
 /// Version of ior that the output imitates.
 pub(crate) const VERSION: &str = "4.1.0+dev";
@@ -61,7 +61,7 @@ pub(crate) struct TestParams {
     /// Verbose output.
     pub verbose: bool,
     /// Parameters shown only in JSON.
-    pub parameters: Parameters,
+    pub parameters: JsonParameters,
 }
 
 /// A line `name : value`.
@@ -191,7 +191,7 @@ pub(super) fn figures(result: &TestResult, params: &TestParams) -> [f64; 9] {
 
 /// A line of the table.
 pub(crate) fn row(
-    access: Access,
+    access: AccessKind,
     result: &TestResult,
     params: &TestParams,
     repetition: usize,
@@ -207,7 +207,7 @@ pub(crate) fn row(
 
 /// Result row as comma-separated values.
 pub(crate) fn csv_row(
-    access: Access,
+    access: AccessKind,
     result: &TestResult,
     params: &TestParams,
     repetition: usize,
@@ -240,10 +240,10 @@ pub(crate) fn wall(wall: &StonewallResult) -> String {
 }
 
 /// Warning for a total size that differs from the requested one.
-pub(crate) fn unexpected_size(expected: u64, there: u64, moved: u64, has_wall: bool) -> String {
+pub(crate) fn unexpected_size(expected: u64, actual: u64, moved: u64, has_wall: bool) -> String {
     let mut text = format!(
         "WARNING: Expected aggregate file size       = {expected}\n\
-         WARNING: Stat() of aggregate file size      = {there}\n\
+         WARNING: Stat() of aggregate file size      = {actual}\n\
          WARNING: Using actual aggregate bytes moved = {moved}\n"
     );
     if has_wall {
@@ -281,7 +281,7 @@ reordrand seed segcnt   blksiz    xsize aggs(MiB)   API RefNum
 /// The lines of a test in the summary.
 pub(crate) fn summary(params: &TestParams, writes: &[TestResult], reads: &[TestResult]) -> String {
     let mut text = String::new();
-    for (access, results) in [(Access::Write, writes), (Access::Read, reads)] {
+    for (access, results) in [(AccessKind::Write, writes), (AccessKind::Read, reads)] {
         if !results.is_empty() {
             text += &summary_row(access, results, params);
         }
@@ -299,7 +299,7 @@ pub(super) fn spread(values: &[f64]) -> [f64; 4] {
     [max, min, mean, (squares / count).sqrt()]
 }
 
-fn summary_row(access: Access, results: &[TestResult], params: &TestParams) -> String {
+fn summary_row(access: AccessKind, results: &[TestResult], params: &TestParams) -> String {
     let rates: Vec<f64> = results.iter().map(TestResult::bytes_per_second).collect();
     let transfer_bytes = params.transfer_bytes.max(1) as f64;
     let operations: Vec<f64> = rates.iter().map(|rate| rate / transfer_bytes).collect();
@@ -347,7 +347,7 @@ pub(crate) fn footer(now: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::results::{Access, TestResult};
+    use super::super::results::{AccessKind, TestResult};
     use super::{TestParams, column, csv_row, human, removal, row, summary, wall};
     use treering_model::workloads::ior::{TimeSpan, TransferCounts};
 
@@ -389,12 +389,12 @@ mod tests {
     fn lines_are_those_of_the_original() {
         let result = result();
         assert_eq!(
-            row(Access::Write, &result, &params(), 0),
+            row(AccessKind::Write, &result, &params(), 0),
             "write     80.00      100.00     0.015500    4096       1024.00    0.019000   \
              0.080000   0.019000   0.100000   0   \n"
         );
         assert_eq!(
-            csv_row(Access::Read, &result, &params(), 3),
+            csv_row(AccessKind::Read, &result, &params(), 3),
             "read,80.0000,100.0000,0.0155,4096.0000,1024.0000,0.0190,0.0800,0.0190,0.1000,2,3\n"
         );
         assert_eq!(

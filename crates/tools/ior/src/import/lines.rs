@@ -4,12 +4,12 @@ use treering_kit::import::number::{ctime_unix_ms, decimal};
 
 /// Writing or reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum AccessSide {
     Write,
     Read,
 }
 
-impl Side {
+impl AccessSide {
     /// The kind of task, as in native runs.
     pub(super) const fn word(self) -> &'static str {
         match self {
@@ -21,8 +21,8 @@ impl Side {
 
 /// A line of the summary, in MiB/s.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Summary {
-    pub(super) side: Side,
+pub(super) struct SummaryLine {
+    pub(super) side: AccessSide,
     pub(super) max: f64,
     pub(super) min: f64,
     pub(super) mean: f64,
@@ -30,7 +30,7 @@ pub(super) struct Summary {
 
 /// A line.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Line {
+pub(super) enum OutputLine {
     /// Version line, the first of every output.
     Version(String),
     /// Start time, in milliseconds since 1970.
@@ -44,9 +44,9 @@ pub(super) enum Line {
     /// Option under its name in classic runs.
     Option(&'static str, String),
     /// A test: MiB/s.
-    Row(Side, f64),
+    Row(AccessSide, f64),
     /// A line of the summary.
-    Summary(Summary),
+    Summary(SummaryLine),
     /// Line of ior that is not imported.
     Furniture,
 }
@@ -100,43 +100,43 @@ const FURNITURE: [&str; 27] = [
 ];
 
 /// Reads a line.
-pub(super) fn line(text: &str) -> Option<Line> {
+pub(super) fn line(text: &str) -> Option<OutputLine> {
     let text = text.trim();
-    if let Some(rest) = text.strip_prefix("IOR-") {
-        let version = rest.strip_suffix(": MPI Coordinated Test of Parallel I/O")?;
-        return Some(Line::Version(version.to_owned()));
+    if let Some(tail) = text.strip_prefix("IOR-") {
+        let version = tail.strip_suffix(": MPI Coordinated Test of Parallel I/O")?;
+        return Some(OutputLine::Version(version.to_owned()));
     }
     if text.starts_with("FS") && text.contains("Used FS:") {
         let used = text.split("Used FS:").nth(1)?.split('%').next()?;
-        return decimal(used.trim()).map(Line::Used);
+        return decimal(used.trim()).map(OutputLine::Used);
     }
     result(text).or_else(|| named(text)).or_else(|| {
         let is_known = FURNITURE.iter().any(|begin| text.starts_with(begin));
-        (is_known || text.is_empty()).then_some(Line::Furniture)
+        (is_known || text.is_empty()).then_some(OutputLine::Furniture)
     })
 }
 
 /// A line with a name, a colon, and a value.
-fn named(text: &str) -> Option<Line> {
+fn named(text: &str) -> Option<OutputLine> {
     let (name, value) = text.split_once(':')?;
     let (name, value) = (name.trim(), value.trim());
     match name {
-        "Began" => Some(Line::Began(ctime_unix_ms(value))),
-        "Finished" => Some(Line::Finished(ctime_unix_ms(value))),
-        "Path" => Some(Line::Path(value.to_owned())),
+        "Began" => Some(OutputLine::Began(ctime_unix_ms(value))),
+        "Finished" => Some(OutputLine::Finished(ctime_unix_ms(value))),
+        "Path" => Some(OutputLine::Path(value.to_owned())),
         _ => {
-            let (_, ours) = OPTIONS.iter().find(|(printed, _)| *printed == name)?;
-            Some(Line::Option(ours, value.to_owned()))
+            let (_, option) = OPTIONS.iter().find(|(printed, _)| *printed == name)?;
+            Some(OutputLine::Option(option, value.to_owned()))
         }
     }
 }
 
 /// Parses a row of the table or of the summary.
-fn result(text: &str) -> Option<Line> {
+fn result(text: &str) -> Option<OutputLine> {
     let mut words = text.split_whitespace();
     let side = match words.next()? {
-        "write" => Side::Write,
-        "read" => Side::Read,
+        "write" => AccessSide::Write,
+        "read" => AccessSide::Read,
         _ => return None,
     };
     let words: Vec<&str> = words.collect();
@@ -144,49 +144,54 @@ fn result(text: &str) -> Option<Line> {
     if words.len() > 12 {
         let [max, min, mean] = words[..3] else { return None };
         let (max, min, mean) = (decimal(max)?, decimal(min)?, decimal(mean)?);
-        return Some(Line::Summary(Summary { side, max, min, mean }));
+        return Some(OutputLine::Summary(SummaryLine { side, max, min, mean }));
     }
     // Version 3 has no IOPS and latency.
     if !matches!(words.len(), 8 | 10) {
         return None;
     }
     let numbers: Vec<f64> = words.iter().map(|word| decimal(word)).collect::<Option<_>>()?;
-    numbers.first().map(|&rate| Line::Row(side, rate))
+    numbers.first().map(|&rate| OutputLine::Row(side, rate))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, Side, Summary, line};
+    use super::{AccessSide, OutputLine, SummaryLine, line};
 
     #[test]
-    fn lines_of_versions_3_and_4_are_known() {
+    fn lines_of_versions_3_and_4_are_parsed() {
         for (text, wanted) in [
             (
                 "IOR-4.1.0+dev: MPI Coordinated Test of Parallel I/O",
-                Line::Version("4.1.0+dev".to_owned()),
+                OutputLine::Version("4.1.0+dev".to_owned()),
             ),
             (
                 "Began               : Tue Nov 24 06:40:34 2026",
-                Line::Began(Some(1_795_502_434_000)),
+                OutputLine::Began(Some(1_795_502_434_000)),
             ),
-            ("xfersize            : 1 MiB", Line::Option("transfer", "1 MiB".to_owned())),
+            ("xfersize            : 1 MiB", OutputLine::Option("transfer", "1 MiB".to_owned())),
             (
                 "write     96.79      96.80      0.015228    4096       1024.00    0.000019   \
                  0.165284   0.043472   0.165310   0   ",
-                Line::Row(Side::Write, 96.79),
+                OutputLine::Row(AccessSide::Write, 96.79),
             ),
             (
                 "read      579.85     4096       1024.00    0.025740   0.027576   0.020654   \
                  0.027593   0   ",
-                Line::Row(Side::Read, 579.85),
+                OutputLine::Row(AccessSide::Read, 579.85),
             ),
             (
                 "read          579.85     528.68     554.27      25.59     579.85     528.68     \
                  554.27      25.59    0.02893         NA            NA     0      2   2    2   0     \
                  0        1         0    0      2  4194304  1048576      16.0 POSIX      0",
-                Line::Summary(Summary { side: Side::Read, max: 579.85, min: 528.68, mean: 554.27 }),
+                OutputLine::Summary(SummaryLine {
+                    side: AccessSide::Read,
+                    max: 579.85,
+                    min: 528.68,
+                    mean: 554.27,
+                }),
             ),
-            ("remove    -          -          -", Line::Furniture),
+            ("remove    -          -          -", OutputLine::Furniture),
         ] {
             assert_eq!(line(text), Some(wanted), "{text}");
         }

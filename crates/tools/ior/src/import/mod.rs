@@ -7,36 +7,36 @@ mod lines;
 use treering_model::metrics::rates::{MIB_PER_SECOND, REPETITION_MIB_PER_SECOND};
 use treering_model::{Scope, USED_FACT};
 
-use lines::{Line, Side, Summary, line};
+use lines::{AccessSide, OutputLine, SummaryLine, line};
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::{Content, ForeignTrial};
-use treering_kit::import::{Importer, Reading, Remark};
+use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
+use treering_kit::import::{Importer, ParsedOutputs, Remark};
 
 /// Reads output of ior.
-pub(crate) struct Ior;
+pub(crate) struct IorImporter;
 
 /// Name of the tool and of its workload.
 const TOOL: &str = "ior";
 
-impl Importer for Ior {
+impl Importer for IorImporter {
     fn tool(&self) -> &'static str {
         TOOL
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
-        matches!(line(log.line(at)), Some(Line::Version(_)))
+        matches!(line(log.line(at)), Some(OutputLine::Version(_)))
     }
 
-    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
-        let mut run = Run::default();
+    fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs {
+        let mut run = ParsedRun::default();
         let mut stretch = LineCursor::from(at);
-        while let Some(said) = stretch.said(log, line) {
-            if matches!(said, Line::Version(_)) && run.version.is_some() {
+        while let Some(parsed) = stretch.next_parsed(log, line) {
+            if matches!(parsed, OutputLine::Version(_)) && run.version.is_some() {
                 break;
             }
-            let is_last = matches!(said, Line::Finished(_));
-            run.take(said);
+            let is_last = matches!(parsed, OutputLine::Finished(_));
+            run.take(parsed);
             stretch.take(log, 1);
             if is_last {
                 break;
@@ -45,39 +45,40 @@ impl Importer for Ior {
         let mut remarks = stretch.remarks();
         let trial = run.trial();
         if trial.is_none() {
-            let what = "ior has no results: its run failed or its output is truncated".to_owned();
-            remarks.push(Remark { line: at + 1, what });
+            let message =
+                "ior has no results: its run failed or its output is truncated".to_owned();
+            remarks.push(Remark { line: at + 1, what: message });
         }
-        let outputs = trial.map(|trial| Content::Foreign(Box::new(trial)));
-        Reading { end: stretch.end(), outputs: outputs.into_iter().collect(), remarks }
+        let outputs = trial.map(|trial| ImportedTrial::Foreign(Box::new(trial)));
+        ParsedOutputs { end: stretch.end(), outputs: outputs.into_iter().collect(), remarks }
     }
 }
 
 /// A run, put together line by line.
 #[derive(Default)]
-struct Run {
+struct ParsedRun {
     version: Option<String>,
     began_unix_ms: Option<i64>,
     finished_unix_ms: Option<i64>,
     path: String,
     used_percent: Option<f64>,
     parameters: Vec<(&'static str, String)>,
-    rows: Vec<(Side, f64)>,
-    summaries: Vec<Summary>,
+    rows: Vec<(AccessSide, f64)>,
+    summaries: Vec<SummaryLine>,
 }
 
-impl Run {
-    fn take(&mut self, said: Line) {
-        match said {
-            Line::Version(version) => self.version = Some(version),
-            Line::Began(at) => self.began_unix_ms = at,
-            Line::Finished(at) => self.finished_unix_ms = at,
-            Line::Path(path) => self.path = path,
-            Line::Used(percent) => self.used_percent = Some(percent),
-            Line::Option(name, value) => self.parameters.push((name, value)),
-            Line::Row(side, rate) => self.rows.push((side, rate)),
-            Line::Summary(summary) => self.summaries.push(summary),
-            Line::Furniture => {}
+impl ParsedRun {
+    fn take(&mut self, parsed: OutputLine) {
+        match parsed {
+            OutputLine::Version(version) => self.version = Some(version),
+            OutputLine::Began(at) => self.began_unix_ms = at,
+            OutputLine::Finished(at) => self.finished_unix_ms = at,
+            OutputLine::Path(path) => self.path = path,
+            OutputLine::Used(percent) => self.used_percent = Some(percent),
+            OutputLine::Option(name, value) => self.parameters.push((name, value)),
+            OutputLine::Row(side, rate) => self.rows.push((side, rate)),
+            OutputLine::Summary(summary) => self.summaries.push(summary),
+            OutputLine::Furniture => {}
         }
     }
 
@@ -88,7 +89,7 @@ impl Run {
             started_unix_ms: self.began_unix_ms,
             ..ForeignTrial::default()
         };
-        for side in [Side::Write, Side::Read] {
+        for side in [AccessSide::Write, AccessSide::Read] {
             self.tell(&mut trial, side);
         }
         if trial.metrics.is_empty() {
@@ -106,13 +107,13 @@ impl Run {
     }
 
     /// The rates of a side: mean, and the spread of its repetitions.
-    fn tell(&self, trial: &mut ForeignTrial, side: Side) {
+    fn tell(&self, trial: &mut ForeignTrial, side: AccessSide) {
         let rates = self.rows.iter().filter(|(of, _)| *of == side).map(|(_, rate)| *rate);
         let rates: Vec<f64> = rates.filter(|rate| rate.is_finite() && *rate > 0.0).collect();
         let summary = self.summaries.iter().find(|summary| summary.side == side);
         let count = rates.len() as f64;
         let (mean, spread, repetitions) = if rates.is_empty() {
-            let Some(Summary { max, min, mean, .. }) = summary else { return };
+            let Some(SummaryLine { max, min, mean, .. }) = summary else { return };
             (*mean, [*max, *min], 1)
         } else {
             let max = rates.iter().copied().fold(f64::MIN, f64::max);

@@ -26,7 +26,7 @@ pub(crate) struct Directive<'t> {
 
 /// A test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Test<'t> {
+pub(crate) struct TestDefinition<'t> {
     /// Directives of this test; the other settings are those of the test before.
     pub directives: Vec<Directive<'t>>,
     /// Position of its `RUN`, or of the first directive if the last test has no `RUN`.
@@ -39,11 +39,14 @@ pub(crate) struct Test<'t> {
 ///
 /// # Errors
 /// When it is no script.
-pub(crate) fn read<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Vec<Test<'t>>, Fault> {
+pub(crate) fn read<'t>(
+    text: &'t [u8],
+    faults: &mut Faults<'t>,
+) -> Result<Vec<TestDefinition<'t>>, Fault> {
     if text.len() > BYTES_MAX {
-        let what = format!("the script has {} bytes", text.len());
+        let message = format!("the script has {} bytes", text.len());
         let right = format!("a script has at most {BYTES_MAX} bytes: is this one?");
-        return Err(faults.error(Place::START, what).hint(right));
+        return Err(faults.error(Place::START, message).hint(right));
     }
     let mut lines = cursor::lines(text, 0).map(|(place, line)| (place, content(line)));
     let Some((start, _)) = lines.find(|(_, line)| is(line, "ior start")) else {
@@ -51,7 +54,7 @@ pub(crate) fn read<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Vec<Te
         return Err(faults.error(Place::START, "there is no line IOR START").hint(right));
     };
     let mut tests = Vec::new();
-    let mut next = Test { directives: Vec::new(), place: start };
+    let mut next = TestDefinition { directives: Vec::new(), place: start };
     for (place, line) in lines {
         if line.is_empty() {
             continue;
@@ -66,8 +69,8 @@ pub(crate) fn read<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Vec<Te
             read_line(line, place, &mut next, faults);
         }
         if tests.len() > TESTS_MAX {
-            let what = format!("there are more than {TESTS_MAX} tests");
-            return Err(faults.error(place, what).hint("distribute them over several scripts"));
+            let message = format!("there are more than {TESTS_MAX} tests");
+            return Err(faults.error(place, message).hint("distribute them over several scripts"));
         }
     }
     if tests.is_empty() || !next.directives.is_empty() {
@@ -92,13 +95,18 @@ fn is(line: &[u8], words: &str) -> bool {
 }
 
 /// Directives with commas between.
-fn read_line<'t>(line: &'t [u8], place: Place, test: &mut Test<'t>, faults: &mut Faults<'t>) {
+fn read_line<'t>(
+    line: &'t [u8],
+    place: Place,
+    test: &mut TestDefinition<'t>,
+    faults: &mut Faults<'t>,
+) {
     let text = cursor::text(line, place, "a script is text in UTF-8", faults);
-    let Some(text) = faults.taken(text) else { return };
+    let Some(text) = faults.ok_or_record(text) else { return };
     let mut at = 0;
     for part in text.split(',') {
         let read = directive(part, place.after(at), faults);
-        test.directives.extend(faults.taken(read));
+        test.directives.extend(faults.ok_or_record(read));
         at += part.len() + 1;
     }
 }
@@ -106,14 +114,14 @@ fn read_line<'t>(line: &'t [u8], place: Place, test: &mut Test<'t>, faults: &mut
 fn directive<'t>(text: &'t str, place: Place, faults: &Faults) -> Result<Directive<'t>, Fault> {
     let is_blank = |character: char| character.is_ascii_whitespace();
     let (name, name_place, value) = cursor::setting(text, place, is_blank);
-    let wrong = |place, what: String| Err(faults.error(place, what).hint(RIGHT));
+    let wrong = |place, message: String| Err(faults.error(place, message).hint(RIGHT));
     let Some((value, value_place)) = value else {
-        let what = if name.is_empty() {
+        let message = if name.is_empty() {
             "nothing stands between the commas".to_owned()
         } else {
             format!("'{}' has no =", shown(name))
         };
-        return wrong(name_place, what);
+        return wrong(name_place, message);
     };
     if name.is_empty() || name.contains(is_blank) {
         return wrong(name_place, format!("'{}' is no name", shown(name)));
@@ -122,21 +130,24 @@ fn directive<'t>(text: &'t str, place: Place, faults: &Faults) -> Result<Directi
         return wrong(value_place, format!("{} has no value", shown(name)));
     }
     if let Some(end) = value.find(is_blank) {
-        let what = format!("'{}' stands behind the value", shown(value[end..].trim_ascii()));
-        return wrong(value_place.after(end), what);
+        let message = format!("'{}' stands behind the value", shown(value[end..].trim_ascii()));
+        return wrong(value_place.after(end), message);
     }
     Ok(Directive { name, place: name_place, value, value_place })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{BYTES_MAX, Faults, Test, read};
+    use super::{BYTES_MAX, Faults, TestDefinition, read};
 
     /// The tests in a line each.
     fn tests(text: &str) -> Vec<String> {
-        let words = |test: &Test| {
-            let all = test.directives.iter().map(|one| format!("{}={}", one.name, one.value));
-            format!("{}: {}", test.place.line, all.collect::<Vec<_>>().join(" "))
+        let words = |test: &TestDefinition| {
+            let directives = test
+                .directives
+                .iter()
+                .map(|directive| format!("{}={}", directive.name, directive.value));
+            format!("{}: {}", test.place.line, directives.collect::<Vec<_>>().join(" "))
         };
         let mut faults = Faults::new("f", text.as_bytes());
         let read = read(text.as_bytes(), &mut faults).unwrap();
@@ -182,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn endless_scripts_end_soon() {
+    fn script_length_is_limited() {
         let long = refused(&vec![b'\n'; BYTES_MAX + 1]);
         assert_eq!(long, "f:1:1: the script has 1048577 bytes");
         let many = format!("IOR START\n{}", "RUN\n".repeat(1001));

@@ -28,7 +28,7 @@ pub enum Encoding {
 
 /// Start of a piece of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Start {
+pub struct PieceStart {
     /// Offset in the file, in bytes.
     pub offset: u64,
     /// Number of its first line, from 0.
@@ -36,20 +36,20 @@ pub struct Start {
 }
 
 /// Positions of the lines of a file.
-pub struct Survey {
+pub struct LineSurvey {
     /// Encoding of the file.
     pub encoding: Encoding,
     /// Starts of the pieces.
-    pub starts: Vec<Start>,
+    pub starts: Vec<PieceStart>,
     /// End of the last line.
-    pub end: Start,
+    pub end: PieceStart,
 }
 
 /// Surveys a file in one pass. Text that is decoded already is not decoded again.
 pub fn survey(
     read: impl Fn(u64, &mut [u8]) -> io::Result<usize>,
     is_decoded: bool,
-) -> Result<Survey, ImportError> {
+) -> Result<LineSurvey, ImportError> {
     let mut buffer = vec![0; PIECE_BYTES];
     let mut look = SurveyProgress::default();
     loop {
@@ -74,7 +74,7 @@ struct SurveyProgress {
     line_began: u64,
     /// True after a CR that may be followed by LF.
     is_returned: bool,
-    starts: Vec<Start>,
+    starts: Vec<PieceStart>,
     /// First bytes of the present line.
     heading: Vec<u8>,
     is_quoted: bool,
@@ -87,24 +87,24 @@ struct SurveyProgress {
 impl SurveyProgress {
     fn take(&mut self, bytes: &[u8]) -> Result<(), ImportError> {
         if self.offset == 0 {
-            self.starts.push(Start { offset: 0, line: 0 });
+            self.starts.push(PieceStart { offset: 0, line: 0 });
             self.is_other = bytes.starts_with(&[0xff, 0xfe])
                 || bytes.starts_with(&[0xfe, 0xff])
                 || bytes.starts_with(&[0xef, 0xbb, 0xbf]);
         }
         self.check(bytes);
-        let mut rest = bytes;
-        while let Some(first) = rest.first() {
+        let mut tail = bytes;
+        while let Some(first) = tail.first() {
             // Several CR, and a following LF, end one line.
             if self.is_returned && *first != b'\r' {
                 self.is_returned = false;
                 self.offset += u64::from(*first == b'\n');
-                rest = &rest[usize::from(*first == b'\n')..];
+                tail = &tail[usize::from(*first == b'\n')..];
                 self.end_line();
                 continue;
             }
-            let feed = rest.iter().position(|byte| is_line_end(*byte));
-            let part = &rest[..feed.unwrap_or(rest.len())];
+            let feed = tail.iter().position(|byte| is_line_end(*byte));
+            let part = &tail[..feed.unwrap_or(tail.len())];
             let room = HEADING_BYTES_MOST.saturating_sub(self.heading.len());
             self.heading.extend_from_slice(&part[..part.len().min(room)]);
             self.offset += (part.len() + usize::from(feed.is_some())) as u64;
@@ -113,12 +113,12 @@ impl SurveyProgress {
                 return Err(ImportError::LongLine { line: self.line + 1, mebibytes });
             }
             let Some(feed) = feed else { break };
-            if rest[feed] == b'\n' {
+            if tail[feed] == b'\n' {
                 self.end_line();
             } else {
                 self.is_returned = true;
             }
-            rest = &rest[feed + 1..];
+            tail = &tail[feed + 1..];
         }
         Ok(())
     }
@@ -139,7 +139,7 @@ impl SurveyProgress {
         self.line_began = self.offset;
         let last = self.starts.last().map_or(0, |start| start.offset);
         if self.offset - last >= PIECE_BYTES as u64 {
-            self.starts.push(Start { offset: self.offset, line: self.line });
+            self.starts.push(PieceStart { offset: self.offset, line: self.line });
         }
     }
 
@@ -159,7 +159,7 @@ impl SurveyProgress {
         }
     }
 
-    fn finish(mut self, is_decoded: bool) -> Survey {
+    fn finish(mut self, is_decoded: bool) -> LineSurvey {
         if self.offset > self.line_began {
             self.end_line();
         }
@@ -168,18 +168,18 @@ impl SurveyProgress {
             () if self.is_not_utf_8 || !self.broken.is_empty() => Encoding::Latin1,
             () => Encoding::Utf8,
         };
-        let end = Start { offset: self.offset, line: self.line };
+        let end = PieceStart { offset: self.offset, line: self.line };
         self.starts.retain(|start| start.line < end.line);
-        Survey { encoding, starts: self.starts, end }
+        LineSurvey { encoding, starts: self.starts, end }
     }
 }
 
 /// Decodes a file. Invalid bytes become the replacement character.
 pub fn decode(bytes: &[u8]) -> Cow<'_, str> {
     let text = match bytes {
-        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
-        [0xff, 0xfe, rest @ ..] => utf_16(rest, u16::from_le_bytes).into(),
-        [0xfe, 0xff, rest @ ..] => utf_16(rest, u16::from_be_bytes).into(),
+        [0xef, 0xbb, 0xbf, tail @ ..] => String::from_utf8_lossy(tail),
+        [0xff, 0xfe, tail @ ..] => utf_16(tail, u16::from_le_bytes).into(),
+        [0xfe, 0xff, tail @ ..] => utf_16(tail, u16::from_be_bytes).into(),
         bytes => match std::str::from_utf8(bytes) {
             Ok(text) => text.into(),
             Err(_) => bytes.iter().map(|byte| char::from(*byte)).collect::<String>().into(),
@@ -217,20 +217,20 @@ fn quoted_printable_body(text: &str) -> Option<usize> {
 fn unescaped(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut plain = Vec::with_capacity(bytes.len());
-    let mut rest = bytes;
-    while let Some((&first, behind)) = rest.split_first() {
-        rest = behind;
+    let mut tail = bytes;
+    while let Some((&first, behind)) = tail.split_first() {
+        tail = behind;
         if first != b'=' {
             plain.push(first);
             continue;
         }
         let digit = |place: usize| char::from(*behind.get(place)?).to_digit(16);
         match behind {
-            [b'\n', behind @ ..] | [b'\r', b'\n', behind @ ..] => rest = behind,
+            [b'\n', behind @ ..] | [b'\r', b'\n', behind @ ..] => tail = behind,
             _ => match (digit(0), digit(1)) {
                 (Some(high), Some(low)) => {
                     plain.push(u8::try_from(high * 16 + low).unwrap_or(b'?'));
-                    rest = &behind[2..];
+                    tail = &behind[2..];
                 }
                 // A plain equals sign, not an escape.
                 _ => plain.push(first),

@@ -7,9 +7,9 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::io;
 
 use crate::import::Importer;
-use crate::import::encoding::{Encoding, Start, decode, is_line_end, survey};
-use crate::import::prefix::{Prefixes, without_escapes};
-use crate::import::source::{ImportError, Source};
+use crate::import::encoding::{Encoding, PieceStart, decode, is_line_end, survey};
+use crate::import::prefix::{KnownPrefixes, without_escapes};
+use crate::import::source::{ImportError, TextSource};
 
 /// Most lines into which one line of a tool may have been broken.
 const BROKEN_INTO_MOST: usize = 4;
@@ -21,25 +21,25 @@ const DECODED_BYTES_MOST: u64 = 64 << 20;
 
 /// Neighbouring lines that are held together in memory.
 #[derive(Debug)]
-struct Piece {
+struct LinePiece {
     text: String,
     /// Start and end of each line in the text, without prefixes and escape sequences.
     lines: Vec<(u32, u32)>,
 }
 
 /// Source of the bytes.
-enum Bytes<'t> {
+enum ByteSource<'t> {
     Memory(Cow<'t, [u8]>),
-    Source(&'t dyn Source),
+    Source(&'t dyn TextSource),
 }
 
 /// Lines of a file, read on demand.
 pub struct Log<'t> {
-    bytes: Bytes<'t>,
+    bytes: ByteSource<'t>,
     encoding: Encoding,
-    starts: Vec<Start>,
-    end: Start,
-    pieces: Vec<OnceCell<Piece>>,
+    starts: Vec<PieceStart>,
+    end: PieceStart,
+    pieces: Vec<OnceCell<LinePiece>>,
     /// Number of the first piece that may be in memory.
     lowest: Cell<usize>,
     /// Piece of the last access: its first line, the line after it, and its number.
@@ -52,14 +52,14 @@ pub struct Log<'t> {
 impl<'t> Log<'t> {
     /// Lines of a text.
     #[cfg(test)]
-    pub fn of(text: &'t str) -> Self {
+    pub fn from_text(text: &'t str) -> Self {
         Self::of_bytes(text.as_bytes(), &[])
     }
 
     /// Lines of a file in memory.
     pub fn of_bytes(bytes: &'t [u8], importers: &'static [&'static dyn Importer]) -> Self {
         let text = decode(bytes);
-        let bytes = Bytes::Memory(match text {
+        let bytes = ByteSource::Memory(match text {
             Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
             Cow::Owned(text) => Cow::Owned(text.into_bytes()),
         });
@@ -69,10 +69,10 @@ impl<'t> Log<'t> {
 
     fn empty() -> Self {
         Self {
-            bytes: Bytes::Memory(Cow::Borrowed(&[])),
+            bytes: ByteSource::Memory(Cow::Borrowed(&[])),
             encoding: Encoding::Utf8,
             starts: Vec::new(),
-            end: Start { offset: 0, line: 0 },
+            end: PieceStart { offset: 0, line: 0 },
             pieces: Vec::new(),
             lowest: Cell::new(0),
             latest: Cell::new((0, 0, 0)),
@@ -83,10 +83,10 @@ impl<'t> Log<'t> {
 
     /// Lines of a file that is read on demand.
     pub fn of_source(
-        source: &'t dyn Source,
+        source: &'t dyn TextSource,
         importers: &'static [&'static dyn Importer],
     ) -> Result<Self, ImportError> {
-        let log = Self { importers, ..Self::surveyed(Bytes::Source(source))? };
+        let log = Self { importers, ..Self::surveyed(ByteSource::Source(source))? };
         if log.encoding != Encoding::Other {
             return Ok(log);
         }
@@ -97,11 +97,11 @@ impl<'t> Log<'t> {
         whole.resize(usize::try_from(log.end.offset).unwrap_or(0), 0);
         log.bytes.read(0, &mut whole)?;
         let bytes = Cow::Owned(decode(&whole).into_owned().into_bytes());
-        Ok(Self { importers, ..Self::surveyed(Bytes::Memory(bytes))? })
+        Ok(Self { importers, ..Self::surveyed(ByteSource::Memory(bytes))? })
     }
 
-    fn surveyed(bytes: Bytes<'t>) -> Result<Self, ImportError> {
-        let is_decoded = matches!(bytes, Bytes::Memory(_));
+    fn surveyed(bytes: ByteSource<'t>) -> Result<Self, ImportError> {
+        let is_decoded = matches!(bytes, ByteSource::Memory(_));
         let surveyed = survey(|offset, into| bytes.read(offset, into), is_decoded)?;
         let pieces = surveyed.starts.iter().map(|_| OnceCell::new()).collect();
         Ok(Self {
@@ -167,7 +167,7 @@ impl<'t> Log<'t> {
         Some(number)
     }
 
-    fn load(&self, number: usize) -> Piece {
+    fn load(&self, number: usize) -> LinePiece {
         let start = self.starts[number];
         let end = self.starts.get(number + 1).copied().unwrap_or(self.end);
         let length = usize::try_from(end.offset - start.offset).unwrap_or(0);
@@ -185,7 +185,7 @@ impl<'t> Log<'t> {
             },
         };
         let text = without_escapes(text);
-        let prefixes = Prefixes::learn(lines_of(&text));
+        let prefixes = KnownPrefixes::learn(lines_of(&text));
         let place = |line: &str| {
             let at = line.as_ptr().addr() - text.as_ptr().addr();
             let number = |place: usize| u32::try_from(place).unwrap_or(0);
@@ -193,7 +193,7 @@ impl<'t> Log<'t> {
         };
         let lines = lines_of(&text).map(|line| place(prefixes.without(plain(line)))).collect();
         self.lowest.set(self.lowest.get().min(number));
-        Piece { text, lines }
+        LinePiece { text, lines }
     }
 
     /// Line without mail quotation marks; empty after the last.
@@ -240,7 +240,7 @@ impl<'t> Log<'t> {
     }
 }
 
-impl Bytes<'_> {
+impl ByteSource<'_> {
     /// Reads until the buffer is full or the file ends; returns the number of bytes.
     fn read(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         let mut got = 0;
@@ -249,10 +249,10 @@ impl Bytes<'_> {
             let more = match self {
                 Self::Source(source) => source.read_at(at, &mut into[got..])?,
                 Self::Memory(bytes) => {
-                    let rest = usize::try_from(at).ok().and_then(|at| bytes.get(at..));
-                    let rest = rest.unwrap_or(&[]);
-                    let more = rest.len().min(into.len() - got);
-                    into[got..got + more].copy_from_slice(&rest[..more]);
+                    let tail = usize::try_from(at).ok().and_then(|at| bytes.get(at..));
+                    let tail = tail.unwrap_or(&[]);
+                    let more = tail.len().min(into.len() - got);
+                    into[got..got + more].copy_from_slice(&tail[..more]);
                     more
                 }
             };
@@ -268,15 +268,15 @@ impl Bytes<'_> {
 /// Lines of a text, as [`survey`] counts them: LF, CR LF and bare CR end a line, and several CR are
 /// one.
 fn lines_of(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
+    let mut tail = text;
     std::iter::from_fn(move || {
-        if rest.is_empty() {
+        if tail.is_empty() {
             return None;
         }
-        let end = rest.bytes().position(is_line_end).unwrap_or(rest.len());
-        let (line, behind) = rest.split_at(end);
+        let end = tail.bytes().position(is_line_end).unwrap_or(tail.len());
+        let (line, behind) = tail.split_at(end);
         let behind = behind.trim_start_matches('\r');
-        rest = behind.strip_prefix('\n').unwrap_or(behind);
+        tail = behind.strip_prefix('\n').unwrap_or(behind);
         Some(line)
     })
 }
@@ -284,8 +284,8 @@ fn lines_of(text: &str) -> impl Iterator<Item = &str> {
 /// Line without the leading `> ` of mail answers, and without trailing blanks.
 fn plain(line: &str) -> &str {
     let mut line = line.trim_end();
-    while let Some(rest) = line.strip_prefix('>') {
-        line = rest.strip_prefix(' ').unwrap_or(rest);
+    while let Some(tail) = line.strip_prefix('>') {
+        line = tail.strip_prefix(' ').unwrap_or(tail);
     }
     line
 }
@@ -315,7 +315,7 @@ mod tests {
 
     #[test]
     fn broken_and_quoted_lines_are_joined() {
-        let log = Log::of("> > a b\r\n> > c\n\nd\n");
+        let log = Log::from_text("> > a b\r\n> > c\n\nd\n");
         assert_eq!(log.len(), 4);
         assert_eq!(log.line(0), "a b");
         let read = |text: &str| (text == "a b c").then_some(());

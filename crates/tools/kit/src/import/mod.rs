@@ -15,7 +15,7 @@ pub mod trial;
 use std::ops::ControlFlow;
 
 use log::Log;
-use trial::Content;
+use trial::ImportedTrial;
 
 /// Importer of the outputs of one tool.
 pub trait Importer: Sync {
@@ -26,31 +26,36 @@ pub trait Importer: Sync {
     fn begins(&self, log: &Log<'_>, at: usize) -> bool;
 
     /// Reads an output that begins at this line, and includes at least this line.
-    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading;
+    fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs;
 
     /// Reads an output and hands on each trial as it is read; the reading has no outputs. Importers
     /// whose outputs may exceed memory stop when `hand_on` says so.
-    fn read_each(&self, log: &mut Log<'_>, at: usize, hand_on: &mut HandOn<'_>) -> Reading {
+    fn read_each(
+        &self,
+        log: &mut Log<'_>,
+        at: usize,
+        hand_on: &mut TrialConsumer<'_>,
+    ) -> ParsedOutputs {
         handed_on(self.read(log, at), hand_on)
     }
 }
 
 /// Hands on the outputs of a reading, and returns the rest of the reading.
-pub fn handed_on(mut reading: Reading, hand_on: &mut HandOn<'_>) -> Reading {
+pub fn handed_on(mut reading: ParsedOutputs, hand_on: &mut TrialConsumer<'_>) -> ParsedOutputs {
     let outputs = std::mem::take(&mut reading.outputs);
     let _is_stopped = outputs.into_iter().try_for_each(hand_on);
     reading
 }
 
 /// Consumer of trials, which may stop the import.
-pub type HandOn<'h> = dyn FnMut(Content) -> ControlFlow<()> + 'h;
+pub type TrialConsumer<'h> = dyn FnMut(ImportedTrial) -> ControlFlow<()> + 'h;
 
 /// Result of reading one output.
-pub struct Reading {
+pub struct ParsedOutputs {
     /// Number of the line after the output.
     pub end: usize,
     /// Trials in the output.
-    pub outputs: Vec<Content>,
+    pub outputs: Vec<ImportedTrial>,
     /// Lines that were not understood, and corrections.
     pub remarks: Vec<Remark>,
 }

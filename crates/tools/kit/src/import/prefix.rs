@@ -29,48 +29,48 @@ pub(crate) fn without_escapes(text: String) -> String {
 fn behind_sequence(part: &str) -> &str {
     let mut letters = part.char_indices();
     let Some((_, kind)) = letters.next() else { return part };
-    let rest = letters.as_str();
+    let tail = letters.as_str();
     match kind {
-        '[' => match rest.find(|letter: char| !(' '..='?').contains(&letter)) {
-            Some(end) if ('@'..='~').contains(&rest[end..].chars().next().unwrap_or(' ')) => {
-                &rest[end + 1..]
+        '[' => match tail.find(|letter: char| !(' '..='?').contains(&letter)) {
+            Some(end) if ('@'..='~').contains(&tail[end..].chars().next().unwrap_or(' ')) => {
+                &tail[end + 1..]
             }
-            Some(end) => &rest[end..],
+            Some(end) => &tail[end..],
             None => "",
         },
         // A title ends at a BEL or the next escape.
-        ']' => match rest.find([BEL, '\n', '\r']) {
-            Some(end) => rest[end..].strip_prefix(BEL).unwrap_or(&rest[end..]),
+        ']' => match tail.find([BEL, '\n', '\r']) {
+            Some(end) => tail[end..].strip_prefix(BEL).unwrap_or(&tail[end..]),
             None => "",
         },
-        ' '..='/' => match rest.char_indices().next() {
-            Some((_, letter)) if ('0'..='~').contains(&letter) => &rest[letter.len_utf8()..],
-            _ => rest,
+        ' '..='/' => match tail.char_indices().next() {
+            Some((_, letter)) if ('0'..='~').contains(&letter) => &tail[letter.len_utf8()..],
+            _ => tail,
         },
-        '0'..='~' => rest,
+        '0'..='~' => tail,
         _ => part,
     }
 }
 
 /// Host and program of a line, as in syslog.
-type Writer = (String, String);
+type LineOrigin = (String, String);
 
 /// Prefixes known from neighbouring lines.
 #[derive(Default)]
-pub(crate) struct Prefixes {
+pub(crate) struct KnownPrefixes {
     /// Writers without a process number, which might be words of the line itself. They are
     /// recognised if the line above or below has the same.
-    writers: BTreeSet<Writer>,
+    writers: BTreeSet<LineOrigin>,
 }
 
-impl Prefixes {
+impl KnownPrefixes {
     /// Learns the prefixes of consecutive lines.
     pub(crate) fn learn<'t>(lines: impl Iterator<Item = &'t str>) -> Self {
         let mut prefixes = Self::default();
         let mut above: Option<(&str, &str)> = None;
         for line in lines.filter(|line| !line.trim().is_empty()) {
-            let rest = stamp(behind_container(line).trim_start_matches(['>', ' ']));
-            let writer = rest.and_then(writer).map(|(host, program, _)| (host, program));
+            let tail = stamp(behind_container(line).trim_start_matches(['>', ' ']));
+            let writer = tail.and_then(writer).map(|(host, program, _)| (host, program));
             if let Some((host, program)) = writer
                 && above == writer
             {
@@ -85,10 +85,10 @@ impl Prefixes {
     pub(crate) fn without<'t>(&self, line: &'t str) -> &'t str {
         let mut line = behind_container(line);
         for _ in 0..STAMPS_MOST {
-            let Some(rest) = stamp(line) else { break };
-            line = match writer(rest) {
+            let Some(tail) = stamp(line) else { break };
+            line = match writer(tail) {
                 Some((host, program, behind)) if self.is_writer(host, program) => behind,
-                _ => rest,
+                _ => tail,
             };
         }
         line
@@ -123,11 +123,11 @@ fn behind_container(line: &str) -> &str {
 
 /// Splits `HOST PROGRAM: ` from the rest.
 fn writer(text: &str) -> Option<(&str, &str, &str)> {
-    let (host, rest) = text.split_once(' ')?;
-    let (program, _) = rest.split_once(' ').unwrap_or((rest, ""));
+    let (host, tail) = text.split_once(' ')?;
+    let (program, _) = tail.split_once(' ').unwrap_or((tail, ""));
     let program = program.strip_suffix(':').filter(|program| !program.is_empty())?;
     let is_host = !host.is_empty() && !host.ends_with(':');
-    let behind = &rest[program.len() + 1..];
+    let behind = &tail[program.len() + 1..];
     is_host.then(|| (host, program, behind.strip_prefix(' ').unwrap_or(behind)))
 }
 
@@ -157,25 +157,25 @@ fn stamp(line: &str) -> Option<&str> {
 fn priority(line: &str) -> &str {
     let inner = line.strip_prefix('<').and_then(|line| line.split_once('>'));
     match inner {
-        Some((number, rest)) if number.len() <= 3 && is_digits(number) => rest,
+        Some((number, tail)) if number.len() <= 3 && is_digits(number) => tail,
         _ => line,
     }
 }
 
 /// Text after `[   12.345678] `, and after a task or processor: `[   12.345678][  T123] `.
 fn kernel_time(line: &str) -> Option<&str> {
-    let (inner, rest) = line.strip_prefix('[')?.split_once(']')?;
+    let (inner, tail) = line.strip_prefix('[')?.split_once(']')?;
     let (seconds, fraction) = inner.trim_start().split_once('.')?;
     let is_time = is_digits(seconds) && is_digits(fraction);
-    let rest = caller(rest).unwrap_or(rest);
-    is_time.then(|| rest.strip_prefix(' ').unwrap_or(rest))
+    let tail = caller(tail).unwrap_or(tail);
+    is_time.then(|| tail.strip_prefix(' ').unwrap_or(tail))
 }
 
 /// Text after `[  T123]` or `[    C0]`.
 fn caller(text: &str) -> Option<&str> {
-    let (inner, rest) = text.strip_prefix('[')?.split_once(']')?;
+    let (inner, tail) = text.strip_prefix('[')?.split_once(']')?;
     let number = inner.trim_start().strip_prefix(['T', 'C'])?;
-    is_digits(number).then_some(rest)
+    is_digits(number).then_some(tail)
 }
 
 /// Text after `Nov 22 17:35:09`, `Sun Nov 22 17:35:09 2026`.
@@ -186,35 +186,35 @@ fn written_date(text: &str) -> Option<&str> {
         return None;
     }
     let day = text[3..].strip_prefix(' ')?.trim_start();
-    let rest = digits(day, 1, 2)?;
-    let rest = time(rest.strip_prefix(' ')?)?;
-    let year = rest.strip_prefix(' ').and_then(|year| digits(year, 4, 4));
-    Some(year.filter(|rest| rest.is_empty() || rest.starts_with([' ', ']'])).unwrap_or(rest))
+    let tail = digits(day, 1, 2)?;
+    let tail = time(tail.strip_prefix(' ')?)?;
+    let year = tail.strip_prefix(' ').and_then(|year| digits(year, 4, 4));
+    Some(year.filter(|tail| tail.is_empty() || tail.starts_with([' ', ']'])).unwrap_or(tail))
 }
 
 /// Text after `2026-11-22T17:35:09.5+00:00`, also with a blank for the `T`.
 fn iso_date(text: &str) -> Option<&str> {
-    let rest = digits(text, 4, 4)?.strip_prefix(['-', '/'])?;
-    let rest = digits(rest, 2, 2)?.strip_prefix(['-', '/'])?;
-    time(digits(rest, 2, 2)?.strip_prefix(['T', ' '])?)
+    let tail = digits(text, 4, 4)?.strip_prefix(['-', '/'])?;
+    let tail = digits(tail, 2, 2)?.strip_prefix(['-', '/'])?;
+    time(digits(tail, 2, 2)?.strip_prefix(['T', ' '])?)
 }
 
 /// Text after `17:35:09`, with an optional fraction and zone.
 fn time(text: &str) -> Option<&str> {
-    let rest = digits(text, 2, 2)?.strip_prefix(':')?;
-    let rest = digits(rest, 2, 2)?.strip_prefix(':')?;
-    let rest = digits(rest, 2, 2)?;
-    let rest = rest.strip_prefix(['.', ',']).and_then(|rest| digits(rest, 1, 9)).unwrap_or(rest);
-    if let Some(rest) = rest.strip_prefix('Z') {
-        return Some(rest);
+    let tail = digits(text, 2, 2)?.strip_prefix(':')?;
+    let tail = digits(tail, 2, 2)?.strip_prefix(':')?;
+    let tail = digits(tail, 2, 2)?;
+    let tail = tail.strip_prefix(['.', ',']).and_then(|tail| digits(tail, 1, 9)).unwrap_or(tail);
+    if let Some(tail) = tail.strip_prefix('Z') {
+        return Some(tail);
     }
-    let zone = rest.strip_prefix(['+', '-']).and_then(|rest| digits(rest, 2, 4));
-    let zone = zone.map(|rest| {
-        let minutes = rest.strip_prefix(':').and_then(|rest| digits(rest, 2, 2));
-        minutes.unwrap_or(rest)
+    let zone = tail.strip_prefix(['+', '-']).and_then(|tail| digits(tail, 2, 4));
+    let zone = zone.map(|tail| {
+        let minutes = tail.strip_prefix(':').and_then(|tail| digits(tail, 2, 2));
+        minutes.unwrap_or(tail)
     });
-    let rest = zone.unwrap_or(rest);
-    (rest.is_empty() || rest.starts_with([' ', ']'])).then_some(rest)
+    let tail = zone.unwrap_or(tail);
+    (tail.is_empty() || tail.starts_with([' ', ']'])).then_some(tail)
 }
 
 /// Text after `least` to `most` digits.
@@ -229,7 +229,7 @@ fn is_digits(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Prefixes, without_escapes};
+    use super::{KnownPrefixes, without_escapes};
 
     #[test]
     fn colours_and_titles_are_removed() {
@@ -264,18 +264,22 @@ mod tests {
             "my-web-12 | ",
             "bench.fs-1  | 2026-11-22T17:35:09.123456789Z ",
         ] {
-            assert_eq!(Prefixes::default().without(&format!("{before}{row}")), row, "{before}");
+            assert_eq!(
+                KnownPrefixes::default().without(&format!("{before}{row}")),
+                row,
+                "{before}"
+            );
         }
     }
 
     #[test]
     fn a_writer_without_process_number_is_recognised_by_neighbouring_lines() {
         let logged = ["Nov 22 17:35:09 oak root: a b", "Nov 22 17:35:10 oak root: c"];
-        let prefixes = Prefixes::learn(logged.into_iter());
+        let prefixes = KnownPrefixes::learn(logged.into_iter());
         assert_eq!(logged.map(|line| prefixes.without(line)), ["a b", "c"]);
         let stamped =
             ["Nov 22 17:35:09 Read Throughput: 133MB/sec", "Nov 22 17:35:09 run complete:"];
-        let prefixes = Prefixes::learn(stamped.into_iter());
+        let prefixes = KnownPrefixes::learn(stamped.into_iter());
         let plain = stamped.map(|line| prefixes.without(line));
         assert_eq!(plain, ["Read Throughput: 133MB/sec", "run complete:"]);
     }
@@ -299,7 +303,7 @@ mod tests {
             "Sunday",
             "é",
         ] {
-            assert_eq!(Prefixes::default().without(line), line);
+            assert_eq!(KnownPrefixes::default().without(line), line);
         }
     }
 }

@@ -6,7 +6,7 @@ use treering_model::{Metric, PhaseTotals, Scope};
 
 /// Metric of all phases of a table.
 #[derive(Clone, Debug, PartialEq)]
-struct Column {
+struct MetricColumn {
     metric: &'static MetricSpec,
     /// Words of the family's member.
     words: Vec<String>,
@@ -14,17 +14,17 @@ struct Column {
 
 /// Phases of a table, a row each.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Rows {
+pub struct PhaseRows {
     /// Name of the phases, before their number.
     name: &'static str,
-    columns: Vec<Column>,
+    columns: Vec<MetricColumn>,
     /// Files and bytes of each row.
     amounts: Vec<(u64, u64)>,
     /// Values of all columns, row by row.
     values: Vec<f64>,
 }
 
-impl Rows {
+impl PhaseRows {
     /// Creates an empty table of phases with this name, followed by their number.
     pub fn named(name: &'static str) -> Self {
         Self { name, ..Self::default() }
@@ -33,7 +33,7 @@ impl Rows {
     /// Adds a metric to all rows; `words` select the member of a family.
     pub fn column(&mut self, metric: &'static MetricSpec, words: &[&str]) {
         let words = words.iter().map(|&word| word.to_owned()).collect();
-        self.columns.push(Column { metric, words });
+        self.columns.push(MetricColumn { metric, words });
     }
 
     /// Adds a row, with a value for each column.

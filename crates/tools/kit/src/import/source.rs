@@ -5,7 +5,7 @@ use std::io;
 use thiserror::Error;
 
 /// File, or a stand-in for one.
-pub trait Source {
+pub trait TextSource {
     /// Reads bytes at an offset, and returns their number; 0 only at the end.
     ///
     /// # Errors

@@ -31,11 +31,11 @@ struct UnparsedSpan {
 impl UnparsedSpan {
     fn remark(self) -> Remark {
         let words = self.words;
-        let what = match self.last - self.first {
+        let message = match self.last - self.first {
             0 => format!("not understood and skipped: {words}"),
             more => format!("not understood and skipped, with {more} more lines: {words}"),
         };
-        Remark { line: self.first + 1, what }
+        Remark { line: self.first + 1, what: message }
     }
 }
 
@@ -78,11 +78,11 @@ impl LineCursor {
 
     /// Parses the next line that `read` recognises; lines before it are skipped. `None` after too
     /// many skipped lines, or where the output of another tool begins.
-    pub fn said<L>(&mut self, log: &Log<'_>, read: impl Fn(&str) -> Option<L>) -> Option<L> {
+    pub fn next_parsed<L>(&mut self, log: &Log<'_>, read: impl Fn(&str) -> Option<L>) -> Option<L> {
         while self.next < log.len().min(self.end + GAP_LINES_MOST) {
             let line = log.line(self.next);
-            if let Some(said) = read(line) {
-                return Some(said);
+            if let Some(parsed) = read(line) {
+                return Some(parsed);
             }
             if !first_word(line).is_empty() && any_begins(log, self.next) {
                 return None;
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn skipped_lines_are_remarked_up_to_the_last_understood_line() {
-        let log = Log::of("a\nodd\n\nodder\nb\nc\nbehind\n");
+        let log = Log::from_text("a\nodd\n\nodder\nb\nc\nbehind\n");
         let mut stretch = LineCursor::from(0);
         stretch.take(&log, 1);
         stretch.pass(&log);

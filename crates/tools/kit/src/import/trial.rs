@@ -7,11 +7,11 @@ use treering_model::{
     TrialEvent, TrialHeader,
 };
 
-use crate::import::rows::Rows;
+use crate::import::rows::PhaseRows;
 
 /// Trial in an output.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Content {
+pub enum ImportedTrial {
     /// Trial of another tool, which has no identity and no label yet.
     Foreign(Box<ForeignTrial>),
     /// Complete trial of treering.
@@ -37,7 +37,7 @@ pub struct ForeignTrial {
     /// Cautions about the run.
     pub cautions: Vec<Caution>,
     /// Leading phases with their metrics.
-    pub rows: Rows,
+    pub rows: PhaseRows,
     /// Further phases.
     pub phases: Vec<PhaseTotals>,
     /// Tasks in the order of their phases.
@@ -108,7 +108,10 @@ impl ForeignTrial {
 }
 
 /// Events by which a store receives a trial and its separate rows, one at a time.
-pub fn events_of<'t>(trial: &'t Trial, rows: &'t Rows) -> impl Iterator<Item = TrialEvent> + 't {
+pub fn events_of<'t>(
+    trial: &'t Trial,
+    rows: &'t PhaseRows,
+) -> impl Iterator<Item = TrialEvent> + 't {
     let Trial { facts, ending, wall_ns, .. } = trial;
     let of_phase = |phase: PhaseTotals| {
         let began = TrialEvent::PhaseBegan {

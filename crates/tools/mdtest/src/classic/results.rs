@@ -102,13 +102,13 @@ impl TestResult {
 
 /// The tests of an iteration; those that were not done are empty.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Iteration {
+pub(crate) struct IterationResults {
     results: [TestResult; Test::ALL.len()],
 }
 
-impl Iteration {
+impl IterationResults {
     /// The result of a test.
-    pub(crate) fn of(&self, test: Test) -> &TestResult {
+    pub(crate) fn result(&self, test: Test) -> &TestResult {
         &self.results[test as usize]
     }
 

@@ -1,11 +1,11 @@
 //! The tables of mdtest, byte for byte: rates or times of the iterations, what each process had,
 //! and the file of the ranks' performance.
 
-use super::results::{Iteration, Test};
+use super::results::{IterationResults, Test};
 
 /// Quantity shown in a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Figure {
+pub(crate) enum TableQuantity {
     /// Operations a second.
     Rate,
     /// Phase time in seconds, under the original's heading ms/op.
@@ -41,13 +41,13 @@ impl TableOptions {
 
 /// Extremes and sum of a series.
 #[derive(Clone, Copy, Debug)]
-struct Range {
+struct SeriesRange {
     max: f64,
     min: f64,
     sum: f64,
 }
 
-impl Range {
+impl SeriesRange {
     const NONE: Self = Self { max: 0.0, min: 1e308, sum: 0.0 };
 
     fn add(&mut self, value: f64) {
@@ -62,11 +62,15 @@ impl Range {
 }
 
 /// Table of results, preceded by the figures of each process if requested.
-pub(crate) fn summary(iterations: &[Iteration], shown: &TableOptions, figure: Figure) -> String {
+pub(crate) fn summary(
+    iterations: &[IterationResults],
+    shown: &TableOptions,
+    figure: TableQuantity,
+) -> String {
     let mut text =
         if shown.each_process { processes(iterations, shown, figure) } else { String::new() };
     let (title, count) = (
-        if figure == Figure::Rate { "rate (in ops/sec)" } else { "time (in ms/op)" },
+        if figure == TableQuantity::Rate { "rate (in ops/sec)" } else { "time (in ms/op)" },
         iterations.len(),
     );
     text += &format!("\nSUMMARY {title}: (of {count} iterations)\n   Operation     ");
@@ -93,27 +97,32 @@ pub(crate) fn summary(iterations: &[Iteration], shown: &TableOptions, figure: Fi
 }
 
 /// Row of the upper part, with the items.
-fn row(iterations: &[Iteration], shown: &TableOptions, figure: Figure, test: Test) -> String {
-    let (mut each, mut all) = (Range::NONE, Range::NONE);
+fn row(
+    iterations: &[IterationResults],
+    shown: &TableOptions,
+    figure: TableQuantity,
+    test: Test,
+) -> String {
+    let (mut each, mut overall) = (SeriesRange::NONE, SeriesRange::NONE);
     let mut values = Vec::with_capacity(iterations.len());
     let times = shown.ranks as f64;
     for iteration in iterations {
-        let result = iteration.of(test);
-        let mut slowest = if figure == Figure::Time { 0.0_f64 } else { 1e308 };
+        let result = iteration.result(test);
+        let mut slowest = if figure == TableQuantity::Time { 0.0_f64 } else { 1e308 };
         for rank in 0..shown.ranks {
             match figure {
-                Figure::Rate => {
+                TableQuantity::Rate => {
                     each.add(result.rate_before_barrier(rank));
                     slowest = slowest.min(result.rate(rank));
                 }
-                Figure::Time => {
+                TableQuantity::Time => {
                     each.add(result.of_rank(rank).seconds_before_barrier);
                     slowest = slowest.max(result.of_rank(rank).seconds);
                 }
             }
         }
-        let value = if figure == Figure::Rate { slowest * times } else { slowest };
-        all.add(value);
+        let value = if figure == TableQuantity::Rate { slowest * times } else { slowest };
+        overall.add(value);
         values.push(value);
     }
     let count = iterations.len() as f64;
@@ -124,19 +133,24 @@ fn row(iterations: &[Iteration], shown: &TableOptions, figure: Figure, test: Tes
     }
     line + &format!(
         "    {:14.3} {:14.3} {:14.3} {:14.3}\n",
-        all.max,
-        all.min,
-        all.sum / count,
+        overall.max,
+        overall.min,
+        overall.sum / count,
         deviation(&values)
     )
 }
 
 /// Row of the lower part, with the trees.
-fn tree_row(iterations: &[Iteration], shown: &TableOptions, figure: Figure, test: Test) -> String {
-    let mut range = Range::NONE;
-    let value = |iteration: &Iteration| match figure {
-        Figure::Rate => iteration.of(test).rate(0),
-        Figure::Time => iteration.of(test).of_rank(0).seconds,
+fn tree_row(
+    iterations: &[IterationResults],
+    shown: &TableOptions,
+    figure: TableQuantity,
+    test: Test,
+) -> String {
+    let mut range = SeriesRange::NONE;
+    let value = |iteration: &IterationResults| match figure {
+        TableQuantity::Rate => iteration.result(test).rate(0),
+        TableQuantity::Time => iteration.result(test).of_rank(0).seconds,
     };
     let values: Vec<f64> = iterations.iter().map(value).collect();
     values.iter().for_each(|&value| range.add(value));
@@ -164,9 +178,13 @@ fn deviation(values: &[f64]) -> f64 {
     (squares / (count - 1.0)).sqrt()
 }
 
-fn processes(iterations: &[Iteration], shown: &TableOptions, figure: Figure) -> String {
-    let what = if figure == Figure::Rate { "rate" } else { "time" };
-    let mut text = format!("\nPer process result ({what}):\n");
+fn processes(
+    iterations: &[IterationResults],
+    shown: &TableOptions,
+    figure: TableQuantity,
+) -> String {
+    let quantity_word = if figure == TableQuantity::Rate { "rate" } else { "time" };
+    let mut text = format!("\nPer process result ({quantity_word}):\n");
     let first = shown.tests().first().map_or(Test::ALL.len(), |&test| test as usize);
     let tests = if shown.tests().is_empty() { &Test::ALL[..] } else { &Test::ALL[first..] };
     for (number, iteration) in iterations.iter().enumerate() {
@@ -174,12 +192,12 @@ fn processes(iterations: &[Iteration], shown: &TableOptions, figure: Figure) -> 
         for &test in tests {
             text += &format!("Test {}", test.name());
             for rank in 0..shown.ranks {
-                let result = iteration.of(test);
+                let result = iteration.result(test);
                 // For trees the original prints a variable that it never sets.
                 let value = match figure {
                     _ if test.is_of_tree() => 0.0,
-                    Figure::Rate => result.rate_before_barrier(rank),
-                    Figure::Time => result.of_rank(rank).seconds_before_barrier,
+                    TableQuantity::Rate => result.rate_before_barrier(rank),
+                    TableQuantity::Time => result.of_rank(rank).seconds_before_barrier,
                 };
                 text += &format!("{}{}", if rank == 0 { ' ' } else { ',' }, exponential(value, 6));
             }
@@ -202,7 +220,7 @@ pub(crate) fn exponential(value: f64, digits: usize) -> String {
 }
 
 /// The file of `--saveRankPerformanceDetails`.
-pub(crate) fn rank_details(iterations: &[Iteration], ranks: usize, items: u64) -> String {
+pub(crate) fn rank_details(iterations: &[IterationResults], ranks: usize, items: u64) -> String {
     let mut text = "rank,items".to_owned();
     for test in Test::ALL {
         text += &format!(",rate-{0},time-{0}", test.name());
@@ -210,7 +228,7 @@ pub(crate) fn rank_details(iterations: &[Iteration], ranks: usize, items: u64) -
     text += &format!("\nall,{items}");
     for test in Test::ALL {
         // As the original, of the first iteration only.
-        let result = iterations.first().map(|iteration| iteration.of(test));
+        let result = iterations.first().map(|iteration| iteration.result(test));
         let parts = if test.is_of_tree() { 1 } else { ranks };
         let slowest = |result: &super::results::TestResult| {
             (0..parts).map(|rank| result.of_rank(rank).seconds).fold(0.0, f64::max)
@@ -228,7 +246,7 @@ pub(crate) fn rank_details(iterations: &[Iteration], ranks: usize, items: u64) -
         for rank in 0..ranks {
             text += &format!("{rank},");
             for &test in &Test::ALL[..9] {
-                let result = iteration.of(test);
+                let result = iteration.result(test);
                 let seconds = result.of_rank(rank).seconds_before_barrier;
                 text += &if result.items == 0 {
                     ",,".to_owned()
@@ -248,11 +266,11 @@ fn pair(rate: f64, seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::results::{Iteration, RankTime, Test, TestResult};
-    use super::{Figure, TableOptions, exponential, rank_details, summary};
+    use super::super::results::{IterationResults, RankTime, Test, TestResult};
+    use super::{TableOptions, TableQuantity, exponential, rank_details, summary};
 
-    fn iteration(seconds: f64) -> Iteration {
-        let mut iteration = Iteration::default();
+    fn iteration(seconds: f64) -> IterationResults {
+        let mut iteration = IterationResults::default();
         let time = |own: f64| RankTime { seconds_before_barrier: own, seconds };
         let ranks = vec![time(seconds / 2.0), time(seconds)];
         iteration.set(Test::FileCreation, TestResult { items: 1000, ranks });
@@ -264,7 +282,7 @@ mod tests {
     #[test]
     fn the_table_is_that_of_the_original() {
         let shown = TableOptions { ranks: 2, files: true, ..TableOptions::default() };
-        let text = summary(&[iteration(1.0), iteration(2.0)], &shown, Figure::Rate);
+        let text = summary(&[iteration(1.0), iteration(2.0)], &shown, TableQuantity::Rate);
         // Output of `mdtest -F -C`, with other figures.
         let wanted = "
 SUMMARY rate (in ops/sec): (of 2 iterations)
@@ -288,7 +306,7 @@ SUMMARY rate (in ops/sec): (of 2 iterations)
             rank_statistics: true,
             ..TableOptions::default()
         };
-        let text = summary(&[iteration(1.0)], &shown, Figure::Time);
+        let text = summary(&[iteration(1.0)], &shown, TableQuantity::Time);
         let line = text.lines().find(|line| line.contains("File creation")).unwrap();
         let wanted = "   File creation               1.000          0.500          0.750                  \
                       1.000          1.000          1.000          0.000";
@@ -297,7 +315,7 @@ SUMMARY rate (in ops/sec): (of 2 iterations)
     }
 
     #[test]
-    fn numbers_and_the_file_of_the_ranks_are_as_c_prints_them() {
+    fn numbers_and_rank_file_are_formatted_as_by_printf() {
         assert_eq!(exponential(0.0, 6), "0.000000e+00");
         assert_eq!(exponential(133_364.197, 6), "1.333642e+05");
         assert_eq!(exponential(1.0 / 0.0, 6), "inf");

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use treering_kit::space::{Filesystem, space};
+use treering_kit::space::{FilesystemUsage, space};
 
 /// Version of mdtest that the output imitates.
 pub(crate) const VERSION: &str = "4.1.0+dev";
@@ -63,7 +63,7 @@ pub(crate) fn header(
     started: &str,
     words: &[String],
     params: &HeaderParams,
-    filesystem: Option<Filesystem>,
+    filesystem: Option<FilesystemUsage>,
 ) -> String {
     let HeaderParams { ranks, path, stride, items, .. } = params;
     let mut text = format!(
@@ -113,7 +113,7 @@ pub(crate) fn footer(now: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Filesystem, HeaderParams, footer, header, stamp};
+    use super::{FilesystemUsage, HeaderParams, footer, header, stamp};
 
     #[test]
     fn the_first_lines_are_those_of_the_original() {
@@ -131,7 +131,7 @@ mod tests {
             files: true,
             shared_file: false,
         };
-        let filesystem = Filesystem {
+        let filesystem = FilesystemUsage {
             capacity_bytes: 12_670_153_523,
             unused_bytes: 12_670_153_523,
             inodes: (30, 3_040_870),

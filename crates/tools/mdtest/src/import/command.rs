@@ -47,18 +47,18 @@ pub(super) fn parameters(words: &[String]) -> Vec<(String, String)> {
     let mut parameters = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
-        let Some(letters) = word.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
+        let Some(letters) = word.strip_prefix('-').filter(|tail| !tail.starts_with('-')) else {
             continue;
         };
-        let mut rest = letters.chars();
-        while let Some(letter) = rest.next() {
+        let mut tail = letters.chars();
+        while let Some(letter) = tail.next() {
             let named = VALUES.iter().find(|(known, _)| *known == letter).map(|(_, name)| *name);
             if named.is_none() && !VALUES_LEFT_OUT.contains(&letter) {
                 let flag = FLAGS.iter().find(|(known, _)| *known == letter);
                 parameters.extend(flag.map(|(_, name)| ((*name).to_owned(), "true".to_owned())));
                 continue;
             }
-            let attached = rest.as_str().trim_start_matches('=').to_owned();
+            let attached = tail.as_str().trim_start_matches('=').to_owned();
             let value = if attached.is_empty() { words.next().cloned() } else { Some(attached) };
             parameters.extend(named.zip(value).map(|(name, value)| (name.to_owned(), value)));
             break;
@@ -72,13 +72,13 @@ mod tests {
     use super::parameters;
 
     #[test]
-    fn letters_values_and_both_together_are_read() {
+    fn options_are_parsed_with_joined_and_separate_values() {
         let words = "-n 10 -uF -N=1 -w3901 -d /mnt/x -W 300 --verify-write -n";
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-        let said: Vec<String> =
+        let pairs: Vec<String> =
             parameters(&words).iter().map(|(name, value)| format!("{name}={value}")).collect();
         let wanted =
             "items=10 unique-dir=true only-files=true shift=1 write-bytes=3901 stonewall=300";
-        assert_eq!(said.join(" "), wanted);
+        assert_eq!(pairs.join(" "), wanted);
     }
 }

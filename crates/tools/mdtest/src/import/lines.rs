@@ -7,7 +7,7 @@ use treering_kit::import::number::{decimal, whole};
 
 /// A line.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Line {
+pub(super) enum OutputLine {
     /// Start time, in milliseconds since 1970.
     Started(Option<i64>),
     /// Version, number of ranks and number of machines.
@@ -21,7 +21,7 @@ pub(super) enum Line {
     /// A table begins.
     Table { is_time: bool, iterations: u64 },
     /// Row of a table.
-    Row(Row),
+    Row(TableRow),
     /// Items that a rank had when time ended creation: the fewest, the most, the mean.
     Wall([f64; 3]),
     /// Report of wrong data.
@@ -34,7 +34,7 @@ pub(super) enum Line {
 
 /// A line of a table.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
+pub(super) struct TableRow {
     /// Task kind, as native runs name it.
     pub(super) kind: &'static str,
     /// The greatest, the least, the mean and the standard deviation over the iterations.
@@ -77,68 +77,72 @@ fn unix_ms(text: &str) -> Option<i64> {
 }
 
 /// Reads a line.
-pub(super) fn line(text: &str) -> Option<Line> {
+pub(super) fn line(text: &str) -> Option<OutputLine> {
     let text = text.trim();
     let between = |before: &str| text.strip_prefix(before)?.strip_suffix("--");
     if let Some(when) = between("-- started at ") {
-        return Some(Line::Started(unix_ms(when)));
+        return Some(OutputLine::Started(unix_ms(when)));
     }
     if let Some(when) = between("-- finished at ") {
-        return Some(Line::Finished(unix_ms(when)));
+        return Some(OutputLine::Finished(unix_ms(when)));
     }
-    if let Some(rest) = text.strip_prefix("Command line used: ") {
-        return Some(Line::Command(words(rest)));
+    if let Some(tail) = text.strip_prefix("Command line used: ") {
+        return Some(OutputLine::Command(words(tail)));
     }
     let of_path = text.strip_prefix("Path").map(str::trim_start);
-    if let Some(path) = of_path.and_then(|rest| rest.strip_prefix(':')) {
-        return Some(Line::Path(path.trim().to_owned()));
+    if let Some(path) = of_path.and_then(|tail| tail.strip_prefix(':')) {
+        return Some(OutputLine::Path(path.trim().to_owned()));
     }
     if text.starts_with("FS") && text.contains("Used FS:") {
         let used = text.split("Used FS:").nth(1)?.split('%').next()?;
-        return decimal(used.trim()).map(Line::Used);
+        return decimal(used.trim()).map(OutputLine::Used);
     }
     launched(text)
         .or_else(|| table(text))
-        .or_else(|| row(text).map(Line::Row))
+        .or_else(|| row(text).map(OutputLine::Row))
         .or_else(|| wall(text))
         .or_else(|| furniture(text))
 }
 
 /// `mdtest-4.1.0 was launched with 4 total task(s) on 1 node(s)`
-fn launched(text: &str) -> Option<Line> {
-    let (version, rest) = text.strip_prefix("mdtest-")?.split_once(" was launched with ")?;
-    let (ranks, rest) = rest.split_once(" total task(s) on ")?;
-    let nodes = rest.split_whitespace().next()?;
-    Some(Line::Launched { version: version.to_owned(), ranks: whole(ranks)?, nodes: whole(nodes)? })
+fn launched(text: &str) -> Option<OutputLine> {
+    let (version, tail) = text.strip_prefix("mdtest-")?.split_once(" was launched with ")?;
+    let (ranks, tail) = tail.split_once(" total task(s) on ")?;
+    let nodes = tail.split_whitespace().next()?;
+    Some(OutputLine::Launched {
+        version: version.to_owned(),
+        ranks: whole(ranks)?,
+        nodes: whole(nodes)?,
+    })
 }
 
 /// Parses a table heading: `SUMMARY rate (in ops/sec): (of 2 iterations)`, or that of an older
 /// version.
-fn table(text: &str) -> Option<Line> {
-    let rest = text.strip_prefix("SUMMARY")?;
-    let (title, rest) = rest.split_once("(of ")?;
-    let iterations = whole(rest.strip_suffix(" iterations)")?)?;
+fn table(text: &str) -> Option<OutputLine> {
+    let tail = text.strip_prefix("SUMMARY")?;
+    let (title, tail) = tail.split_once("(of ")?;
+    let iterations = whole(tail.strip_suffix(" iterations)")?)?;
     let title = title.trim().trim_end_matches(':');
     match title {
-        "" | "rate" | "rate (in ops/sec)" => Some(Line::Table { is_time: false, iterations }),
-        "time" | "time (in ms/op)" => Some(Line::Table { is_time: true, iterations }),
+        "" | "rate" | "rate (in ops/sec)" => Some(OutputLine::Table { is_time: false, iterations }),
+        "time" | "time (in ms/op)" => Some(OutputLine::Table { is_time: true, iterations }),
         _ => None,
     }
 }
 
 /// Parses a row: a name, and four or seven numbers.
-fn row(text: &str) -> Option<Row> {
-    let (kind, rest) =
-        TESTS.iter().find_map(|(name, kind)| text.strip_prefix(name).map(|rest| (*kind, rest)))?;
-    let rest = rest.trim_start().trim_start_matches(':');
-    let numbers: Vec<f64> = rest.split_whitespace().map(number).collect::<Option<_>>()?;
+fn row(text: &str) -> Option<TableRow> {
+    let (kind, tail) =
+        TESTS.iter().find_map(|(name, kind)| text.strip_prefix(name).map(|tail| (*kind, tail)))?;
+    let tail = tail.trim_start().trim_start_matches(':');
+    let numbers: Vec<f64> = tail.split_whitespace().map(number).collect::<Option<_>>()?;
     let numbers = match numbers.as_slice() {
         [.., max, min, mean, deviation] if matches!(numbers.len(), 4 | 7) => {
             [*max, *min, *mean, *deviation]
         }
         _ => return None,
     };
-    Some(Row { kind, numbers })
+    Some(TableRow { kind, numbers })
 }
 
 fn number(text: &str) -> Option<f64> {
@@ -150,17 +154,17 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// `Continue stonewall hit min: 98 max: 120 avg: 104.5`
-fn wall(text: &str) -> Option<Line> {
+fn wall(text: &str) -> Option<OutputLine> {
     if text.starts_with("ERROR: verifying the data on read") {
-        return Some(Line::WrongData);
+        return Some(OutputLine::WrongData);
     }
     let words: Vec<&str> =
         text.strip_prefix("Continue stonewall hit ")?.split_whitespace().collect();
     let ["min:", least, "max:", most, "avg:", mean] = words[..] else { return None };
-    Some(Line::Wall([decimal(least)?, decimal(most)?, decimal(mean)?]))
+    Some(OutputLine::Wall([decimal(least)?, decimal(most)?, decimal(mean)?]))
 }
 
-fn furniture(text: &str) -> Option<Line> {
+fn furniture(text: &str) -> Option<OutputLine> {
     let is_count = || {
         let mut words = text.split_whitespace();
         let ranks = words.next().and_then(whole);
@@ -168,7 +172,7 @@ fn furniture(text: &str) -> Option<Line> {
             || text.ends_with(" directories") && text.contains(" tasks, ")
     };
     let is_known = FURNITURE.iter().any(|begin| text.starts_with(begin));
-    (is_known || text.is_empty() || is_count()).then_some(Line::Furniture)
+    (is_known || text.is_empty() || is_count()).then_some(OutputLine::Furniture)
 }
 
 /// The words behind the program's name, each in quotation marks in newer versions.
@@ -176,42 +180,45 @@ fn words(text: &str) -> Vec<String> {
     if !text.contains(" '") {
         return text.split_whitespace().skip(1).map(str::to_owned).collect();
     }
-    let rest = text.split_once(" '").map_or("", |(_, rest)| rest);
-    rest.trim_end_matches('\'').split("' '").map(str::to_owned).collect()
+    let tail = text.split_once(" '").map_or("", |(_, tail)| tail);
+    tail.trim_end_matches('\'').split("' '").map(str::to_owned).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, Row, line, words};
+    use super::{OutputLine, TableRow, line, words};
 
     #[test]
-    fn lines_of_old_and_new_versions_are_known() {
+    fn lines_of_old_and_new_versions_are_parsed() {
         for (text, wanted) in [
-            ("-- started at 11/24/2026 06:00:27 --", Line::Started(Some(1_795_500_027_000))),
+            ("-- started at 11/24/2026 06:00:27 --", OutputLine::Started(Some(1_795_500_027_000))),
             (
                 "mdtest-4.1.0+dev was launched with 4 total task(s) on 1 node(s)",
-                Line::Launched { version: "4.1.0+dev".to_owned(), ranks: 4, nodes: 1 },
+                OutputLine::Launched { version: "4.1.0+dev".to_owned(), ranks: 4, nodes: 1 },
             ),
-            ("Path                : ./out", Line::Path("./out".to_owned())),
-            ("FS: 11.8 GiB   Used FS: 1.5%   Inodes: 2.9 Mi   Used Inodes: 0.0%", Line::Used(1.5)),
-            ("SUMMARY: (of 3 iterations)", Line::Table { is_time: false, iterations: 3 }),
+            ("Path                : ./out", OutputLine::Path("./out".to_owned())),
+            (
+                "FS: 11.8 GiB   Used FS: 1.5%   Inodes: 2.9 Mi   Used Inodes: 0.0%",
+                OutputLine::Used(1.5),
+            ),
+            ("SUMMARY: (of 3 iterations)", OutputLine::Table { is_time: false, iterations: 3 }),
             (
                 "SUMMARY time (in ms/op): (of 2 iterations)",
-                Line::Table { is_time: true, iterations: 2 },
+                OutputLine::Table { is_time: true, iterations: 2 },
             ),
             (
                 "   File creation     :       1.5   1.0   1.25   0.1",
-                Line::Row(Row { kind: "file-create", numbers: [1.5, 1.0, 1.25, 0.1] }),
+                OutputLine::Row(TableRow { kind: "file-create", numbers: [1.5, 1.0, 1.25, 0.1] }),
             ),
             (
                 "File stat  9.0 8.0 7.0      1.5   1.0   1.25   0.1",
-                Line::Row(Row { kind: "file-stat", numbers: [1.5, 1.0, 1.25, 0.1] }),
+                OutputLine::Row(TableRow { kind: "file-stat", numbers: [1.5, 1.0, 1.25, 0.1] }),
             ),
             (
                 "Continue stonewall hit min: 98 max: 120 avg: 104.5",
-                Line::Wall([98.0, 120.0, 104.5]),
+                OutputLine::Wall([98.0, 120.0, 104.5]),
             ),
-            ("4 tasks, 80 files/directories", Line::Furniture),
+            ("4 tasks, 80 files/directories", OutputLine::Furniture),
         ] {
             assert_eq!(line(text), Some(wanted), "{text}");
         }
@@ -220,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn command_lines_are_taken_apart() {
+    fn command_lines_are_split_into_words() {
         assert_eq!(words("/a b/mdtest '-n' '10 0'"), ["-n", "10 0"]);
         assert_eq!(words("mdtest -n 10 -F"), ["-n", "10", "-F"]);
         assert!(words("mdtest").is_empty());

@@ -8,57 +8,57 @@ mod lines;
 use treering_model::metrics::rates::{ITERATION_OPERATIONS_PER_SECOND, OPERATIONS_PER_SECOND};
 use treering_model::{Scope, USED_FACT};
 
-use lines::{Line, Row, line};
+use lines::{OutputLine, TableRow, line};
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::{Content, ForeignTrial};
-use treering_kit::import::{Importer, Reading, Remark};
+use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
+use treering_kit::import::{Importer, ParsedOutputs, Remark};
 
 /// Reads output of mdtest.
-pub(crate) struct Mdtest;
+pub(crate) struct MdtestImporter;
 
 /// Name of the tool and of its workload.
 const TOOL: &str = "mdtest";
 
-impl Importer for Mdtest {
+impl Importer for MdtestImporter {
     fn tool(&self) -> &'static str {
         TOOL
     }
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
         match line(log.line(at)) {
-            Some(Line::Launched { .. } | Line::Table { .. }) => true,
+            Some(OutputLine::Launched { .. } | OutputLine::Table { .. }) => true,
             // Also ior begins so.
-            Some(Line::Started(_)) => (at + 1..at + 5)
-                .any(|next| matches!(line(log.line(next)), Some(Line::Launched { .. }))),
+            Some(OutputLine::Started(_)) => (at + 1..at + 5)
+                .any(|next| matches!(line(log.line(next)), Some(OutputLine::Launched { .. }))),
             _ => false,
         }
     }
 
-    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
-        let mut run = Run::default();
+    fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs {
+        let mut run = ParsedRun::default();
         let mut stretch = LineCursor::from(at);
-        while let Some(said) = stretch.said(log, line) {
-            if !run.goes_on(&said) {
+        while let Some(parsed) = stretch.next_parsed(log, line) {
+            if !run.goes_on(&parsed) {
                 break;
             }
-            let is_last = matches!(said, Line::Finished(_));
-            run.take(said);
+            let is_last = matches!(parsed, OutputLine::Finished(_));
+            run.take(parsed);
             stretch.take(log, 1);
             if is_last {
                 break;
             }
         }
         let mut remarks = stretch.remarks();
-        remarks.extend(run.remarks().map(|what| Remark { line: at + 1, what }));
-        let outputs = run.trial().map(|trial| Content::Foreign(Box::new(trial)));
-        Reading { end: stretch.end(), outputs: outputs.into_iter().collect(), remarks }
+        remarks.extend(run.remarks().map(|message| Remark { line: at + 1, what: message }));
+        let outputs = run.trial().map(|trial| ImportedTrial::Foreign(Box::new(trial)));
+        ParsedOutputs { end: stretch.end(), outputs: outputs.into_iter().collect(), remarks }
     }
 }
 
 /// A run, put together line by line.
 #[derive(Default)]
-struct Run {
+struct ParsedRun {
     started_unix_ms: Option<i64>,
     finished_unix_ms: Option<i64>,
     version: Option<String>,
@@ -68,7 +68,7 @@ struct Run {
     path: String,
     used_percent: Option<f64>,
     iterations: u64,
-    rows: Vec<Row>,
+    rows: Vec<TableRow>,
     /// True once the table of rates has begun; its rows follow.
     has_rates: bool,
     has_times: bool,
@@ -77,16 +77,16 @@ struct Run {
     verification_failed: bool,
 }
 
-impl Run {
-    /// True if `said` can be the next line of the run.
-    fn goes_on(&self, said: &Line) -> bool {
+impl ParsedRun {
+    /// True if `parsed` can be the next line of the run.
+    fn goes_on(&self, parsed: &OutputLine) -> bool {
         let has_table = self.has_rates || self.has_times;
-        match said {
-            Line::Started(_) => {
+        match parsed {
+            OutputLine::Started(_) => {
                 self.started_unix_ms.is_none() && self.version.is_none() && !has_table
             }
-            Line::Launched { .. } => self.version.is_none() && !has_table,
-            Line::Table { is_time, .. } => {
+            OutputLine::Launched { .. } => self.version.is_none() && !has_table,
+            OutputLine::Table { is_time, .. } => {
                 if *is_time {
                     !self.has_times
                 } else {
@@ -97,28 +97,28 @@ impl Run {
         }
     }
 
-    fn take(&mut self, said: Line) {
-        match said {
-            Line::Started(at) => self.started_unix_ms = at,
-            Line::Launched { version, ranks, nodes } => {
+    fn take(&mut self, parsed: OutputLine) {
+        match parsed {
+            OutputLine::Started(at) => self.started_unix_ms = at,
+            OutputLine::Launched { version, ranks, nodes } => {
                 self.version = Some(version);
                 self.ranks = Some(ranks);
                 self.nodes = Some(nodes);
             }
-            Line::Command(words) => self.words = words,
-            Line::Path(path) => self.path = path,
-            Line::Used(percent) => self.used_percent = Some(percent),
-            Line::Table { is_time, iterations } => {
+            OutputLine::Command(words) => self.words = words,
+            OutputLine::Path(path) => self.path = path,
+            OutputLine::Used(percent) => self.used_percent = Some(percent),
+            OutputLine::Table { is_time, iterations } => {
                 self.iterations = iterations;
                 self.has_rates |= !is_time;
                 self.has_times |= is_time;
             }
             // After the table of times all rows are its own.
-            Line::Row(row) if self.has_rates && !self.has_times => self.rows.push(row),
-            Line::Row(_) | Line::Furniture => {}
-            Line::Wall(wall) => self.wall = Some(wall),
-            Line::WrongData => self.verification_failed = true,
-            Line::Finished(at) => (self.finished_unix_ms, self.is_finished) = (at, true),
+            OutputLine::Row(row) if self.has_rates && !self.has_times => self.rows.push(row),
+            OutputLine::Row(_) | OutputLine::Furniture => {}
+            OutputLine::Wall(wall) => self.wall = Some(wall),
+            OutputLine::WrongData => self.verification_failed = true,
+            OutputLine::Finished(at) => (self.finished_unix_ms, self.is_finished) = (at, true),
         }
     }
 
@@ -169,7 +169,7 @@ impl Run {
 }
 
 /// The metrics of a row; none where the test was not done.
-fn tell(trial: &mut ForeignTrial, row: &Row, iterations: u64) {
+fn tell(trial: &mut ForeignTrial, row: &TableRow, iterations: u64) {
     let [max, min, mean, deviation] = row.numbers;
     if mean <= 0.0 || !mean.is_finite() {
         return;

@@ -8,13 +8,13 @@ mod trial;
 
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::LineCursor;
-use treering_kit::import::trial::Content;
-use treering_kit::import::{Importer, Reading, Remark, any_begins};
+use treering_kit::import::trial::ImportedTrial;
+use treering_kit::import::{Importer, ParsedOutputs, Remark, any_begins};
 
-use lines::{Counted, Line, line};
+use lines::{CountAndRate, ReportLine, line};
 
 /// Importer of the reports of PostMark.
-pub(crate) struct Postmark;
+pub(crate) struct PostmarkImporter;
 
 /// Name of the tool, and of its workload.
 const TOOL: &str = "postmark";
@@ -23,7 +23,7 @@ const GAP_LINES_MOST: usize = 20;
 /// Number of lines above a report that are searched for version and options.
 const ABOVE_LINES_MOST: usize = 200;
 
-impl Importer for Postmark {
+impl Importer for PostmarkImporter {
     fn tool(&self) -> &'static str {
         TOOL
     }
@@ -33,12 +33,12 @@ impl Importer for Postmark {
         let seconds = if text == "Time:" { at + 1 } else { at };
         // No other tool prints these two lines in a row.
         (seconds > at || text.ends_with("seconds total"))
-            && matches!(line(log.line(seconds)), Some(Line::Seconds(_)))
-            && matches!(log.read(seconds + 1, line), Some((Line::Transactions { .. }, _)))
+            && matches!(line(log.line(seconds)), Some(ReportLine::Seconds(_)))
+            && matches!(log.read(seconds + 1, line), Some((ReportLine::Transactions { .. }, _)))
     }
 
-    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
-        let mut report = Report::default();
+    fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs {
+        let mut report = ParsedReport::default();
         let mut stretch = LineCursor::from(at);
         while stretch.next() < log.len().min(stretch.end() + GAP_LINES_MOST) && !report.is_whole() {
             let next = stretch.next();
@@ -47,17 +47,17 @@ impl Importer for Postmark {
                 break;
             }
             match log.read(next, line) {
-                Some((said, lines)) if report.take(said) => stretch.take(log, lines),
+                Some((parsed, lines)) if report.take(parsed) => stretch.take(log, lines),
                 Some(_) => break,
                 None => stretch.pass(log),
             }
         }
         let mut remarks = stretch.remarks();
-        let (trial, said) = trial::trial(&report, &above(log, at));
-        remarks.extend(said.into_iter().map(|what| Remark { line: at + 1, what }));
-        Reading {
+        let (trial, parsed) = trial::trial(&report, &above(log, at));
+        remarks.extend(parsed.into_iter().map(|message| Remark { line: at + 1, what: message }));
+        ParsedOutputs {
             end: stretch.end().max(at + 1),
-            outputs: vec![Content::Foreign(Box::new(trial))],
+            outputs: vec![ImportedTrial::Foreign(Box::new(trial))],
             remarks,
         }
     }
@@ -65,45 +65,45 @@ impl Importer for Postmark {
 
 /// Figures of a report, as far as they were read.
 #[derive(Clone, Copy, Debug, Default)]
-struct Report {
+struct ParsedReport {
     seconds: Option<u64>,
     /// Seconds of the transactions, and transactions per second.
     transactions: Option<(u64, u64)>,
-    created: Option<Counted>,
-    creation_alone: Option<Counted>,
-    created_mixed: Option<Counted>,
-    read: Option<Counted>,
-    appended: Option<Counted>,
-    deleted: Option<Counted>,
-    deletion_alone: Option<Counted>,
-    deleted_mixed: Option<Counted>,
+    created: Option<CountAndRate>,
+    creation_alone: Option<CountAndRate>,
+    created_mixed: Option<CountAndRate>,
+    read: Option<CountAndRate>,
+    appended: Option<CountAndRate>,
+    deleted: Option<CountAndRate>,
+    deletion_alone: Option<CountAndRate>,
+    deleted_mixed: Option<CountAndRate>,
     read_rate: Option<f64>,
     written_rate: Option<f64>,
 }
 
-impl Report {
+impl ParsedReport {
     /// Stores the figure of a line. Returns false if the report has that figure already.
-    fn take(&mut self, said: Line) -> bool {
+    fn take(&mut self, parsed: ReportLine) -> bool {
         let mixed = if self.deleted.is_some() || self.deletion_alone.is_some() {
             &mut self.deleted_mixed
         } else {
             &mut self.created_mixed
         };
-        match said {
-            Line::Heading => true,
-            Line::Seconds(seconds) => keep(&mut self.seconds, seconds),
-            Line::Transactions { seconds, per_second } => {
+        match parsed {
+            ReportLine::Heading => true,
+            ReportLine::Seconds(seconds) => keep(&mut self.seconds, seconds),
+            ReportLine::Transactions { seconds, per_second } => {
                 keep(&mut self.transactions, (seconds, per_second))
             }
-            Line::Created(counted) => keep(&mut self.created, counted),
-            Line::CreationAlone(counted) => keep(&mut self.creation_alone, counted),
-            Line::Mixed(counted) => keep(mixed, counted),
-            Line::Read(counted) => keep(&mut self.read, counted),
-            Line::Appended(counted) => keep(&mut self.appended, counted),
-            Line::Deleted(counted) => keep(&mut self.deleted, counted),
-            Line::DeletionAlone(counted) => keep(&mut self.deletion_alone, counted),
-            Line::DataRead(rate) => keep(&mut self.read_rate, rate),
-            Line::DataWritten(rate) => keep(&mut self.written_rate, rate),
+            ReportLine::Created(counted) => keep(&mut self.created, counted),
+            ReportLine::CreationAlone(counted) => keep(&mut self.creation_alone, counted),
+            ReportLine::Mixed(counted) => keep(mixed, counted),
+            ReportLine::Read(counted) => keep(&mut self.read, counted),
+            ReportLine::Appended(counted) => keep(&mut self.appended, counted),
+            ReportLine::Deleted(counted) => keep(&mut self.deleted, counted),
+            ReportLine::DeletionAlone(counted) => keep(&mut self.deletion_alone, counted),
+            ReportLine::DataRead(rate) => keep(&mut self.read_rate, rate),
+            ReportLine::DataWritten(rate) => keep(&mut self.written_rate, rate),
         }
     }
 
@@ -120,14 +120,14 @@ fn keep<T>(place: &mut Option<T>, value: T) -> bool {
 
 /// Version and options from the lines above a report.
 #[derive(Debug, Default)]
-struct Above {
+struct ReportPreamble {
     version: Option<String>,
     parameters: Vec<(&'static str, String)>,
 }
 
 /// Reads the lines between the banner of PostMark and the report.
-fn above(log: &Log<'_>, at: usize) -> Above {
-    let mut above = Above::default();
+fn above(log: &Log<'_>, at: usize) -> ReportPreamble {
+    let mut above = ReportPreamble::default();
     let lines = at.saturating_sub(ABOVE_LINES_MOST)..at;
     let started = lines.clone().rev().find(|line| lines::version(log.line(*line)).is_some());
     // Options above belong to this run only if its banner is there.

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use proptest::prelude::*;
 use treering_kit::import::Importer;
 use treering_kit::import::log::Log;
-use treering_kit::import::trial::{Content, ForeignTrial};
+use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
 
-use super::Postmark;
+use super::PostmarkImporter;
 
 /// Invented session at the prompt, in the format of version 1.51.
 const REPORT: &str = "PostMark v1.51 : 8/14/01
@@ -38,19 +38,19 @@ Data:
 pm>quit
 ";
 
-static IMPORTERS: &[&dyn Importer] = &[&Postmark];
+static IMPORTERS: &[&dyn Importer] = &[&PostmarkImporter];
 
 /// Imports a text: its trials, the remarks, and the number of lines that belong to reports.
 fn import(text: &str) -> (Vec<ForeignTrial>, Vec<String>, usize) {
     let mut log = Log::of_bytes(text.as_bytes(), IMPORTERS);
     let (mut trials, mut remarks, mut lines, mut at) = (Vec::new(), Vec::new(), 0, 0);
     while at < log.len() {
-        if !Postmark.begins(&log, at) {
+        if !PostmarkImporter.begins(&log, at) {
             at += 1;
             continue;
         }
-        let reading = Postmark.read_each(&mut log, at, &mut |content| {
-            if let Content::Foreign(trial) = content {
+        let reading = PostmarkImporter.read_each(&mut log, at, &mut |content| {
+            if let ImportedTrial::Foreign(trial) = content {
                 trials.push(*trial);
             }
             ControlFlow::Continue(())
@@ -65,7 +65,7 @@ fn import(text: &str) -> (Vec<ForeignTrial>, Vec<String>, usize) {
 
 /// Full names and values of the metrics of a trial.
 fn metrics(trial: &ForeignTrial) -> Vec<(String, f64)> {
-    trial.metrics.iter().map(|one| (one.full_name(), one.value)).collect()
+    trial.metrics.iter().map(|metric| (metric.full_name(), metric.value)).collect()
 }
 
 fn value(trial: &ForeignTrial, name: &str) -> Option<f64> {
@@ -78,9 +78,9 @@ fn a_whole_report_is_read() {
     assert_eq!((trials.len(), remarks, lines), (1, Vec::new(), 17));
     let trial = &trials[0];
     assert_eq!(trial.facts[0].value, "postmark 1.51");
-    let said: Vec<String> =
+    let parameters: Vec<String> =
         trial.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
-    assert_eq!(said, ["number=300", "size-low=1000", "size-high=9000", "transactions=900"]);
+    assert_eq!(parameters, ["number=300", "size-low=1000", "size-high=9000", "transactions=900"]);
     let wanted = [
         ("elapsed_seconds", 60.0),
         ("transaction/operations_per_second", 22.0),
@@ -94,13 +94,17 @@ fn a_whole_report_is_read() {
         ("read_mib_per_second", 0.05),
         ("write_mib_per_second", 0.1),
     ];
-    let found = metrics(trial);
-    assert_eq!(found.len(), wanted.len());
-    for ((name, value), (known, expected)) in found.iter().zip(wanted) {
+    let imported = metrics(trial);
+    assert_eq!(imported.len(), wanted.len());
+    for ((name, value), (known, expected)) in imported.iter().zip(wanted) {
         assert!(name == known && (value - expected).abs() < 1e-9, "{name}: {value}");
     }
-    let primary: Vec<&str> =
-        trial.metrics.iter().filter(|one| one.primary).map(|one| one.name.as_str()).collect();
+    let primary: Vec<&str> = trial
+        .metrics
+        .iter()
+        .filter(|metric| metric.primary)
+        .map(|metric| metric.name.as_str())
+        .collect();
     assert_eq!(primary, ["operations_per_second"]);
     assert_eq!(trial.phases.iter().map(|phase| phase.files).collect::<Vec<_>>(), [300, 900, 300]);
     assert_eq!(trial.wall_ns, 60_000_000_000);
@@ -108,7 +112,7 @@ fn a_whole_report_is_read() {
 }
 
 #[test]
-fn a_report_without_a_session_has_only_what_it_says() {
+fn report_without_session_has_only_printed_parameters() {
     let (_, report) = REPORT.split_once("Deleting files...Done\n").unwrap();
     let (trials, _, _) = import(&format!("Results of the week:\n\n{report}Bye\n{report}"));
     assert_eq!(trials.len(), 2);
@@ -119,7 +123,7 @@ fn a_report_without_a_session_has_only_what_it_says() {
 }
 
 #[test]
-fn each_run_of_a_session_has_the_options_that_were_set_before_it() {
+fn each_run_of_a_session_has_the_options_set_before_it() {
     let (session, report) = REPORT.split_once("pm>run").unwrap();
     let report = report.strip_suffix("pm>quit\n").unwrap();
     let text = format!("{session}pm>run{report}pm>set size 77\npm>run{report}pm>quit\n");
@@ -154,7 +158,7 @@ fn truncated_coarse_and_contradicting_reports_are_remarked() {
 }
 
 #[test]
-fn similar_words_of_others_are_no_report() {
+fn similar_foreign_text_is_no_report() {
     for text in ["Time:\n", "Time:\n14 seconds total\n", "14 seconds total\nbye\n", "Files:\n"] {
         let (trials, _, _) = import(text);
         assert!(trials.is_empty(), "{text}");
@@ -173,7 +177,7 @@ fn pieces() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn torn_reports_give_finite_numbers(text in pieces()) {
+    fn corrupted_reports_give_finite_numbers(text in pieces()) {
         let (trials, _, _) = import(&text);
         for trial in trials {
             prop_assert!(trial.metrics.iter().all(|metric| metric.value.is_finite()));
@@ -181,7 +185,7 @@ proptest! {
     }
 
     #[test]
-    fn numbers_of_any_size_in_a_report_are_read_or_left_out(
+    fn numbers_of_any_size_are_parsed_or_dropped(
         seconds in any::<u64>(),
         count in any::<u64>(),
     ) {

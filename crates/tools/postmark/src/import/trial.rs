@@ -5,7 +5,7 @@ use treering_kit::import::trial::ForeignTrial;
 use treering_model::metrics::{rates, times};
 use treering_model::{PhaseTotals, Scope};
 
-use super::{Above, Counted, Report, TOOL};
+use super::{CountAndRate, ParsedReport, ReportPreamble, TOOL};
 use crate::report::{CREATE, DELETE, TRANSACTION, TRANSACTIONS, within_transactions};
 
 /// Below this number of whole seconds, or of transactions per second, the rounding exceeds 10 %.
@@ -14,37 +14,37 @@ const SECONDS_FEWEST: u64 = 10;
 const UNITS_SINCE: f64 = 1.5;
 
 /// Converts a report into a trial and remarks.
-pub(super) fn trial(report: &Report, above: &Above) -> (ForeignTrial, Vec<String>) {
-    let mut telling = Telling {
+pub(super) fn trial(report: &ParsedReport, above: &ReportPreamble) -> (ForeignTrial, Vec<String>) {
+    let mut builder = TrialBuilder {
         report,
         trial: ForeignTrial { workload: TOOL, ..ForeignTrial::default() },
         remarks: Vec::new(),
     };
-    telling.trial.made_by(above.version.as_deref());
-    telling.parameters(above);
-    telling.times();
-    telling.files();
+    builder.trial.made_by(above.version.as_deref());
+    builder.parameters(above);
+    builder.times();
+    builder.files();
     let version = above.version.as_deref().and_then(decimal);
     if version.is_some_and(|version| version < UNITS_SINCE) {
-        let what = "versions before 1.5 count megabytes otherwise: its data rates are left out";
-        telling.remarks.push(what.to_owned());
+        let message = "versions before 1.5 count megabytes otherwise: its data rates are left out";
+        builder.remarks.push(message.to_owned());
     } else {
-        telling.data();
+        builder.data();
     }
-    telling.check();
-    (telling.trial, telling.remarks)
+    builder.check();
+    (builder.trial, builder.remarks)
 }
 
 /// Trial and remarks under construction.
-struct Telling<'r> {
-    report: &'r Report,
+struct TrialBuilder<'r> {
+    report: &'r ParsedReport,
     trial: ForeignTrial,
     remarks: Vec<String>,
 }
 
-impl Telling<'_> {
+impl TrialBuilder<'_> {
     /// Adds the size of the pool, which is in the report, and the options from the lines above.
-    fn parameters(&mut self, above: &Above) {
+    fn parameters(&mut self, above: &ReportPreamble) {
         if let Some(pool) = self.report.creation_alone {
             self.trial.parameter("number", pool.count);
         }
@@ -89,7 +89,7 @@ impl Telling<'_> {
             let rate = rate(counted, seconds);
             self.trial.metrics.push(rates::FILES_PER_SECOND.of(scope, rate));
         }
-        let sum = |parts: [Option<Counted>; 2]| {
+        let sum = |parts: [Option<CountAndRate>; 2]| {
             let counts = parts.into_iter().map(|part| part.map_or(0, |part| part.count));
             counts.fold(0_u64, u64::saturating_add)
         };
@@ -119,15 +119,15 @@ impl Telling<'_> {
     /// Remarks contradictions and missing figures.
     fn check(&mut self) {
         let report = self.report;
-        for (what, all, parts) in [
+        for (kind, total, parts) in [
             ("created", report.created, [report.creation_alone, report.created_mixed]),
             ("deleted", report.deleted, [report.deletion_alone, report.deleted_mixed]),
         ] {
-            let (Some(all), [Some(alone), Some(mixed)]) = (all, parts) else { continue };
-            if alone.count.checked_add(mixed.count) != Some(all.count) {
+            let (Some(total), [Some(alone), Some(mixed)]) = (total, parts) else { continue };
+            if alone.count.checked_add(mixed.count) != Some(total.count) {
                 self.remarks.push(format!(
-                    "{} files were {what}, but {} alone and {} with transactions",
-                    all.count, alone.count, mixed.count
+                    "{} files were {kind}, but {} alone and {} with transactions",
+                    total.count, alone.count, mixed.count
                 ));
             }
         }
@@ -140,7 +140,7 @@ impl Telling<'_> {
 
 /// Files per second: count by seconds if that rounds down to the printed rate, else the printed
 /// rate.
-fn rate(counted: Counted, seconds: Option<u64>) -> f64 {
+fn rate(counted: CountAndRate, seconds: Option<u64>) -> f64 {
     let agrees = |seconds: &u64| counted.count.checked_div(*seconds) == Some(counted.per_second);
     seconds
         .filter(agrees)

@@ -8,8 +8,8 @@ use treering_model::{
 
 use treering_kit::import::log::Log;
 use treering_kit::import::number::{decimal, nanoseconds, whole};
-use treering_kit::import::trial::Content;
-use treering_kit::import::{Reading, Remark};
+use treering_kit::import::trial::ImportedTrial;
+use treering_kit::import::{ParsedOutputs, Remark};
 
 /// Leading columns of every table.
 const TRIAL: [&str; 4] = ["trial", "workload", "mode", "label"];
@@ -45,7 +45,7 @@ pub(super) fn table(log: &Log<'_>, at: usize) -> Option<TableKind> {
 }
 
 /// Reads a table.
-pub(super) fn read(log: &Log<'_>, at: usize) -> Reading {
+pub(super) fn read(log: &Log<'_>, at: usize) -> ParsedOutputs {
     let table = table(log, at).unwrap_or(TableKind::Other);
     let names = fields(log.line(at)).unwrap_or_default();
     let mut trials: Vec<Trial> = Vec::new();
@@ -56,30 +56,30 @@ pub(super) fn read(log: &Log<'_>, at: usize) -> Reading {
         if values.len() != names.len() || values == names {
             break;
         }
-        let row = Row { names: &names, values: &values };
+        let row = CsvRow { names: &names, values: &values };
         if table != TableKind::Other && row.add_to(&mut trials, table).is_none() {
-            let what = "this row of a table of treering cannot be read; skipped".to_owned();
-            remarks.push(Remark { line: end + 1, what });
+            let message = "this row of a table of treering cannot be read; skipped".to_owned();
+            remarks.push(Remark { line: end + 1, what: message });
         }
         end += 1;
     }
-    let what = match table {
+    let message = match table {
         TableKind::Tasks => "a table of tasks, without parameters, environment and metrics",
         TableKind::Metrics => "a table of metrics, without parameters, environment and tasks",
         TableKind::Other => "a table of calls or of seconds cannot be imported",
     };
-    let what = format!("{what}; `treering export --format json` keeps everything");
-    remarks.push(Remark { line: at + 1, what });
-    let outputs = trials.into_iter().map(|trial| Content::Own(Box::new(trial))).collect();
-    Reading { end, outputs, remarks }
+    let message = format!("{message}; `treering export --format json` keeps everything");
+    remarks.push(Remark { line: at + 1, what: message });
+    let outputs = trials.into_iter().map(|trial| ImportedTrial::Own(Box::new(trial))).collect();
+    ParsedOutputs { end, outputs, remarks }
 }
 
-struct Row<'r> {
+struct CsvRow<'r> {
     names: &'r [String],
     values: &'r [String],
 }
 
-impl Row<'_> {
+impl CsvRow<'_> {
     fn get(&self, name: &str) -> &str {
         let place = self.names.iter().position(|known| known == name);
         place.and_then(|place| self.values.get(place)).map_or("", String::as_str)
@@ -156,7 +156,7 @@ impl Row<'_> {
             phase.tasks += 1;
             phase.files = phase.files.saturating_add(task.files);
             phase.bytes = phase.bytes.saturating_add(task.bytes);
-            let sum = |one: u64, more: u64| one.saturating_add(more);
+            let sum = |so_far: u64, more: u64| so_far.saturating_add(more);
             phase.cpu.user_ns = sum(phase.cpu.user_ns, task.cpu.user_ns);
             phase.cpu.system_ns = sum(phase.cpu.system_ns, task.cpu.system_ns);
         }
@@ -209,7 +209,7 @@ impl Row<'_> {
 
 /// Splits a line of CSV (RFC 4180); `None` if a quotation is not closed.
 fn fields(line: &str) -> Option<Vec<String>> {
-    let mut all = Vec::new();
+    let mut fields = Vec::new();
     let mut letters = line.chars().peekable();
     loop {
         let mut field = String::new();
@@ -229,9 +229,9 @@ fn fields(line: &str) -> Option<Vec<String>> {
         if field.starts_with('\'') && is_formula(&field) {
             field.remove(0);
         }
-        all.push(field);
+        fields.push(field);
         if letters.next().is_none() {
-            return Some(all);
+            return Some(fields);
         }
     }
 }

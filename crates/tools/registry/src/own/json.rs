@@ -10,14 +10,14 @@ use serde_json::{Deserializer, from_str};
 use treering_model::{EVENT_VERSION, Trial, TrialBuilder, TrialEvent};
 
 use treering_kit::import::log::Log;
-use treering_kit::import::trial::Content;
-use treering_kit::import::{HandOn, Reading, Remark};
+use treering_kit::import::trial::ImportedTrial;
+use treering_kit::import::{ParsedOutputs, Remark, TrialConsumer};
 
 /// Newest supported version of the export.
 const EXPORT_VERSION: u32 = 2;
 
 #[derive(Deserialize)]
-struct Version {
+struct VersionField {
     version: u32,
 }
 
@@ -25,9 +25,9 @@ struct Version {
 pub(super) fn begins_export(log: &Log<'_>, at: usize) -> bool {
     let line = log.line(at).trim_start();
     let mark = "\"treering_export\"";
-    line.strip_prefix('{').is_some_and(|rest| {
-        let rest = rest.trim_start();
-        rest.starts_with(mark) || rest.is_empty() && log.line(at + 1).trim().starts_with(mark)
+    line.strip_prefix('{').is_some_and(|tail| {
+        let tail = tail.trim_start();
+        tail.starts_with(mark) || tail.is_empty() && log.line(at + 1).trim().starts_with(mark)
     })
 }
 
@@ -38,29 +38,33 @@ pub(super) fn begins_events(log: &Log<'_>, at: usize) -> bool {
 }
 
 /// Reads an export with one trial in memory at a time. Trials before an error are handed on.
-pub(super) fn export(log: &mut Log<'_>, at: usize, hand_on: &mut HandOn<'_>) -> Reading {
+pub(super) fn export(
+    log: &mut Log<'_>,
+    at: usize,
+    hand_on: &mut TrialConsumer<'_>,
+) -> ParsedOutputs {
     let lines = Cell::new(0);
     let text = BufReader::new(LogText { log: &mut *log, line: at, place: 0 });
     let mut refused = None;
-    let export = Export { hand_on, refused: &mut refused };
+    let export = ExportReader { hand_on, refused: &mut refused };
     let read =
         export.deserialize(&mut Deserializer::from_reader(LineCounter { text, lines: &lines }));
-    let fault = |line: usize, what: String| Reading {
+    let fault = |line: usize, message: String| ParsedOutputs {
         end: log.len(),
         outputs: Vec::new(),
-        remarks: vec![Remark { line, what }],
+        remarks: vec![Remark { line, what: message }],
     };
     match (read, refused) {
         (Ok(()), _) => {
-            Reading { end: at + lines.get() + 1, outputs: Vec::new(), remarks: Vec::new() }
+            ParsedOutputs { end: at + lines.get() + 1, outputs: Vec::new(), remarks: Vec::new() }
         }
         (Err(_), Some(version)) => fault(at + 1, too_new(version)),
         (Err(error), None) => {
             // The parser's message counts lines from the start of the export.
             let words = error.to_string();
             let words = words.split(" at line ").next().unwrap_or("");
-            let what = format!("this export of treering cannot be read: {words}");
-            fault(at + error.line().max(1), what)
+            let message = format!("this export of treering cannot be read: {words}");
+            fault(at + error.line().max(1), message)
         }
     }
 }
@@ -77,15 +81,15 @@ impl Read for LogText<'_, '_> {
         if self.line >= self.log.len() || into.is_empty() {
             return Ok(0);
         }
-        let rest = self.log.line(self.line).as_bytes().get(self.place..).unwrap_or(&[]);
-        if rest.is_empty() {
+        let tail = self.log.line(self.line).as_bytes().get(self.place..).unwrap_or(&[]);
+        if tail.is_empty() {
             (self.line, self.place) = (self.line + 1, 0);
             self.log.forget_before(self.line);
             into[0] = b'\n';
             return Ok(usize::from(self.line < self.log.len()));
         }
-        let count = rest.len().min(into.len());
-        into[..count].copy_from_slice(&rest[..count]);
+        let count = tail.len().min(into.len());
+        into[..count].copy_from_slice(&tail[..count]);
         self.place += count;
         Ok(count)
     }
@@ -107,13 +111,13 @@ impl<R: Read> Read for LineCounter<'_, R> {
 }
 
 /// Export: its version comes first, then its trials, which are handed on.
-struct Export<'e, 'h> {
-    hand_on: &'e mut HandOn<'h>,
+struct ExportReader<'e, 'h> {
+    hand_on: &'e mut TrialConsumer<'h>,
     /// Version that is too new.
     refused: &'e mut Option<u32>,
 }
 
-impl<'de> DeserializeSeed<'de> for Export<'_, '_> {
+impl<'de> DeserializeSeed<'de> for ExportReader<'_, '_> {
     type Value = ();
 
     fn deserialize<D: de::Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
@@ -121,7 +125,7 @@ impl<'de> DeserializeSeed<'de> for Export<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Export<'_, '_> {
+impl<'de> Visitor<'de> for ExportReader<'_, '_> {
     type Value = ();
 
     fn expecting(&self, words: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -133,7 +137,7 @@ impl<'de> Visitor<'de> for Export<'_, '_> {
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "treering_export" => {
-                    let Version { version } = map.next_value()?;
+                    let VersionField { version } = map.next_value()?;
                     if version > EXPORT_VERSION {
                         *self.refused = Some(version);
                         return Err(A::Error::custom("too new"));
@@ -141,7 +145,7 @@ impl<'de> Visitor<'de> for Export<'_, '_> {
                     has_version = true;
                 }
                 "trials" if has_version => {
-                    map.next_value_seed(Trials { hand_on: &mut *self.hand_on })?;
+                    map.next_value_seed(TrialListReader { hand_on: &mut *self.hand_on })?;
                     has_trials = true;
                 }
                 _ => {
@@ -154,11 +158,11 @@ impl<'de> Visitor<'de> for Export<'_, '_> {
 }
 
 /// Deserialiser of the list of trials.
-struct Trials<'e, 'h> {
-    hand_on: &'e mut HandOn<'h>,
+struct TrialListReader<'e, 'h> {
+    hand_on: &'e mut TrialConsumer<'h>,
 }
 
-impl<'de> DeserializeSeed<'de> for Trials<'_, '_> {
+impl<'de> DeserializeSeed<'de> for TrialListReader<'_, '_> {
     type Value = ();
 
     fn deserialize<D: de::Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
@@ -166,7 +170,7 @@ impl<'de> DeserializeSeed<'de> for Trials<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for Trials<'_, '_> {
+impl<'de> Visitor<'de> for TrialListReader<'_, '_> {
     type Value = ();
 
     fn expecting(&self, words: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -175,7 +179,7 @@ impl<'de> Visitor<'de> for Trials<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
         while let Some(trial) = list.next_element::<Box<Trial>>()? {
-            if (self.hand_on)(Content::Own(trial)).is_break() {
+            if (self.hand_on)(ImportedTrial::Own(trial)).is_break() {
                 return Err(A::Error::custom("no more trials are wanted"));
             }
         }
@@ -191,7 +195,7 @@ fn too_new(version: u32) -> String {
 }
 
 /// Reads the events of one trial.
-pub(super) fn events(log: &mut Log<'_>, at: usize) -> Reading {
+pub(super) fn events(log: &mut Log<'_>, at: usize) -> ParsedOutputs {
     let mut builder = TrialBuilder::default();
     let mut remarks = Vec::new();
     let mut end = at;
@@ -212,10 +216,10 @@ pub(super) fn events(log: &mut Log<'_>, at: usize) -> Reading {
             Ok(event) => builder.push(&event).map_err(|error| error.to_string()),
             Err(error) => Err(format!("this event cannot be read: {error}")),
         };
-        if let Err(what) = reported {
-            remarks.push(Remark { line: line + 1, what });
+        if let Err(message) = reported {
+            remarks.push(Remark { line: line + 1, what: message });
         }
     }
-    let outputs = builder.finish().map(|trial| Content::Own(Box::new(trial)));
-    Reading { end, outputs: outputs.into_iter().collect(), remarks }
+    let outputs = builder.finish().map(|trial| ImportedTrial::Own(Box::new(trial)));
+    ParsedOutputs { end, outputs: outputs.into_iter().collect(), remarks }
 }

@@ -7,15 +7,15 @@ use std::ops::ControlFlow;
 
 use treering_kit::Tool;
 use treering_kit::import::log::Log;
-use treering_kit::import::{HandOn, Importer, Reading, handed_on};
+use treering_kit::import::{Importer, ParsedOutputs, TrialConsumer, handed_on};
 
 /// Entry of treering itself in the tool registry.
-pub(crate) const TOOL: Tool = Tool { workload: None, importer: Some(&Own) };
+pub(crate) const TOOL: Tool = Tool { workload: None, importer: Some(&ExportImporter) };
 
 /// Importer of treering's exports.
-pub(crate) struct Own;
+pub(crate) struct ExportImporter;
 
-impl Importer for Own {
+impl Importer for ExportImporter {
     fn tool(&self) -> &'static str {
         "treering"
     }
@@ -26,14 +26,14 @@ impl Importer for Own {
             || csv::table(log, at).is_some()
     }
 
-    fn read(&self, log: &mut Log<'_>, at: usize) -> Reading {
+    fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs {
         if json::begins_export(log, at) {
             let mut outputs = Vec::new();
             let reading = json::export(log, at, &mut |content| {
                 outputs.push(content);
                 ControlFlow::Continue(())
             });
-            Reading { outputs, ..reading }
+            ParsedOutputs { outputs, ..reading }
         } else if json::begins_events(log, at) {
             json::events(log, at)
         } else {
@@ -41,7 +41,12 @@ impl Importer for Own {
         }
     }
 
-    fn read_each(&self, log: &mut Log<'_>, at: usize, hand_on: &mut HandOn<'_>) -> Reading {
+    fn read_each(
+        &self,
+        log: &mut Log<'_>,
+        at: usize,
+        hand_on: &mut TrialConsumer<'_>,
+    ) -> ParsedOutputs {
         if json::begins_export(log, at) {
             return json::export(log, at, hand_on);
         }

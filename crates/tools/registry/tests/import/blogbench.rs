@@ -2,7 +2,7 @@
 //! version.
 
 use treering_model::{CautionCode, Scope};
-use treering_registry::{Content, ForeignTrial, ImportResult, import};
+use treering_registry::{ForeignTrial, ImportResult, ImportedTrial, import};
 
 use crate::logs::only;
 
@@ -27,12 +27,17 @@ Final score for reads :           500
 ";
 
 fn value(trial: &ForeignTrial, scope: &Scope, name: &str) -> Option<f64> {
-    let same = |one: &&treering_model::Metric| one.scope == *scope && one.name == name;
-    trial.metrics.iter().find(same).map(|one| one.value)
+    let same = |metric: &&treering_model::Metric| metric.scope == *scope && metric.name == name;
+    trial.metrics.iter().find(same).map(|metric| metric.value)
 }
 
 fn primary(trial: &ForeignTrial) -> Vec<&str> {
-    trial.metrics.iter().filter(|one| one.primary).map(|one| one.name.as_str()).collect()
+    trial
+        .metrics
+        .iter()
+        .filter(|metric| metric.primary)
+        .map(|metric| metric.name.as_str())
+        .collect()
 }
 
 fn codes(trial: &ForeignTrial) -> Vec<CautionCode> {
@@ -48,10 +53,10 @@ fn a_complete_run_is_read() {
     let imported = import(BLOGBENCH.as_bytes());
     let trial = only(&imported);
     assert_eq!((trial.workload, trial.target.as_str()), ("blogbench", "/m/w"));
-    let said: Vec<String> =
+    let parameters: Vec<String> =
         trial.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
     assert_eq!(
-        said,
+        parameters,
         ["iterations=2", "sleep=5", "writers=3", "rewriters=1", "commenters=5", "readers=100"]
     );
     let whole = Scope::Trial;
@@ -100,9 +105,9 @@ fn scores_alone_are_a_trial_of_unknown_length() {
     let trials: Vec<&ForeignTrial> = imported
         .found
         .iter()
-        .map(|found| match &found.content {
-            Content::Foreign(trial) => trial.as_ref(),
-            Content::Own(_) => panic!("an own trial"),
+        .map(|output| match &output.content {
+            ImportedTrial::Foreign(trial) => trial.as_ref(),
+            ImportedTrial::Own(_) => panic!("an own trial"),
         })
         .collect();
     assert_eq!(trials.len(), 2);

@@ -2,7 +2,7 @@
 //! report of 2011, which is not part of the project.
 
 use treering_model::{Scope, Unit};
-use treering_registry::{Content, ForeignTrial, ImportResult, import};
+use treering_registry::{ForeignTrial, ImportResult, ImportedTrial, import};
 use treering_testkit::{shared, skip};
 
 use crate::logs::only;
@@ -32,10 +32,10 @@ fn line() -> &'static str {
 
 fn trials(imported: &ImportResult) -> Vec<&ForeignTrial> {
     let mut trials = Vec::new();
-    for found in &imported.found {
-        match &found.content {
-            Content::Foreign(trial) => trials.push(trial.as_ref()),
-            Content::Own(_) => panic!("an own trial"),
+    for output in &imported.found {
+        match &output.content {
+            ImportedTrial::Foreign(trial) => trials.push(trial.as_ref()),
+            ImportedTrial::Own(_) => panic!("an own trial"),
         }
     }
     trials
@@ -81,8 +81,12 @@ fn check(trial: &ForeignTrial) {
         assert_eq!(value(trial, kind, name), wanted, "{kind} {name}");
     }
     assert_eq!(trial.metrics.len(), 36 - 4);
-    let primary: Vec<&str> =
-        trial.metrics.iter().filter(|metric| metric.primary).map(|one| one.name.as_str()).collect();
+    let primary: Vec<&str> = trial
+        .metrics
+        .iter()
+        .filter(|metric| metric.primary)
+        .map(|metric| metric.name.as_str())
+        .collect();
     assert_eq!(primary.len(), 12 - 2 - 2, "{primary:?}");
     assert!(trial.metrics.iter().all(|metric| metric.unit != Unit::Bytes));
 }
@@ -134,7 +138,7 @@ fn runs_joined_by_a_web_page_are_separated() {
     assert_eq!(names, ["ext4", "xfs"]);
     check(trials[0]);
     assert_eq!(value(trials[1], "seeks", "ops_per_second"), Some(99.5));
-    let places: Vec<usize> = imported.found.iter().map(|found| found.nth).collect();
+    let places: Vec<usize> = imported.found.iter().map(|output| output.nth).collect();
     assert_eq!(places, [0, 1]);
     let shown = format!("$ cat a.btrfs\nWriting a byte at a time...done\n{BONNIE}");
     assert_eq!(only(&import(shown.as_bytes())).name, "btrfs");
@@ -145,11 +149,14 @@ fn a_table_that_contradicts_its_line_is_remarked() {
     let torn = BONNIE.replace("oak              1G   512", "oak              2G   513");
     let imported = import(torn.as_bytes());
     check(only(&imported));
-    let said: Vec<&str> = imported.remarks.iter().map(|remark| remark.what.as_str()).collect();
+    let remarks: Vec<&str> = imported.remarks.iter().map(|remark| remark.what.as_str()).collect();
     assert!(
-        said.contains(&"per-char write, rate: the table says 513, the line 512, which is used")
+        remarks.contains(&"per-char write, rate: the table says 513, the line 512, which is used")
     );
-    assert!(said.contains(&"size: the table says 2G, the line 1G, which is used"), "{said:?}");
+    assert!(
+        remarks.contains(&"size: the table says 2G, the line 1G, which is used"),
+        "{remarks:?}"
+    );
     // Another run is another trial, and so is each line of several.
     let other = line().replace("1G,,512,99,2048,9,1024,4,768,85", "1G,,9,9,8,8,7,7,6,6");
     let other = other.replace("4096,6,106.5,5,16", "1,1,2,2,16").replace("us", "ms");
@@ -218,8 +225,8 @@ fn the_published_report_of_2011_holds_two_runs() {
     let lasts = [11888.0, 1907.0];
     for (run, trial) in trials.iter().enumerate() {
         let of = |unit: Unit| -> Vec<f64> {
-            let all = trial.metrics.iter().filter(|metric| metric.unit == unit);
-            all.map(|metric| metric.value).collect()
+            let metrics = trial.metrics.iter().filter(|metric| metric.unit == unit);
+            metrics.map(|metric| metric.value).collect()
         };
         let data: Vec<f64> = rates[run][..5].iter().map(|rate| rate / 1024.0).collect();
         assert_eq!(of(Unit::MibPerSecond), data);
@@ -249,18 +256,18 @@ fn lines_of_the_oldest_version_are_read_by_themselves_and_with_their_table() {
     let line = "oak,2G,512,99,2048,9,1024,4,768,85,4096,6,106.5,5,16,9000,26,+++++,+++,8000,26,\
                 7000,27,+++++,+++,6000,24";
     let imported = import(format!("a result:\n\n{line}\n\nand more, with a comma\n").as_bytes());
-    let found = trials(&imported);
-    assert_eq!(found.len(), 1, "{imported:?}");
+    let runs = trials(&imported);
+    assert_eq!(runs.len(), 1, "{imported:?}");
     let rate = |scope: &str, name: &str| {
         let kind = Scope::Kind(scope.to_owned());
         let of = |trial: &&ForeignTrial| {
             trial
                 .metrics
                 .iter()
-                .find(|one| one.scope == kind && one.name == name)
-                .map(|one| one.value)
+                .find(|metric| metric.scope == kind && metric.name == name)
+                .map(|metric| metric.value)
         };
-        of(&found[0])
+        of(&runs[0])
     };
     assert_eq!(rate("block write", "mib_per_second"), Some(2.0));
     assert_eq!(rate("random delete", "files_per_second"), Some(6000.0));

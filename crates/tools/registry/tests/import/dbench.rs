@@ -1,7 +1,7 @@
 //! Import of dbench: versions 3, 4 and 5, and the variant of MMTests, complete and in parts.
 
 use treering_model::{CautionCode, Scope};
-use treering_registry::{Content, ForeignTrial, ImportResult, import};
+use treering_registry::{ForeignTrial, ImportResult, ImportedTrial, import};
 
 use crate::logs::only;
 
@@ -32,33 +32,39 @@ Throughput 150 MB/sec  2 clients  2 procs  max_latency=20.000 ms
 
 fn trials(imported: &ImportResult) -> Vec<&ForeignTrial> {
     let mut trials = Vec::new();
-    for found in &imported.found {
-        match &found.content {
-            Content::Foreign(trial) => trials.push(trial.as_ref()),
-            Content::Own(_) => panic!("an own trial"),
+    for output in &imported.found {
+        match &output.content {
+            ImportedTrial::Foreign(trial) => trials.push(trial.as_ref()),
+            ImportedTrial::Own(_) => panic!("an own trial"),
         }
     }
     trials
 }
 
 fn value(trial: &ForeignTrial, name: &str) -> Option<f64> {
-    let same = |one: &&treering_model::Metric| one.scope == Scope::Trial && one.name == name;
-    trial.metrics.iter().find(same).map(|one| one.value)
+    let same =
+        |metric: &&treering_model::Metric| metric.scope == Scope::Trial && metric.name == name;
+    trial.metrics.iter().find(same).map(|metric| metric.value)
 }
 
 fn of_kind(trial: &ForeignTrial, kind: &str, name: &str) -> Option<f64> {
     let scope = Scope::Kind(kind.to_owned());
-    let same = |one: &&treering_model::Metric| one.scope == scope && one.name == name;
-    trial.metrics.iter().find(same).map(|one| one.value)
+    let same = |metric: &&treering_model::Metric| metric.scope == scope && metric.name == name;
+    trial.metrics.iter().find(same).map(|metric| metric.value)
 }
 
 fn primary(trial: &ForeignTrial) -> Vec<&str> {
-    trial.metrics.iter().filter(|one| one.primary).map(|one| one.name.as_str()).collect()
+    trial
+        .metrics
+        .iter()
+        .filter(|metric| metric.primary)
+        .map(|metric| metric.name.as_str())
+        .collect()
 }
 
 fn parameters(trial: &ForeignTrial) -> String {
-    let said = trial.parameters.iter().map(|(name, value)| format!("{name}={value}"));
-    said.collect::<Vec<_>>().join(" ")
+    let pairs = trial.parameters.iter().map(|(name, value)| format!("{name}={value}"));
+    pairs.collect::<Vec<_>>().join(" ")
 }
 
 fn says(imported: &ImportResult, words: &str) -> bool {
@@ -99,8 +105,11 @@ fn a_complete_run_is_read() {
     assert_eq!(trial.cautions[0].code, CautionCode::FlushesDecide);
     let [phase] = trial.phases.as_slice() else { panic!("one phase") };
     assert_eq!((phase.name.as_str(), phase.bytes), ("execute", 300_000_000));
-    let seconds: Vec<(u32, u64, u64)> =
-        phase.intervals.iter().map(|one| (one.second, one.calls, one.bytes)).collect();
+    let seconds: Vec<(u32, u64, u64)> = phase
+        .intervals
+        .iter()
+        .map(|interval| (interval.second, interval.calls, interval.bytes))
+        .collect();
     assert_eq!(seconds, [(0, 2000, 100_000_000), (1, 4000, 200_000_000)]);
     assert_eq!(trial.wall_ns, 2_000_000_000);
     assert!(!trial.is_interrupted);

@@ -41,9 +41,9 @@ statfile1            4000ops      400ops/s   0.0mb/s     10.1ms/op     2489us/op
 ";
 
 fn value(trial: &ForeignTrial, scope: &Scope, name: &str) -> f64 {
-    let mut all = trial.metrics.iter();
-    let found = all.find(|metric| metric.scope == *scope && metric.name == name);
-    found.unwrap_or_else(|| panic!("no {name} of {scope:?}")).value
+    let mut metrics = trial.metrics.iter();
+    let wanted = metrics.find(|metric| metric.scope == *scope && metric.name == name);
+    wanted.unwrap_or_else(|| panic!("no {name} of {scope:?}")).value
 }
 
 fn near(left: f64, right: f64) {
@@ -51,8 +51,8 @@ fn near(left: f64, right: f64) {
 }
 
 fn reported(text: &str) -> Vec<String> {
-    let said = import(text.as_bytes()).remarks.into_iter();
-    said.map(|remark| format!("{}: {}", remark.line, remark.what)).collect()
+    let remarks = import(text.as_bytes()).remarks.into_iter();
+    remarks.map(|remark| format!("{}: {}", remark.line, remark.what)).collect()
 }
 
 #[test]
@@ -112,8 +112,8 @@ fn runs_without_valid_figures_are_interrupted() {
     assert!(only(&import(before.as_bytes())).is_interrupted);
     let early =
         FILEBENCH.replace("1.620: Running...", "9.1: WARNING! Run stopped early: NO VALID RESULTS");
-    let said = "its figures are not valid: `WARNING! Run stopped early: NO VALID RESULTS`";
-    assert!(reported(&early)[0].contains(said), "{:?}", reported(&early));
+    let remark = "its figures are not valid: `WARNING! Run stopped early: NO VALID RESULTS`";
+    assert!(reported(&early)[0].contains(remark), "{:?}", reported(&early));
     assert!(only(&import(early.as_bytes())).is_interrupted);
 }
 
@@ -135,15 +135,15 @@ fn reasons_are_quoted_from_the_log() {
     ] {
         let text = FILEBENCH.replace("1.620: Running...", &format!("{log}\n{none}"));
         let remarks = reported(&text);
-        let said = format!("its figures are not valid: `{reason}`; kept as interrupted");
-        assert!(remarks.iter().any(|remark| remark.ends_with(&said)), "{remarks:?}");
+        let expected = format!("its figures are not valid: `{reason}`; kept as interrupted");
+        assert!(remarks.iter().any(|remark| remark.ends_with(&expected)), "{remarks:?}");
         assert!(remarks.iter().all(|remark| !remark.contains("ran out")), "{remarks:?}");
         assert!(only(&import(text.as_bytes())).is_interrupted);
     }
 }
 
 /// Tables of `psrun` with these operations and rates.
-fn tables(all: &[(u64, u64)]) -> String {
+fn tables(histograms: &[(u64, u64)]) -> String {
     let table = |(operations, rate): &(u64, u64)| {
         format!(
             "1.0: Per-Operation Breakdown\nstat1 {operations}ops {rate}ops/s 0.0mb/s 0.001ms/op \
@@ -151,8 +151,8 @@ fn tables(all: &[(u64, u64)]) -> String {
              0.0mb/s 0.001ms/op\n"
         )
     };
-    let all: Vec<String> = all.iter().map(table).collect();
-    format!("Filebench Version 1.5\n{}2.0: Shutting down processes\n", all.concat())
+    let histograms: Vec<String> = histograms.iter().map(table).collect();
+    format!("Filebench Version 1.5\n{}2.0: Shutting down processes\n", histograms.concat())
 }
 
 #[test]

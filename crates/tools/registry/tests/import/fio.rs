@@ -1,7 +1,7 @@
 //! Import of fio in each output format; the texts are real, but shortened.
 
 use treering_model::{CautionCode, Metric, Op, Scope};
-use treering_registry::{Content, ForeignTrial, ImportResult, import};
+use treering_registry::{ForeignTrial, ImportResult, ImportedTrial, import};
 
 use crate::logs::only;
 
@@ -141,13 +141,13 @@ fn kind(name: &str) -> Scope {
 
 fn find<'t>(trial: &'t ForeignTrial, scope: &Scope, name: &str) -> &'t Metric {
     let same = |metric: &&Metric| metric.scope == *scope && metric.name == name;
-    let found = trial.metrics.iter().find(same);
-    found.unwrap_or_else(|| panic!("no {name} of {scope:?} in {:#?}", trial.metrics))
+    let first = trial.metrics.iter().find(same);
+    first.unwrap_or_else(|| panic!("no {name} of {scope:?} in {:#?}", trial.metrics))
 }
 
 fn near(trial: &ForeignTrial, scope: &Scope, name: &str, value: f64) {
-    let found = find(trial, scope, name).value;
-    assert!((found - value).abs() <= value.abs() * 1e-9, "{name} of {scope:?}: {found}");
+    let actual = find(trial, scope, name).value;
+    assert!((actual - value).abs() <= value.abs() * 1e-9, "{name} of {scope:?}: {actual}");
 }
 
 fn fact<'t>(trial: &'t ForeignTrial, name: &str) -> Option<&'t str> {
@@ -155,8 +155,8 @@ fn fact<'t>(trial: &'t ForeignTrial, name: &str) -> Option<&'t str> {
 }
 
 fn parameter<'t>(trial: &'t ForeignTrial, name: &str) -> Option<&'t str> {
-    let found = trial.parameters.iter().find(|(known, _)| known == name);
-    found.map(|(_, value)| value.as_str())
+    let pair = trial.parameters.iter().find(|(known, _)| known == name);
+    pair.map(|(_, value)| value.as_str())
 }
 
 fn reported(imported: &ImportResult) -> Vec<String> {
@@ -254,11 +254,11 @@ fn json_with_bins_is_read_completely() {
     let direct = FIO_JSON.replace(r#""bs" : "4k""#, r#""direct" : "1""#);
     assert_eq!(only(&import(direct.as_bytes())).cautions, []);
     let buffered = FIO_JSON.replace(r#""bs" : "4k""#, r#""ioengine" : "libaio""#);
-    let said = reported(&import(buffered.as_bytes()));
-    assert!(said[0].starts_with("1: w read: asynchronous without direct=1"), "{said:?}");
+    let remarks = reported(&import(buffered.as_bytes()));
+    assert!(remarks[0].starts_with("1: w read: asynchronous without direct=1"), "{remarks:?}");
     let counts = FIO_JSON.replace(r#""1064" : 312"#, r#""1064" : 313"#);
-    let said = reported(&import(counts.as_bytes()));
-    assert_eq!(said, ["1: w read: the counts of its latencies are not 35312 in all"]);
+    let remarks = reported(&import(counts.as_bytes()));
+    assert_eq!(remarks, ["1: w read: the counts of its latencies are not 35312 in all"]);
 }
 
 #[test]
@@ -387,8 +387,8 @@ fn an_interim_status_is_not_a_separate_run() {
     let (_, results) = FIO_NEW.split_once("\n\n").unwrap();
     let imported = import(format!("{FIO_NEW}\n{results}").as_bytes());
     only(&imported);
-    let said = reported(&imported);
-    assert!(said.iter().any(|said| said.contains("an earlier status")), "{said:?}");
+    let remarks = reported(&imported);
+    assert!(remarks.iter().any(|remarks| remarks.contains("an earlier status")), "{remarks:?}");
     let other = results.replace("pid=5", "pid=6");
     assert_eq!(import(format!("{FIO_NEW}\n{other}").as_bytes()).found.len(), 2);
 }
@@ -415,12 +415,12 @@ fn failed_and_truncated_runs_are_remarked_and_interrupted() {
         .replace("jobs=4): err= 0: pid=77\n  write", "jobs=4): err=28 (file:x): pid=77\n  write");
     let imported = import(failed.as_bytes());
     assert!(only(&imported).is_interrupted);
-    assert!(reported(&imported).iter().any(|said| said.contains("rnd ended with error 28")));
+    assert!(reported(&imported).iter().any(|remarks| remarks.contains("rnd ended with error 28")));
     let cut = FIO_OLD.split("rnd: (groupid").next().unwrap();
     let imported = import(cut.as_bytes());
     assert!(only(&imported).is_interrupted);
-    let said = reported(&imported);
-    assert!(said.iter().any(|said| said.contains("no result of group 1")), "{said:?}");
+    let remarks = reported(&imported);
+    assert!(remarks.iter().any(|remarks| remarks.contains("no result of group 1")), "{remarks:?}");
     let heads = FIO_OLD.split("\n\n").next().unwrap();
     let imported = import(heads.as_bytes());
     assert_eq!(imported.found, []);
@@ -431,11 +431,11 @@ fn failed_and_truncated_runs_are_remarked_and_interrupted() {
     let stopped = FIO_NEW.replace("Jobs: 1", "fio: terminating on signal 2\nJobs: 1");
     assert!(only(&import(stopped.as_bytes())).is_interrupted);
     let sum = FIO_OLD.replace("READ: io=65,128KB", "READ: io=75,128KB");
-    let said = reported(&import(sum.as_bytes()));
-    assert!(said[1].starts_with("35: group 0 read: its sum is 75,128KB"), "{said:?}");
+    let remarks = reported(&import(sum.as_bytes()));
+    assert!(remarks[1].starts_with("35: group 0 read: its sum is 75,128KB"), "{remarks:?}");
     let torn = FIO_JSON.replace("\"error\" : 0", "\"error\" : ");
-    let said = reported(&import(torn.as_bytes()));
-    assert!(said[0].starts_with("9: this JSON of fio cannot be read"), "{said:?}");
+    let remarks = reported(&import(torn.as_bytes()));
+    assert!(remarks[0].starts_with("9: this JSON of fio cannot be read"), "{remarks:?}");
 }
 
 #[test]
@@ -447,8 +447,8 @@ fn figures_survive_mail_formatting() {
     assert_eq!(only(&import(hard.as_bytes())), only(&whole));
     // Two runs, one below the other, are two trials.
     let both = import(format!("{FIO_OLD}\n2. other\n\n{FIO_OLD}").as_bytes());
-    let foreign = |content: &Content| matches!(content, Content::Foreign(_));
-    assert_eq!(both.found.iter().filter(|found| foreign(&found.content)).count(), 2);
+    let foreign = |content: &ImportedTrial| matches!(content, ImportedTrial::Foreign(_));
+    assert_eq!(both.found.iter().filter(|output| foreign(&output.content)).count(), 2);
 }
 
 #[test]
@@ -459,8 +459,8 @@ fn runs_of_a_script_are_distinguished_by_command_line() {
     };
     let imported = import(format!("{}{}", pass(1, 7), pass(2, 7)).as_bytes());
     assert_eq!(imported.found.len(), 2);
-    for (found, jobs) in imported.found.iter().zip(["1", "2"]) {
-        let Content::Foreign(trial) = &found.content else { panic!() };
+    for (output, jobs) in imported.found.iter().zip(["1", "2"]) {
+        let ImportedTrial::Foreign(trial) = &output.content else { panic!() };
         assert_eq!(parameter(trial, "numjobs"), Some(jobs));
         assert_eq!((trial.target.as_str(), fact(trial, "work.amount")), ("/m", Some("timed")));
         assert_eq!(trial.cautions, []);

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use treering_model::{RunMode, TrialBuilder, TrialHeader, TrialId};
-use treering_registry::{Content, Rows, events_of, import};
+use treering_registry::{ImportedTrial, PhaseRows, events_of, import};
 
 use crate::blogbench::BLOGBENCH;
 use crate::bonnie::BONNIE;
@@ -16,7 +16,7 @@ use crate::mdtest::MDTEST;
 
 /// Generates pieces of logs, complete and truncated lines, in any order.
 fn pieces() -> impl Strategy<Value = String> {
-    let all = [
+    let texts = [
         COMPILEBENCH,
         FS_MARK,
         BONNIE,
@@ -31,7 +31,7 @@ fn pieces() -> impl Strategy<Value = String> {
         FIO_JSON,
         FILEBENCH,
     ];
-    let lines: Vec<String> = all.into_iter().flat_map(str::lines).map(str::to_owned).collect();
+    let lines: Vec<String> = texts.into_iter().flat_map(str::lines).map(str::to_owned).collect();
     let own = [
         "FFSB version 6.0-RC2 started",
         "Results:",
@@ -83,25 +83,25 @@ fn documents() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn any_bytes_come_to_an_end(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+    fn import_of_arbitrary_bytes_terminates(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
         let imported = import(&bytes);
         prop_assert!(imported.skipped_lines <= imported.lines);
     }
 
     #[test]
-    fn torn_logs_give_trials_that_hold_together(text in prop_oneof![pieces(), documents()]) {
+    fn corrupted_logs_give_consistent_trials(text in prop_oneof![pieces(), documents()]) {
         let imported = import(text.as_bytes());
         let mut last = 0;
-        for found in &imported.found {
-            prop_assert!(found.lines.0 >= 1 && found.lines.1 <= imported.lines);
-            prop_assert!(found.lines.0 > last || found.nth > 0);
-            last = found.lines.1;
-            let Content::Foreign(trial) = &found.content else { continue };
+        for output in &imported.found {
+            prop_assert!(output.lines.0 >= 1 && output.lines.1 <= imported.lines);
+            prop_assert!(output.lines.0 > last || output.nth > 0);
+            last = output.lines.1;
+            let ImportedTrial::Foreign(trial) = &output.content else { continue };
             let beginning = TrialHeader::new(TrialId::new(), "", RunMode::Classic);
             let trial = trial.as_ref().clone().with(beginning);
             prop_assert!(trial.metrics.iter().all(|metric| metric.value.is_finite()));
             let mut builder = TrialBuilder::default();
-            for event in events_of(&trial, &Rows::default()) {
+            for event in events_of(&trial, &PhaseRows::default()) {
                 prop_assert!(builder.push(&event).is_ok());
             }
             prop_assert_eq!(builder.finish(), Some(trial));

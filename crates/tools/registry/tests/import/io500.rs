@@ -57,12 +57,16 @@ t_end           = 2026-11-24 09:26:10
 
 fn value(trial: &ForeignTrial, kind: &str, name: &str) -> Option<f64> {
     let scope = if kind.is_empty() { Scope::Trial } else { Scope::Kind(kind.to_owned()) };
-    trial.metrics.iter().find(|one| one.scope == scope && one.name == name).map(|one| one.value)
+    trial
+        .metrics
+        .iter()
+        .find(|metric| metric.scope == scope && metric.name == name)
+        .map(|metric| metric.value)
 }
 
 fn says(imported: &ImportResult, words: &str) -> Option<usize> {
-    let found = imported.remarks.iter().find(|remark| remark.what.contains(words));
-    found.map(|remark| remark.line)
+    let matching = imported.remarks.iter().find(|remark| remark.what.contains(words));
+    matching.map(|remark| remark.line)
 }
 
 fn fact<'t>(trial: &'t ForeignTrial, name: &str) -> Option<&'t str> {
@@ -152,8 +156,8 @@ fn a_run_without_figures_is_no_trial_and_several_runs_are_separate() {
     let imported = import(b"IO500 version io500-sc99_v1 (standard)\n");
     assert!(imported.found.is_empty());
     assert_eq!(says(&imported, "no figures"), Some(1));
-    let all = format!("{SUMMARY}\nsome words\n{RESULT}\n{SUMMARY}");
-    let imported = import(all.as_bytes());
+    let text = format!("{SUMMARY}\nsome words\n{RESULT}\n{SUMMARY}");
+    let imported = import(text.as_bytes());
     assert_eq!(imported.found.len(), 3, "{:?}", imported.remarks);
 }
 

@@ -46,7 +46,7 @@ Finished            : Tue Nov 24 06:40:36 2026
 
 fn metric<'t>(trial: &'t ForeignTrial, kind: &str, name: &str) -> Option<&'t Metric> {
     let scope = Scope::Kind(kind.to_owned());
-    trial.metrics.iter().find(|one| one.scope == scope && one.name == name)
+    trial.metrics.iter().find(|metric| metric.scope == scope && metric.name == name)
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn a_summary_alone_is_a_trial_and_a_run_without_results_is_not() {
     let cut = IOR.split("Results").next().unwrap();
     let imported = import(cut.as_bytes());
     assert!(imported.found.is_empty());
-    assert!(imported.remarks.iter().any(|one| one.what.contains("no results")));
+    assert!(imported.remarks.iter().any(|remark| remark.what.contains("no results")));
 }
 
 #[test]

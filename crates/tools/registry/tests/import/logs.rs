@@ -3,7 +3,7 @@
 use treering_model::{
     Ending, RunMode, Scope, Trial, TrialBuilder, TrialEvent, TrialHeader, TrialId,
 };
-use treering_registry::{Content, ForeignTrial, ImportResult, Rows, events_of, import};
+use treering_registry::{ForeignTrial, ImportResult, ImportedTrial, PhaseRows, events_of, import};
 
 /// Small run of compilebench with its summary, which was computed by hand.
 pub(crate) const COMPILEBENCH: &str = "\
@@ -50,9 +50,9 @@ FSUse%        Count         Size    Files/sec     App Overhead
 
 pub(crate) fn only(imported: &ImportResult) -> &ForeignTrial {
     match imported.found.as_slice() {
-        [found] => match &found.content {
-            Content::Foreign(trial) => trial,
-            Content::Own(_) => panic!("an own trial"),
+        [output] => match &output.content {
+            ImportedTrial::Foreign(trial) => trial,
+            ImportedTrial::Own(_) => panic!("an own trial"),
         },
         other => panic!("{} outputs; {:?}", other.len(), imported.remarks),
     }
@@ -116,9 +116,11 @@ fn contradictions_are_remarked_with_their_line() {
     let fewer = COMPILEBENCH.replace("read dir kernel-0 in 20.00 11.12 MB/s\n", "");
     assert_eq!(reported(&fewer), ["18: summary of 'read tree': 1 runs, but the lines have 0"]);
     let strange = COMPILEBENCH.replace("stat dir kernel-1", "stat dir kernel-9");
-    let said = reported(&strange);
-    assert!(said[0].starts_with("8: stat of kernel-9, which the preceding lines do not explain"));
-    assert_eq!(said.len(), 3, "{said:?}");
+    let remarks = reported(&strange);
+    assert!(
+        remarks[0].starts_with("8: stat of kernel-9, which the preceding lines do not explain")
+    );
+    assert_eq!(remarks.len(), 3, "{remarks:?}");
     let hidden = COMPILEBENCH.replace("stat dir kernel-1", "stat dir kernel-\u{7}31m");
     assert!(
         reported(&hidden)[0].starts_with("8: stat of kernel- 31m, which"),
@@ -157,14 +159,14 @@ fn fs_mark_is_read_row_by_row() {
 
 #[test]
 fn fs_mark_without_space_is_interrupted() {
-    let said = "Insufficient free space in /m/0 to create 100 new files, exiting\n";
-    let imported = import(format!("{FS_MARK}{said}").as_bytes());
+    let message = "Insufficient free space in /m/0 to create 100 new files, exiting\n";
+    let imported = import(format!("{FS_MARK}{message}").as_bytes());
     let trial = only(&imported);
     assert!(trial.is_interrupted && trial.phases.len() == 2);
     let remarks = &imported.remarks;
     assert!(remarks[0].what.contains("`Insufficient free space in "), "{remarks:?}");
     // On standard error, which is not buffered, it may come before the rows.
-    let imported = import(FS_MARK.replace("     6 ", &format!("{said}     6 ")).as_bytes());
+    let imported = import(FS_MARK.replace("     6 ", &format!("{message}     6 ")).as_bytes());
     assert!(only(&imported).is_interrupted);
 }
 
@@ -208,7 +210,7 @@ fn logs_survive_mail_line_ends_and_quotation() {
     let latin: Vec<u8> = [b"caf\xe9\n".as_slice(), COMPILEBENCH.as_bytes()].concat();
     let encoded: Vec<u8> = COMPILEBENCH.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let wide = [vec![0xff, 0xfe], encoded].concat();
-    for (what, bytes) in [
+    for (variant, bytes) in [
         ("broken", broken.as_bytes()),
         ("quoted", quoted.as_bytes()),
         ("dos", dos.as_bytes()),
@@ -217,8 +219,8 @@ fn logs_survive_mail_line_ends_and_quotation() {
         ("wide", &wide),
     ] {
         let imported = import(bytes);
-        assert_eq!(imported.remarks, [], "{what}");
-        assert_eq!(only(&imported), wanted, "{what}");
+        assert_eq!(imported.remarks, [], "{variant}");
+        assert_eq!(only(&imported), wanted, "{variant}");
     }
     assert_eq!(import(around.as_bytes()).skipped_lines, 5);
 }
@@ -233,7 +235,7 @@ fn logs_survive_terminals_and_recorders() {
             text.lines().flat_map(|line| [prefix, line, "\n"]).collect()
         };
         let progress = text.replace('\n', "\r\n").replacen("\r\n", "\r\r\n", 3);
-        for (what, text) in [
+        for (variant, text) in [
             ("CR", text.replace('\n', "\r")),
             ("progress", progress),
             ("colours", before("\u{1b}[32m").replace('\n', "\u{1b}[0m\u{1b}[K\n")),
@@ -245,8 +247,8 @@ fn logs_survive_terminals_and_recorders() {
             ("quoted", before("> 17:35:09 ")),
         ] {
             let imported = import(text.as_bytes());
-            assert_eq!(imported.remarks, [], "{what}");
-            assert_eq!(only(&imported), only(&wanted), "{what}");
+            assert_eq!(imported.remarks, [], "{variant}");
+            assert_eq!(only(&imported), only(&wanted), "{variant}");
         }
     }
 }
@@ -256,9 +258,9 @@ fn each_output_of_a_file_is_a_trial() {
     let text = format!("{COMPILEBENCH}{COMPILEBENCH}\nthen\n{FS_MARK}{FS_MARK}");
     let imported = import(text.as_bytes());
     assert_eq!(imported.remarks, []);
-    let found: Vec<&str> = imported.found.iter().map(|found| found.tool).collect();
-    assert_eq!(found, ["compilebench", "compilebench", "fs_mark", "fs_mark"]);
-    let lines: Vec<usize> = imported.found.iter().map(|found| found.lines.0).collect();
+    let output: Vec<&str> = imported.found.iter().map(|output| output.tool).collect();
+    assert_eq!(output, ["compilebench", "compilebench", "fs_mark", "fs_mark"]);
+    let lines: Vec<usize> = imported.found.iter().map(|output| output.lines.0).collect();
     assert_eq!(lines[1], COMPILEBENCH.lines().count() + 1);
 }
 
@@ -280,7 +282,7 @@ fn own() -> Trial {
 fn events_round_trip_a_trial() {
     let trial = own();
     let mut builder = TrialBuilder::default();
-    for event in events_of(&trial, &Rows::default()) {
+    for event in events_of(&trial, &PhaseRows::default()) {
         builder.push(&event).unwrap();
     }
     assert_eq!(builder.finish().unwrap(), trial);
@@ -292,10 +294,11 @@ fn events_round_trip_a_trial() {
 fn treerings_own_events_and_exports_are_read_whole() {
     let trial = own();
     let line = |event: &TrialEvent| serde_json::to_string(event).unwrap() + "\n";
-    let events: String = events_of(&trial, &Rows::default()).map(|event| line(&event)).collect();
-    let one = serde_json::to_string(&trial).unwrap();
+    let events: String =
+        events_of(&trial, &PhaseRows::default()).map(|event| line(&event)).collect();
+    let json = serde_json::to_string(&trial).unwrap();
     let export =
-        format!("{{\"treering_export\":{{\"version\":1}},\"trials\":[\n{one},\n{one}\n]}}\n");
+        format!("{{\"treering_export\":{{\"version\":1}},\"trials\":[\n{json},\n{json}\n]}}\n");
     let pretty: serde_json::Value = serde_json::from_str(&export).unwrap();
     let pretty = serde_json::to_string_pretty(&pretty).unwrap();
     for (text, count) in [(&events, 1), (&export, 2), (&pretty, 2)] {
@@ -305,9 +308,9 @@ fn treerings_own_events_and_exports_are_read_whole() {
         let own: Vec<&Trial> = imported
             .found
             .iter()
-            .filter_map(|found| match &found.content {
-                Content::Own(trial) => Some(trial.as_ref()),
-                Content::Foreign(_) => None,
+            .filter_map(|output| match &output.content {
+                ImportedTrial::Own(trial) => Some(trial.as_ref()),
+                ImportedTrial::Foreign(_) => None,
             })
             .collect();
         assert_eq!(own, vec![&trial; count]);
@@ -322,8 +325,8 @@ fn newer_or_broken_exports_are_refused_with_a_reason() {
     let broken =
         import(b"x\n{\"treering_export\":{\"version\":1},\"trials\":[\n{\"beginning\":3}]}");
     assert_eq!((broken.found.len(), broken.remarks[0].line), (0, 3), "{:?}", broken.remarks);
-    let one = serde_json::to_string(&own()).unwrap();
-    let cut = format!("{{\"treering_export\":{{\"version\":1}},\"trials\":[\n{one},\n{one}");
+    let json = serde_json::to_string(&own()).unwrap();
+    let cut = format!("{{\"treering_export\":{{\"version\":1}},\"trials\":[\n{json},\n{json}");
     let cut = import(&cut.as_bytes()[..cut.len() - 9]);
     assert_eq!((cut.found.len(), cut.remarks[0].line), (1, 3), "{:?}", cut.remarks);
 }

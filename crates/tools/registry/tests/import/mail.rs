@@ -2,7 +2,7 @@
 //! mail.
 
 use treering_model::{CautionCode, Metric, Scope};
-use treering_registry::{Content, ForeignTrial, import};
+use treering_registry::{ForeignTrial, ImportedTrial, import};
 use treering_testkit::{shared, skip};
 
 #[test]
@@ -12,13 +12,13 @@ fn the_published_mail_holds_eight_outputs() {
         return;
     };
     let imported = import(&std::fs::read(path).unwrap());
-    let tools: Vec<&str> = imported.found.iter().map(|found| found.tool).collect();
-    let all = ["fs_mark", "ffsb", "fio", "compilebench"];
-    assert_eq!(tools, all.map(|tool| [tool, tool]).concat());
+    let tools: Vec<&str> = imported.found.iter().map(|output| output.tool).collect();
+    let expected = ["fs_mark", "ffsb", "fio", "compilebench"];
+    assert_eq!(tools, expected.map(|tool| [tool, tool]).concat());
     let trial = |place: usize| -> &ForeignTrial {
         match &imported.found[place].content {
-            Content::Foreign(trial) => trial,
-            Content::Own(_) => panic!("an own trial"),
+            ImportedTrial::Foreign(trial) => trial,
+            ImportedTrial::Own(_) => panic!("an own trial"),
         }
     };
     for place in [0, 1] {
@@ -54,9 +54,9 @@ fn fio(trial: &ForeignTrial, place: usize) {
         [(390_029.0, 120.003), (224_253.0, 120.003), (10_651.0, 120.252), (31_616.0, 125.287)],
     ];
     let kinds = ["seq-read", "seq-write", "rnd-read", "rnd-write"];
-    let figure = |kind: &str, what: &str| {
+    let figure = |kind: &str, metric_name: &str| {
         let scope = Scope::Kind(kind.to_owned());
-        let name = format!("{}_{what}", kind.rsplit('-').next().unwrap());
+        let name = format!("{}_{metric_name}", kind.rsplit('-').next().unwrap());
         let same = |metric: &&Metric| metric.scope == scope && metric.name == name;
         trial.metrics.iter().find(same).unwrap().value
     };

@@ -40,7 +40,7 @@ SUMMARY time (in ms/op): (of 2 iterations)
 
 fn metric<'t>(trial: &'t ForeignTrial, kind: &str, name: &str) -> Option<&'t Metric> {
     let scope = Scope::Kind(kind.to_owned());
-    trial.metrics.iter().find(|one| one.scope == scope && one.name == name)
+    trial.metrics.iter().find(|metric| metric.scope == scope && metric.name == name)
 }
 
 #[test]
@@ -48,10 +48,10 @@ fn a_run_of_several_iterations_is_read() {
     let imported = import(MDTEST.as_bytes());
     let trial = only(&imported);
     assert_eq!((trial.workload, trial.target.as_str()), ("mdtest", "/m/x"));
-    let said: Vec<String> =
+    let parameters: Vec<String> =
         trial.parameters.iter().map(|(name, value)| format!("{name}={value}")).collect();
     assert_eq!(
-        said,
+        parameters,
         [
             "items=20",
             "unique-dir=true",
@@ -81,7 +81,7 @@ fn consecutive_runs_are_separate_and_a_run_without_table_is_no_trial() {
     let cut = MDTEST.split("SUMMARY").next().unwrap();
     let imported = import(cut.as_bytes());
     assert!(imported.found.is_empty());
-    assert!(imported.remarks.iter().any(|one| one.what.contains("no table of rates")));
+    assert!(imported.remarks.iter().any(|remark| remark.what.contains("no table of rates")));
 }
 
 #[test]

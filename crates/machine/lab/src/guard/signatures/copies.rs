@@ -13,28 +13,28 @@ use super::{DeviceSignature, ProbedMedium};
 /// Probes for all backup superblocks of this module.
 pub(super) const ALL: &[super::probes::SignatureProbe] = &[ext, xfs, udf, lvm];
 
-fn ext(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn ext(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     for place in ext_copies(medium.bytes) {
         let superblock = medium.at(place, 104)?.and_then(|bytes| bytes.try_into().ok());
         if let Some(name) = superblock.and_then(|superblock| ext_signature(&superblock)) {
-            found.push(DeviceSignature::backup(place, name));
+            signatures.push(DeviceSignature::backup(place, name));
         }
     }
     Ok(())
 }
 
-fn xfs(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn xfs(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     let (places, magic) = xfs_copies(medium.bytes);
     for place in places {
         if medium.has(place, magic)? {
-            found.extend(XFS.leaves.iter().map(|name| DeviceSignature::backup(place, name)));
+            signatures.extend(XFS.leaves.iter().map(|name| DeviceSignature::backup(place, name)));
         }
     }
     Ok(())
 }
 
 /// Anchors in block 256, and in the last block or 256 before it. A tag has a checksum of its own.
-fn udf(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn udf(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     const TAG_ANCHOR: [u8; 2] = [2, 0];
     for block in [512u64, 1024, 2048, 4096] {
         let last = (medium.bytes / block).checked_sub(1);
@@ -45,7 +45,7 @@ fn udf(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Resul
             let sum = others.fold(0u8, |sum, (_, byte)| sum.wrapping_add(*byte));
             let stands_at = u32::from_le_bytes([tag[12], tag[13], tag[14], tag[15]]);
             if tag[..2] == TAG_ANCHOR && tag[4] == sum && u64::from(stands_at) == place {
-                found.push(DeviceSignature::backup(place * block, "UDF"));
+                signatures.push(DeviceSignature::backup(place * block, "UDF"));
             }
         }
     }
@@ -53,12 +53,12 @@ fn udf(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Resul
 }
 
 /// Second metadata area, which `pvcreate --pvmetadatacopies 2` puts into the last MiB.
-fn lvm(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn lvm(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     const MIB: u64 = 1 << 20;
     let end = medium.bytes & !(MIB - 1);
     for area in [end.checked_sub(MIB), Some(end)].into_iter().flatten() {
         if medium.has(area + 4, b" LVM2 x[5A%r0N*>")? {
-            found.push(DeviceSignature::backup(area, "LVM2 metadata"));
+            signatures.push(DeviceSignature::backup(area, "LVM2 metadata"));
         }
     }
     Ok(())

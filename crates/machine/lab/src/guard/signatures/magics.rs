@@ -18,7 +18,8 @@ struct MagicRow(&'static str, MagicPosition, &'static [u8]);
 pub(super) fn search(medium: &ProbedMedium<'_>) -> io::Result<Vec<DeviceSignature>> {
     let mut signatures = Vec::new();
     let of_filesystems = all().flat_map(|filesystem| filesystem.signatures);
-    let of_filesystems = of_filesystems.map(|one| (one.name, one.place, one.magic, one.is_copy));
+    let of_filesystems = of_filesystems
+        .map(|signature| (signature.name, signature.place, signature.magic, signature.is_copy));
     let others = MAGICS.iter().map(|&MagicRow(name, place, magic)| (name, place, magic, false));
     let copies = COPIES.iter().map(|&MagicRow(name, place, magic)| (name, place, magic, true));
     for (name, place, magic, is_copy) in of_filesystems.chain(others).chain(copies) {

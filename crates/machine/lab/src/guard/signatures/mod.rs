@@ -98,7 +98,7 @@ impl ProbedMedium<'_> {
 /// True if a signature is that of a filesystem that begins with a boot sector.
 fn is_boot_sector(signature: &str) -> bool {
     let mut with_one = all().filter(|filesystem| filesystem.has_boot_sector);
-    with_one.any(|filesystem| filesystem.signatures.iter().any(|one| one.name == signature))
+    with_one.any(|filesystem| filesystem.signatures.iter().any(|known| known.name == signature))
 }
 
 /// Finds all known signatures on a device or image of `bytes`, backup copies included, sorted by
@@ -130,9 +130,9 @@ mod tests {
 
     const BCACHEFS: &[u8] = b"\xc6\x85\x73\xf6\x66\xce\x90\xa9\xd9\x6a\x60\xcf\x80\x3d\xf7\xef";
 
-    fn found(bytes: u64, pieces: &[(u64, &[u8])]) -> Vec<(u64, &'static str)> {
-        let found = signatures(bytes, pieces);
-        found.into_iter().map(|DeviceSignature { offset, name, .. }| (offset, name)).collect()
+    fn found_on(bytes: u64, pieces: &[(u64, &[u8])]) -> Vec<(u64, &'static str)> {
+        let actual = signatures(bytes, pieces);
+        actual.into_iter().map(|DeviceSignature { offset, name, .. }| (offset, name)).collect()
     }
 
     fn signatures(bytes: u64, pieces: &[(u64, &[u8])]) -> Vec<DeviceSignature> {
@@ -145,36 +145,36 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_found_on_zeroes_of_any_size() {
+    fn a_zeroed_device_has_no_signature() {
         for bytes in [0, 1, 511, 512, 513, 4096, 65_535, 65_536, MIB - 1, MIB, 5 * MIB + 512] {
-            assert_eq!(found(bytes, &[]), [], "{bytes}");
+            assert_eq!(found_on(bytes, &[]), [], "{bytes}");
         }
     }
 
     #[test]
-    fn raid_of_the_kernel_is_found_at_each_of_its_places() {
+    fn md_raid_is_found_at_every_superblock_offset() {
         let magic: &[u8] = &0xa92b_4efc_u32.to_le_bytes();
         let turned: &[u8] = &0xa92b_4efc_u32.to_be_bytes();
         let name = "md RAID";
         let odd = 8 * MIB + 5 * 512;
-        assert_eq!(found(odd, &[(8 * MIB - 0x1_0000, magic)]), [(8 * MIB - 0x1_0000, name)]);
-        assert_eq!(found(odd, &[(8 * MIB - 0x1_0000, turned)]), [(8 * MIB - 0x1_0000, name)]);
-        assert_eq!(found(odd, &[(8 * MIB - 0x2000, magic)]), [(8 * MIB - 0x2000, name)]);
-        assert_eq!(found(odd, &[(0, magic)]), [(0, name)]);
-        assert_eq!(found(odd, &[(4096, magic)]), [(4096, name)]);
+        assert_eq!(found_on(odd, &[(8 * MIB - 0x1_0000, magic)]), [(8 * MIB - 0x1_0000, name)]);
+        assert_eq!(found_on(odd, &[(8 * MIB - 0x1_0000, turned)]), [(8 * MIB - 0x1_0000, name)]);
+        assert_eq!(found_on(odd, &[(8 * MIB - 0x2000, magic)]), [(8 * MIB - 0x2000, name)]);
+        assert_eq!(found_on(odd, &[(0, magic)]), [(0, name)]);
+        assert_eq!(found_on(odd, &[(4096, magic)]), [(4096, name)]);
     }
 
     #[test]
-    fn zfs_is_found_by_any_of_its_labels() {
+    fn zfs_is_found_by_any_label() {
         let uberblock = 0x00ba_b10c_u64.to_le_bytes();
         let turned = 0x00ba_b10c_u64.to_be_bytes();
         let bytes = 64 * MIB + 4096;
         for label in [0, 256 << 10, 64 * MIB - (512 << 10), 64 * MIB - (256 << 10)] {
             for at in [label + (128 << 10), label + (132 << 10), label + (255 << 10)] {
-                assert_eq!(found(bytes, &[(at, &uberblock)]), [(at, "ZFS")]);
+                assert_eq!(found_on(bytes, &[(at, &uberblock)]), [(at, "ZFS")]);
             }
         }
-        assert_eq!(found(bytes, &[(132 << 10, &turned)]), [(132 << 10, "ZFS")]);
+        assert_eq!(found_on(bytes, &[(132 << 10, &turned)]), [(132 << 10, "ZFS")]);
     }
 
     #[test]
@@ -192,15 +192,15 @@ mod tests {
             (1, b"EFI PART", "GPT partition table (backup)"),
         ] {
             let at = bytes - back * 512;
-            assert_eq!(found(bytes, &[(at, magic)]), [(at, name)]);
+            assert_eq!(found_on(bytes, &[(at, magic)]), [(at, name)]);
         }
         let drbd = 0x8374_026b_u32.to_be_bytes();
         let at = bytes - 4096 + 60;
-        assert!(found(bytes, &[(at, &drbd)]).contains(&(at, "DRBD")));
+        assert!(found_on(bytes, &[(at, &drbd)]).contains(&(at, "DRBD")));
     }
 
     #[test]
-    fn rare_formats_are_found() {
+    fn uncommon_formats_are_found() {
         for (at, magic, name) in [
             (0, &b"bluestore block device"[..], "Ceph BlueStore"),
             (516, b"!Stra0tis\x86\xff\x02^\x41rh", "Stratis"),
@@ -217,12 +217,12 @@ mod tests {
             (512 * 3, b"RDSK", "Amiga partition table"),
             (0, &[0xfe, 0xed, 0xba, 0xbe], "XFS log"),
         ] {
-            assert_eq!(found(32 * MIB, &[(at, magic)]), [(at, name)]);
+            assert_eq!(found_on(32 * MIB, &[(at, magic)]), [(at, name)]);
         }
     }
 
     #[test]
-    fn further_copies_are_found_where_the_first_is_lost() {
+    fn backup_copies_are_found_without_the_primary() {
         let bytes = 300 << 30;
         for (at, magic, name) in [
             ((64 << 20) + 64, &b"_BHRfS_M"[..], "btrfs"),
@@ -249,15 +249,15 @@ mod tests {
     }
 
     #[test]
-    fn backup_superblocks_of_ext_are_found_for_each_size_of_blocks() {
+    fn ext_backup_superblocks_are_found_for_every_block_size() {
         let mut superblock = [0u8; 1024];
         superblock[56..58].copy_from_slice(&[0x53, 0xef]);
         superblock[96..100].copy_from_slice(&0x42u32.to_le_bytes());
         for block in [1024u64, 2048, 4096, 1 << 16] {
             for group in [1, 3, 5, 7, 9, 25] {
                 let at = group * 8 * block * block + if block == 1024 { 1024 } else { 0 };
-                let found = signatures(1 << 41, &[(at, &superblock)]);
-                assert_eq!(found, [DeviceSignature { offset: at, name: "ext4", is_copy: true }]);
+                let actual = signatures(1 << 41, &[(at, &superblock)]);
+                assert_eq!(actual, [DeviceSignature { offset: at, name: "ext4", is_copy: true }]);
             }
         }
         let copy = DeviceSignature { offset: 128 << 20, name: "ext4", is_copy: true };
@@ -266,20 +266,20 @@ mod tests {
     }
 
     #[test]
-    fn anchors_of_udf_need_their_checksum_and_place() {
+    fn udf_anchors_require_checksum_and_location() {
         let mut tag = [0u8; 16];
         tag[0] = 2;
         tag[2] = 3;
         tag[12..14].copy_from_slice(&256u16.to_le_bytes());
         tag[4] = tag.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
-        assert_eq!(found(64 * MIB, &[(256 * 2048, &tag)]), [(256 * 2048, "UDF")]);
-        assert_eq!(found(64 * MIB, &[(257 * 2048, &tag)]), []);
+        assert_eq!(found_on(64 * MIB, &[(256 * 2048, &tag)]), [(256 * 2048, "UDF")]);
+        assert_eq!(found_on(64 * MIB, &[(257 * 2048, &tag)]), []);
         tag[4] += 1;
-        assert_eq!(found(64 * MIB, &[(256 * 2048, &tag)]), []);
+        assert_eq!(found_on(64 * MIB, &[(256 * 2048, &tag)]), []);
     }
 
     #[test]
-    fn a_fat_without_its_name_and_an_atari_table_are_found() {
+    fn fat_without_a_type_name_and_atari_tables_are_found() {
         let mut boot = [0u8; 512];
         boot[..3].copy_from_slice(&[0xeb, 0x3c, 0x90]);
         boot[11..13].copy_from_slice(&512u16.to_le_bytes());
@@ -287,26 +287,26 @@ mod tests {
         boot[14] = 1;
         boot[16] = 2;
         boot[21] = 0xf8;
-        assert_eq!(found(MIB, &[(0, &boot)]), [(0, "FAT")]);
+        assert_eq!(found_on(MIB, &[(0, &boot)]), [(0, "FAT")]);
         boot[13] = 3; // no power of two
-        assert_eq!(found(MIB, &[(0, &boot)]), []);
+        assert_eq!(found_on(MIB, &[(0, &boot)]), []);
         let mut atari = [0u8; 12];
         atari[..4].copy_from_slice(b"\x01GEM");
         atari[7] = 2;
         atari[11] = 100;
-        assert_eq!(found(MIB, &[(0x1c6, &atari)]), [(0x1c6, "Atari partition table")]);
+        assert_eq!(found_on(MIB, &[(0x1c6, &atari)]), [(0x1c6, "Atari partition table")]);
         atari[8] = 0xff; // longer than the disk
-        assert_eq!(found(MIB, &[(0x1c6, &atari)]), []);
+        assert_eq!(found_on(MIB, &[(0x1c6, &atari)]), []);
     }
 
     #[test]
-    fn the_family_of_ext_is_distinguished() {
+    fn ext2_ext3_and_ext4_are_distinguished() {
         let with = |compatible: u32, incompatible: u32| {
             let mut block = [0u8; 1024];
             block[56..58].copy_from_slice(&[0x53, 0xef]);
             block[92..96].copy_from_slice(&compatible.to_le_bytes());
             block[96..100].copy_from_slice(&incompatible.to_le_bytes());
-            found(MIB, &[(1024, &block)])
+            found_on(MIB, &[(1024, &block)])
         };
         assert_eq!(with(0, 2), [(1080, "ext2")]);
         assert_eq!(with(4, 2), [(1080, "ext3")]);
@@ -316,10 +316,10 @@ mod tests {
 
     #[test]
     fn a_boot_signature_alone_is_a_partition_table() {
-        assert_eq!(found(MIB, &[(510, &[0x55, 0xaa])]), [(510, "MBR partition table")]);
-        let both = found(MIB, &[(510, &[0x55, 0xaa]), (4096, b"EFI PART")]);
+        assert_eq!(found_on(MIB, &[(510, &[0x55, 0xaa])]), [(510, "MBR partition table")]);
+        let both = found_on(MIB, &[(510, &[0x55, 0xaa]), (4096, b"EFI PART")]);
         assert_eq!(both, [(510, "MBR partition table"), (4096, "GPT partition table")]);
-        let boot_sector = found(MIB, &[(3, b"NTFS    "), (510, &[0x55, 0xaa])]);
+        let boot_sector = found_on(MIB, &[(3, b"NTFS    "), (510, &[0x55, 0xaa])]);
         assert_eq!(boot_sector, [(3, "NTFS")]);
     }
 }

@@ -15,40 +15,40 @@ pub(super) const ALL: &[SignatureProbe] = &[
     ext, swap, md_raid, zfs, ufs, minix, udf, system_v, ends, promise, via, fat, amiga, atari, dasd,
 ];
 
-fn ext(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn ext(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     let superblock = medium.at(0x400, 104)?.and_then(|bytes| bytes.try_into().ok());
     if let Some(name) = superblock.and_then(|superblock| ext_signature(&superblock)) {
-        found.push(DeviceSignature::new(0x438, name));
+        signatures.push(DeviceSignature::new(0x438, name));
     }
     Ok(())
 }
 
 /// Swap: magic at the end of the first page, for each page size of the machine that made it.
-fn swap(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn swap(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     for page in [0x1000u64, 0x2000, 0x4000, 0x8000, 0x1_0000] {
         let offset = page - 10;
         let Some(magic) = medium.at(offset, 10)? else {
             continue;
         };
         if magic == *b"SWAPSPACE2" || magic == *b"SWAP-SPACE" {
-            found.push(DeviceSignature::new(offset, "swap"));
+            signatures.push(DeviceSignature::new(offset, "swap"));
         }
         let asleep = [&b"S1SUSPEND"[..], b"S2SUSPEND", b"ULSUSPEND", b"LINHIB0001"];
         if asleep.iter().any(|word| magic.starts_with(word)) {
-            found.push(DeviceSignature::new(offset, "hibernation"));
+            signatures.push(DeviceSignature::new(offset, "hibernation"));
         }
     }
     Ok(())
 }
 
-fn md_raid(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn md_raid(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     let magic = 0xa92b_4efc_u32;
     let version_0 = (medium.bytes & !0xffff).checked_sub(0x1_0000);
     let version_1_0 = (medium.bytes & !0xfff).checked_sub(0x2000);
     for offset in [version_0, version_1_0, Some(0), Some(0x1000)].into_iter().flatten() {
         // Version 0 has the byte order of the machine that made it.
         if medium.has(offset, &magic.to_le_bytes())? || medium.has(offset, &magic.to_be_bytes())? {
-            found.push(DeviceSignature::new(offset, "md RAID"));
+            signatures.push(DeviceSignature::new(offset, "md RAID"));
         }
     }
     Ok(())
@@ -56,7 +56,7 @@ fn md_raid(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::R
 
 /// ZFS: two labels at the beginning and two at the end, each with a ring of blocks of 1 KiB or
 /// more.
-fn zfs(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn zfs(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     const LABEL: u64 = 256 << 10;
     const RING: u64 = 128 << 10;
     const RING_LENGTH: usize = 128 << 10;
@@ -72,14 +72,14 @@ fn zfs(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Resul
         });
         if let Some(at) = at {
             let offset = label + RING + at as u64 * 1024;
-            found.extend(ZFS.leaves.iter().map(|name| DeviceSignature::new(offset, name)));
+            signatures.extend(ZFS.leaves.iter().map(|name| DeviceSignature::new(offset, name)));
         }
     }
     Ok(())
 }
 
 /// UFS: superblock at the beginning, and copies in the first cylinder groups.
-fn ufs(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn ufs(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     let magics = [0x1954_0119_u32, 0x0001_1954, 0x0019_5612, 0x0009_5014, 0x0061_2195, 0x0523_1994];
     for block in [0u64, 8, 16, 64, 80, 96, 256] {
         let offset = block * 1024 + 1372;
@@ -87,13 +87,13 @@ fn ufs(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Resul
             continue;
         };
         if magics.iter().any(|magic| bytes == magic.to_le_bytes() || bytes == magic.to_be_bytes()) {
-            found.push(DeviceSignature::new(offset, "UFS"));
+            signatures.push(DeviceSignature::new(offset, "UFS"));
         }
     }
     Ok(())
 }
 
-fn minix(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn minix(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     let versions: [(u64, &[u16]); 2] =
         [(0x410, &[0x137f, 0x138f, 0x2468, 0x2478]), (0x418, &[0x4d5a])];
     for (offset, magics) in versions {
@@ -101,71 +101,71 @@ fn minix(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Res
             continue;
         };
         if magics.iter().any(|magic| bytes == magic.to_le_bytes() || bytes == magic.to_be_bytes()) {
-            found.push(DeviceSignature::new(offset, "minix"));
+            signatures.push(DeviceSignature::new(offset, "minix"));
         }
     }
     Ok(())
 }
 
 /// UDF: the first of the volume recognition descriptors, which every optical format shares.
-fn udf(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn udf(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     let Some(word) = medium.at(0x8001, 5)? else {
         return Ok(());
     };
     if [b"BEA01", b"BOOT2", b"CDW02", b"NSR02", b"NSR03", b"TEA01"].iter().any(|w| word == **w) {
-        found.push(DeviceSignature::new(0x8001, "UDF"));
+        signatures.push(DeviceSignature::new(0x8001, "UDF"));
     }
     Ok(())
 }
 
-fn system_v(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn system_v(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     let magic = 0xfd18_7e20_u32;
     for block in [0u64, 9, 15, 18] {
         let offset = block * 1024 + 512 + 504;
         if medium.has(offset, &magic.to_le_bytes())? || medium.has(offset, &magic.to_be_bytes())? {
-            found.push(DeviceSignature::new(offset, "System V"));
+            signatures.push(DeviceSignature::new(offset, "System V"));
         }
     }
     Ok(())
 }
 
 /// Formats with their backup copy, or their only superblock, at the end.
-fn ends(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn ends(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     for sector in [512u64, 4096] {
         if let Some(offset) = (medium.bytes / sector).checked_sub(1).map(|last| last * sector)
             && medium.has(offset, b"EFI PART")?
         {
-            found.push(DeviceSignature::new(offset, "GPT partition table (backup)"));
+            signatures.push(DeviceSignature::new(offset, "GPT partition table (backup)"));
         }
     }
     if let Some(block) = medium.last_block() {
         for version in [0x8374_026a_u32, 0x8374_026b, 0x8374_026c, 0x8374_026d] {
             if medium.has(block + 60, &version.to_be_bytes())? {
-                found.push(DeviceSignature::new(block + 60, "DRBD"));
+                signatures.push(DeviceSignature::new(block + 60, "DRBD"));
             }
         }
     }
     if let Some(last) = medium.sector_from_end(1)
         && medium.has(last + 0x60, &0x2f00_0000_u32.to_le_bytes())?
     {
-        found.push(DeviceSignature::new(last + 0x60, "Silicon Image RAID"));
+        signatures.push(DeviceSignature::new(last + 0x60, "Silicon Image RAID"));
     }
     Ok(())
 }
 
-fn promise(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn promise(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     for back in [63, 255, 256, 16, 399, 591, 675, 735, 911, 974, 991, 951, 3087] {
         if let Some(offset) = medium.sector_from_end(back)
             && medium.has(offset, b"Promise Technology, Inc.")?
         {
-            found.push(DeviceSignature::new(offset, "Promise RAID"));
+            signatures.push(DeviceSignature::new(offset, "Promise RAID"));
         }
     }
     Ok(())
 }
 
 /// VIA RAID: the two bytes that end every boot sector, confirmed by a checksum.
-fn via(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn via(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     let Some(offset) = medium.sector_from_end(1) else {
         return Ok(());
     };
@@ -174,13 +174,13 @@ fn via(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Resul
     };
     let sum = block[..50].iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte));
     if block[..2] == [0x55, 0xaa] && block[2] <= 2 && sum == block[50] {
-        found.push(DeviceSignature::new(offset, "VIA RAID"));
+        signatures.push(DeviceSignature::new(offset, "VIA RAID"));
     }
     Ok(())
 }
 
 /// Old FAT without a name: a plausible boot sector.
-fn fat(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn fat(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     let Some(boot) = medium.at(0, 64)? else {
         return Ok(());
     };
@@ -192,19 +192,19 @@ fn fat(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Resul
         && matches!(boot[16], 1 | 2)
         && (boot[21] == 0xf0 || boot[21] >= 0xf8);
     for name in FAT.leaves.iter().filter(|_| plausible) {
-        if !found.iter().any(|signature| signature.name == *name) {
-            found.push(DeviceSignature::new(0, name));
+        if !signatures.iter().any(|signature| signature.name == *name) {
+            signatures.push(DeviceSignature::new(0, name));
         }
     }
     Ok(())
 }
 
 /// Amiga partition table: in any of the first 16 sectors.
-fn amiga(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn amiga(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     for sector in 0..16u64 {
         let offset = sector * 512;
         if medium.has(offset, b"RDSK")? {
-            found.push(DeviceSignature::new(offset, "Amiga partition table"));
+            signatures.push(DeviceSignature::new(offset, "Amiga partition table"));
         }
     }
     Ok(())
@@ -212,7 +212,7 @@ fn amiga(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Res
 
 /// Atari partition table, which has no magic number: a partition in use with a name of three
 /// letters that fits the disk.
-fn atari(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn atari(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     let sectors = medium.bytes / 512;
     for place in 0..4u64 {
         let offset = 0x1c6 + place * 12;
@@ -229,7 +229,7 @@ fn atari(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Res
             && (1..=sectors).contains(&length)
             && start + length <= sectors;
         if plausible {
-            found.push(DeviceSignature::new(offset, "Atari partition table"));
+            signatures.push(DeviceSignature::new(offset, "Atari partition table"));
             return Ok(());
         }
     }
@@ -238,13 +238,13 @@ fn atari(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Res
 
 /// Mainframe disks, whose labels are in EBCDIC: VOL1 at byte 4 of the block, LNX1 or CMS1 at byte
 /// 0.
-fn dasd(medium: &ProbedMedium<'_>, found: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn dasd(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     for block in [512u64, 1024, 2048, 4096] {
         let volume = medium.has(2 * block + 4, &[0xe5, 0xd6, 0xd3, 0xf1])?;
         let linux = medium.has(2 * block, &[0xd3, 0xd5, 0xe7, 0xf1])?;
         let cms = medium.has(2 * block, &[0xc3, 0xd4, 0xe2, 0xf1])?;
         if volume || linux || cms {
-            found.push(DeviceSignature::new(2 * block, "DASD label"));
+            signatures.push(DeviceSignature::new(2 * block, "DASD label"));
         }
     }
     Ok(())

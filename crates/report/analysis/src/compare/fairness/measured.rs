@@ -39,14 +39,17 @@ pub(super) fn too_short(
 /// tasks, else an upper bound; `None` if unknown.
 fn measured_seconds(trial: &Trial, metric: &Metric) -> Option<f64> {
     let beside = |name: &str| {
-        let is_it = |one: &&Metric| one.scope == metric.scope && one.name == name;
+        let is_it = |candidate: &&Metric| candidate.scope == metric.scope && candidate.name == name;
         trial.metrics.iter().find(is_it)
     };
     if let Some(elapsed) = beside(times::ELAPSED_SECONDS.name) {
         return Some(elapsed.value);
     }
     // An amount divided by its rate is the time.
-    let own = trial.metrics.iter().find(|one| one.scope == metric.scope && one.name == metric.name);
+    let own = trial
+        .metrics
+        .iter()
+        .find(|candidate| candidate.scope == metric.scope && candidate.name == metric.name);
     if let Some(rate) = own
         && let Some(amount) = rate.name.strip_suffix("_per_second").and_then(beside)
         && amount.unit == Unit::Count

@@ -75,14 +75,14 @@ pub(super) fn of_variant(variant: VariantView<'_>) -> Vec<ComparisonCaution> {
             *counts.entry(code).or_default() += 1;
         }
     }
-    let said: Vec<String> =
+    let messages: Vec<String> =
         counts.iter().map(|(code, count)| format!("{} ({count})", code.name())).collect();
     let about = format!(
         "some of the {} trials of '{}' carry cautions: ",
         variant.rounds.len(),
         variant.name
     );
-    cautions.extend(of_list(Code::TrialCautions, about, &said));
+    cautions.extend(of_list(Code::TrialCautions, about, &messages));
     cautions
 }
 
@@ -93,7 +93,7 @@ pub(super) fn of_job(
     terms: &ComparisonTerms,
 ) -> Vec<ComparisonCaution> {
     let rounds = &job.rounds;
-    let what = if job.name.is_empty() {
+    let label = if job.name.is_empty() {
         job.workload.to_owned()
     } else {
         format!("{} {}", job.workload, job.name)
@@ -102,24 +102,24 @@ pub(super) fn of_job(
     let mut cautions = Vec::new();
     if baseline.is_empty() || contender.is_empty() {
         let variant = if baseline.is_empty() { names.0 } else { names.1 };
-        let message = format!("{what}: no trial of '{variant}' completed");
+        let message = format!("{label}: no trial of '{variant}' completed");
         cautions.push(ComparisonCaution::new(Code::NothingInCommon, message));
         return cautions;
     }
     // Amounts of work are comparable only where both trials of a pair completed.
     let unequal = unequal_work(&baseline, &contender);
-    let about = format!("{what}: a trial of '{}' against one of '{}': ", names.0, names.1);
+    let about = format!("{label}: a trial of '{}' against one of '{}': ", names.0, names.1);
     cautions.extend(of_list(Code::UnequalWork, about, &unequal));
     let short = too_short(&baseline, &contender, terms);
     let about = format!(
-        "{what}, '{}' against '{}': measured for less than {SHORT_SECONDS:.0} s a trial: ",
+        "{label}, '{}' against '{}': measured for less than {SHORT_SECONDS:.0} s a trial: ",
         names.1, names.0
     );
     cautions.extend(of_list(Code::TooShort, about, &short));
     let several = baseline.len() > 1 || contender.len() > 1;
     if !rounds.paired && several {
         let message = format!(
-            "{what}: {} and {} trials are compared as two independent samples",
+            "{label}: {} and {} trials are compared as two independent samples",
             baseline.len(),
             contender.len()
         );
@@ -128,13 +128,13 @@ pub(super) fn of_job(
     if rounds.left_out != [0, 0] {
         let [base, other] = rounds.left_out;
         let message = format!(
-            "{what}: {base} trials of '{}' and {other} of '{}' have no partner near in time and \
+            "{label}: {base} trials of '{}' and {other} of '{}' have no partner near in time and \
              are left out",
             names.0, names.1
         );
         cautions.push(ComparisonCaution::new(Code::Unpaired, message));
     }
-    cautions.extend(of_order(rounds, names, &what));
+    cautions.extend(of_order(rounds, names, &label));
     cautions
 }
 
@@ -142,14 +142,14 @@ pub(super) fn of_job(
 fn of_order(
     rounds: &AlignedTrials<'_>,
     names: (&str, &str),
-    what: &str,
+    label: &str,
 ) -> Option<ComparisonCaution> {
     let (baseline, contender) = (completed(&rounds.baseline), completed(&rounds.contender));
     if baseline.len() > 1
         && contender.len() > 1
         && let Some(why) = apart(&baseline, &contender, names)
     {
-        let message = format!("{what}: {why}");
+        let message = format!("{label}: {why}");
         return Some(ComparisonCaution::new(Code::NotInterleaved, message));
     }
     let pairs = rounds.baseline.iter().copied().zip(rounds.contender.iter().copied());
@@ -158,7 +158,7 @@ fn of_order(
     let order = if rounds.paired { always_first(&baseline, &contender, names) } else { None };
     let (first, second) = order?;
     let message =
-        format!("{what}: in each of {} rounds '{first}' ran before '{second}'", baseline.len());
+        format!("{label}: in each of {} rounds '{first}' ran before '{second}'", baseline.len());
     Some(ComparisonCaution::new(Code::OrderNeverChanges, message))
 }
 
@@ -177,8 +177,8 @@ const DRAWN_SLACK: f64 = 0.02;
 
 /// Describes the work by which the median trials of the two variants differ.
 fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
-    type Amount = fn(&Trial) -> u64;
-    let kinds: [(&str, Amount); 3] = [
+    type TrialAmount = fn(&Trial) -> u64;
+    let kinds: [(&str, TrialAmount); 3] = [
         ("files", |trial| trial.phases.iter().map(|phase| phase.files).sum()),
         ("bytes", |trial| trial.phases.iter().map(|phase| phase.bytes).sum()),
         ("operations", operations),

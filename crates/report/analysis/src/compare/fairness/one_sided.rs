@@ -60,7 +60,7 @@ fn counted(variant: VariantView<'_>) -> CautionCounts<'_> {
     let mut counts = CautionCounts::new();
     for trial in variant.rounds {
         let mut own: Vec<(CautionCode, &str)> =
-            trial.cautions.iter().map(|one| (one.code, one.message.as_str())).collect();
+            trial.cautions.iter().map(|caution| (caution.code, caution.message.as_str())).collect();
         own.sort_by_key(|(code, _)| *code);
         own.dedup_by_key(|(code, _)| *code);
         for (code, message) in own {

@@ -84,9 +84,9 @@ fn neighbours(left: &[i64], right: &[i64]) -> usize {
     order.sort_unstable();
     let (mut count, mut place) = (0, 0);
     while place + 1 < order.len() {
-        let (one, next) = (order[place], order[place + 1]);
+        let (current, next) = (order[place], order[place + 1]);
         // Trials that began at the same moment have no order.
-        if one.1 == next.1 && one.0 != next.0 {
+        if current.1 == next.1 && current.0 != next.0 {
             place += 1;
         } else {
             count += 1;

@@ -36,7 +36,7 @@ impl FactComparison {
             (Self::Bracketed, _) => chosen(values).len() > 1,
             (Self::Approximate, Some(numbers)) => {
                 let most = numbers.iter().copied().fold(0.0, f64::max);
-                numbers.iter().any(|one| most - one > MEMORY_TOLERANCE * most)
+                numbers.iter().any(|bytes| most - bytes > MEMORY_TOLERANCE * most)
             }
             _ => values.len() > 1,
         }
@@ -163,7 +163,7 @@ impl<'t> VariantFacts<'t> {
         Self { variant, facts }
     }
 
-    fn all(&self, name: &str) -> &[&'t str] {
+    fn values_of(&self, name: &str) -> &[&'t str] {
         debug_assert!(
             COMPARED_FACTS.contains(&name),
             "{name} is not compared for thousands of trials"
@@ -173,16 +173,16 @@ impl<'t> VariantFacts<'t> {
 
     /// Distinct values of a fact.
     pub(super) fn values(&self, name: &str) -> BTreeSet<&'t str> {
-        let values = self.all(name);
+        let values = self.values_of(name);
         // Consecutive trials mostly have the same value: skip repetitions cheaply.
         let changes =
-            values.iter().enumerate().filter(|(at, one)| *at == 0 || values[at - 1] != **one);
-        changes.map(|(_, one)| *one).collect()
+            values.iter().enumerate().filter(|(at, value)| *at == 0 || values[at - 1] != **value);
+        changes.map(|(_, value)| *value).collect()
     }
 
     /// Median of a numeric fact.
     fn number(&self, name: &str) -> Option<f64> {
-        let parsed = self.all(name).iter().filter_map(|value| value.parse::<f64>().ok());
+        let parsed = self.values_of(name).iter().filter_map(|value| value.parse::<f64>().ok());
         median(&parsed.collect::<Vec<f64>>()).ok()
     }
 
@@ -208,7 +208,7 @@ pub(in crate::compare) fn of_places(
     let variants = (VariantFacts::new(baseline), VariantFacts::new(contender));
     let mut pair =
         VariantPair { baseline: variants.0, contender: variants.1, differing: BTreeMap::new() };
-    let mut known = OneSided::default();
+    let mut known = OneSidedFacts::default();
     for (name, code, how) in FACTS {
         if !pair.is_excused(name, code) {
             known.look(&pair, name);
@@ -232,20 +232,22 @@ pub(in crate::compare) fn of_places(
     } else {
         pair.barriers();
     }
-    let caution = |(code, said): (Code, Vec<String>)| ComparisonCaution::new(code, said.join("; "));
+    let caution =
+        |(code, messages): (Code, Vec<String>)| ComparisonCaution::new(code, messages.join("; "));
     pair.differing.into_iter().map(caution).collect()
 }
 
 /// Facts known of one variant only: of the baseline, and of the contender.
 #[derive(Default)]
-struct OneSided {
+struct OneSidedFacts {
     known: [Vec<&'static str>; 2],
     of_both: bool,
 }
 
-impl OneSided {
+impl OneSidedFacts {
     fn look(&mut self, pair: &VariantPair<'_>, name: &'static str) {
-        match (pair.baseline.all(name).is_empty(), pair.contender.all(name).is_empty()) {
+        match (pair.baseline.values_of(name).is_empty(), pair.contender.values_of(name).is_empty())
+        {
             (false, true) => self.known[0].push(name),
             (true, false) => self.known[1].push(name),
             (false, false) => self.of_both = true,
@@ -280,8 +282,8 @@ impl VariantPair<'_> {
         self.say(code, message);
     }
 
-    fn say(&mut self, code: Code, said: String) {
-        self.differing.entry(code).or_default().push(said);
+    fn say(&mut self, code: Code, message: String) {
+        self.differing.entry(code).or_default().push(message);
     }
 
     fn compare(&mut self, name: &str, code: Code, how: FactComparison) {
@@ -305,8 +307,8 @@ impl VariantPair<'_> {
             }
             Approximate => {
                 let variants = (self.baseline.number(name), self.contender.number(name));
-                if let (Some(one), Some(other)) = variants
-                    && (one - other).abs() > MEMORY_TOLERANCE * one.max(other)
+                if let (Some(base_value), Some(own_value)) = variants
+                    && (base_value - own_value).abs() > MEMORY_TOLERANCE * base_value.max(own_value)
                 {
                     self.note(code, name, &listed(&left), &listed(&right));
                 }
@@ -329,8 +331,9 @@ impl VariantPair<'_> {
                 // Filesystems of a plan's variants are made as the plan declares.
                 let is_planned = factor == Factor::Variant && is_made;
                 let types = both.iter().flat_map(|variant| variant.values(TYPE));
-                let has_blocks =
-                    types.into_iter().all(|one| by_name(one).is_some_and(|fs| fs.has_blocks));
+                let has_blocks = types
+                    .into_iter()
+                    .all(|fs_type| by_name(fs_type).is_some_and(|fs| fs.has_blocks));
                 let is_asked = |variant: &&VariantFacts<'_>| variant.mkfs_has("", " -b ");
                 match name {
                     // Groups and logs grow with the filesystem, and its size has a caution of its
@@ -376,13 +379,13 @@ impl VariantPair<'_> {
     /// that very option: the other variant pays for writes that may be lost here.
     fn barriers(&mut self) {
         let without = |variant: &VariantFacts<'_>| -> Option<bool> {
-            let all: Vec<&str> = OPTIONS.iter().flat_map(|name| variant.values(name)).collect();
-            let is_off = all.iter().flat_map(|text| text.split(',')).any(is_barrier_off);
-            (!all.is_empty()).then_some(is_off)
+            let options: Vec<&str> = OPTIONS.iter().flat_map(|name| variant.values(name)).collect();
+            let is_off = options.iter().flat_map(|text| text.split(',')).any(is_barrier_off);
+            (!options.is_empty()).then_some(is_off)
         };
         let is_asked = |variant: &VariantFacts<'_>| {
-            let all = variant.values(MOUNT_ASKED);
-            all.into_iter().flat_map(|text| text.split(',')).any(is_barrier_off)
+            let options = variant.values(MOUNT_ASKED);
+            options.into_iter().flat_map(|text| text.split(',')).any(is_barrier_off)
         };
         let (left, right) = (without(&self.baseline), without(&self.contender));
         let (Some(left), Some(right)) = (left, right) else { return };
@@ -425,8 +428,8 @@ impl VariantPair<'_> {
         };
         if (left - right).abs() > FREE_TOLERANCE {
             let percent = |share: f64| format!("{:.0} %", share * 100.0);
-            let what = "the space used on the filesystem beforehand";
-            self.note(Code::FreeSpaceDiffers, what, &percent(left), &percent(right));
+            let label = "the space used on the filesystem beforehand";
+            self.note(Code::FreeSpaceDiffers, label, &percent(left), &percent(right));
         }
     }
 
@@ -450,8 +453,8 @@ impl VariantPair<'_> {
                 MetadataCopies::Once | MetadataCopies::Unknown => false,
             })
         };
-        let asked = is_asked(&self.baseline) || is_asked(&self.contender);
-        let message = if asked { format!("{message}, as mkfs was asked to") } else { message };
+        let requested = is_asked(&self.baseline) || is_asked(&self.contender);
+        let message = if requested { format!("{message}, as mkfs was asked to") } else { message };
         self.say(Code::MetadataProfilesDiffer, message);
     }
 
@@ -501,15 +504,16 @@ impl VariantPair<'_> {
     fn caches(&mut self) {
         let share = |variant: VariantView<'_>| {
             let has = |trial: &&&Trial| {
-                trial.cautions.iter().any(|one| one.code == CautionCode::CachesNotDropped)
+                trial.cautions.iter().any(|caution| caution.code == CautionCode::CachesNotDropped)
             };
             (variant.rounds.iter().filter(has).count(), variant.rounds.len())
         };
         let (left, right) = (share(self.baseline.variant), share(self.contender.variant));
         if (left.0 == 0) != (right.0 == 0) {
-            let proportion = |(count, all): (usize, usize)| format!("in {count} of {all} trials");
-            let what = "dropping caches failed: that";
-            self.note(Code::CachesDiffer, what, &proportion(left), &proportion(right));
+            let proportion =
+                |(count, total): (usize, usize)| format!("in {count} of {total} trials");
+            let label = "dropping caches failed: that";
+            self.note(Code::CachesDiffer, label, &proportion(left), &proportion(right));
         }
     }
 }
@@ -523,7 +527,7 @@ fn chosen<'t>(values: &BTreeSet<&'t str>) -> BTreeSet<&'t str> {
 
 /// Driver part of a device name: `loop` of `loop3`, `sd` of `sda1`, `nvme` of `nvme0n1`.
 fn driver(name: &str) -> &str {
-    let letters = name.find(|one: char| !one.is_ascii_alphabetic()).unwrap_or(name.len());
+    let letters = name.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(name.len());
     let lettered = ["sd", "vd", "hd", "xvd"].into_iter().find(|kind| name.starts_with(kind));
     lettered.unwrap_or(&name[..letters])
 }
@@ -571,9 +575,9 @@ fn differing_options(
     (left != right).then(|| (only(&left, &right), only(&right, &left)))
 }
 
-/// Options in `one` that are missing in `other`.
-fn only(one: &BTreeSet<String>, other: &BTreeSet<String>) -> String {
-    let only: Vec<&str> = one.difference(other).map(String::as_str).collect();
+/// Options in `own` that are missing in `others`.
+fn only(own: &BTreeSet<String>, others: &BTreeSet<String>) -> String {
+    let only: Vec<&str> = own.difference(others).map(String::as_str).collect();
     if only.is_empty() { "none of these".to_owned() } else { only.join(",") }
 }
 
@@ -582,7 +586,7 @@ fn words(values: &BTreeSet<&str>) -> BTreeSet<String> {
     let of = |text: &&str| -> Vec<String> {
         let between = if text.contains(", ") { ", " } else { " " };
         let counts = |word: &&str| {
-            let reported = ["BOOT_IMAGE=", "initrd="].iter().any(|one| word.starts_with(one));
+            let reported = ["BOOT_IMAGE=", "initrd="].iter().any(|prefix| word.starts_with(prefix));
             !word.is_empty() && !reported
         };
         text.split(between).filter(counts).map(str::to_owned).collect()

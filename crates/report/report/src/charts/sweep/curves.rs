@@ -73,7 +73,7 @@ fn of_curve(
     place: &dyn Fn(usize) -> f64,
     up: &Axis,
 ) -> Markup {
-    let points = || curve.points.iter().enumerate().filter_map(|(at, one)| Some((at, (*one)?)));
+    let points = || curve.points.iter().enumerate().filter_map(|(at, point)| Some((at, (*point)?)));
     let line_of: Vec<(f64, f64)> =
         points().map(|(at, point)| (place(at), up.place(point.mean))).collect();
     let shown = |value: f64| Cell::measured(value, chart.unit).shown("");

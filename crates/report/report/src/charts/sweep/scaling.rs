@@ -3,7 +3,7 @@
 
 use maud::{Markup, html};
 
-use super::super::axis::{Axis, Scale};
+use super::super::axis::{Axis, AxisScale};
 use super::super::figure::Figure;
 use super::super::mark::{line, mark, trimmed};
 use super::super::plot::{
@@ -48,7 +48,7 @@ fn drawing(chart: &ScalingChart) -> Markup {
     sizes.dedup();
     let (first, last) = (sizes.first().copied(), sizes.last().copied());
     let ends = (first.unwrap_or(1.0) / 1.1, last.unwrap_or(1.0) * 1.1);
-    let across = Axis::new(Scale::Log, ends, ACROSS);
+    let across = Axis::new(AxisScale::Log, ends, ACROSS);
     let numbered = spread(sizes.len(), NUMBERED).into_iter().map(|place| sizes[place]);
     let ticks: Vec<(f64, String)> =
         numbered.map(|size| (across.place(size), format!("{size}"))).collect();

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use maud::{Markup, html};
 use treering_trace::DeviceMap;
 
-use super::{FIELD, NS_PER_MS, Panel, SECTORS_PER_MIB, TraceChartRun, seeks};
+use super::{FIELD, NS_PER_MS, SECTORS_PER_MIB, TraceChartRun, TracePanel, seeks};
 use crate::escape::visible;
 
 /// Gap between two devices, as a share of the total height.
@@ -106,12 +106,14 @@ pub(super) fn panel(run: &TraceChartRun, scale: &OffsetScale, end_ms: f64, top: 
         }
         let place = |device: &&DeviceRange| device.shift <= value * unit;
         let device = scale.devices.iter().rev().find(place);
-        let (name, shift) = device.map_or(("", 0.0), |one| (one.name.as_str(), one.shift));
+        let (name, shift) = device
+            .map_or(("", 0.0), |device_range| (device_range.name.as_str(), device_range.shift));
         format!("{} {:.1}", visible(name), value - shift / unit)
     };
     let values = (scale.low, scale.high);
     let (title, top, height) = (title.as_str(), top, FIELD);
-    Panel { kind: "field", title, top, height, end_ms, values, unit, tick: &tick, inside }.markup()
+    TracePanel { kind: "field", title, top, height, end_ms, values, unit, tick: &tick, inside }
+        .markup()
 }
 
 /// Most readable unit for offsets: its size in MiB, and its symbol.

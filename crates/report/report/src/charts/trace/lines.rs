@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use treering_trace::{LatencyBin, TimeSlot};
 
-use super::{LINES, NS_PER_MS, Panel, TraceChart, TraceChartRun};
+use super::{LINES, NS_PER_MS, TraceChart, TraceChartRun, TracePanel};
 use crate::charts::mark::{px, time_tick};
 use crate::charts::plot::class;
 
@@ -155,6 +155,6 @@ impl LinePanel {
         };
         let (title, values, height, unit) = (self.title, (0.0, high), LINES, 1.0);
         let kind = "lines";
-        Panel { kind, title, top, height, end_ms, values, unit, tick: &tick, inside }.markup()
+        TracePanel { kind, title, top, height, end_ms, values, unit, tick: &tick, inside }.markup()
     }
 }

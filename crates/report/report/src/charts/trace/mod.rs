@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use treering_trace::{TraceDigest, TraceFigures};
 
 use self::lines::LinePanel;
-use super::axis::{Axis, Scale};
+use super::axis::{Axis, AxisScale};
 use super::figure::{Figure, LegendEntry};
-use super::mark::{Shape, label, line, px, trimmed};
+use super::mark::{MarkShape, label, line, px, trimmed};
 use super::plot::{MOST_SIDES, class};
 use crate::escape::visible;
 
@@ -146,10 +146,10 @@ fn legend(chart: &TraceChart) -> Vec<LegendEntry> {
     ];
     let entry =
         |class: String, shape, name: String, text: String| LegendEntry { class, shape, name, text };
-    let kinds = has.into_iter().filter(|(.., there)| *there);
+    let kinds = has.into_iter().filter(|(.., is_present)| *is_present);
     let mut legend: Vec<LegendEntry> = kinds
         .map(|(class, name, _)| {
-            entry(class.to_owned(), Shape::Square, name.to_owned(), String::new())
+            entry(class.to_owned(), MarkShape::Square, name.to_owned(), String::new())
         })
         .collect();
     let runs = chart.shown();
@@ -157,7 +157,7 @@ fn legend(chart: &TraceChart) -> Vec<LegendEntry> {
         legend.extend(runs.iter().enumerate().map(|(place, run)| {
             let figures = &run.digest.figures;
             let text = format!("{:.2} s, {}", figures.seconds(), seeks(figures));
-            entry(class(place, runs.len()), Shape::Circle, visible(&run.name), text)
+            entry(class(place, runs.len()), MarkShape::Circle, visible(&run.name), text)
         }));
     }
     legend
@@ -189,7 +189,8 @@ fn time_ticks(from_ms: f64, end_ms: f64, bottom: f64, height: f64) -> Markup {
         ms if ms < 1000.0 => (1.0, "milliseconds"),
         _ => (1000.0, "seconds"),
     };
-    let axis = Axis::new(Scale::Linear, (from_ms / unit_ms, (from_ms + end_ms) / unit_ms), ACROSS);
+    let axis =
+        Axis::new(AxisScale::Linear, (from_ms / unit_ms, (from_ms + end_ms) / unit_ms), ACROSS);
     let middle = f64::midpoint(ACROSS.0, ACROSS.1);
     html! {
         g class="times" data-from-ms=[(from_ms > 0.0).then_some(from_ms)] {
@@ -210,7 +211,7 @@ fn strokes(chart: &TraceChart) -> usize {
 }
 
 /// A panel: title, value grid, and contents in the panel's own units.
-struct Panel<'a> {
+struct TracePanel<'a> {
     /// CSS class of the panel's kind of units.
     kind: &'static str,
     title: &'a str,
@@ -226,11 +227,11 @@ struct Panel<'a> {
     inside: Markup,
 }
 
-impl Panel<'_> {
+impl TracePanel<'_> {
     fn markup(&self) -> Markup {
         let (low, high) = self.values;
         let ends = (low / self.unit, high / self.unit);
-        let axis = Axis::new(Scale::Linear, ends, (self.top + self.height, self.top));
+        let axis = Axis::new(AxisScale::Linear, ends, (self.top + self.height, self.top));
         let view = format!("0 {} {} {}", -high, self.end_ms, high - low);
         let ticks = if self.height > 100.0 { 5 } else { 2 };
         html! {

@@ -12,7 +12,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::charts::{PALETTE, STYLE as CHARTS};
 use crate::escape::visible;
 use crate::formats::csv::spreadsheet_text;
-use crate::{Block, Chart, Format, KeyValue, Number, RawList, Report, Style, Tone, Warning};
+use crate::{Block, Chart, Format, KeyValue, Number, NumberStyle, RawList, Report, Tone, Warning};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -82,19 +82,19 @@ pub(crate) fn frame(title: &str, style: &str, script: &str, body: &Markup) -> Ma
     }
 }
 
-fn blocks(all: &[Block]) -> Markup {
-    let headings = all.iter().filter(|block| matches!(block, Block::Heading { .. })).count();
+fn blocks(blocks: &[Block]) -> Markup {
+    let headings = blocks.iter().filter(|block| matches!(block, Block::Heading { .. })).count();
     let mut lead = true;
     let mut number = 0;
     let mut place = 0;
     let mut parts: Vec<Markup> = Vec::new();
-    while let Some(block) = all.get(place) {
+    while let Some(block) = blocks.get(place) {
         // Paragraphs directly below the title are the page's summary.
         lead &= matches!(block, Block::Paragraph { .. });
-        let run = all[place..].iter().take_while(|block| is_small_chart(block)).count();
+        let run = blocks[place..].iter().take_while(|block| is_small_chart(block)).count();
         if run > 0 {
             parts.push(html! {
-                div class="charts" { @for block in &all[place..place + run] { (one(block)) } }
+                div class="charts" { @for block in &blocks[place..place + run] { (block_markup(block)) } }
             });
             place += run;
             continue;
@@ -102,7 +102,7 @@ fn blocks(all: &[Block]) -> Markup {
         match block {
             Block::Heading { text } => {
                 if number == 0 && headings >= LISTED_FROM {
-                    parts.push(contents(all));
+                    parts.push(contents(blocks));
                 }
                 number += 1;
                 parts.push(html! { h2 id=(format!("part-{number}")) { (visible(text)) } });
@@ -110,7 +110,7 @@ fn blocks(all: &[Block]) -> Markup {
             Block::Paragraph { text } if lead => {
                 parts.push(html! { p class="lead" { (visible(text)) } });
             }
-            other => parts.push(one(other)),
+            other => parts.push(block_markup(other)),
         }
         place += 1;
     }
@@ -127,8 +127,8 @@ fn is_small_chart(block: &Block) -> bool {
 }
 
 /// Table of contents with links to the headings.
-fn contents(all: &[Block]) -> Markup {
-    let headings = all.iter().filter_map(|block| match block {
+fn contents(blocks: &[Block]) -> Markup {
+    let headings = blocks.iter().filter_map(|block| match block {
         Block::Heading { text } => Some(text),
         _ => None,
     });
@@ -143,7 +143,7 @@ fn contents(all: &[Block]) -> Markup {
     }
 }
 
-fn one(block: &Block) -> Markup {
+fn block_markup(block: &Block) -> Markup {
     match block {
         Block::Heading { text } => html! { h2 { (visible(text)) } },
         Block::Paragraph { text } => html! { p { (visible(text)) } },
@@ -183,7 +183,7 @@ fn of_cautions(cautions: &[Warning]) -> Markup {
     html! {
         section class="cautions" aria-label="Cautions" {
             @for (place, of_kind) in
-                cautions.chunk_by(|one, next| one.code == next.code).enumerate()
+                cautions.chunk_by(|current, next| current.code == next.code).enumerate()
             {
                 @let Warning { code, message, advice } = &of_kind[0];
                 details class="caution" open=[(place == 0).then_some("")] {
@@ -216,7 +216,7 @@ fn of_raw_numbers(lists: &[RawList]) -> Markup {
         let names = [job, metric, unit, variant].map(|name| spreadsheet_text(name));
         text += &names.join("\t");
         for &value in values {
-            let number = Number { value, unit: String::new(), style: Style::Measured };
+            let number = Number { value, unit: String::new(), style: NumberStyle::Measured };
             text.push('\t');
             text += &if value.is_finite() { number.exact() } else { String::new() };
         }

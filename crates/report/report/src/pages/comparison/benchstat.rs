@@ -19,50 +19,69 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
     for warning in warnings(outcome) {
         writeln!(out, "# caution: {} ({})", visible(&warning.message), warning.code)?;
     }
-    let units: BTreeSet<(&str, &str)> =
-        outcome.comparisons.iter().map(|one| (unit(one), one.better.word())).collect();
+    let units: BTreeSet<(&str, &str)> = outcome
+        .comparisons
+        .iter()
+        .map(|comparison| (unit(comparison), comparison.better.word()))
+        .collect();
     for (unit, better) in units {
         writeln!(out, "Unit {unit} better={better}")?;
     }
     // Operations of one run would be mistaken for runs.
-    let of_runs = || outcome.comparisons.iter().filter(|one| !one.within_one_run);
+    let of_runs = || outcome.comparisons.iter().filter(|comparison| !comparison.within_one_run);
     // The baseline has the same values against each contender, unless a round was dropped.
     let mut told: BTreeSet<&str> = BTreeSet::new();
     for (baseline, contender) in outcome.contenders() {
         if !told.insert(baseline) {
             continue;
         }
-        for one in of_runs().filter(|one| one.contender == contender.name) {
-            values(one, &one.baseline, &one.baseline_values, out)?;
+        for this_comparison in
+            of_runs().filter(|this_comparison| this_comparison.contender == contender.name)
+        {
+            values(
+                this_comparison,
+                &this_comparison.baseline,
+                &this_comparison.baseline_values,
+                out,
+            )?;
         }
     }
-    for one in of_runs() {
-        values(one, &one.contender, &one.contender_values, out)?;
+    for this_comparison in of_runs() {
+        values(
+            this_comparison,
+            &this_comparison.contender,
+            &this_comparison.contender_values,
+            out,
+        )?;
     }
     Ok(())
 }
 
 fn values(
-    one: &MetricComparison,
+    comparison: &MetricComparison,
     variant: &str,
     values: &[f64],
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    let job = if one.job.is_empty() { String::new() } else { format!("/job={}", word(&one.job)) };
-    let name = format!("{}{job}/{}", capitalised(&word(&one.workload)), metric(one));
+    let job = if comparison.job.is_empty() {
+        String::new()
+    } else {
+        format!("/job={}", word(&comparison.job))
+    };
+    let name = format!("{}{job}/{}", capitalised(&word(&comparison.workload)), metric(comparison));
     for value in values {
-        writeln!(out, "Benchmark{name}/variant={} 1 {value} {}", word(variant), unit(one))?;
+        writeln!(out, "Benchmark{name}/variant={} 1 {value} {}", word(variant), unit(comparison))?;
     }
     Ok(())
 }
 
-fn metric(one: &MetricComparison) -> String {
-    one.metric().split('/').map(word).collect::<Vec<_>>().join("/")
+fn metric(comparison: &MetricComparison) -> String {
+    comparison.metric().split('/').map(word).collect::<Vec<_>>().join("/")
 }
 
 /// Unit for benchstat, which requires one even for plain numbers.
-fn unit(one: &MetricComparison) -> &'static str {
-    match one.unit.symbol() {
+fn unit(comparison: &MetricComparison) -> &'static str {
+    match comparison.unit.symbol() {
         "" => "count",
         "%" => "percent",
         symbol => symbol,

@@ -16,8 +16,12 @@ const MOST_CHARTS: usize = 12;
 /// Forest plot of all primary metrics, by job and metric.
 pub(super) fn forest(primary: &[&MetricComparison]) -> Chart {
     let baseline = baseline_of(primary);
-    let several = primary.iter().any(|one| one.title != primary[0].title);
-    let rows = by_metric(primary).into_iter().flatten().map(|one| row(one, several)).collect();
+    let several = primary.iter().any(|comparison| comparison.title != primary[0].title);
+    let rows = by_metric(primary)
+        .into_iter()
+        .flatten()
+        .map(|this_comparison| row(this_comparison, several))
+        .collect();
     Chart::Forest(Forest { baseline, rows })
 }
 
@@ -25,7 +29,9 @@ pub(super) fn forest(primary: &[&MetricComparison]) -> Chart {
 fn baseline_of(comparisons: &[&MetricComparison]) -> String {
     match comparisons {
         [] => String::new(),
-        [first, others @ ..] if others.iter().all(|one| one.baseline == first.baseline) => {
+        [first, others @ ..]
+            if others.iter().all(|comparison| comparison.baseline == first.baseline) =>
+        {
             first.baseline.clone()
         }
         _ => "its baseline".to_owned(),
@@ -37,8 +43,10 @@ fn baseline_of(comparisons: &[&MetricComparison]) -> String {
 pub(super) fn rounds(primary: &[&MetricComparison], most: usize) -> Vec<Chart> {
     // Operations of one run are not rounds.
     let of_rounds: Vec<&MetricComparison> =
-        primary.iter().copied().filter(|one| !one.within_one_run).collect();
-    let is_ratio = |one: &&MetricComparison| one.paired && one.ratio.is_some() && one.pairs() > 1;
+        primary.iter().copied().filter(|comparison| !comparison.within_one_run).collect();
+    let is_ratio = |this_comparison: &&MetricComparison| {
+        this_comparison.paired && this_comparison.ratio.is_some() && this_comparison.pairs() > 1
+    };
     let mut charts: Vec<Chart> = Vec::new();
     for metric in by_metric(&of_rounds) {
         let (with, without): (Vec<&MetricComparison>, Vec<&MetricComparison>) =
@@ -61,22 +69,24 @@ pub(super) fn rounds(primary: &[&MetricComparison], most: usize) -> Vec<Chart> {
 fn ratios(comparisons: &[&MetricComparison]) -> Ratios {
     let first = comparisons[0];
     let numbers: BTreeSet<u32> =
-        comparisons.iter().flat_map(|one| one.rounds.iter().copied()).collect();
-    let variant = |one: &&MetricComparison| {
+        comparisons.iter().flat_map(|comparison| comparison.rounds.iter().copied()).collect();
+    let variant = |this_comparison: &&MetricComparison| {
         let of_round: BTreeMap<u32, f64> =
-            numbered(one).map(|(number, base, value)| (number, value / base)).collect();
-        let ratio = |number: &u32| of_round.get(number).copied().filter(|one| is_positive(*one));
+            numbered(this_comparison).map(|(number, base, value)| (number, value / base)).collect();
+        let ratio = |number: &u32| {
+            of_round.get(number).copied().filter(|this_comparison| is_positive(*this_comparison))
+        };
         RatioVariant {
-            name: one.contender.clone(),
+            name: this_comparison.contender.clone(),
             ratios: numbers.iter().map(ratio).collect(),
-            ratio: one
+            ratio: this_comparison
                 .ratio
                 .map(|ratio| ratio.value)
-                .filter(|one| is_positive(*one))
+                .filter(|this_comparison| is_positive(*this_comparison))
                 .unwrap_or(1.0),
-            interval: shown_interval(one)
+            interval: shown_interval(this_comparison)
                 .filter(|(low, high)| is_positive(*low) && is_positive(*high)),
-            unbounded: is_unbounded(one),
+            unbounded: is_unbounded(this_comparison),
         }
     };
     Ratios {
@@ -94,8 +104,8 @@ fn is_positive(value: f64) -> bool {
     value.is_finite() && value > 0.0
 }
 
-fn threshold(one: &MetricComparison) -> f64 {
-    if is_positive(one.threshold) { one.threshold } else { 0.0 }
+fn threshold(comparison: &MetricComparison) -> f64 {
+    if is_positive(comparison.threshold) { comparison.threshold } else { 0.0 }
 }
 
 /// Raw values of the primary metrics. A baseline shared by several contenders is listed once.
@@ -103,55 +113,56 @@ pub(super) fn raw_numbers(outcome: &Outcome) -> Option<Block> {
     let primary: Vec<&MetricComparison> =
         outcome.comparisons.iter().filter(|c| c.primary).collect();
     let mut jobs: Vec<Vec<&MetricComparison>> = Vec::new();
-    for one in primary {
-        let same = |job: &&mut Vec<&MetricComparison>| job_name(job[0]) == job_name(one);
+    for comparison in primary {
+        let same = |job: &&mut Vec<&MetricComparison>| job_name(job[0]) == job_name(comparison);
         match jobs.iter_mut().find(same) {
-            Some(job) => job.push(one),
-            None => jobs.push(vec![one]),
+            Some(job) => job.push(comparison),
+            None => jobs.push(vec![comparison]),
         }
     }
     let mut lists: Vec<RawList> = Vec::new();
     for comparisons in jobs.iter().flat_map(|job| by_metric(job)) {
         let mut shared: Option<&[f64]> = None;
-        for one in comparisons {
-            if shared != Some(one.baseline_values.as_slice()) {
-                shared = Some(&one.baseline_values);
-                lists.push(raw_list(one, &one.baseline, &one.baseline_values));
+        for comparison in comparisons {
+            if shared != Some(comparison.baseline_values.as_slice()) {
+                shared = Some(&comparison.baseline_values);
+                lists.push(raw_list(comparison, &comparison.baseline, &comparison.baseline_values));
             }
-            lists.push(raw_list(one, &one.contender, &one.contender_values));
+            lists.push(raw_list(comparison, &comparison.contender, &comparison.contender_values));
         }
     }
     (!lists.is_empty()).then_some(Block::RawNumbers { lists })
 }
 
-fn raw_list(one: &MetricComparison, variant: &str, values: &[f64]) -> RawList {
+fn raw_list(comparison: &MetricComparison, variant: &str, values: &[f64]) -> RawList {
     RawList {
-        job: job_name(one),
-        metric: one.metric() + if one.within_one_run { " (within one run)" } else { "" },
-        unit: one.unit.symbol().to_owned(),
+        job: job_name(comparison),
+        metric: comparison.metric()
+            + if comparison.within_one_run { " (within one run)" } else { "" },
+        unit: comparison.unit.symbol().to_owned(),
         variant: variant.to_owned(),
         values: values.to_vec(),
     }
 }
 
-fn job_name(one: &MetricComparison) -> String {
-    let name = format!("{} ({})", one.workload, one.mode.name());
-    if one.job.is_empty() { name } else { format!("{name}: {}", one.job) }
+fn job_name(comparison: &MetricComparison) -> String {
+    let name = format!("{} ({})", comparison.workload, comparison.mode.name());
+    if comparison.job.is_empty() { name } else { format!("{name}: {}", comparison.job) }
 }
 
-fn row(one: &MetricComparison, several_jobs: bool) -> ForestRow {
-    let ratio = one.ratio.map(|ratio| ratio.value).filter(|ratio| is_positive(*ratio));
-    let interval = ratio.and(shown_interval(one));
+fn row(comparison: &MetricComparison, several_jobs: bool) -> ForestRow {
+    let ratio = comparison.ratio.map(|ratio| ratio.value).filter(|ratio| is_positive(*ratio));
+    let interval = ratio.and(shown_interval(comparison));
     ForestRow {
-        job: if several_jobs { one.title.clone() } else { String::new() },
-        metric: label(one),
-        contender: one.contender.clone(),
+        job: if several_jobs { comparison.title.clone() } else { String::new() },
+        metric: label(comparison),
+        contender: comparison.contender.clone(),
         ratio,
         interval: interval.filter(|(low, high)| is_positive(*low) && is_positive(*high)),
-        unbounded: is_unbounded(one),
-        verdict: one.verdict,
-        threshold: threshold(one),
-        better: one.better,
+        unbounded: is_unbounded(comparison),
+        verdict: comparison.verdict,
+        threshold: threshold(comparison),
+        better: comparison.better,
     }
 }
 
@@ -163,17 +174,17 @@ fn of_metric(comparisons: &[&MetricComparison]) -> Vec<Rounds> {
     while let Some(first) = left.first().copied() {
         let mut base: BTreeMap<u32, f64> = BTreeMap::new();
         let mut chosen: Vec<&MetricComparison> = Vec::new();
-        left.retain(|one| {
+        left.retain(|comparison| {
             let fits = chosen.len() + 1 < MOST_SIDES
-                && one.paired == first.paired
-                && one.baseline == first.baseline
-                && (one.paired || one.baseline_values == first.baseline_values)
-                && numbered(one).all(|(number, value, _)| {
+                && comparison.paired == first.paired
+                && comparison.baseline == first.baseline
+                && (comparison.paired || comparison.baseline_values == first.baseline_values)
+                && numbered(comparison).all(|(number, value, _)| {
                     base.get(&number).is_none_or(|known| known.to_bits() == value.to_bits())
                 });
             if fits {
-                base.extend(numbered(one).map(|(number, value, _)| (number, value)));
-                chosen.push(*one);
+                base.extend(numbered(comparison).map(|(number, value, _)| (number, value)));
+                chosen.push(*comparison);
             }
             !fits
         });
@@ -183,9 +194,9 @@ fn of_metric(comparisons: &[&MetricComparison]) -> Vec<Rounds> {
 }
 
 /// Round number with both values, for each round of a comparison; empty if unpaired.
-fn numbered(one: &MetricComparison) -> impl Iterator<Item = (u32, f64, f64)> {
-    let values = one.baseline_values.iter().zip(&one.contender_values);
-    one.rounds.iter().zip(values).map(|(number, (base, other))| (*number, *base, *other))
+fn numbered(comparison: &MetricComparison) -> impl Iterator<Item = (u32, f64, f64)> {
+    let values = comparison.baseline_values.iter().zip(&comparison.contender_values);
+    comparison.rounds.iter().zip(values).map(|(number, (base, other))| (*number, *base, *other))
 }
 
 /// Chart of the baseline with these contenders, paired rounds aligned.
@@ -194,18 +205,23 @@ fn chart(
     base: &BTreeMap<u32, f64>,
     contenders: &[&MetricComparison],
 ) -> Rounds {
-    let all = |values: &[f64]| -> Vec<Option<f64>> { values.iter().copied().map(finite).collect() };
+    let finite_values =
+        |values: &[f64]| -> Vec<Option<f64>> { values.iter().copied().map(finite).collect() };
     let of_rounds = |values: &BTreeMap<u32, f64>| -> Vec<Option<f64>> {
         base.keys().map(|number| values.get(number).copied().and_then(finite)).collect()
     };
     let name = first.baseline.clone();
-    let values = if first.paired { of_rounds(base) } else { all(&first.baseline_values) };
+    let values = if first.paired { of_rounds(base) } else { finite_values(&first.baseline_values) };
     let mut variants = vec![RoundsVariant { name, values, intervals: Vec::new() }];
-    variants.extend(contenders.iter().map(|one| {
+    variants.extend(contenders.iter().map(|comparison| {
         let own: BTreeMap<u32, f64> =
-            numbered(one).map(|(number, _, value)| (number, value)).collect();
-        let values = if one.paired { of_rounds(&own) } else { all(&one.contender_values) };
-        RoundsVariant { name: one.contender.clone(), values, intervals: Vec::new() }
+            numbered(comparison).map(|(number, _, value)| (number, value)).collect();
+        let values = if comparison.paired {
+            of_rounds(&own)
+        } else {
+            finite_values(&comparison.contender_values)
+        };
+        RoundsVariant { name: comparison.contender.clone(), values, intervals: Vec::new() }
     }));
     Rounds {
         metric: label(first),

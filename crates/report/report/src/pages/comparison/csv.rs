@@ -47,8 +47,8 @@ const HEADER: [&str; 33] = [
 /// Writes header and rows.
 pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()> {
     write_record(&HEADER.map(str::to_owned), out)?;
-    for one in &outcome.comparisons {
-        write_record(&fields(&ComparisonRow::new(one)), out)?;
+    for comparison in &outcome.comparisons {
+        write_record(&fields(&ComparisonRow::new(comparison)), out)?;
     }
     Ok(())
 }

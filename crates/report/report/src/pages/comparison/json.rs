@@ -15,7 +15,7 @@ use crate::{Warning, json};
 const VERSION: u32 = 2;
 
 #[derive(Serialize)]
-struct Document<'o> {
+struct ComparisonDocument<'o> {
     treering_comparison: Version,
     verdicts: Vec<String>,
     gate: &'static str,
@@ -91,48 +91,51 @@ pub(super) struct ComparisonRow<'o> {
 }
 
 impl<'o> ComparisonRow<'o> {
-    pub(super) fn new(one: &'o MetricComparison) -> Self {
-        let [ratio, ratio_low, ratio_high] = parts(one.ratio);
-        let [difference, difference_low, difference_high] = parts(one.difference);
+    pub(super) fn new(comparison: &'o MetricComparison) -> Self {
+        let [ratio, ratio_low, ratio_high] = parts(comparison.ratio);
+        let [difference, difference_low, difference_high] = parts(comparison.difference);
         Self {
-            workload: &one.workload,
-            mode: one.mode,
-            job: &one.job,
-            title: &one.title,
-            metric: one.metric(),
-            name: &one.name,
-            scope: &one.scope,
-            unit: one.unit.symbol(),
-            better: one.better,
-            baseline: &one.baseline,
-            contender: &one.contender,
-            paired: one.paired,
-            pairs: one.pairs(),
-            within_one_run: one.within_one_run,
-            observed: one.observed,
-            baseline_runs: one.runs_of_variants()[0],
-            contender_runs: one.runs_of_variants()[1],
-            baseline_median: one.baseline_median,
-            contender_median: one.contender_median,
+            workload: &comparison.workload,
+            mode: comparison.mode,
+            job: &comparison.job,
+            title: &comparison.title,
+            metric: comparison.metric(),
+            name: &comparison.name,
+            scope: &comparison.scope,
+            unit: comparison.unit.symbol(),
+            better: comparison.better,
+            baseline: &comparison.baseline,
+            contender: &comparison.contender,
+            paired: comparison.paired,
+            pairs: comparison.pairs(),
+            within_one_run: comparison.within_one_run,
+            observed: comparison.observed,
+            baseline_runs: comparison.runs_of_variants()[0],
+            contender_runs: comparison.runs_of_variants()[1],
+            baseline_median: comparison.baseline_median,
+            contender_median: comparison.contender_median,
             ratio,
             ratio_low,
             ratio_high,
             difference,
             difference_low,
             difference_high,
-            decided_level: one.decided.map(|decided| decided.level),
-            decided_low: one.decided.and_then(|decided| decided.interval).map(|ends| ends.0),
-            decided_high: one.decided.and_then(|decided| decided.interval).map(|ends| ends.1),
-            same_as: one.same_as.as_deref(),
-            p: one.p,
-            p_adjusted: one.p_adjusted,
-            primary: one.primary,
-            threshold: one.threshold,
-            few_rounds: one.few_rounds,
-            verdict: one.verdict.name(),
-            rounds_needed: one.rounds_needed,
-            baseline_values: &one.baseline_values,
-            contender_values: &one.contender_values,
+            decided_level: comparison.decided.map(|decided| decided.level),
+            decided_low: comparison.decided.and_then(|decided| decided.interval).map(|ends| ends.0),
+            decided_high: comparison
+                .decided
+                .and_then(|decided| decided.interval)
+                .map(|ends| ends.1),
+            same_as: comparison.same_as.as_deref(),
+            p: comparison.p,
+            p_adjusted: comparison.p_adjusted,
+            primary: comparison.primary,
+            threshold: comparison.threshold,
+            few_rounds: comparison.few_rounds,
+            verdict: comparison.verdict.name(),
+            rounds_needed: comparison.rounds_needed,
+            baseline_values: &comparison.baseline_values,
+            contender_values: &comparison.contender_values,
         }
     }
 }
@@ -146,7 +149,7 @@ fn parts(estimate: Option<Estimate>) -> [Option<f64>; 3] {
 /// Writes the comparison in one line.
 pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()> {
     let is_baseline = |variant: &&VariantSummary| variant.against.is_none();
-    let document = Document {
+    let document = ComparisonDocument {
         treering_comparison: Version { version: VERSION },
         verdicts: sentences(outcome),
         gate: Gate::decide(outcome).name(),

@@ -25,26 +25,29 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
         writeln!(out, "         %stddev     %change         %stddev")?;
         writeln!(out, "             \\          |                \\")?;
         // Operations of one run would be mistaken for runs.
-        let of_runs = outcome.comparisons.iter().filter(|one| !one.within_one_run);
-        for one in of_runs.filter(|one| one.contender == variant.name) {
-            row(one, out)?;
+        let of_runs = outcome.comparisons.iter().filter(|comparison| !comparison.within_one_run);
+        for this_comparison in
+            of_runs.filter(|this_comparison| this_comparison.contender == variant.name)
+        {
+            row(this_comparison, out)?;
         }
     }
     Ok(())
 }
 
-fn row(one: &MetricComparison, out: &mut dyn io::Write) -> io::Result<()> {
-    let (base, new) = (value(&one.baseline_values), value(&one.contender_values));
-    let (left, right) = (mean(&one.baseline_values), mean(&one.contender_values));
+fn row(comparison: &MetricComparison, out: &mut dyn io::Write) -> io::Result<()> {
+    let (base, new) = (value(&comparison.baseline_values), value(&comparison.contender_values));
+    let (left, right) = (mean(&comparison.baseline_values), mean(&comparison.contender_values));
     let change = if left == 0.0 {
         "n/a".to_owned()
     } else {
         format!("{:+.1}%", (right / left - 1.0) * 100.0)
     };
-    let metric = one.metric().replace('/', ".");
-    let job = if one.job.is_empty() { String::new() } else { format!("[{}].", one.job) };
-    let name = ascii(&format!("{}.{job}{metric}", one.workload));
-    writeln!(out, "{base} {change:>9} {new}  {name}  ({})", one.verdict.name())
+    let metric = comparison.metric().replace('/', ".");
+    let job =
+        if comparison.job.is_empty() { String::new() } else { format!("[{}].", comparison.job) };
+    let name = ascii(&format!("{}.{job}{metric}", comparison.workload));
+    writeln!(out, "{base} {change:>9} {new}  {name}  ({})", comparison.verdict.name())
 }
 
 /// Formats mean and standard deviation in percent, in 16 columns: `    233.10 ±  2%`.

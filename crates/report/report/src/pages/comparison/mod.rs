@@ -39,7 +39,7 @@ const MOST_ROUNDS_CHARTS: usize = 150;
 
 /// Context of a comparison page.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct View<'v> {
+pub struct ComparisonView<'v> {
     /// Command line that reproduces the page, quoted for a shell.
     pub command: &'v str,
     /// Command lines that repeat a trial, each with the name of its variant.
@@ -103,7 +103,7 @@ impl DataFormat {
 }
 
 /// Page of a comparison.
-pub fn page(outcome: &Outcome, view: &View<'_>) -> Report {
+pub fn page(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
     let mut page = Report::new(title(outcome));
     for sentence in sentences(outcome) {
         page.paragraph(sentence);
@@ -115,7 +115,7 @@ pub fn page(outcome: &Outcome, view: &View<'_>) -> Report {
         page.note(note.as_str());
     }
     let primary: Vec<&MetricComparison> =
-        outcome.comparisons.iter().filter(|one| one.primary).collect();
+        outcome.comparisons.iter().filter(|comparison| comparison.primary).collect();
     if !view.brief && !primary.is_empty() {
         page.chart(forest(&primary));
     }
@@ -151,7 +151,7 @@ fn add_brief(
     page: &mut Report,
     outcome: &Outcome,
     jobs: &[Vec<&MetricComparison>],
-    view: &View<'_>,
+    view: &ComparisonView<'_>,
 ) {
     let several = outcome.contenders().count() > 1;
     let mut any = false;
@@ -172,7 +172,7 @@ fn add_brief(
 }
 
 /// Adds the variants and their environment.
-fn add_environment(page: &mut Report, outcome: &Outcome, view: &View<'_>) {
+fn add_environment(page: &mut Report, outcome: &Outcome, view: &ComparisonView<'_>) {
     page.heading("Environment");
     page.table(variants(outcome));
     let names: Vec<&str> = outcome.variants.iter().map(|variant| variant.name.as_str()).collect();
@@ -195,31 +195,36 @@ fn add_job(
     page.heading(&heading(job[0]));
     let several = outcome.contenders().count() > 1;
     // Other units of a primary result are listed below it, even if they are not primary.
-    let decides = |one: &MetricComparison| {
+    let decides = |this_comparison: &MetricComparison| {
         let leads = |other: &&MetricComparison| {
             other.primary
-                && other.contender == one.contender
-                && one.same_as.as_deref() == Some(other.metric().as_str())
+                && other.contender == this_comparison.contender
+                && this_comparison.same_as.as_deref() == Some(other.metric().as_str())
         };
-        one.primary || one.same_as.is_some() && job.iter().any(leads)
+        this_comparison.primary || this_comparison.same_as.is_some() && job.iter().any(leads)
     };
     let (primary, others): (Vec<&MetricComparison>, Vec<&MetricComparison>) =
-        job.iter().copied().partition(|one| decides(one));
+        job.iter().copied().partition(|this_comparison| decides(this_comparison));
     if !primary.is_empty() {
         let leading: Vec<&MetricComparison> =
-            primary.iter().copied().filter(|one| one.primary).collect();
+            primary.iter().copied().filter(|comparison| comparison.primary).collect();
         let most = (MOST_ROUNDS_CHARTS / jobs).max(1);
         page.table(verdicts(&primary, true, several));
         rounds(&leading, most).into_iter().for_each(|chart| page.chart(chart));
     }
-    let own: Vec<&MetricComparison> =
-        job.iter().copied().filter(|one| !is_observation(&one.name)).collect();
+    let own: Vec<&MetricComparison> = job
+        .iter()
+        .copied()
+        .filter(|this_comparison| !is_observation(&this_comparison.name))
+        .collect();
     if !own.is_empty() {
         page.table(figures(&own).folded("Elapsed time and CPU"));
     }
     page.blocks.extend(charts);
-    let others: Vec<&MetricComparison> =
-        others.into_iter().filter(|one| !is_observation(&one.name)).collect();
+    let others: Vec<&MetricComparison> = others
+        .into_iter()
+        .filter(|this_comparison| !is_observation(&this_comparison.name))
+        .collect();
     if !others.is_empty() {
         let title = format!("Exploratory: {} other results", others.len());
         page.table(verdicts(&others, false, several).folded(title));
@@ -239,9 +244,15 @@ fn heading(first: &MetricComparison) -> String {
 }
 
 /// Adds the observer results of a job: seeks and other trace figures, and file layouts.
-fn add_observed(page: &mut Report, outcome: &Outcome, job: &[&MetricComparison], view: &View<'_>) {
+fn add_observed(
+    page: &mut Report,
+    outcome: &Outcome,
+    job: &[&MetricComparison],
+    view: &ComparisonView<'_>,
+) {
     let several = outcome.contenders().count() > 1;
-    let seen = |one: &&&MetricComparison| !one.primary && is_observation(&one.name);
+    let seen =
+        |comparison: &&&MetricComparison| !comparison.primary && is_observation(&comparison.name);
     let seen: Vec<&MetricComparison> = job.iter().filter(seen).copied().collect();
     if !seen.is_empty() {
         tables_of(&seen, several).into_iter().for_each(|table| page.table(table));
@@ -258,7 +269,7 @@ fn add_observed(page: &mut Report, outcome: &Outcome, job: &[&MetricComparison],
 
 /// Profile charts of a job over time; for many jobs only for the first ones.
 fn profile_charts(
-    view: &View<'_>,
+    view: &ComparisonView<'_>,
     job: &[&MetricComparison],
     place: usize,
     jobs: usize,
@@ -279,9 +290,9 @@ fn profile_charts(
         identity == (&first.workload, first.mode, &first.job)
     };
     let Some(profile) = view.profiles.iter().find(same) else { return Vec::new() };
-    let kind = |one: &&&MetricComparison| one.primary;
+    let kind = |comparison: &&&MetricComparison| comparison.primary;
     let kinds: Vec<&str> = (job.iter().filter(kind))
-        .filter_map(|one| match &one.scope {
+        .filter_map(|comparison| match &comparison.scope {
             Scope::Kind(kind) => Some(kind.as_str()),
             Scope::Trial | Scope::Phase(_) => None,
         })
@@ -300,13 +311,13 @@ pub(super) fn warnings(outcome: &Outcome) -> Vec<Warning> {
 }
 
 fn title(outcome: &Outcome) -> String {
-    let all: Vec<(&str, &str)> =
+    let metrics: Vec<(&str, &str)> =
         outcome.contenders().map(|(base, variant)| (base, variant.name.as_str())).collect();
-    let more = match all.len().saturating_sub(TITLED) {
+    let more = match metrics.len().saturating_sub(TITLED) {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let named = all.iter().take(TITLED);
+    let named = metrics.iter().take(TITLED);
     if !outcome.has_one_baseline() {
         let pairs: Vec<String> =
             named.map(|(base, name)| format!("{name} against {base}")).collect();
@@ -319,14 +330,16 @@ fn title(outcome: &Outcome) -> String {
 /// Groups the comparisons by workload and job, in order of occurrence.
 pub(super) fn jobs(outcome: &Outcome) -> Vec<Vec<&MetricComparison>> {
     let mut jobs: Vec<Vec<&MetricComparison>> = Vec::new();
-    for one in &outcome.comparisons {
+    for comparison in &outcome.comparisons {
         let same = |job: &&mut Vec<&MetricComparison>| {
             let first = job[0];
-            first.workload == one.workload && first.mode == one.mode && first.job == one.job
+            first.workload == comparison.workload
+                && first.mode == comparison.mode
+                && first.job == comparison.job
         };
         match jobs.iter_mut().find(same) {
-            Some(job) => job.push(one),
-            None => jobs.push(vec![one]),
+            Some(job) => job.push(comparison),
+            None => jobs.push(vec![comparison]),
         }
     }
     jobs

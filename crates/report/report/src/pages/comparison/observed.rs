@@ -27,14 +27,14 @@ const MOST_SERIES_JOBS: usize = 6;
 /// each variant.
 pub(super) fn tables_of(seen: &[&MetricComparison], several_contenders: bool) -> Vec<Table> {
     let mut scopes: Vec<&Scope> = Vec::new();
-    for one in seen {
-        if !scopes.contains(&&one.scope) {
-            scopes.push(&one.scope);
+    for comparison in seen {
+        if !scopes.contains(&&comparison.scope) {
+            scopes.push(&comparison.scope);
         }
     }
     let table = |(place, scope): (usize, &&Scope)| {
         let own: Vec<&MetricComparison> =
-            seen.iter().filter(|one| one.scope == **scope).copied().collect();
+            seen.iter().filter(|comparison| comparison.scope == **scope).copied().collect();
         let about = if place == 0 { caption(seen) } else { String::new() };
         let name = part(scope);
         let caption = format!("Observed, {name}. {about}");
@@ -44,18 +44,18 @@ pub(super) fn tables_of(seen: &[&MetricComparison], several_contenders: bool) ->
 }
 
 fn caption(seen: &[&MetricComparison]) -> String {
-    let which = if seen.iter().any(|one| one.observed) {
+    let which = if seen.iter().any(|comparison| comparison.observed) {
         "In separate rounds, which enter no other figure:"
     } else {
         "In the measured rounds:"
     };
-    let how = if seen.iter().all(|one| one.verdict == Verdict::SingleRun) {
+    let how = if seen.iter().all(|comparison| comparison.verdict == Verdict::SingleRun) {
         "One trial per variant: ratios show what happened once and prove nothing."
     } else {
         "n: pairs of rounds; q: Benjamini-Hochberg; interval: at the level at which q decides. \
          Exploratory: not a basis for decisions."
     };
-    let zeros = if seen.iter().any(|one| one.difference.is_some()) {
+    let zeros = if seen.iter().any(|comparison| comparison.difference.is_some()) {
         " Where a value is not above zero, a difference with its unit replaces the ratio."
     } else {
         ""
@@ -64,7 +64,7 @@ fn caption(seen: &[&MetricComparison]) -> String {
 }
 
 fn table_of(own: &[&MetricComparison], caption: &str, several_contenders: bool) -> Table {
-    let is_judged = own.iter().any(|one| one.verdict != Verdict::SingleRun);
+    let is_judged = own.iter().any(|comparison| comparison.verdict != Verdict::SingleRun);
     let mut columns = vec![Column::long_text("measure")];
     if several_contenders {
         columns.push(Column::long_text("contender"));
@@ -80,21 +80,21 @@ fn table_of(own: &[&MetricComparison], caption: &str, several_contenders: bool) 
     columns.extend([Column::mixed("baseline"), Column::mixed("contender")]);
     let keys = if several_contenders { 2 } else { 1 };
     let mut table = Table::new("observed", caption, columns).with_keys(keys);
-    for one in own {
+    for comparison in own {
         // Each cell includes its unit.
-        let mut cells = vec![Cell::text(metric_words(&one.name, one.unit))];
+        let mut cells = vec![Cell::text(metric_words(&comparison.name, comparison.unit))];
         if several_contenders {
-            cells.push(Cell::text(&one.contender));
+            cells.push(Cell::text(&comparison.contender));
         }
         if is_judged {
-            cells.push(verdict(one));
+            cells.push(verdict(comparison));
         }
-        cells.push(ratio(one));
+        cells.push(ratio(comparison));
         if is_judged {
-            cells.extend([interval(one), probability(one), runs(one)]);
+            cells.extend([interval(comparison), probability(comparison), runs(comparison)]);
         }
-        cells.push(Cell::measured(one.baseline_median, one.unit));
-        cells.push(Cell::measured(one.contender_median, one.unit));
+        cells.push(Cell::measured(comparison.baseline_median, comparison.unit));
+        cells.push(Cell::measured(comparison.contender_median, comparison.unit));
         table.rows.push(cells);
     }
     table

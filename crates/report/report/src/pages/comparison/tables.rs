@@ -7,7 +7,7 @@ use treering_model::{BetterDirection, Scope, Unit};
 use crate::pages::identity::metric_words;
 use crate::table::titled;
 use crate::verdict::words;
-use crate::{Cell, Column, Number, Style, Table, Tone};
+use crate::{Cell, Column, Number, NumberStyle, Table, Tone};
 
 /// Table of the variants: number of trials, kernels and filesystems.
 pub(super) fn variants(outcome: &Outcome) -> Table {
@@ -71,24 +71,31 @@ pub(super) fn verdicts(
     let keys = if several_contenders { 2 } else { 1 };
     let caption = caption(comparisons, primary, needs);
     let mut table = Table::new(name, &caption, columns).with_keys(keys);
-    for one in grouped(comparisons) {
-        let is_unit = one.same_as.is_some();
-        let name = if is_unit { format!("{OTHER_UNIT}{}", label(one)) } else { label(one) };
+    for comparison in grouped(comparisons) {
+        let is_unit = comparison.same_as.is_some();
+        let name =
+            if is_unit { format!("{OTHER_UNIT}{}", label(comparison)) } else { label(comparison) };
         let mut cells = vec![Cell::text(name)];
         if several_contenders {
-            cells.push(Cell::text(&one.contender));
+            cells.push(Cell::text(&comparison.contender));
         }
         if is_unit {
-            cells.extend([Cell::text("as above"), ratio(one)]);
+            cells.extend([Cell::text("as above"), ratio(comparison)]);
             cells.extend([Cell::Missing, Cell::Missing, Cell::Missing]);
         } else {
-            cells.extend([verdict(one), ratio(one), interval(one), probability(one), runs(one)]);
+            cells.extend([
+                verdict(comparison),
+                ratio(comparison),
+                interval(comparison),
+                probability(comparison),
+                runs(comparison),
+            ]);
         }
         if needs {
-            cells.push(rounds_needed(one));
+            cells.push(rounds_needed(comparison));
         }
-        cells.push(value(one.baseline_median, one.unit));
-        cells.push(value(one.contender_median, one.unit));
+        cells.push(value(comparison.baseline_median, comparison.unit));
+        cells.push(value(comparison.contender_median, comparison.unit));
         table.rows.push(cells);
     }
     table
@@ -116,14 +123,19 @@ pub(super) fn brief(comparisons: &[&MetricComparison], several_contenders: bool)
     let keys = if several_contenders { 2 } else { 1 };
     let caption = comparisons.first().map_or("", |first| first.title.as_str());
     let mut table = Table::new("primary", caption, columns).with_keys(keys);
-    for one in comparisons {
-        let mut cells = vec![Cell::text(label(one))];
+    for comparison in comparisons {
+        let mut cells = vec![Cell::text(label(comparison))];
         if several_contenders {
-            cells.push(Cell::text(&one.contender));
+            cells.push(Cell::text(&comparison.contender));
         }
-        cells.extend([verdict(one), ratio(one), interval(one), runs(one)]);
+        cells.extend([
+            verdict(comparison),
+            ratio(comparison),
+            interval(comparison),
+            runs(comparison),
+        ]);
         if needs {
-            cells.push(rounds_needed(one));
+            cells.push(rounds_needed(comparison));
         }
         table.rows.push(cells);
     }
@@ -133,17 +145,19 @@ pub(super) fn brief(comparisons: &[&MetricComparison], several_contenders: bool)
 /// Comparisons by metric, each followed by its other units; within a metric by contender.
 fn grouped<'c>(comparisons: &[&'c MetricComparison]) -> Vec<&'c MetricComparison> {
     let mut rows: Vec<&MetricComparison> = Vec::new();
-    let is_of = |one: &MetricComparison, leader: &MetricComparison| {
-        one.same_as.as_deref() == Some(leader.metric().as_str())
-            && one.contender == leader.contender
+    let is_of = |comparison: &MetricComparison, leader: &MetricComparison| {
+        comparison.same_as.as_deref() == Some(leader.metric().as_str())
+            && comparison.contender == leader.contender
     };
-    for leaders in by_metric(comparisons).iter().filter(|all| all[0].same_as.is_none()) {
-        for leader in leaders.iter().filter(|one| one.same_as.is_none()) {
+    for leaders in by_metric(comparisons).iter().filter(|group| group[0].same_as.is_none()) {
+        for leader in leaders.iter().filter(|comparison| comparison.same_as.is_none()) {
             rows.push(leader);
-            rows.extend(comparisons.iter().filter(|one| is_of(one, leader)));
+            rows.extend(comparisons.iter().filter(|comparison| is_of(comparison, leader)));
         }
     }
-    let left = comparisons.iter().filter(|one| !rows.iter().any(|row| std::ptr::eq(*row, **one)));
+    let left = comparisons
+        .iter()
+        .filter(|comparison| !rows.iter().any(|row| std::ptr::eq(*row, **comparison)));
     let left: Vec<&MetricComparison> = left.copied().collect();
     rows.extend(left);
     rows
@@ -154,18 +168,18 @@ pub(super) fn by_metric<'c>(
     comparisons: &[&'c MetricComparison],
 ) -> Vec<Vec<&'c MetricComparison>> {
     let mut metrics: Vec<Vec<&MetricComparison>> = Vec::new();
-    for one in comparisons {
+    for comparison in comparisons {
         let same = |metric: &&mut Vec<&MetricComparison>| {
             let first = metric[0];
-            first.scope == one.scope
-                && first.name == one.name
-                && first.unit == one.unit
-                && first.title == one.title
-                && first.same_as.is_some() == one.same_as.is_some()
+            first.scope == comparison.scope
+                && first.name == comparison.name
+                && first.unit == comparison.unit
+                && first.title == comparison.title
+                && first.same_as.is_some() == comparison.same_as.is_some()
         };
         match metrics.iter_mut().find(same) {
-            Some(metric) => metric.push(one),
-            None => metrics.push(vec![one]),
+            Some(metric) => metric.push(comparison),
+            None => metrics.push(vec![comparison]),
         }
     }
     metrics
@@ -222,24 +236,27 @@ pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
                    operation: seconds per operation.";
     let mut table = Table::new("figures", caption, columns).with_keys(2);
     let mut scopes: Vec<&Scope> = Vec::new();
-    for one in comparisons {
-        if !scopes.contains(&&one.scope) {
-            scopes.push(&one.scope);
+    for this_comparison in comparisons {
+        if !scopes.contains(&&this_comparison.scope) {
+            scopes.push(&this_comparison.scope);
         }
     }
     for scope in scopes {
         let own: Vec<&MetricComparison> =
-            comparisons.iter().copied().filter(|one| one.scope == *scope).collect();
+            comparisons.iter().copied().filter(|comparison| comparison.scope == *scope).collect();
         let mut variants: Vec<&str> = Vec::new();
-        for one in &own {
-            if !variants.contains(&one.contender.as_str()) {
-                variants.push(&one.contender);
+        for this_comparison in &own {
+            if !variants.contains(&this_comparison.contender.as_str()) {
+                variants.push(&this_comparison.contender);
             }
         }
         let mut told: Vec<&str> = Vec::new();
         for variant in variants {
-            let of_variant: Vec<&MetricComparison> =
-                own.iter().copied().filter(|one| one.contender == variant).collect();
+            let of_variant: Vec<&MetricComparison> = own
+                .iter()
+                .copied()
+                .filter(|this_comparison| this_comparison.contender == variant)
+                .collect();
             let baseline = of_variant[0].baseline.as_str();
             if !told.contains(&baseline) {
                 told.push(baseline);
@@ -252,22 +269,25 @@ pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
 }
 
 fn figures_of(scope: &Scope, name: &str, own: &[&MetricComparison], is_base: bool) -> Vec<Cell> {
-    let named = |names: &[&str]| own.iter().find(|one| names.contains(&one.name.as_str()));
+    let named =
+        |names: &[&str]| own.iter().find(|comparison| names.contains(&comparison.name.as_str()));
     // Where the user chose the primary metrics, a part without any still shows its rate.
-    let rate = || own.iter().find(|one| !matches!(one.unit, Unit::Seconds));
-    let score = own.iter().find(|one| one.primary).or_else(rate);
+    let rate = || own.iter().find(|comparison| !matches!(comparison.unit, Unit::Seconds));
+    let score = own.iter().find(|comparison| comparison.primary).or_else(rate);
     let figures = [
         score,
         named(&[times::SECONDS.name, times::ELAPSED_SECONDS.name]),
         named(&[cpu::SYSTEM_CPU_SECONDS.name]),
         named(&[cpu::CPU_SECONDS.name, cpu::OPERATION_CPU_SECONDS.name]),
     ];
-    let median =
-        |one: &MetricComparison| if is_base { one.baseline_median } else { one.contender_median };
+    let median = |comparison: &MetricComparison| {
+        if is_base { comparison.baseline_median } else { comparison.contender_median }
+    };
     let mut cells = vec![Cell::text(part(scope)), Cell::text(name)];
-    cells.extend(
-        figures.map(|one| one.map_or(Cell::Missing, |one| Cell::measured(median(one), one.unit))),
-    );
+    cells.extend(figures.map(|comparison| {
+        comparison
+            .map_or(Cell::Missing, |comparison| Cell::measured(median(comparison), comparison.unit))
+    }));
     cells
 }
 
@@ -280,74 +300,74 @@ pub(super) fn part(scope: &Scope) -> String {
 }
 
 /// Label of a metric with its unit: `create MiB/s`, `read cpu s`, `operation time (s)`.
-pub(super) fn label(one: &MetricComparison) -> String {
-    if let Some(time) = whole_time(one) {
-        return format!("{time} ({})", one.unit.symbol());
+pub(super) fn label(comparison: &MetricComparison) -> String {
+    if let Some(time) = whole_time(comparison) {
+        return format!("{time} ({})", comparison.unit.symbol());
     }
-    let words = metric_words(&one.name, one.unit);
-    let part = match &one.scope {
+    let words = metric_words(&comparison.name, comparison.unit);
+    let part = match &comparison.scope {
         Scope::Trial => String::new(),
         Scope::Phase(name) => format!("phase {name}"),
         Scope::Kind(name) => name.clone(),
     };
-    let parts = [part.as_str(), words.as_str(), one.unit.symbol()];
+    let parts = [part.as_str(), words.as_str(), comparison.unit.symbol()];
     let parts: Vec<&str> = parts.into_iter().filter(|words| !words.is_empty()).collect();
-    if parts.is_empty() { titled(&one.name, "") } else { parts.join(" ") }
+    if parts.is_empty() { titled(&comparison.name, "") } else { parts.join(" ") }
 }
 
 /// Label of a time of the whole trial: `operation time`.
-pub(super) fn whole_time(one: &MetricComparison) -> Option<String> {
-    let is_time = one.scope == Scope::Trial && one.unit == Unit::Seconds;
-    let words = metric_words(&one.name, one.unit);
+pub(super) fn whole_time(comparison: &MetricComparison) -> Option<String> {
+    let is_time = comparison.scope == Scope::Trial && comparison.unit == Unit::Seconds;
+    let words = metric_words(&comparison.name, comparison.unit);
     (is_time && !words.is_empty()).then(|| format!("{words} time"))
 }
 
 /// Cell of a verdict: name with sign, and a colour that repeats it. Single runs have no colour.
-pub(super) fn verdict(one: &MetricComparison) -> Cell {
-    let tone = match one.verdict {
+pub(super) fn verdict(comparison: &MetricComparison) -> Cell {
+    let tone = match comparison.verdict {
         Verdict::Better => Tone::Good,
         Verdict::Worse => Tone::Bad,
         Verdict::Unclear => Tone::Caution,
         Verdict::Small | Verdict::Same | Verdict::SingleRun => Tone::Plain,
     };
-    Cell::toned(words(one.verdict), tone)
+    Cell::toned(words(comparison.verdict), tone)
 }
 
-pub(super) fn ratio(one: &MetricComparison) -> Cell {
-    match (one.ratio, one.difference) {
+pub(super) fn ratio(comparison: &MetricComparison) -> Cell {
+    match (comparison.ratio, comparison.difference) {
         (Some(ratio), _) => of_ratio(ratio.value).into(),
-        (None, Some(difference)) => Cell::measured(difference.value, one.unit),
+        (None, Some(difference)) => Cell::measured(difference.value, comparison.unit),
         (None, None) => Cell::Missing,
     }
 }
 
 /// Interval cell that agrees with the verdict; for operations within one run, their own interval.
-pub(super) fn interval(one: &MetricComparison) -> Cell {
-    if is_unbounded(one) {
+pub(super) fn interval(comparison: &MetricComparison) -> Cell {
+    if is_unbounded(comparison) {
         return Cell::text("unbounded");
     }
-    match (shown_interval(one), one.ratio.is_some()) {
+    match (shown_interval(comparison), comparison.ratio.is_some()) {
         (Some((low, high)), true) => Cell::between(of_ratio(low), of_ratio(high)),
-        (Some((low, high)), false) => Cell::range(low, high, one.unit),
+        (Some((low, high)), false) => Cell::range(low, high, comparison.unit),
         (None, _) => Cell::Missing,
     }
 }
 
 /// Ends of the interval shown on pages.
-pub(super) fn shown_interval(one: &MetricComparison) -> Option<(f64, f64)> {
-    if one.within_one_run {
-        return one.ratio.or(one.difference)?.interval;
+pub(super) fn shown_interval(comparison: &MetricComparison) -> Option<(f64, f64)> {
+    if comparison.within_one_run {
+        return comparison.ratio.or(comparison.difference)?.interval;
     }
-    one.decided?.interval
+    comparison.decided?.interval
 }
 
 /// Reports whether the rounds are too few for an interval that agrees with the corrected verdict.
-pub(super) fn is_unbounded(one: &MetricComparison) -> bool {
-    one.decided.is_some_and(|decided| decided.interval.is_none())
+pub(super) fn is_unbounded(comparison: &MetricComparison) -> bool {
+    comparison.decided.is_some_and(|decided| decided.interval.is_none())
 }
 
-fn rounds_needed(one: &MetricComparison) -> Cell {
-    one.rounds_needed.map_or(Cell::Missing, |needed| Cell::whole(u64::from(needed)))
+fn rounds_needed(comparison: &MetricComparison) -> Cell {
+    comparison.rounds_needed.map_or(Cell::Missing, |needed| Cell::whole(u64::from(needed)))
 }
 
 /// Value cell whose unit is part of the row's label, unless its style scales.
@@ -361,18 +381,22 @@ fn value(value: f64, unit: Unit) -> Cell {
 }
 
 fn of_ratio(value: f64) -> Number {
-    Number { value, unit: String::new(), style: Style::Ratio }
+    Number { value, unit: String::new(), style: NumberStyle::Ratio }
 }
 
-pub(super) fn probability(one: &MetricComparison) -> Cell {
-    one.p_adjusted.map_or(Cell::Missing, |value| {
-        Number { value, unit: String::new(), style: Style::Probability }.into()
+pub(super) fn probability(comparison: &MetricComparison) -> Cell {
+    comparison.p_adjusted.map_or(Cell::Missing, |value| {
+        Number { value, unit: String::new(), style: NumberStyle::Probability }.into()
     })
 }
 
-pub(super) fn runs(one: &MetricComparison) -> Cell {
-    if one.paired {
-        return Cell::whole(one.pairs() as u64);
+pub(super) fn runs(comparison: &MetricComparison) -> Cell {
+    if comparison.paired {
+        return Cell::whole(comparison.pairs() as u64);
     }
-    Cell::text(format!("{}+{}", one.baseline_values.len(), one.contender_values.len()))
+    Cell::text(format!(
+        "{}+{}",
+        comparison.baseline_values.len(),
+        comparison.contender_values.len()
+    ))
 }

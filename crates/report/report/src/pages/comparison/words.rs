@@ -46,8 +46,10 @@ fn sentence(outcome: &Outcome, baseline: &str, variant: &VariantSummary) -> Stri
         primary.iter().copied().filter(|c| c.verdict == verdict).collect()
     };
     let names = ResultNames::new(outcome);
-    let clauses: Vec<String> =
-        order.into_iter().filter_map(|one| names.clause(one, &of(one), primary.len())).collect();
+    let clauses: Vec<String> = order
+        .into_iter()
+        .filter_map(|comparison| names.clause(comparison, &of(comparison), primary.len()))
+        .collect();
     format!("{about}{}: {}.", names.only_job(), clauses.join("; "))
 }
 
@@ -63,7 +65,7 @@ pub(super) fn control(outcome: &Outcome) -> Option<String> {
     let mut detectable: Vec<(f64, &MetricComparison)> = outcome
         .control
         .iter()
-        .filter_map(|one| Some((outcome.smallest_detectable(one)?, one)))
+        .filter_map(|comparison| Some((outcome.smallest_detectable(comparison)?, comparison)))
         .collect();
     detectable.sort_by(|(left, _), (right, _)| left.total_cmp(right));
     let text = |share: f64| format!("{:.1} %", share * 100.0);
@@ -71,10 +73,10 @@ pub(super) fn control(outcome: &Outcome) -> Option<String> {
         ([], _) => {
             format!("{about}: too few rounds to estimate the smallest detectable difference.")
         }
-        ([(share, one)], 0) => format!(
+        ([(share, comparison)], 0) => format!(
             "{about}: differences below {} could not have been detected ({}).",
             text(*share),
-            names.name(one)
+            names.name(comparison)
         ),
         ([(least, best), .., (most, worst)], _) => format!(
             "{about}: differences below {} ({}) to {} ({}) could not have been detected.",
@@ -83,11 +85,11 @@ pub(super) fn control(outcome: &Outcome) -> Option<String> {
             text(*most),
             names.name(worst)
         ),
-        ([(share, one)], more) => format!(
+        ([(share, comparison)], more) => format!(
             "{about}: differences below {} could not have been detected ({}); unknown for {more} \
              more.",
             text(*share),
-            names.name(one)
+            names.name(comparison)
         ),
     })
 }
@@ -100,7 +102,7 @@ struct ResultNames<'o> {
 
 impl<'o> ResultNames<'o> {
     fn new(outcome: &'o Outcome) -> Self {
-        let mut titles = outcome.comparisons.iter().map(|one| one.title.as_str());
+        let mut titles = outcome.comparisons.iter().map(|comparison| comparison.title.as_str());
         let first = titles.next();
         Self { only: first.filter(|first| titles.all(|title| title == *first)) }
     }
@@ -110,8 +112,13 @@ impl<'o> ResultNames<'o> {
         self.only.map_or_else(String::new, |job| format!(", {job}"))
     }
 
-    /// Clause about all results with a verdict; `all` is the number of primary results.
-    fn clause(&self, verdict: Verdict, found: &[&MetricComparison], all: usize) -> Option<String> {
+    /// Clause about all results with a verdict; `total` is the number of primary results.
+    fn clause(
+        &self,
+        verdict: Verdict,
+        members: &[&MetricComparison],
+        total: usize,
+    ) -> Option<String> {
         let words = match verdict {
             Verdict::Worse => "worse at",
             Verdict::Better => "better at",
@@ -120,51 +127,55 @@ impl<'o> ResultNames<'o> {
             Verdict::Unclear => "unclear at",
             Verdict::SingleRun => "run only once at",
         };
-        if found.is_empty() {
+        if members.is_empty() {
             return None;
         }
         let shows_change = matches!(verdict, Verdict::Worse | Verdict::Better | Verdict::Small);
-        let results = if found.len() <= NAMED && (shows_change || all <= NAMED) {
-            let one = |one: &&MetricComparison| self.result(one, shows_change);
-            listed(&largest_first(found).iter().map(one).collect::<Vec<_>>())
+        let results = if members.len() <= NAMED && (shows_change || total <= NAMED) {
+            let result_text =
+                |result_text: &&MetricComparison| self.result(result_text, shows_change);
+            listed(&largest_first(members).iter().map(result_text).collect::<Vec<_>>())
         } else if shows_change {
-            format!("{} of {all}, {}", found.len(), self.typical(found))
+            format!("{} of {total}, {}", members.len(), self.typical(members))
         } else {
-            format!("{} of {all}", found.len())
+            format!("{} of {total}", members.len())
         };
-        let needed = if verdict == Verdict::Unclear { needed(found) } else { String::new() };
+        let needed = if verdict == Verdict::Unclear { needed(members) } else { String::new() };
         Some(format!("{words} {results}{needed}"))
     }
 
     /// Result with its change: `create of small files (+38 %)`.
-    fn result(&self, one: &MetricComparison, shows_change: bool) -> String {
-        match change(one).filter(|_| shows_change) {
-            Some(change) => format!("{} ({change})", self.name(one)),
-            None => self.name(one),
+    fn result(&self, comparison: &MetricComparison, shows_change: bool) -> String {
+        match change(comparison).filter(|_| shows_change) {
+            Some(change) => format!("{} ({change})", self.name(comparison)),
+            None => self.name(comparison),
         }
     }
 
     /// Name of a result: the work, and its job.
-    fn name(&self, one: &MetricComparison) -> String {
-        let what = match &one.scope {
-            Scope::Trial => whole_time(one).unwrap_or_else(|| label(one)),
+    fn name(&self, comparison: &MetricComparison) -> String {
+        let metric = match &comparison.scope {
+            Scope::Trial => whole_time(comparison).unwrap_or_else(|| label(comparison)),
             Scope::Phase(name) => name.clone(),
             Scope::Kind(kind) => {
-                let word = one.name.split('_').next().filter(|word| DIRECTIONS.contains(word));
+                let word =
+                    comparison.name.split('_').next().filter(|word| DIRECTIONS.contains(word));
                 word.map_or_else(|| kind.clone(), |word| format!("{kind} {word}"))
             }
         };
         match self.only {
-            None if what != one.title => format!("{what} of {}", one.title),
-            _ => what,
+            None if metric != comparison.title => format!("{metric} of {}", comparison.title),
+            _ => metric,
         }
     }
 
     /// Median and largest change of many results.
-    fn typical(&self, found: &[&MetricComparison]) -> String {
-        let sorted = largest_first(found);
+    fn typical(&self, comparisons: &[&MetricComparison]) -> String {
+        let sorted = largest_first(comparisons);
         let (middle, largest) = (sorted[sorted.len() / 2], sorted[0]);
-        let text = |one: &MetricComparison| change(one).unwrap_or_else(|| "no ratio".to_owned());
+        let text = |comparison: &MetricComparison| {
+            change(comparison).unwrap_or_else(|| "no ratio".to_owned())
+        };
         format!(
             "typically {} ({}), at most {} ({})",
             text(middle),
@@ -178,24 +189,24 @@ impl<'o> ResultNames<'o> {
 /// Prefixes of metrics that distinguish directions of one kind of operation.
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
-fn largest_first<'c>(found: &[&'c MetricComparison]) -> Vec<&'c MetricComparison> {
+fn largest_first<'c>(comparisons: &[&'c MetricComparison]) -> Vec<&'c MetricComparison> {
     let size = |c: &MetricComparison| c.ratio.map_or(0.0, |ratio| ratio.value.ln().abs());
-    let mut sorted = found.to_vec();
+    let mut sorted = comparisons.to_vec();
     sorted.sort_by(|left, right| size(right).total_cmp(&size(left)));
     sorted
 }
 
 /// Joins items: `a`, `a and b`, `a, b and c`.
-fn listed(all: &[String]) -> String {
-    match all {
-        [rest @ .., last] if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => all.concat(),
+fn listed(words: &[String]) -> String {
+    match words {
+        [tail @ .., last] if !tail.is_empty() => format!("{} and {last}", tail.join(", ")),
+        _ => words.concat(),
     }
 }
 
 /// Formats the change in percent: `+38 %`, `-2.3 %`.
-fn change(one: &MetricComparison) -> Option<String> {
-    let percent = (one.ratio?.value - 1.0) * 100.0;
+fn change(comparison: &MetricComparison) -> Option<String> {
+    let percent = (comparison.ratio?.value - 1.0) * 100.0;
     if !percent.is_finite() {
         return None;
     }
@@ -207,14 +218,14 @@ fn change(one: &MetricComparison) -> Option<String> {
 }
 
 /// Estimated number of rounds that the median unclear verdict needs.
-fn needed(found: &[&MetricComparison]) -> String {
-    let mut known: Vec<u32> = found.iter().filter_map(|c| c.rounds_needed).collect();
+fn needed(comparisons: &[&MetricComparison]) -> String {
+    let mut known: Vec<u32> = comparisons.iter().filter_map(|c| c.rounds_needed).collect();
     known.sort_unstable();
     let (Some(&middle), Some(&most)) = (known.get(known.len() / 2), known.last()) else {
         return " (more rounds are unlikely to change this)".to_owned();
     };
     let count = |value: u32| thousands(&value.to_string());
-    let note = match found.len() - known.len() {
+    let note = match comparisons.len() - known.len() {
         0 if most > middle.saturating_mul(3) / 2 => format!(", {} for all", count(most)),
         0 => String::new(),
         hopeless => format!("; more rounds are unlikely to decide {hopeless}"),
@@ -240,14 +251,15 @@ mod tests {
 
     #[test]
     fn thousands_have_commas() {
-        let all = ["7", "920", "6920", "1234567"].map(thousands);
-        assert_eq!(all, ["7", "920", "6,920", "1,234,567"]);
+        let texts = ["7", "920", "6920", "1234567"].map(thousands);
+        assert_eq!(texts, ["7", "920", "6,920", "1,234,567"]);
     }
 
     #[test]
     fn lists_end_in_and() {
-        let of =
-            |all: &[&str]| listed(&all.iter().map(|one| (*one).to_owned()).collect::<Vec<_>>());
+        let of = |texts: &[&str]| {
+            listed(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>())
+        };
         assert_eq!(of(&["a"]), "a");
         assert_eq!(of(&["a", "b"]), "a and b");
         assert_eq!(of(&["a", "b", "c"]), "a, b and c");

@@ -95,7 +95,7 @@ struct NoiseData {
 impl<'h> HistoryData<'h> {
     /// Creates the data from the series of a history.
     pub fn new(history: &'h History, by: &'h str, anchor: Option<&'h str>) -> Self {
-        let series = history.series.iter().map(SeriesData::of).collect();
+        let series = history.series.iter().map(SeriesData::new).collect();
         Self { by, anchor, left_out: history.left_out, series }
     }
 }
@@ -109,7 +109,7 @@ fn facts(facts: &[ChangedFact]) -> Vec<FactData<'_>> {
 }
 
 impl<'h> SeriesData<'h> {
-    fn of(series: &'h HistorySeries) -> Self {
+    fn new(series: &'h HistorySeries) -> Self {
         let points = series.points.iter().map(|point| PointData {
             key: &point.key,
             started: moment(point.started_unix_ms),

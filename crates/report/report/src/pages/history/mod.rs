@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use treering_analysis::history::{
-    ChangedFact, EnvironmentChange, FEWEST_POINTS, History, HistorySeries, SeriesPoint, Shift,
+    ChangedFact, EnvironmentChange, FEWEST_POINTS, History, HistorySeries, LevelShift, SeriesPoint,
 };
 use treering_model::Unit;
 
@@ -150,7 +150,9 @@ fn overview(history: &History, view: &HistoryView<'_>) -> Table {
     let mut table = Table::new("series", "", columns);
     for series in &history.series {
         let (first, last) = (series.points.first(), series.points.last());
-        let key = |point: Option<&SeriesPoint>| Cell::text(point.map_or("", |one| &one.key));
+        let key = |point: Option<&SeriesPoint>| {
+            Cell::text(point.map_or("", |series_point| &series_point.key))
+        };
         table.rows.push(vec![
             Cell::text(title(series)),
             Cell::whole(series.points.len() as u64),
@@ -213,7 +215,7 @@ pub(crate) fn changes(series: &HistorySeries) -> Table {
     table
 }
 
-pub(crate) fn facts(series: &HistorySeries, shift: &Shift) -> Table {
+pub(crate) fn facts(series: &HistorySeries, shift: &LevelShift) -> Table {
     let caption = format!("What else changed at {}", series.points[shift.index].key);
     let columns =
         vec![Column::text("fact"), Column::long_text("before"), Column::long_text("after")];
@@ -259,7 +261,11 @@ fn environment(history: &History) -> Option<Table> {
 }
 
 fn notes(page: &mut Report, history: &History, view: &HistoryView<'_>) {
-    let short = history.series.iter().filter(|one| one.points.len() < FEWEST_POINTS).count();
+    let short = history
+        .series
+        .iter()
+        .filter(|short_series| short_series.points.len() < FEWEST_POINTS)
+        .count();
     if short > 0 && short < history.series.len() {
         page.note(format!(
             "Series with fewer than {FEWEST_POINTS} points are not judged: {short}."
@@ -288,16 +294,16 @@ fn notes(page: &mut Report, history: &History, view: &HistoryView<'_>) {
 
 fn event(change: &EnvironmentChange) -> RoundsEvent {
     let words = |fact: &ChangedFact| format!("{}: {} to {}", fact.name, fact.before, fact.after);
-    let mut what: Vec<String> = change.facts.iter().take(FACTS_SHOWN).map(words).collect();
-    if let more @ 1.. = change.facts.len() - what.len() {
-        what.push(format!("and {more} more"));
+    let mut changes: Vec<String> = change.facts.iter().take(FACTS_SHOWN).map(words).collect();
+    if let more @ 1.. = change.facts.len() - changes.len() {
+        changes.push(format!("and {more} more"));
     }
-    RoundsEvent { place: change.index, what: what.join("\n") }
+    RoundsEvent { place: change.index, what: changes.join("\n") }
 }
 
 /// Newest `most` items of a list.
-fn newest<T>(all: &[T], most: usize) -> &[T] {
-    &all[all.len().saturating_sub(most)..]
+fn newest<T>(items: &[T], most: usize) -> &[T] {
+    &items[items.len().saturating_sub(most)..]
 }
 
 /// Chart of a series, with the points of each level in a colour of their own.
@@ -372,8 +378,8 @@ mod tests {
                 has_memory: false,
             }
         };
-        let all = vec![series("xfs", 2000), series("ext4", 0)];
-        let table = environment(&History { series: all, left_out: 0 }).unwrap();
+        let both_series = vec![series("xfs", 2000), series("ext4", 0)];
+        let table = environment(&History { series: both_series, left_out: 0 }).unwrap();
         let firsts: Vec<_> = table.rows.iter().map(|row| row[0].shown("")).collect();
         assert_eq!(firsts, ["Tuesday", "Friday"], "in the order of time");
     }

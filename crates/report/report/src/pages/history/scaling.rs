@@ -7,7 +7,7 @@ use treering_model::{BetterDirection, Unit};
 use treering_stats::{Interval, Scalability};
 
 use crate::charts::{MOST_SIDES, ScalingChart, ScalingChartPoint, ScalingCurve};
-use crate::{Cell, Column, Number, Style, Table};
+use crate::{Cell, Column, Number, NumberStyle, Table};
 
 /// Number of points of the model's curve.
 const MODEL_POINTS: u32 = 40;
@@ -103,10 +103,10 @@ fn of_model(scaling: &Scaling) -> String {
 }
 
 /// Describes a share with its interval, or that it may be zero.
-fn share(what: &str, value: f64, interval: &Interval) -> String {
+fn share(name: &str, value: f64, interval: &Interval) -> String {
     if interval.low > 0.0 {
         return format!(
-            "{what} {} ({} to {})",
+            "{name} {} ({} to {})",
             percent(value),
             percent(interval.low),
             percent(interval.high)
@@ -114,9 +114,9 @@ fn share(what: &str, value: f64, interval: &Interval) -> String {
     }
     let most = percent(interval.high);
     if interval.high >= UNDETERMINED_FROM {
-        return format!("{what} is not determined (0 to {most})");
+        return format!("{name} is not determined (0 to {most})");
     }
-    format!("{what} is not told from none (at most {most})")
+    format!("{name} is not told from none (at most {most})")
 }
 
 fn peak(scaling: &Scaling, model: &Scalability) -> String {
@@ -139,8 +139,8 @@ fn peak(scaling: &Scaling, model: &Scalability) -> String {
 
 /// Table of the throughput of each size beside the ideal and the model.
 pub(super) fn sizes(title: &str, sweep: &Sweep) -> Table {
-    let key = sweep.scalings.first().map_or("", |one| one.key.as_str());
-    let has_others = sweep.scalings.iter().any(|one| !one.others.is_empty());
+    let key = sweep.scalings.first().map_or("", |scaling| scaling.key.as_str());
+    let has_others = sweep.scalings.iter().any(|scaling| !scaling.others.is_empty());
     let others = has_others.then(|| Column::text("with"));
     let columns = others.into_iter().chain([
         Column::count(key),
@@ -153,17 +153,19 @@ pub(super) fn sizes(title: &str, sweep: &Sweep) -> Table {
         Column::count("rounds"),
     ]);
     let mut table = Table::new("scaling", &format!("{title}: scaling"), columns.collect());
-    for one in &sweep.scalings {
-        for size in &one.sizes {
-            let others = has_others.then(|| Cell::text(one.others.join(", ")));
-            table.rows.push(others.into_iter().chain(row(one, size, sweep.unit)).collect());
+    for scaling in &sweep.scalings {
+        for size in &scaling.sizes {
+            let others = has_others.then(|| Cell::text(scaling.others.join(", ")));
+            table.rows.push(others.into_iter().chain(row(scaling, size, sweep.unit)).collect());
         }
     }
     table
 }
 
 fn row(scaling: &Scaling, size: &ScalingSize, unit: Unit) -> [Cell; 8] {
-    let share = |value: Option<f64>| Cell::measured(value.map(|it| 100.0 * it), Unit::Percent);
+    let share = |value: Option<f64>| {
+        Cell::measured(value.map(|efficiency| 100.0 * efficiency), Unit::Percent)
+    };
     let model = scaling.model.as_ref().filter(|_| !scaling.is_superlinear());
     [
         Cell::measured(size.size, Unit::Count),
@@ -192,9 +194,11 @@ pub(super) fn models(sweeps: &[Sweep], title: impl Fn(&Sweep) -> String) -> Opti
     ];
     let mut table = Table::new("scalability", "Universal Scalability Law", columns.to_vec());
     for sweep in sweeps {
-        for one in &sweep.scalings {
-            let model = one.model.as_ref().filter(|_| !one.is_superlinear());
-            table.rows.extend(model.map(|model| model_row(name(&title(sweep), one), one, model)));
+        for scaling in &sweep.scalings {
+            let model = scaling.model.as_ref().filter(|_| !scaling.is_superlinear());
+            table
+                .rows
+                .extend(model.map(|model| model_row(name(&title(sweep), scaling), scaling, model)));
         }
     }
     (!table.rows.is_empty()).then_some(table)
@@ -205,10 +209,10 @@ fn model_row(name: String, scaling: &Scaling, model: &Scalability) -> Vec<Cell> 
     let number = |value: f64| Number {
         value: 100.0 * value,
         unit: Unit::Percent.symbol().to_owned(),
-        style: Style::Measured,
+        style: NumberStyle::Measured,
     };
-    let range = |it: &Interval| Cell::between(number(it.low), number(it.high));
-    let whole = |value: f64| Number { value, unit: String::new(), style: Style::Measured };
+    let range = |interval: &Interval| Cell::between(number(interval.low), number(interval.high));
+    let whole = |value: f64| Number { value, unit: String::new(), style: NumberStyle::Measured };
     let peak = model.peak_interval.as_ref();
     vec![
         Cell::text(name),
@@ -217,13 +221,15 @@ fn model_row(name: String, scaling: &Scaling, model: &Scalability) -> Vec<Cell> 
         Cell::Number(number(model.contention)),
         range(&model.coherency_interval),
         Cell::Number(number(model.coherency)),
-        peak.map_or(Cell::Missing, |it| Cell::between(whole(it.low), whole(it.high))),
+        peak.map_or(Cell::Missing, |interval| {
+            Cell::between(whole(interval.low), whole(interval.high))
+        }),
         model
             .peak_clients
             .filter(|_| peak.is_some())
-            .map_or(Cell::Missing, |it| Cell::Number(whole(it))),
+            .map_or(Cell::Missing, |interval| Cell::Number(whole(interval))),
         model.lack_of_fit_p.map_or(Cell::Missing, |value| {
-            Cell::Number(Number { value, unit: String::new(), style: Style::Probability })
+            Cell::Number(Number { value, unit: String::new(), style: NumberStyle::Probability })
         }),
     ]
 }
@@ -234,10 +240,10 @@ pub(super) fn chart(metric: &str, sweep: &Sweep) -> Option<ScalingChart> {
     if sweep.scalings.len() > MOST_SIDES {
         return None;
     }
-    let curves = sweep.scalings.iter().map(|one| ScalingCurve {
-        name: one.others.join(", "),
-        points: one.sizes.iter().map(point).collect(),
-        model: curve(one),
+    let curves = sweep.scalings.iter().map(|scaling| ScalingCurve {
+        name: scaling.others.join(", "),
+        points: scaling.sizes.iter().map(point).collect(),
+        model: curve(scaling),
     });
     let curves = curves.collect();
     Some(ScalingChart { metric: metric.to_owned(), unit: sweep.unit, key, curves })

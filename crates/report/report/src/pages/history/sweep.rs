@@ -15,8 +15,10 @@ pub fn page(plan: &str, sweeps: &[Sweep], draws: bool) -> Report {
         for knee in &sweep.knees {
             page.paragraph(sentence(sweep, knee));
         }
-        for one in &sweep.scalings {
-            scaling::sentences(&title(sweep), one).into_iter().for_each(|it| page.paragraph(it));
+        for scaling in &sweep.scalings {
+            scaling::sentences(&title(sweep), scaling)
+                .into_iter()
+                .for_each(|text| page.paragraph(text));
         }
     }
     for sweep in sweeps {
@@ -81,16 +83,16 @@ fn sentence(sweep: &Sweep, knee: &SweepKnee) -> String {
     };
     let title = title(sweep) + &others;
     let key = &knee.key;
-    let Some(found) = &knee.knee else { return format!("{title}: no knee over {key}.") };
-    let interval = found
-        .interval
-        .map_or_else(String::new, |it| format!(" ({} to {})", shown(it.low), shown(it.high)));
+    let Some(estimate) = &knee.knee else { return format!("{title}: no knee over {key}.") };
+    let interval = estimate.interval.map_or_else(String::new, |bounds| {
+        format!(" ({} to {})", shown(bounds.low), shown(bounds.high))
+    });
     format!(
         "{title}: the knee is at {key} {}{interval}; doubling {key} gives a factor of {:.2} before \
          it, and of {:.2} after it.",
-        shown(found.at),
-        found.slope_before.exp2(),
-        found.slope_after.exp2()
+        shown(estimate.at),
+        estimate.slope_before.exp2(),
+        estimate.slope_after.exp2()
     )
 }
 
@@ -166,7 +168,7 @@ fn chart(sweep: &Sweep) -> Curves {
         let parts: Vec<String> = before.map(|(key, value)| format!("{key}={value}")).collect();
         let name = parts.join(", ");
         let at = across.iter().position(|value| *value == point.values[last]).unwrap_or_default();
-        let place = curves.iter().position(|one| one.name == name).unwrap_or_else(|| {
+        let place = curves.iter().position(|curve| curve.name == name).unwrap_or_else(|| {
             curves.push(Curve { name, points: vec![None; across.len()] });
             curves.len() - 1
         });

@@ -1,7 +1,7 @@
 //! The CSV line, and its header.
 
 use super::name::{chunk, size};
-use super::{CsvVersion, Report, TestRate};
+use super::{CsvVersion, RunReport, TestRate};
 use crate::classic::asked::FileKind;
 use crate::classic::test::{RateUnit, Test};
 
@@ -25,8 +25,8 @@ pub(crate) fn header(version: CsvVersion, as_original: bool) -> String {
 }
 
 /// CSV line of a run, with its newline.
-pub(crate) fn line(report: &Report<'_>) -> String {
-    let (asked, label) = (report.asked, report.label);
+pub(crate) fn line(report: &RunReport<'_>) -> String {
+    let (parameters, label) = (report.asked, report.label);
     let format = match label.csv {
         CsvVersion::Short(format) => format,
         CsvVersion::Long => "1.98",
@@ -35,11 +35,11 @@ pub(crate) fn line(report: &Report<'_>) -> String {
         format.to_owned(),
         "2.00a".to_owned(),
         label.name.clone(),
-        asked.copies.to_string(),
+        parameters.copies.to_string(),
         label.seed.to_string(),
     ];
     let empty = String::new;
-    match &asked.io {
+    match &parameters.io {
         Some(io) => {
             let chunk = if label.csv_as_original { empty() } else { chunk(io.chunk) };
             fields.extend([size(label.mib), chunk]);
@@ -61,7 +61,7 @@ pub(crate) fn line(report: &Report<'_>) -> String {
 }
 
 /// Parameter fields of the small files: number, sizes, directories, chunk.
-fn files_asked(report: &Report<'_>) -> [String; 5] {
+fn files_asked(report: &RunReport<'_>) -> [String; 5] {
     let Some(files) = &report.asked.files else { return Default::default() };
     let unless_zero = |bytes: u64| if bytes == 0 { String::new() } else { bytes.to_string() };
     let (max, min) = match files.kind {
@@ -83,7 +83,7 @@ fn files_asked(report: &Report<'_>) -> [String; 5] {
 }
 
 /// Rate and CPU percentage of a test.
-fn figures(report: &Report<'_>, test: Test) -> [String; 2] {
+fn figures(report: &RunReport<'_>, test: Test) -> [String; 2] {
     match report.rate(test) {
         TestRate::Absent => Default::default(),
         TestRate::TooShort => ["+++++".to_owned(), "+++".to_owned()],

@@ -20,7 +20,7 @@ const SHORT_NS: u64 = 500_000_000;
 
 /// Result of a test, as the original counts it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Result {
+pub(crate) struct PrintedResult {
     /// Elapsed time.
     pub elapsed_ns: u64,
     /// CPU time of its threads.
@@ -64,13 +64,13 @@ pub(crate) struct RunLabel {
 
 /// A run with the results of its tests.
 #[derive(Debug)]
-pub(crate) struct Report<'r> {
+pub(crate) struct RunReport<'r> {
     /// Parameters of the run.
     pub asked: &'r RunParameters,
     /// Name and output form.
     pub label: &'r RunLabel,
     /// Results by [`Test::place`]; `None` for a test that was not run.
-    pub results: [Option<Result>; Test::COUNT],
+    pub results: [Option<PrintedResult>; Test::COUNT],
 }
 
 /// Rate of a test, and its CPU percentage.
@@ -83,7 +83,7 @@ enum TestRate {
     Known(f64, u64),
 }
 
-impl Report<'_> {
+impl RunReport<'_> {
     fn rate(&self, test: Test) -> TestRate {
         let Some(result) = self.results[test.place()].filter(|result| result.elapsed_ns > 0) else {
             return TestRate::Absent;

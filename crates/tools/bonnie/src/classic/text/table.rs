@@ -1,7 +1,7 @@
 //! The result table.
 
 use super::name;
-use super::{Report, TestRate};
+use super::{RunReport, TestRate};
 use crate::classic::test::{RateUnit, Test};
 
 const VERSION: &str = "Version 2.00a       ";
@@ -9,24 +9,24 @@ const BLANK: &str = "                    ";
 const PER_SECOND: &str = " /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP  /sec %CP\n";
 
 /// Table of a run, with its newlines.
-pub(crate) fn table(report: &Report<'_>) -> String {
-    let (asked, label) = (report.asked, report.label);
+pub(crate) fn table(report: &RunReport<'_>) -> String {
+    let (parameters, label) = (report.asked, report.label);
     let (io_tests, file_tests) = Test::ALL.split_at(Test::SequentialCreate.place());
     let mut text = String::new();
-    if let Some(io) = &asked.io {
+    if let Some(io) = &parameters.io {
         text += VERSION;
         text += "------Sequential Output------ --Sequential Input- --Random-\n";
         text += BLANK;
         text += "-Per Chr- --Block-- -Rewrite- -Per Chr- --Block-- --Seeks--\n";
         text += "Name:Size etc       ";
         text += PER_SECOND;
-        text += &name::io(&label.name, label.mib, io, asked.copies);
+        text += &name::io(&label.name, label.mib, io, parameters.copies);
         rows(report, io_tests, &mut text);
-        if asked.files.is_none() {
+        if parameters.files.is_none() {
             text += "\n";
         }
     }
-    if let Some(files) = &asked.files {
+    if let Some(files) = &parameters.files {
         text += VERSION;
         text += "------Sequential Create------ --------Random Create--------\n";
         let name: String = label.name.chars().take(19).collect();
@@ -41,7 +41,7 @@ pub(crate) fn table(report: &Report<'_>) -> String {
 }
 
 /// Appends a row of figures, and the row of latencies.
-fn rows(report: &Report<'_>, tests: &[Test], text: &mut String) {
+fn rows(report: &RunReport<'_>, tests: &[Test], text: &mut String) {
     for &test in tests {
         *text += &match report.rate(test) {
             TestRate::Absent => " ".repeat(10),

@@ -1,11 +1,11 @@
 //! Comparison with the output of the original, as Debian's 2.00a printed it.
 
 use super::table::figure;
-use super::{CsvVersion, Report, Result, RunLabel, header, line, table};
+use super::{CsvVersion, PrintedResult, RunLabel, RunReport, header, line, table};
 use crate::classic::asked::{FileKind, FilesShape, IoShape, RunParameters};
 use crate::classic::test::Test;
 
-fn asked() -> RunParameters {
+fn parameters() -> RunParameters {
     RunParameters {
         io: Some(IoShape {
             bytes: 1 << 30,
@@ -38,21 +38,27 @@ fn label() -> RunLabel {
 }
 
 /// Result of a test with this rate, CPU percentage and latency.
-fn at(asked: &RunParameters, test: Test, rate: f64, percent: u64, latency_us: u64) -> Result {
-    let work =
-        asked.work(test) as f64 / if test.is_io() && test != Test::Seeks { 1024.0 } else { 1.0 };
+fn at(
+    parameters: &RunParameters,
+    test: Test,
+    rate: f64,
+    percent: u64,
+    latency_us: u64,
+) -> PrintedResult {
+    let work = parameters.work(test) as f64
+        / if test.is_io() && test != Test::Seeks { 1024.0 } else { 1.0 };
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a test's figures")]
     let elapsed_ns = (work / rate * 1e9) as u64;
     // Half a percent is added, which truncation removes.
     let cpu_ns = elapsed_ns * (percent * 10 + 5) / 1000;
-    Result { elapsed_ns, cpu_ns, latency_ns: latency_us * 1000 }
+    PrintedResult { elapsed_ns, cpu_ns, latency_ns: latency_us * 1000 }
 }
 
 /// Results of the reference sample, with the real rates of files.
-fn results(asked: &RunParameters) -> [Option<Result>; Test::COUNT] {
-    let known = |test, rate, percent, us| Some(at(asked, test, rate, percent, us));
+fn results(parameters: &RunParameters) -> [Option<PrintedResult>; Test::COUNT] {
+    let known = |test, rate, percent, us| Some(at(parameters, test, rate, percent, us));
     let short =
-        |us: u64| Some(Result { elapsed_ns: 499_999_999, cpu_ns: 1, latency_ns: us * 1000 });
+        |us: u64| Some(PrintedResult { elapsed_ns: 499_999_999, cpu_ns: 1, latency_ns: us * 1000 });
     [
         known(Test::CharWrite, 1951.5, 99, 3962),
         known(Test::BlockWrite, 415_783.5, 21, 307),
@@ -88,23 +94,23 @@ const LINE: &str = "1.98,2.00a,h,2,7,1G,,20000,3,1951,99,415783,21,887697,44,323
                     36,3962us,307us,2372us,7341us,3664us,10975us,35121us,15112us,10300us,15333us,\
                     15888us,51011us\n";
 
-fn report<'r>(asked: &'r RunParameters, label: &'r RunLabel) -> Report<'r> {
-    Report { asked, label, results: results(asked) }
+fn report<'r>(parameters: &'r RunParameters, label: &'r RunLabel) -> RunReport<'r> {
+    RunReport { asked: parameters, label, results: results(parameters) }
 }
 
 #[test]
 fn the_table_is_that_of_the_original_with_the_real_rates_of_files() {
-    assert_eq!(table(&report(&asked(), &label())), TABLE);
+    assert_eq!(table(&report(&parameters(), &label())), TABLE);
 }
 
 #[test]
 fn the_line_is_that_of_the_original_where_that_is_asked_for() {
     let original = RunLabel { csv_as_original: true, ..label() };
-    assert_eq!(line(&report(&asked(), &original)), LINE);
-    let right = line(&report(&asked(), &label()));
+    assert_eq!(line(&report(&parameters(), &original)), LINE);
+    let right = line(&report(&parameters(), &label()));
     let wanted = LINE.replace("1G,,", "1G,4k,").replace("1024,,,10,", "1024,,10,,");
     assert_eq!(right, wanted);
-    let mut other = asked();
+    let mut other = parameters();
     other.files.as_mut().unwrap().chunk = 4096;
     other.files.as_mut().unwrap().dirs = 1;
     let right = line(&report(&other, &label()));
@@ -117,27 +123,27 @@ fn lines_have_as_many_fields_as_their_format_and_their_header() {
         [(CsvVersion::Short("1.96"), 48), (CsvVersion::Short("1.97"), 48), (CsvVersion::Long, 50)]
     {
         let label = RunLabel { csv, ..label() };
-        let all = [
-            asked(),
-            RunParameters { io: None, ..asked() },
-            RunParameters { files: None, ..asked() },
+        let cases = [
+            parameters(),
+            RunParameters { io: None, ..parameters() },
+            RunParameters { files: None, ..parameters() },
         ];
-        for asked in all {
-            let line = line(&report(&asked, &label));
+        for parameters in cases {
+            let line = line(&report(&parameters, &label));
             assert_eq!(line.split(',').count(), fields, "{line}");
         }
         assert_eq!(header(csv, false).split(',').count(), fields);
         assert_eq!(header(csv, true).split(',').count(), 48);
-        let short = line(&report(&asked(), &label));
+        let short = line(&report(&parameters(), &label));
         let format = if fields == 50 { "1.98," } else { "1.9" };
         assert!(short.starts_with(format));
     }
     let label = RunLabel { csv: CsvVersion::Short("1.96"), ..label() };
-    let line = line(&report(&asked(), &label));
+    let line = line(&report(&parameters(), &label));
     assert!(line.starts_with("1.96,2.00a,h,2,7,1G,4k,1951,99,415783,21,"), "{line}");
     // MMTests' columns of 1.98.
     let label = RunLabel { csv: CsvVersion::Long, ..label };
-    let long = super::line(&report(&asked(), &label));
+    let long = super::line(&report(&parameters(), &label));
     let at = |place: usize| long.split(',').nth(place).unwrap();
     assert_eq!((at(9), at(11), at(13), at(15)), ("1951", "415783", "887697", "3234"));
     assert_eq!((at(26), at(30), at(32), at(36)), ("38873", "49615", "40668", "34683"));
@@ -145,9 +151,9 @@ fn lines_have_as_many_fields_as_their_format_and_their_header() {
 
 #[test]
 fn tests_that_were_not_run_are_blank() {
-    let asked = RunParameters { files: None, copies: 1, ..asked() };
+    let parameters = RunParameters { files: None, copies: 1, ..parameters() };
     let label = RunLabel { k: 0, ..label() };
-    let mut report = report(&asked, &label);
+    let mut report = report(&parameters, &label);
     report.results[Test::CharWrite.place()] = None;
     report.results[Test::CharRead.place()] = None;
     let wanted = "\
@@ -157,7 +163,7 @@ Latency                         307us    2372us              3664us   10975us
 ";
     let text = table(&report);
     assert_eq!(text.split_inclusive('\n').skip(3).collect::<String>(), wanted);
-    let report = Report { results: [None; Test::COUNT], ..report };
+    let report = RunReport { results: [None; Test::COUNT], ..report };
     let line = line(&report);
     assert!(line.trim_end().ends_with(&",".repeat(12 + 5 + 12 + 12)), "{line}");
 }

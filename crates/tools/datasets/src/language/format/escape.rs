@@ -19,30 +19,30 @@ pub(super) fn escape(bytes: &[u8], line: &mut Vec<u8>) {
 /// The place of a backslash without `x` and two digits, or of a byte that should be escaped.
 pub(super) fn unescape(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), usize> {
     let is_plain = |byte: &u8| matches!(byte, b' '..=b'~') && *byte != b'\\';
-    let mut rest = text;
+    let mut tail = text;
     loop {
-        let plain = rest.iter().position(|byte| !is_plain(byte)).unwrap_or(rest.len());
-        bytes.extend_from_slice(&rest[..plain]);
-        rest = &rest[plain..];
-        if rest.is_empty() {
+        let plain = tail.iter().position(|byte| !is_plain(byte)).unwrap_or(tail.len());
+        bytes.extend_from_slice(&tail[..plain]);
+        tail = &tail[plain..];
+        if tail.is_empty() {
             return Ok(());
         }
-        let (byte, after) = escaped(rest).ok_or(text.len() - rest.len())?;
+        let (byte, after) = escaped(tail).ok_or(text.len() - tail.len())?;
         bytes.push(byte);
-        rest = after;
+        tail = after;
     }
 }
 
 /// Length in an escaped line of the first `bytes` bytes of a path.
 pub(super) fn escaped_bytes(text: &[u8], bytes: usize) -> usize {
-    let mut rest = text;
+    let mut tail = text;
     for _ in 0..bytes {
-        rest = match escaped(rest) {
+        tail = match escaped(tail) {
             Some((_, after)) => after,
-            None => rest.get(1..).unwrap_or_default(),
+            None => tail.get(1..).unwrap_or_default(),
         };
     }
-    text.len() - rest.len()
+    text.len() - tail.len()
 }
 
 /// Byte of a leading `\xHH`, and the rest of the text.
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_escapes_are_found() {
+    fn broken_escapes_are_refused() {
         for (text, place) in [
             (b"ab\\".as_slice(), 2),
             (b"\\n", 0),
@@ -87,7 +87,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_come_back(bytes in vec(any::<u8>(), 0..50)) {
+        fn escaped_bytes_round_trip(bytes in vec(any::<u8>(), 0..50)) {
             let (mut line, mut back) = (Vec::new(), Vec::new());
             escape(&bytes, &mut line);
             prop_assert!(line.iter().all(|byte| matches!(byte, b' '..=b'~')));

@@ -8,10 +8,12 @@ mod escape;
 mod read;
 mod write;
 
-pub use read::{EntryFault, FormatError, HeaderFault, Limits, read, read_header, read_within};
+pub use read::{
+    EntryFault, FormatError, HeaderFault, ReaderLimits, read, read_header, read_within,
+};
 pub use write::{WriteError, write};
 
-use super::State;
+use super::TreeState;
 
 /// First word of every file.
 const MAGIC: &str = "treering-dataset";
@@ -56,7 +58,7 @@ pub struct Header {
     pub about: String,
     /// Number of paths in any state: files, links, empty directories.
     pub entries: u64,
-    /// Counts of the four lists, in the order of [`State::ALL`].
+    /// Counts of the four lists, in the order of [`TreeState::ALL`].
     pub lists: [ListCount; 4],
     /// Number of paths that are a symbolic link in some state.
     pub links: u64,
@@ -66,7 +68,7 @@ pub struct Header {
 
 impl Header {
     /// Count of a state's list.
-    pub fn list(&self, state: State) -> ListCount {
+    pub fn list(&self, state: TreeState) -> ListCount {
         self.lists[state.index()]
     }
 }

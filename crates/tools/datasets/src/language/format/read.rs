@@ -10,23 +10,23 @@ use zstd::stream::read::Decoder;
 use super::escape::{escaped_bytes, unescape};
 use super::{EntryState, Header, LINE_BYTES_MAX, ListCount, MAGIC, VERSION, WINDOW_LOG};
 use crate::language::classic::column_of;
-use crate::language::lines::{LineError, Lines, NumberError, number};
+use crate::language::lines::{LineError, LineReader, NumberError, number};
 use crate::language::order::compare;
 use crate::language::title::check_title;
-use crate::language::{Dataset, FileList, State, States};
+use crate::language::{Dataset, FileList, StateSet, TreeState};
 use treering_kit::excerpt::in_line;
 use treering_kit::faults::Place;
 
 /// Limits of a reader, so that a small hostile file cannot fill the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct ReaderLimits {
     /// Most names: entries and the directories above them.
     pub names: u64,
     /// Most bytes of text after decompression.
     pub text_bytes: u64,
 }
 
-impl Default for Limits {
+impl Default for ReaderLimits {
     /// 64 Mi names and 4 GiB of text: six times the ten million files that treering promises.
     fn default() -> Self {
         Self { names: 64 << 20, text_bytes: 4 << 30 }
@@ -53,7 +53,7 @@ pub enum FormatError {
     Damaged(#[source] io::Error),
     /// The dataset exceeds the limits.
     #[error("the dataset is larger than {} names or {} bytes of text", .0.names, .0.text_bytes)]
-    TooLarge(Limits),
+    TooLarge(ReaderLimits),
     /// A header line is invalid.
     #[error("line {line} of the decompressed dataset: {fault}{excerpt}")]
     Header {
@@ -136,7 +136,7 @@ pub enum EntryFault {
 /// # Errors
 /// When the stream cannot be read, is no dataset, is newer than this treering, or makes no sense.
 pub fn read(reader: impl Read) -> Result<Dataset, FormatError> {
-    read_within(reader, &Limits::default())
+    read_within(reader, &ReaderLimits::default())
 }
 
 /// Reads only the header of a dataset.
@@ -151,13 +151,13 @@ pub fn read_header(reader: impl Read) -> Result<Header, FormatError> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_within(reader: impl Read, limits: &Limits) -> Result<Dataset, FormatError> {
+pub fn read_within(reader: impl Read, limits: &ReaderLimits) -> Result<Dataset, FormatError> {
     let mut lines = decompressed(reader)?;
     let header = header(&mut lines)?;
     if header.entries > limits.names {
         return Err(FormatError::TooLarge(*limits));
     }
-    let mut body = Body::default();
+    let mut body = ParsedEntries::default();
     let mut entries = 0;
     loop {
         let line = match lines.next() {
@@ -166,8 +166,8 @@ pub fn read_within(reader: impl Read, limits: &Limits) -> Result<Dataset, Format
             Err(LineError::Read(error)) => return Err(stream_error(error)),
         };
         if let Some(end) = line.strip_prefix(b"end ") {
-            let said = number(end).map_err(|_| cut_off())?;
-            expect_count("entries before its end", said, entries)?;
+            let declared = number(end).map_err(|_| cut_off())?;
+            expect_count("entries before its end", declared, entries)?;
             break;
         }
         if entries == header.entries {
@@ -189,9 +189,10 @@ pub fn read_within(reader: impl Read, limits: &Limits) -> Result<Dataset, Format
 }
 
 /// Lines of the decompressed text.
-type Text<R> = Lines<BufReader<Decoder<'static, BufReader<io::Chain<io::Cursor<Vec<u8>>, R>>>>>;
+type DecodedLines<R> =
+    LineReader<BufReader<Decoder<'static, BufReader<io::Chain<io::Cursor<Vec<u8>>, R>>>>>;
 
-fn decompressed<R: Read>(mut reader: R) -> Result<Text<R>, FormatError> {
+fn decompressed<R: Read>(mut reader: R) -> Result<DecodedLines<R>, FormatError> {
     const ZSTD_MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
     let mut magic = Vec::with_capacity(ZSTD_MAGIC.len());
     reader.by_ref().take(4).read_to_end(&mut magic).map_err(FormatError::Read)?;
@@ -201,7 +202,7 @@ fn decompressed<R: Read>(mut reader: R) -> Result<Text<R>, FormatError> {
     let whole = io::Cursor::new(magic).chain(reader);
     let mut decoder = Decoder::new(whole).map_err(FormatError::Read)?;
     decoder.window_log_max(WINDOW_LOG).map_err(FormatError::Read)?;
-    Ok(Lines::new(BufReader::with_capacity(64 * 1024, decoder), LINE_BYTES_MAX))
+    Ok(LineReader::new(BufReader::with_capacity(64 * 1024, decoder), LINE_BYTES_MAX))
 }
 
 /// Converts an error of the stream: kernel errors have an errno, decompression errors have none.
@@ -217,30 +218,33 @@ fn cut_off() -> FormatError {
     FormatError::Damaged(io::Error::new(io::ErrorKind::UnexpectedEof, "there is no end line"))
 }
 
-fn entry_error<R: BufRead>(lines: &Lines<R>, (column, fault): (usize, EntryFault)) -> FormatError {
+fn entry_error<R: BufRead>(
+    lines: &LineReader<R>,
+    (column, fault): (usize, EntryFault),
+) -> FormatError {
     FormatError::Entry { line: lines.number(), column, fault, excerpt: shown(lines, column) }
 }
 
-fn header_error<R: BufRead>(lines: &Lines<R>, fault: HeaderFault) -> FormatError {
+fn header_error<R: BufRead>(lines: &LineReader<R>, fault: HeaderFault) -> FormatError {
     FormatError::Header { line: lines.number(), fault, excerpt: shown(lines, 1) }
 }
 
 /// Last line with a caret below this column.
-fn shown<R: BufRead>(lines: &Lines<R>, column: usize) -> String {
+fn shown<R: BufRead>(lines: &LineReader<R>, column: usize) -> String {
     let line = usize::try_from(lines.number()).unwrap_or(usize::MAX);
     let excerpt = in_line(lines.last(), Place::new(line, column));
     excerpt.map_or_else(String::new, |excerpt| format!("\n{excerpt}"))
 }
 
-fn miscounted(what: &str, said: u64, found: u64) -> FormatError {
-    FormatError::Count { what: what.to_owned(), said, found }
+fn miscounted(counted: &str, declared: u64, actual: u64) -> FormatError {
+    FormatError::Count { what: counted.to_owned(), said: declared, found: actual }
 }
 
-fn expect_count(what: &str, said: u64, found: u64) -> Result<(), FormatError> {
-    if said == found { Ok(()) } else { Err(miscounted(what, said, found)) }
+fn expect_count(counted: &str, declared: u64, actual: u64) -> Result<(), FormatError> {
+    if declared == actual { Ok(()) } else { Err(miscounted(counted, declared, actual)) }
 }
 
-fn header<R: BufRead>(lines: &mut Lines<R>) -> Result<Header, FormatError> {
+fn header<R: BufRead>(lines: &mut LineReader<R>) -> Result<Header, FormatError> {
     let version = match field(lines, MAGIC, "treering-dataset VERSION") {
         Ok(text) => number(text).ok().filter(|version| *version > 0),
         Err(FormatError::Header { .. }) => None,
@@ -254,7 +258,7 @@ fn header<R: BufRead>(lines: &mut Lines<R>) -> Result<Header, FormatError> {
     let about = text(lines, "about", "about TEXT", |_| true)?;
     let entries = one_number(lines, "entries", "entries NUMBER")?;
     let mut lists = [ListCount::default(); 4];
-    for (state, list) in State::ALL.iter().zip(&mut lists) {
+    for (state, list) in TreeState::ALL.iter().zip(&mut lists) {
         *list = list_count(lines, state.label())?;
     }
     let links = one_number(lines, "links", "links NUMBER")?;
@@ -265,11 +269,11 @@ fn header<R: BufRead>(lines: &mut Lines<R>) -> Result<Header, FormatError> {
     Ok(Header { version, name, about, entries, lists, links, empty_directories })
 }
 
-fn expected<R: BufRead>(lines: &Lines<R>, what: &'static str) -> FormatError {
-    header_error(lines, HeaderFault::Expected(what))
+fn expected<R: BufRead>(lines: &LineReader<R>, expected_value: &'static str) -> FormatError {
+    header_error(lines, HeaderFault::Expected(expected_value))
 }
 
-fn header_line<R: BufRead>(lines: &mut Lines<R>) -> Result<&[u8], FormatError> {
+fn header_line<R: BufRead>(lines: &mut LineReader<R>) -> Result<&[u8], FormatError> {
     match lines.next() {
         Ok(Some(_)) => Ok(lines.last()),
         Ok(None) => Err(cut_off()),
@@ -280,37 +284,37 @@ fn header_line<R: BufRead>(lines: &mut Lines<R>) -> Result<&[u8], FormatError> {
 
 /// Reads a header line, and returns the text after the key and a blank.
 fn field<'l, R: BufRead>(
-    lines: &'l mut Lines<R>,
+    lines: &'l mut LineReader<R>,
     key: &str,
-    what: &'static str,
+    wanted: &'static str,
 ) -> Result<&'l [u8], FormatError> {
     let line = header_line(lines)?;
-    let is_it = line.strip_prefix(key.as_bytes()).is_some_and(|rest| rest.first() == Some(&b' '));
-    if is_it { Ok(&lines.last()[key.len() + 1..]) } else { Err(expected(lines, what)) }
+    let is_it = line.strip_prefix(key.as_bytes()).is_some_and(|tail| tail.first() == Some(&b' '));
+    if is_it { Ok(&lines.last()[key.len() + 1..]) } else { Err(expected(lines, wanted)) }
 }
 
 fn text<R: BufRead>(
-    lines: &mut Lines<R>,
+    lines: &mut LineReader<R>,
     key: &str,
-    what: &'static str,
+    wanted: &'static str,
     is_good: impl FnOnce(&str) -> bool,
 ) -> Result<String, FormatError> {
     let mut bytes = Vec::new();
-    let escaped = field(lines, key, what)?;
+    let escaped = field(lines, key, wanted)?;
     let text = unescape(escaped, &mut bytes).ok().and_then(|()| String::from_utf8(bytes).ok());
-    text.filter(|text| is_good(text)).ok_or_else(|| expected(lines, what))
+    text.filter(|text| is_good(text)).ok_or_else(|| expected(lines, wanted))
 }
 
 fn one_number<R: BufRead>(
-    lines: &mut Lines<R>,
+    lines: &mut LineReader<R>,
     key: &str,
-    what: &'static str,
+    wanted: &'static str,
 ) -> Result<u64, FormatError> {
-    let value = number(field(lines, key, what)?);
-    value.map_err(|_| expected(lines, what))
+    let value = number(field(lines, key, wanted)?);
+    value.map_err(|_| expected(lines, wanted))
 }
 
-fn list_count<R: BufRead>(lines: &mut Lines<R>, key: &str) -> Result<ListCount, FormatError> {
+fn list_count<R: BufRead>(lines: &mut LineReader<R>, key: &str) -> Result<ListCount, FormatError> {
     const WHAT: &str = "clean|patched|compiled|patched-compiled FILES BYTES";
     let text = field(lines, key, WHAT)?;
     let mut fields = text.split(|byte| *byte == b' ').map(|field| number(field).ok());
@@ -322,23 +326,23 @@ fn list_count<R: BufRead>(lines: &mut Lines<R>, key: &str) -> Result<ListCount, 
 }
 
 /// Error and its column.
-type Fault = (usize, EntryFault);
+type ColumnFault = (usize, EntryFault);
 
 /// Entries read so far.
 #[derive(Default)]
-struct Body {
+struct ParsedEntries {
     names: NamesBuilder,
     lists: [FileList; 4],
-    links: Vec<(NameId, States)>,
-    empty_directories: Vec<(NameId, States)>,
+    links: Vec<(NameId, StateSet)>,
+    empty_directories: Vec<(NameId, StateSet)>,
     previous: Vec<u8>,
     path: Vec<u8>,
 }
 
-impl Body {
-    fn read_entry(&mut self, line: &[u8]) -> Result<(), Fault> {
+impl ParsedEntries {
+    fn read_entry(&mut self, line: &[u8]) -> Result<(), ColumnFault> {
         let mut fields = line.splitn(3, |byte| *byte == b' ');
-        let (Some(shared), Some(sizes), Some(rest)) = (fields.next(), fields.next(), fields.next())
+        let (Some(shared), Some(sizes), Some(tail)) = (fields.next(), fields.next(), fields.next())
         else {
             return Err((1, EntryFault::Fields));
         };
@@ -349,7 +353,7 @@ impl Body {
         let shared = shared.ok_or((1, EntryFault::Shared))?;
         self.path.clear();
         self.path.extend_from_slice(&self.previous[..shared]);
-        unescape(rest, &mut self.path)
+        unescape(tail, &mut self.path)
             .map_err(|place| (rest_column + place, EntryFault::Escape))?;
         if compare(&self.previous[shared..], &self.path[shared..]).is_ge() {
             return Err((rest_column, EntryFault::Order));
@@ -357,22 +361,22 @@ impl Body {
         let beings = beings(sizes).map_err(|(place, fault)| (sizes_column + place, fault))?;
         self.add(beings).map_err(|(byte, fault)| {
             let byte = byte.saturating_sub(shared);
-            (rest_column + escaped_bytes(rest, byte), fault)
+            (rest_column + escaped_bytes(tail, byte), fault)
         })?;
         std::mem::swap(&mut self.path, &mut self.previous);
         Ok(())
     }
 
     /// Adds an entry. The column of an error is a byte of the path, from 0.
-    fn add(&mut self, beings: [EntryState; 4]) -> Result<(), Fault> {
+    fn add(&mut self, beings: [EntryState; 4]) -> Result<(), ColumnFault> {
         let is_directory = beings.contains(&EntryState::EmptyDirectory);
         let kind = if is_directory { NodeKind::Directory } else { NodeKind::File };
         let id = self
             .names
             .add(&self.path, kind)
             .map_err(|error| (column_of(&self.path, error) - 1, EntryFault::Path(error)))?;
-        let (mut links, mut empty) = (States::default(), States::default());
-        for (state, being) in State::ALL.into_iter().zip(beings) {
+        let (mut links, mut empty) = (StateSet::default(), StateSet::default());
+        for (state, being) in TreeState::ALL.into_iter().zip(beings) {
             match being {
                 EntryState::Absent => {}
                 EntryState::File(_) | EntryState::Link if is_directory => {
@@ -397,10 +401,10 @@ impl Body {
 
     fn finish(self, header: Header, entries: u64) -> Result<Dataset, FormatError> {
         expect_count("entries", header.entries, entries)?;
-        for (state, list) in State::ALL.into_iter().zip(&self.lists) {
-            let (said, label) = (header.list(state), state.label());
-            expect_count(&format!("{label} files"), said.files, list.len() as u64)?;
-            expect_count(&format!("{label} bytes"), said.bytes, list.bytes())?;
+        for (state, list) in TreeState::ALL.into_iter().zip(&self.lists) {
+            let (declared, label) = (header.list(state), state.label());
+            expect_count(&format!("{label} files"), declared.files, list.len() as u64)?;
+            expect_count(&format!("{label} bytes"), declared.bytes, list.bytes())?;
         }
         expect_count("links", header.links, self.links.len() as u64)?;
         let empty = self.empty_directories.len() as u64;
@@ -415,7 +419,7 @@ impl Body {
 
 /// Parses an entry's state in the four trees: one for all, one for each version, or one for each
 /// tree.
-fn beings(field: &[u8]) -> Result<[EntryState; 4], Fault> {
+fn beings(field: &[u8]) -> Result<[EntryState; 4], ColumnFault> {
     let mut beings = [EntryState::Absent; 4];
     let mut count = 0;
     let mut place = 0;

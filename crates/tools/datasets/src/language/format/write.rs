@@ -11,7 +11,7 @@ use super::escape::escape;
 use super::{EntryState, Header, ListCount, MAGIC, VERSION, WINDOW_LOG};
 use crate::language::order::{ranks, sorted_places, walk_order};
 use crate::language::title::{TitleError, check_title};
-use crate::language::{Dataset, FileList, State, States};
+use crate::language::{Dataset, FileList, StateSet, TreeState};
 
 /// Longest `about` in bytes.
 pub(super) const ABOUT_BYTES_MAX: usize = 1000;
@@ -50,7 +50,7 @@ pub fn write<W: Write>(dataset: &Dataset, out: W) -> Result<W, WriteError> {
     if dataset.about.len() > ABOUT_BYTES_MAX {
         return Err(WriteError::LongAbout);
     }
-    let mut entries = Entries::new(dataset);
+    let mut entries = EntryWalk::new(dataset);
     let header = header(dataset, &mut entries)?;
     let mut out = encoder(out, header.entries)?;
     write_header(&header, &mut out)?;
@@ -87,14 +87,14 @@ fn encoder<W: Write>(out: W, entries: u64) -> io::Result<Encoder<'static, W>> {
 }
 
 /// Computes the header by a first pass over all entries.
-fn header(dataset: &Dataset, entries: &mut Entries<'_>) -> Result<Header, WriteError> {
+fn header(dataset: &Dataset, entries: &mut EntryWalk<'_>) -> Result<Header, WriteError> {
     let count = |list: &FileList| ListCount { files: list.len() as u64, bytes: list.bytes() };
     let mut header = Header {
         version: VERSION,
         name: dataset.name.clone(),
         about: dataset.about.clone(),
         entries: 0,
-        lists: State::ALL.map(|state| count(dataset.list(state))),
+        lists: TreeState::ALL.map(|state| count(dataset.list(state))),
         links: 0,
         empty_directories: 0,
     };
@@ -114,7 +114,7 @@ fn write_header(header: &Header, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"about ")?;
     out.write_all(&about)?;
     writeln!(out, "\nentries {}", header.entries)?;
-    for state in State::ALL {
+    for state in TreeState::ALL {
         let count = header.list(state);
         writeln!(out, "{} {} {}", state.label(), count.files, count.bytes)?;
     }
@@ -158,25 +158,25 @@ fn write_all(line: &mut Vec<u8>, text: std::fmt::Arguments<'_>) {
 }
 
 /// Names of a dataset in walk order, with the entry's state in the four trees.
-struct Entries<'a> {
+struct EntryWalk<'a> {
     names: &'a NameTree,
     order: Vec<NameId>,
     next: usize,
-    files: [Cursor<'a>; 4],
-    links: Marks,
-    empty: Marks,
+    files: [ListCursor<'a>; 4],
+    links: MarkCursor,
+    empty: MarkCursor,
 }
 
-impl<'a> Entries<'a> {
+impl<'a> EntryWalk<'a> {
     fn new(dataset: &'a Dataset) -> Self {
         let order = walk_order(&dataset.names);
         let ranks = ranks(&order);
         Self {
             names: &dataset.names,
             next: 0,
-            files: State::ALL.map(|state| Cursor::new(dataset.list(state), &ranks)),
-            links: Marks::new(&dataset.links, &ranks),
-            empty: Marks::new(&dataset.empty_directories, &ranks),
+            files: TreeState::ALL.map(|state| ListCursor::new(dataset.list(state), &ranks)),
+            links: MarkCursor::new(&dataset.links, &ranks),
+            empty: MarkCursor::new(&dataset.empty_directories, &ranks),
             order,
         }
     }
@@ -191,7 +191,7 @@ impl<'a> Entries<'a> {
     /// True if each listed file was met during the walk.
     fn are_all_taken(&self) -> bool {
         let files = self.files.iter().all(|cursor| cursor.next == cursor.places.len());
-        let marks = |marks: &Marks| marks.next == marks.marks.len();
+        let marks = |marks: &MarkCursor| marks.next == marks.marks.len();
         files && marks(&self.links) && marks(&self.empty)
     }
 
@@ -201,7 +201,7 @@ impl<'a> Entries<'a> {
             let links = self.links.take(id);
             let empty = self.empty.take(id);
             let is_file = self.names.kind(id) == NodeKind::File;
-            let beings = State::ALL.map(|state| {
+            let beings = TreeState::ALL.map(|state| {
                 let files = &mut self.files[state.index()];
                 match if is_file { files.take(id) } else { None } {
                     Some(size) => EntryState::File(size),
@@ -219,13 +219,13 @@ impl<'a> Entries<'a> {
 }
 
 /// Cursor of a list during the walk.
-struct Cursor<'a> {
+struct ListCursor<'a> {
     list: &'a FileList,
     places: Vec<u32>,
     next: usize,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> ListCursor<'a> {
     fn new(list: &'a FileList, ranks: &[u32]) -> Self {
         Self { list, places: sorted_places(list, ranks), next: 0 }
     }
@@ -242,22 +242,22 @@ impl<'a> Cursor<'a> {
 }
 
 /// Cursor of links or empty directories during the walk.
-struct Marks {
-    marks: Vec<(u32, NameId, States)>,
+struct MarkCursor {
+    marks: Vec<(u32, NameId, StateSet)>,
     next: usize,
 }
 
-impl Marks {
-    fn new(marks: &[(NameId, States)], ranks: &[u32]) -> Self {
+impl MarkCursor {
+    fn new(marks: &[(NameId, StateSet)], ranks: &[u32]) -> Self {
         let rank = |id: NameId| ranks[id.index()];
         let mut marks: Vec<_> = marks.iter().map(|&(id, states)| (rank(id), id, states)).collect();
         marks.sort_by_key(|mark| mark.0);
         Self { marks, next: 0 }
     }
 
-    fn take(&mut self, id: NameId) -> States {
+    fn take(&mut self, id: NameId) -> StateSet {
         let Some(&(_, _, states)) = self.marks.get(self.next).filter(|mark| mark.1 == id) else {
-            return States::default();
+            return StateSet::default();
         };
         self.next += 1;
         states

@@ -5,8 +5,8 @@
 
 use treering_script::Random;
 
-use super::files::{DIRS, Files, LASTING, TOP};
-use super::mix::{self, EFFECTS, Effect, KINDS, Kind, Purpose, share};
+use super::files::{DIRS, FileTable, LASTING, TOP};
+use super::mix::{self, EFFECTS, KINDS, MixOperation, OpenPurpose, WriteEffect, share};
 
 mod opening;
 mod saying;
@@ -25,9 +25,9 @@ struct OpenFile {
     handle: u32,
     file: usize,
     /// Outstanding purposes of the open file; it may be closed when none is left.
-    wants: Purpose,
+    wants: OpenPurpose,
     /// All purposes for which the file was opened.
-    purpose: Purpose,
+    purpose: OpenPurpose,
     /// Offset of the next sequential read.
     next: u64,
 }
@@ -45,10 +45,10 @@ struct RemainingOps {
     finds: u64,
     finds_nothing: u64,
     reads: Vec<(u32, u64)>,
-    writes: Vec<(Effect, u32, u64)>,
+    writes: Vec<(WriteEffect, u32, u64)>,
     /// Writes of each effect.
     effects: [u64; EFFECTS],
-    purposes: Vec<(Purpose, u64)>,
+    purposes: Vec<(OpenPurpose, u64)>,
     /// Files still to be opened that are to be read, and written.
     to_read: u64,
     to_write: u64,
@@ -88,55 +88,61 @@ impl RemainingOps {
         }
         let kinds = &mut left.kinds;
         let opened = left.opens + left.opens_plain + left.made;
-        kinds[Kind::Create as usize] = opened + left.missing;
-        kinds[Kind::Close as usize] = opened;
-        kinds[Kind::Unlink as usize] = left.made;
-        kinds[Kind::QueryPath as usize] = left.paths + left.paths_missing;
-        kinds[Kind::Find as usize] = left.finds + left.finds_nothing;
-        kinds[Kind::Read as usize] = left.reads.iter().map(|(_, count)| count).sum();
-        kinds[Kind::Write as usize] = left.writes.iter().map(|(_, _, count)| count).sum();
-        kinds[Kind::QueryFs as usize] = share(mix::QUERIES_FS, block);
-        kinds[Kind::QueryFile as usize] = share(mix::QUERIES_FILE, block);
-        kinds[Kind::SetFile as usize] = share(mix::SETS_FILE, block);
-        kinds[Kind::Flush as usize] = share(mix::FLUSHES, block);
-        kinds[Kind::Rename as usize] = share(mix::RENAMES, block);
-        kinds[Kind::Lock as usize] = share(mix::LOCKS, block);
+        kinds[MixOperation::Create as usize] = opened + left.missing;
+        kinds[MixOperation::Close as usize] = opened;
+        kinds[MixOperation::Unlink as usize] = left.made;
+        kinds[MixOperation::QueryPath as usize] = left.paths + left.paths_missing;
+        kinds[MixOperation::Find as usize] = left.finds + left.finds_nothing;
+        kinds[MixOperation::Read as usize] = left.reads.iter().map(|(_, count)| count).sum();
+        kinds[MixOperation::Write as usize] = left.writes.iter().map(|(_, _, count)| count).sum();
+        kinds[MixOperation::QueryFs as usize] = share(mix::QUERIES_FS, block);
+        kinds[MixOperation::QueryFile as usize] = share(mix::QUERIES_FILE, block);
+        kinds[MixOperation::SetFile as usize] = share(mix::SETS_FILE, block);
+        kinds[MixOperation::Flush as usize] = share(mix::FLUSHES, block);
+        kinds[MixOperation::Rename as usize] = share(mix::RENAMES, block);
+        kinds[MixOperation::Lock as usize] = share(mix::LOCKS, block);
         left
     }
 
-    const fn of_kind(&self, kind: Kind) -> u64 {
+    const fn of_kind(&self, kind: MixOperation) -> u64 {
         self.kinds[kind as usize]
     }
 
     /// Operations that need an open file.
     fn on_files(&self) -> u64 {
-        let kinds =
-            [Kind::Read, Kind::Write, Kind::QueryFile, Kind::SetFile, Kind::Flush, Kind::Lock];
+        let kinds = [
+            MixOperation::Read,
+            MixOperation::Write,
+            MixOperation::QueryFile,
+            MixOperation::SetFile,
+            MixOperation::Flush,
+            MixOperation::Lock,
+        ];
         kinds.into_iter().map(|kind| self.of_kind(kind)).sum()
     }
 
-    const fn of_effect(&self, effect: Effect) -> u64 {
+    const fn of_effect(&self, effect: WriteEffect) -> u64 {
         self.effects[effect as usize]
     }
 
     /// Writes that make a file larger: only those that do not last may grow.
     const fn growing(&self) -> u64 {
-        self.of_effect(Effect::Straddle)
-            + self.of_effect(Effect::Append)
-            + self.of_effect(Effect::Extend)
+        self.of_effect(WriteEffect::Straddle)
+            + self.of_effect(WriteEffect::Append)
+            + self.of_effect(WriteEffect::Extend)
     }
 
     /// True if no new file may be started: the last append or extend is reserved for the last file,
     /// whose end the remaining straddling writes need.
     const fn keeps_beginning(&self) -> bool {
-        let begins = self.of_effect(Effect::Append) + self.of_effect(Effect::Extend);
-        begins == 1 && self.made > 0 && self.of_effect(Effect::Straddle) > 0
+        let begins = self.of_effect(WriteEffect::Append) + self.of_effect(WriteEffect::Extend);
+        begins == 1 && self.made > 0 && self.of_effect(WriteEffect::Straddle) > 0
     }
 }
 
 /// Strictness of the check whether an operation is possible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Strictness {
+enum CheckStrictness {
     /// Only operations that match the purpose of an open file.
     Strict,
     /// Any open file will do; used towards the end of a block.
@@ -144,16 +150,16 @@ enum Strictness {
 }
 
 /// The walk through all blocks.
-pub(super) struct Walk {
+pub(super) struct BlockWalk {
     random: Random,
     /// Deficit of each transition (row: kind, column: next kind), in thousandths of an operation.
     due: [[i64; KINDS]; KINDS],
     open: Vec<OpenFile>,
     left: RemainingOps,
-    present: Kind,
+    present: MixOperation,
 }
 
-impl Walk {
+impl BlockWalk {
     /// A walk that begins after the first part.
     pub(super) fn new(random: Random) -> Self {
         Self {
@@ -161,12 +167,12 @@ impl Walk {
             due: [[0; KINDS]; KINDS],
             open: Vec::new(),
             left: RemainingOps::default(),
-            present: Kind::Close,
+            present: MixOperation::Close,
         }
     }
 
     /// Writes a block.
-    pub(super) fn block(&mut self, block: u32, files: &mut Files, out: &mut Vec<u8>) {
+    pub(super) fn block(&mut self, block: u32, files: &mut FileTable, out: &mut Vec<u8>) {
         self.left = RemainingOps::new(block);
         for (due, row) in self.due.iter_mut().zip(mix::FOLLOWING) {
             for (due, sum) in due.iter_mut().zip(row) {
@@ -181,54 +187,60 @@ impl Walk {
     }
 
     /// The next kind.
-    fn draw(&mut self, files: &Files) -> Option<(Kind, Strictness)> {
-        for strictness in [Strictness::Strict, Strictness::Lax] {
+    fn draw(&mut self, files: &FileTable) -> Option<(MixOperation, CheckStrictness)> {
+        for strictness in [CheckStrictness::Strict, CheckStrictness::Lax] {
             let mut weights = [0_u64; KINDS];
-            for kind in Kind::ALL {
+            for kind in MixOperation::ALL {
                 let left = self.left.of_kind(kind);
                 if left > 0 && self.can(kind, strictness, files) {
                     let due = self.due[self.present as usize][kind as usize];
                     // While there still are files to be opened afterwards.
-                    let haste = if kind == Kind::Rename { 2 } else { 1 };
+                    let haste = if kind == MixOperation::Rename { 2 } else { 1 };
                     weights[kind as usize] = haste * (u64::try_from(due).unwrap_or(0) * 40 + left);
                 }
             }
             let sum: u64 = weights.iter().sum();
             if sum > 0 {
                 let drawn = self.random.below(sum);
-                return Some((Kind::ALL[pick(&weights, drawn)], strictness));
+                return Some((MixOperation::ALL[pick(&weights, drawn)], strictness));
             }
         }
         None
     }
 
-    fn can(&self, kind: Kind, strictness: Strictness, files: &Files) -> bool {
+    fn can(&self, kind: MixOperation, strictness: CheckStrictness, files: &FileTable) -> bool {
         match kind {
-            Kind::QueryPath | Kind::Find | Kind::QueryFs => true,
-            Kind::Read => self.reader(strictness, files).is_some(),
-            Kind::Write => self.can_write(strictness, files),
-            Kind::Flush => match strictness {
-                Strictness::Strict => self.open.iter().any(|open| open.purpose.flushes),
-                Strictness::Lax => !self.open.is_empty(),
+            MixOperation::QueryPath | MixOperation::Find | MixOperation::QueryFs => true,
+            MixOperation::Read => self.reader(strictness, files).is_some(),
+            MixOperation::Write => self.can_write(strictness, files),
+            MixOperation::Flush => match strictness {
+                CheckStrictness::Strict => self.open.iter().any(|open| open.purpose.flushes),
+                CheckStrictness::Lax => !self.open.is_empty(),
             },
             // Each lock needs one for itself.
-            Kind::QueryFile if self.left.of_kind(kind) <= self.left.of_kind(Kind::Lock) => false,
-            Kind::QueryFile | Kind::SetFile | Kind::Lock => !self.open.is_empty(),
-            Kind::Create => self.can_open(files),
-            Kind::Close => self.closable(strictness, files).is_some(),
-            Kind::Unlink => {
+            MixOperation::QueryFile
+                if self.left.of_kind(kind) <= self.left.of_kind(MixOperation::Lock) =>
+            {
+                false
+            }
+            MixOperation::QueryFile | MixOperation::SetFile | MixOperation::Lock => {
+                !self.open.is_empty()
+            }
+            MixOperation::Create => self.can_open(files),
+            MixOperation::Close => self.closable(strictness, files).is_some(),
+            MixOperation::Unlink => {
                 let idle = files.idle().count();
                 // A rename needs one.
-                let kept = self.left.of_kind(Kind::Rename) > 0 && self.left.made == 0;
+                let kept = self.left.of_kind(MixOperation::Rename) > 0 && self.left.made == 0;
                 let open = self.open.iter().any(|open| open.file >= LASTING);
                 idle > usize::from(kept && !open)
             }
-            Kind::Rename => files.idle().next().is_some(),
+            MixOperation::Rename => files.idle().next().is_some(),
         }
     }
 
     /// Index of an open file that may be closed: all purposes it was opened for are fulfilled.
-    fn closable(&self, strictness: Strictness, files: &Files) -> Option<usize> {
+    fn closable(&self, strictness: CheckStrictness, files: &FileTable) -> Option<usize> {
         let opens_left = self.left.opens + self.left.opens_plain;
         let lasting = self.open.iter().filter(|open| open.file < LASTING).count();
         let passing = self.open.len() - lasting;
@@ -241,12 +253,12 @@ impl Walk {
             let only = passing == 1 || (fulls == 1 && full(&open));
             let last_to_grow = self.left.growing() > 0 && self.left.made == 0 && !lasts && only;
             let done = match strictness {
-                Strictness::Strict => {
-                    let Purpose { reads, writes, flushes } = open.wants;
+                CheckStrictness::Strict => {
+                    let OpenPurpose { reads, writes, flushes } = open.wants;
                     let empty = files.all[open.file].bytes == Some(0);
                     !(writes || flushes || (reads && !empty))
                 }
-                Strictness::Lax => true,
+                CheckStrictness::Lax => true,
             };
             done && !last_of_all && !last_to_grow
         };
@@ -257,30 +269,32 @@ impl Walk {
 
     fn perform(
         &mut self,
-        kind: Kind,
-        strictness: Strictness,
-        files: &mut Files,
+        kind: MixOperation,
+        strictness: CheckStrictness,
+        files: &mut FileTable,
         out: &mut Vec<u8>,
-    ) -> Kind {
+    ) -> MixOperation {
         match kind {
-            Kind::Read => self.read(strictness, files, out),
-            Kind::Write => self.write(strictness, files, out),
-            Kind::Create => self.create(files, out),
-            Kind::Close => self.close(strictness, files, out),
-            Kind::QueryPath => self.query_path(files, out),
-            Kind::Find => self.find(files, out),
-            Kind::Unlink => self.unlink(files, out),
-            Kind::Rename => self.rename(files, out),
-            Kind::QueryFs => saying::line(out, "QUERY_FS_INFORMATION 259"),
-            Kind::QueryFile | Kind::SetFile | Kind::Flush => self.on_file(kind, out),
-            Kind::Lock => {
+            MixOperation::Read => self.read(strictness, files, out),
+            MixOperation::Write => self.write(strictness, files, out),
+            MixOperation::Create => self.create(files, out),
+            MixOperation::Close => self.close(strictness, files, out),
+            MixOperation::QueryPath => self.query_path(files, out),
+            MixOperation::Find => self.find(files, out),
+            MixOperation::Unlink => self.unlink(files, out),
+            MixOperation::Rename => self.rename(files, out),
+            MixOperation::QueryFs => saying::line(out, "QUERY_FS_INFORMATION 259"),
+            MixOperation::QueryFile | MixOperation::SetFile | MixOperation::Flush => {
+                self.on_file(kind, out)
+            }
+            MixOperation::Lock => {
                 self.lock(out);
                 // The question for the file that always follows.
-                if self.left.of_kind(Kind::QueryFile) > 0 {
-                    self.left.kinds[Kind::QueryFile as usize] -= 1;
-                    self.due[Kind::Lock as usize][Kind::QueryFile as usize] -= 1000;
-                    self.on_file(Kind::QueryFile, out);
-                    return Kind::QueryFile;
+                if self.left.of_kind(MixOperation::QueryFile) > 0 {
+                    self.left.kinds[MixOperation::QueryFile as usize] -= 1;
+                    self.due[MixOperation::Lock as usize][MixOperation::QueryFile as usize] -= 1000;
+                    self.on_file(MixOperation::QueryFile, out);
+                    return MixOperation::QueryFile;
                 }
             }
         }
@@ -295,11 +309,11 @@ impl Walk {
     }
 
     /// Draws one of `among`, preferring files of a drawn directory.
-    fn draw_among(&mut self, files: &Files, among: &[usize]) -> usize {
+    fn draw_among(&mut self, files: &FileTable, among: &[usize]) -> usize {
         let dir = self.draw_dir();
-        let there: Vec<usize> =
+        let existing: Vec<usize> =
             among.iter().copied().filter(|at| files.all[*at].dir == dir).collect();
-        let among = if there.is_empty() { among } else { &there };
+        let among = if existing.is_empty() { among } else { &existing };
         among.get(self.random.index(among.len())).copied().unwrap_or_default()
     }
 

@@ -34,12 +34,12 @@ pub(super) struct GeneratedFile {
 
 /// All file names; lasting files come first.
 #[derive(Clone, Debug)]
-pub(super) struct Files {
+pub(super) struct FileTable {
     pub(super) all: Vec<GeneratedFile>,
     next_handle: u32,
 }
 
-impl Files {
+impl FileTable {
     /// Names without files.
     pub(super) fn new() -> Self {
         let lasting = (0..LASTING).map(|number| (dir_of(number, LASTING), 'F', number));
@@ -94,11 +94,11 @@ fn dir_of(number: usize, count: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{DIRS, Files};
+    use super::{DIRS, FileTable};
 
     #[test]
-    fn names_are_as_many_as_published_and_each_directory_has_some() {
-        let files = Files::new();
+    fn generated_names_match_the_published_count_and_fill_all_directories() {
+        let files = FileTable::new();
         // And the directories clients, client1 and work.
         assert_eq!(files.all.len() + DIRS.len() + 3, 196);
         assert_eq!(DIRS.iter().map(|(_, share)| share).sum::<u64>(), 100);

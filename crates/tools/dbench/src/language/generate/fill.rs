@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::files::{DIRS, Files, LASTING, TOP};
+use super::files::{DIRS, FileTable, LASTING, TOP};
 
 const BLOCK: u64 = 65_536;
 /// The size of most files, and of the others.
@@ -25,14 +25,14 @@ fn size(number: usize) -> u64 {
 }
 
 /// Writes the load that creates the lasting files.
-pub(super) fn write(files: &mut Files, out: &mut Vec<u8>) {
+pub(super) fn write(files: &mut FileTable, out: &mut Vec<u8>) {
     let mut say = |line: String| {
         // A buffer takes all.
         let _written = writeln!(out, "{line} NT_STATUS_OK");
     };
     say(r#"Deltree "\clients\client1""#.to_owned());
     say(r#"Mkdir "\clients""#.to_owned());
-    let mut make = |path: &str, files: &mut Files| {
+    let mut make = |path: &str, files: &mut FileTable| {
         let handle = files.handle();
         say(format!(r#"NTCreateX "{path}" 0x1 0x2 {handle}"#));
         say(format!("Close {handle}"));
@@ -55,7 +55,7 @@ pub(super) fn write(files: &mut Files, out: &mut Vec<u8>) {
 }
 
 /// Creates a file of `size(number)` bytes.
-fn file(number: usize, files: &mut Files, out: &mut Vec<u8>) {
+fn file(number: usize, files: &mut FileTable, out: &mut Vec<u8>) {
     let mut say = |line: String| {
         let _written = writeln!(out, "{line} NT_STATUS_OK");
     };

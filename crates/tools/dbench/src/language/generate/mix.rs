@@ -12,7 +12,7 @@ pub(super) fn share(sum: u64, block: u32) -> u64 {
 /// Operation kinds of the generator; a lock includes its unlock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub(super) enum Kind {
+pub(super) enum MixOperation {
     Read,
     Create,
     QueryPath,
@@ -30,7 +30,7 @@ pub(super) enum Kind {
 
 pub(super) const KINDS: usize = 13;
 
-impl Kind {
+impl MixOperation {
     pub(super) const ALL: [Self; KINDS] = [
         Self::Read,
         Self::Create,
@@ -48,7 +48,7 @@ impl Kind {
     ];
 }
 
-/// Transition counts: rows and columns in the order of [`Kind::ALL`]. A lock and its unlock are
+/// Transition counts: rows and columns in the order of [`MixOperation::ALL`]. A lock and its unlock are
 /// always followed by a file query.
 pub(super) const FOLLOWING: [[u32; KINDS]; KINDS] = [
     [91602, 13462, 4968, 3003, 3613, 3465, 0, 1892, 258, 1936, 0, 0, 0],
@@ -95,7 +95,7 @@ pub(super) fn odd_read(number: u64) -> u32 {
 /// Effect of a write on its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub(super) enum Effect {
+pub(super) enum WriteEffect {
     /// Stays within the file.
     Over,
     /// Begins within the file and ends beyond its end.
@@ -109,40 +109,40 @@ pub(super) enum Effect {
 pub(super) const EFFECTS: usize = 4;
 
 /// Writes of the common sizes.
-pub(super) const WRITES: [(Effect, u32, u64); 9] = [
-    (Effect::Over, 65_536, 7_224),
-    (Effect::Over, 4096, 8_652),
-    (Effect::Over, 2048, 1_677),
-    (Effect::Over, 8192, 1_164),
-    (Effect::Over, 510, 387),
-    (Effect::Straddle, 65_536, 1_936),
-    (Effect::Straddle, 4096, 1_290),
-    (Effect::Append, 65_536, 3_225),
-    (Effect::Extend, 1, 7_355),
+pub(super) const WRITES: [(WriteEffect, u32, u64); 9] = [
+    (WriteEffect::Over, 65_536, 7_224),
+    (WriteEffect::Over, 4096, 8_652),
+    (WriteEffect::Over, 2048, 1_677),
+    (WriteEffect::Over, 8192, 1_164),
+    (WriteEffect::Over, 510, 387),
+    (WriteEffect::Straddle, 65_536, 1_936),
+    (WriteEffect::Straddle, 4096, 1_290),
+    (WriteEffect::Append, 65_536, 3_225),
+    (WriteEffect::Extend, 1, 7_355),
 ];
 
 /// Writes of other sizes, chosen here: effect, number of writes, first size, increment, number of
 /// sizes.
-pub(super) const WRITES_ODD: [(Effect, u64, u32, u32, u32); 3] = [
-    (Effect::Over, 1_294, 40, 1500, 10),
-    (Effect::Straddle, 2_970, 1111, 2175, 23),
-    (Effect::Append, 1_937, 3000, 2986, 15),
+pub(super) const WRITES_ODD: [(WriteEffect, u64, u32, u32, u32); 3] = [
+    (WriteEffect::Over, 1_294, 40, 1500, 10),
+    (WriteEffect::Straddle, 2_970, 1111, 2175, 23),
+    (WriteEffect::Append, 1_937, 3000, 2986, 15),
 ];
 
 /// Purpose of an open: operations done to the file while it is open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Purpose {
+pub(super) struct OpenPurpose {
     pub(super) reads: bool,
     pub(super) writes: bool,
     pub(super) flushes: bool,
 }
 
-const fn purpose(reads: bool, writes: bool, flushes: bool) -> Purpose {
-    Purpose { reads, writes, flushes }
+const fn purpose(reads: bool, writes: bool, flushes: bool) -> OpenPurpose {
+    OpenPurpose { reads, writes, flushes }
 }
 
 /// Number of opens for each purpose.
-pub(super) const PURPOSES: [(Purpose, u64); 6] = [
+pub(super) const PURPOSES: [(OpenPurpose, u64); 6] = [
     (purpose(false, false, false), 21_806),
     (purpose(true, false, false), 21_487),
     (purpose(false, true, false), 6_323),

@@ -15,8 +15,8 @@ mod tests;
 
 use treering_script::Random;
 
-use block::Walk;
-use files::Files;
+use block::BlockWalk;
+use files::FileTable;
 
 /// The most blocks of a load.
 pub const BLOCKS_MAX: u32 = 10_000;
@@ -27,9 +27,9 @@ pub(crate) const FILL_LINES: u32 = 600;
 /// line that removes the files. With 129 blocks it is as long as the original's.
 pub fn text(seed: u64, blocks: u32) -> Vec<u8> {
     let mut out = Vec::with_capacity(220_000 * (blocks as usize + 1));
-    let mut files = Files::new();
+    let mut files = FileTable::new();
     fill::write(&mut files, &mut out);
-    let mut walk = Walk::new(Random::for_part(seed, "dbench load"));
+    let mut walk = BlockWalk::new(Random::for_part(seed, "dbench load"));
     for block in 0..blocks.min(BLOCKS_MAX) {
         walk.block(block, &mut files, &mut out);
     }

@@ -10,7 +10,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 #[derive(Default)]
-struct Statistics {
+struct LoadStatistics {
     ops: BTreeMap<String, u64>,
     failures: BTreeMap<String, u64>,
     reads: BTreeMap<u64, u64>,
@@ -26,26 +26,26 @@ struct Statistics {
     uses: BTreeMap<(bool, bool), u64>,
 }
 
-impl Statistics {
+impl LoadStatistics {
     fn parse(text: &str) -> Self {
-        let mut all = Self::default();
+        let mut statistics = Self::default();
         let mut before = String::new();
         for line in text.lines() {
             let words = words(line);
             let name = words[0].clone();
-            *all.ops.entry(name.clone()).or_default() += 1;
+            *statistics.ops.entry(name.clone()).or_default() += 1;
             if words.last().unwrap() == "NT_STATUS_OK" {
-                all.take(&words);
+                statistics.take(&words);
             } else {
-                *all.failures.entry(name.clone()).or_default() += 1;
+                *statistics.failures.entry(name.clone()).or_default() += 1;
             }
-            *all.following.entry((before, name.clone())).or_default() += 1;
+            *statistics.following.entry((before, name.clone())).or_default() += 1;
             before = name;
             for path in words.iter().filter(|word| word.starts_with('\\')) {
-                *all.names.entry(path.clone()).or_default() += 1;
+                *statistics.names.entry(path.clone()).or_default() += 1;
             }
         }
-        all
+        statistics
     }
 
     /// An operation that succeeds: the files are kept account of, and it must be possible.
@@ -105,15 +105,15 @@ impl Statistics {
 }
 
 #[track_caller]
-fn near(what: &str, found: u64, published: u64, percent: f64) {
-    let off = (found as f64 / published as f64 - 1.0) * 100.0;
-    assert!(off.abs() <= percent, "{what}: {found}, published {published}, {off:.2} % off");
+fn near(quantity: &str, measured: u64, published: u64, percent: f64) {
+    let off = (measured as f64 / published as f64 - 1.0) * 100.0;
+    assert!(off.abs() <= percent, "{quantity}: {measured}, published {published}, {off:.2} % off");
 }
 
 #[test]
-fn a_load_as_long_as_the_published_one_has_its_statistics() {
+fn generated_load_has_the_statistics_of_the_published_one() {
     let load = String::from_utf8(text(1, 129)).unwrap();
-    let statistics = Statistics::parse(&load);
+    let statistics = LoadStatistics::parse(&load);
     assert!(statistics.open.is_empty());
     for (name, published) in [
         ("ReadX", 124_199),
@@ -182,7 +182,7 @@ fn a_load_as_long_as_the_published_one_has_its_statistics() {
 
 /// Checks the transition frequencies against the published probabilities, within the tolerance that
 /// a feasible walk needs.
-fn following(found: &Statistics) {
+fn following(statistics: &LoadStatistics) {
     let mut far = Vec::new();
     for (from, to, published) in [
         ("ReadX", "ReadX", 0.74),
@@ -217,8 +217,8 @@ fn following(found: &Statistics) {
         ("LockX", "UnlockX", 1.0),
         ("UnlockX", "QUERY_FILE_INFORMATION", 1.0),
     ] {
-        let count = found.following[&(from.to_owned(), to.to_owned())];
-        let share = count as f64 / found.ops[from] as f64;
+        let count = statistics.following[&(from.to_owned(), to.to_owned())];
+        let share = count as f64 / statistics.ops[from] as f64;
         let off = (share - published).abs();
         if off > 0.02 {
             far.push(format!("{from} {to}: {share:.3}, published {published}"));
@@ -231,17 +231,17 @@ fn following(found: &Statistics) {
 fn blocks_begin_and_end_with_the_files_of_the_first_part() {
     let load = String::from_utf8(text(7, 3)).unwrap();
     let lines: Vec<&str> = load.lines().collect();
-    let fill = Statistics::parse(&lines[..FILL_LINES as usize].join("\n"));
+    let fill = LoadStatistics::parse(&lines[..FILL_LINES as usize].join("\n"));
     assert!(fill.open.is_empty());
     assert_eq!((fill.sizes.len(), fill.ops["NTCreateX"], fill.ops["WriteX"]), (56, 68, 391));
     assert_eq!(fill.sizes.values().sum::<u64>(), 20_971_520);
-    let total = Statistics::parse(&lines[..lines.len() - 1].join("\n"));
+    let total = LoadStatistics::parse(&lines[..lines.len() - 1].join("\n"));
     assert_eq!(total.sizes, fill.sizes);
     assert!(lines[lines.len() - 1].starts_with("Deltree"));
 }
 
 #[test]
-fn a_seed_decides_it_all() {
+fn equal_seeds_generate_equal_loads() {
     assert_eq!(text(3, 1), text(3, 1));
     assert_ne!(text(3, 1), text(4, 1));
     // The files are the same.

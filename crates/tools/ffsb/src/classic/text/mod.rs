@@ -5,17 +5,19 @@
 //! loses digits of them to single precision.
 
 use crate::language::operation::Operation;
-use crate::language::{Aging, Filesystem, Profile, Sizes, Stats, ThreadGroup, TimedCall};
+use crate::language::{
+    Aging, FileSizes, Filesystem, LatencySelection, Profile, ThreadGroup, TimedCall,
+};
 
-use super::tally::{CallTimes, Tally};
+use super::tally::{CallTimes, WorkerCounters};
 
 /// Counters of a group, and its settings for the report.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GroupReport<'r> {
     /// Sum of the workers' counters.
-    pub tally: &'r Tally,
+    pub tally: &'r WorkerCounters,
     /// The calls that are timed, and their ranges.
-    pub stats: Option<&'r Stats>,
+    pub stats: Option<&'r LatencySelection>,
 }
 
 const fn on_off(on: bool) -> &'static str {
@@ -76,13 +78,13 @@ pub(crate) fn configuration(profile: &Profile, used_shares: &[f64]) -> String {
         0 => "Only creating the fileset, not running benchmark.\n".to_owned(),
         seconds => format!("benchmark time = {seconds}\n"),
     };
-    for (number, one) in profile.groups.iter().enumerate() {
+    for (number, section) in profile.groups.iter().enumerate() {
         text += &format!("ThreadGroup {number}\n================\n");
-        text += &group(one);
+        text += &group(section);
     }
-    for (number, one) in profile.filesystems.iter().enumerate() {
+    for (number, section) in profile.filesystems.iter().enumerate() {
         let used = used_shares.get(number).copied().unwrap_or(0.0);
-        text += &filesystem(one, profile, used);
+        text += &filesystem(section, profile, used);
     }
     text
 }
@@ -138,12 +140,12 @@ fn filesystem(filesystem: &Filesystem, profile: &Profile, used: f64) -> String {
          \t\n"
     );
     match &filesystem.sizes {
-        Sizes::Range(least, most) => {
+        FileSizes::Range(least, most) => {
             let (small, large) = (size(*least as f64), size(*most as f64));
             text += &format!("\t min file size    = {least}\t({small})\n");
             text += &format!("\t max file size    = {most}\t({large})\n");
         }
-        Sizes::Weights(rows) => {
+        FileSizes::Weights(rows) => {
             text += "\t Fileset weight:\n";
             let sum: f64 = rows.iter().map(|(_, weight)| *weight as f64).sum();
             for (bytes, weight) in rows.iter().rev() {
@@ -240,7 +242,7 @@ pub(crate) fn report(
             text += &group.stats.map(|stats| calls(group.tally, stats)).unwrap_or_default();
         }
     }
-    let mut total = Tally::default();
+    let mut total = WorkerCounters::default();
     groups.iter().for_each(|group| total.add(group.tally));
     text += "Total Results\n===============\n";
     text += &table(&total, took_s);
@@ -257,7 +259,7 @@ pub(crate) fn report(
 }
 
 /// The rows of operations and the sums.
-fn table(tally: &Tally, took_s: f64) -> String {
+fn table(tally: &WorkerCounters, took_s: f64) -> String {
     let mut text = format!(
         "{:>20}   {}\t {}\t{}\t    {}\t   {}\n{:>20}   {}\t {}\t{}\t    {}\t   {}\n",
         "Op Name",
@@ -310,7 +312,7 @@ fn table(tally: &Tally, took_s: f64) -> String {
 }
 
 /// The times of a group's calls, with the empty line after them.
-fn calls(tally: &Tally, stats: &Stats) -> String {
+fn calls(tally: &WorkerCounters, stats: &LatencySelection) -> String {
     let mut text = "System Call Latency statistics in millisecs\n\
                     =====\n\
                     \t\tMin\t\tAvg\t\tMax\t\tTotal Calls\n\
@@ -325,7 +327,7 @@ fn calls(tally: &Tally, stats: &Stats) -> String {
     text + "\n"
 }
 
-fn row_of(call: TimedCall, times: &CallTimes, stats: &Stats) -> String {
+fn row_of(call: TimedCall, times: &CallTimes, stats: &LatencySelection) -> String {
     let mean_us = times.sum_us as f64 / times.calls as f64;
     let ms = |us: f64| us / 1000.0;
     let mut text = format!(

@@ -5,9 +5,9 @@ use super::{
     GroupReport, aging, configuration, creating, finished, report, reusing, set_up, set_up_only,
     size, starting, syncing, three_digits,
 };
-use crate::classic::tally::{CallTimes, OperationCounts, Tally};
+use crate::classic::tally::{CallTimes, OperationCounts, WorkerCounters};
 use crate::language::operation::Operation;
-use crate::language::{Profile, Stats, TimedCall, parse};
+use crate::language::{LatencySelection, Profile, TimedCall, parse};
 
 const EVERYTHING: &str = include_str!("../../../../../../examples/ffsb/everything-2012.ffsb");
 
@@ -79,7 +79,7 @@ FileSystem /mnt/scratch/test1
 ";
 
 #[test]
-fn the_configuration_is_that_of_the_published_report() {
+fn configuration_matches_the_published_report() {
     let profile = profile(&EVERYTHING.replace("/mnt/test\t", "/mnt/scratch/test1\t"));
     assert_eq!(configuration(&profile, &[0.2619]), CONFIGURATION);
 }
@@ -125,8 +125,8 @@ fn all_switches_are_printed() {
 }
 
 /// A tally of blocks of 4 KiB from operations and transactions by name.
-fn tally(done: &[(&str, u64, u64)], calls: &[(TimedCall, u64, u64, u64, u64)]) -> Tally {
-    let mut tally = Tally::default();
+fn tally(done: &[(&str, u64, u64)], calls: &[(TimedCall, u64, u64, u64, u64)]) -> WorkerCounters {
+    let mut tally = WorkerCounters::default();
     for (name, operations, transactions) in done {
         let operation =
             Operation::ALL.into_iter().find(|operation| operation.name() == *name).unwrap();
@@ -196,7 +196,7 @@ System Call Latency statistics in millisecs
 ";
 
 #[test]
-fn the_report_is_that_of_2012() {
+fn report_matches_the_published_one_of_2012() {
     let tally = tally(
         &[
             ("readall", 8, 93),
@@ -219,7 +219,7 @@ fn the_report_is_that_of_2012() {
             (TimedCall::Stat, 43, 6521, 6428, 3),
         ],
     );
-    let stats = Stats::default();
+    let stats = LatencySelection::default();
     let group = GroupReport { tally: &tally, stats: Some(&stats) };
     assert_eq!(report(&[group], 11.43965, 0.0915, 1.052), REPORT);
 }
@@ -269,7 +269,7 @@ System Call Latency statistics in millisecs
 ";
 
 #[test]
-fn the_report_is_that_of_a_run_on_a_loop_device() {
+fn report_matches_a_run_on_a_loop_device() {
     let tally = tally(
         &[
             ("readall", 692, 179_533),
@@ -292,7 +292,7 @@ fn the_report_is_that_of_a_run_on_a_loop_device() {
             (TimedCall::Stat, 0, 2191, 125, 691),
         ],
     );
-    let stats = Stats::default();
+    let stats = LatencySelection::default();
     let group = GroupReport { tally: &tally, stats: Some(&stats) };
     let text = report(&[group], 5.275_61, 0.1108, 0.9602);
     assert!(text.starts_with("Results:\nBenchmark took 5.28 sec\n\nTotal Results\n"));
@@ -306,7 +306,10 @@ fn ranges_are_printed_backwards_and_ignored_calls_are_not() {
         &[(TimedCall::Stat, 500, 1500, 1000, 2), (TimedCall::Open, 1, 1, 1, 1)],
     );
     tally.calls[TimedCall::Stat.place()].in_range = vec![1, 0];
-    let mut stats = Stats { ranges_ms: vec![(0.5, 1.0), (1.5, 20.0)], ..Stats::default() };
+    let mut stats = LatencySelection {
+        ranges_ms: vec![(0.5, 1.0), (1.5, 20.0)],
+        ..LatencySelection::default()
+    };
     stats.ignored[TimedCall::Open.place()] = true;
     let text = report(&[GroupReport { tally: &tally, stats: Some(&stats) }], 1.0, 0.0, 0.0);
     let end = "\t========\t============\n\
@@ -330,22 +333,22 @@ fn several_groups_have_tables_of_their_own() {
         "read :           10",
         "\nTotal Results\n",
     ];
-    let mut rest = &text[..];
+    let mut tail = &text[..];
     for part in order {
-        rest = &rest[rest.find(part).unwrap_or_else(|| panic!("{part}")) + part.len()..];
+        tail = &tail[tail.find(part).unwrap_or_else(|| panic!("{part}")) + part.len()..];
     }
     let row =
         "                stat :            3\t      1.50\t23.077%\t\t75.000%\t           NA\n";
-    assert!(rest.contains(row), "{rest}");
+    assert!(tail.contains(row), "{tail}");
     let end = "6.50 Transactions per Second\n\nThroughput Results\n===================\n\
                Read Throughput: 20KB/sec\n\n\n0.0% User   Time\n";
-    assert!(rest.contains(end), "{rest}");
+    assert!(tail.contains(end), "{tail}");
     let nothing = report(&[], 0.0, 0.0, 0.0);
     assert!(nothing.contains("\n-\n0.00 Transactions per Second\n"), "{nothing}");
 }
 
 #[test]
-fn numbers_have_three_digits_as_in_c() {
+fn numbers_have_three_significant_digits_as_in_printf() {
     for (number, text) in [
         (0.0, "0"),
         (1023.4, "1.02e+03"),

@@ -1,8 +1,10 @@
 //! Opening and closing files.
 
 use super::saying::{line, say};
-use super::{Files, LASTING, OPEN_MAX, OpenFile, PASSING_FILES_MAX, Strictness, Walk, pick};
-use crate::language::generate::mix::Purpose;
+use super::{
+    BlockWalk, CheckStrictness, FileTable, LASTING, OPEN_MAX, OpenFile, PASSING_FILES_MAX, pick,
+};
+use crate::language::generate::mix::OpenPurpose;
 
 /// Purpose of a `NTCreateX`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,8 +21,8 @@ const OPENINGS: [OpenKind; 4] =
 /// Files that do not last and are closed: with fewer of them new ones are made sooner.
 const STOCK: usize = 30;
 
-impl Walk {
-    fn openings(&self, files: &Files) -> [u64; 4] {
+impl BlockWalk {
+    fn openings(&self, files: &FileTable) -> [u64; 4] {
         let left = &self.left;
         let more = self.open.len() < OPEN_MAX;
         let passing = files.all[LASTING..].iter().filter(|named| named.bytes.is_some()).count();
@@ -36,11 +38,11 @@ impl Walk {
         ]
     }
 
-    pub(super) fn can_open(&self, files: &Files) -> bool {
+    pub(super) fn can_open(&self, files: &FileTable) -> bool {
         self.openings(files).iter().any(|&count| count > 0)
     }
 
-    pub(super) fn create(&mut self, files: &mut Files, out: &mut Vec<u8>) {
+    pub(super) fn create(&mut self, files: &mut FileTable, out: &mut Vec<u8>) {
         let openings = self.openings(files);
         let drawn = self.random.below(openings.iter().sum());
         let opening = OPENINGS[pick(&openings, drawn)];
@@ -74,7 +76,7 @@ impl Walk {
     }
 
     /// Chooses the file to open: mostly a lasting one, and always so for the last open.
-    fn choose(&mut self, made: bool, files: &Files) -> usize {
+    fn choose(&mut self, made: bool, files: &FileTable) -> usize {
         if made {
             let free: Vec<usize> = files.free().collect();
             return self.draw_among(files, &free);
@@ -89,8 +91,8 @@ impl Walk {
     }
 
     /// Draws the purpose of an open from those left: newly created files are mostly written.
-    fn purpose(&mut self, made: bool) -> Purpose {
-        let favoured = |purpose: &Purpose| match (made, purpose.reads, purpose.writes) {
+    fn purpose(&mut self, made: bool) -> OpenPurpose {
+        let favoured = |purpose: &OpenPurpose| match (made, purpose.reads, purpose.writes) {
             (true, _, true) => 6,
             (true, true, false) => 0,
             _ => 2,
@@ -100,7 +102,7 @@ impl Walk {
             purposes.iter().map(|(purpose, left)| left * favoured(purpose)).collect();
         let sum: u64 = weights.iter().sum();
         if sum == 0 {
-            return Purpose { reads: false, writes: false, flushes: false };
+            return OpenPurpose { reads: false, writes: false, flushes: false };
         }
         let drawn = self.random.below(sum);
         let at = pick(&weights, drawn);
@@ -111,7 +113,12 @@ impl Walk {
         *purpose
     }
 
-    pub(super) fn close(&mut self, strictness: Strictness, files: &mut Files, out: &mut Vec<u8>) {
+    pub(super) fn close(
+        &mut self,
+        strictness: CheckStrictness,
+        files: &mut FileTable,
+        out: &mut Vec<u8>,
+    ) {
         let Some(at) = self.closable(strictness, files) else { return };
         let open = self.open.remove(at);
         files.all[open.file].open -= 1;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::{Files, Kind, LASTING, TOP, Walk};
+use super::{BlockWalk, FileTable, LASTING, MixOperation, TOP};
 use crate::language::generate::files::DIRS;
 
 /// Writes a line whose operation is to succeed.
@@ -16,15 +16,15 @@ pub(super) fn say(out: &mut Vec<u8>, words: &str, status: &str) {
     let _written = writeln!(out, "{words} {status}");
 }
 
-impl Walk {
-    pub(super) fn query_path(&mut self, files: &Files, out: &mut Vec<u8>) {
-        let (found, missing) = (self.left.paths, self.left.paths_missing);
+impl BlockWalk {
+    pub(super) fn query_path(&mut self, files: &FileTable, out: &mut Vec<u8>) {
+        let (existing, missing) = (self.left.paths, self.left.paths_missing);
         let level = if self.random.below(100) < 73 { 1004 } else { 1035 };
-        if self.random.below(found + missing) < found {
+        if self.random.below(existing + missing) < existing {
             self.left.paths -= 1;
-            let there: Vec<usize> =
+            let existing_files: Vec<usize> =
                 (0..files.all.len()).filter(|at| files.all[*at].bytes.is_some()).collect();
-            let file = self.draw_among(files, &there);
+            let file = self.draw_among(files, &existing_files);
             let path = &files.all[file].path;
             return line(out, &format!(r#"QUERY_PATH_INFORMATION "{path}" {level}"#));
         }
@@ -37,11 +37,11 @@ impl Walk {
         say(out, &format!(r#"QUERY_PATH_INFORMATION "{path}" {level}"#), status);
     }
 
-    pub(super) fn find(&mut self, files: &Files, out: &mut Vec<u8>) {
-        let (found, nothing) = (self.left.finds, self.left.finds_nothing);
+    pub(super) fn find(&mut self, files: &FileTable, out: &mut Vec<u8>) {
+        let (existing, nothing) = (self.left.finds, self.left.finds_nothing);
         let dir = self.draw_dir();
         let name = DIRS[dir].0;
-        if self.random.below(found + nothing) < found {
+        if self.random.below(existing + nothing) < existing {
             self.left.finds -= 1;
             let count = files.count_in(dir);
             return line(out, &format!(r#"FIND_FIRST "{TOP}\{name}\*" 260 1366 {count}"#));
@@ -52,8 +52,8 @@ impl Walk {
     }
 
     /// A question or a change of an open file, or its flush.
-    pub(super) fn on_file(&mut self, kind: Kind, out: &mut Vec<u8>) {
-        let flushes = kind == Kind::Flush;
+    pub(super) fn on_file(&mut self, kind: MixOperation, out: &mut Vec<u8>) {
+        let flushes = kind == MixOperation::Flush;
         // The file used last, mostly; to be flushed, one that was written for that.
         let suits = |at: &usize| !flushes || self.open[*at].purpose.flushes;
         let suiting: Vec<usize> = (0..self.open.len()).filter(suits).collect();
@@ -67,11 +67,11 @@ impl Walk {
         let Some(open) = self.open.get_mut(at) else { return };
         let handle = open.handle;
         let words = match kind {
-            Kind::Flush => {
+            MixOperation::Flush => {
                 open.wants.flushes = false;
                 format!("Flush {handle}")
             }
-            Kind::SetFile => format!("SET_FILE_INFORMATION {handle} 1004"),
+            MixOperation::SetFile => format!("SET_FILE_INFORMATION {handle} 1004"),
             _ => {
                 let level = [258, 1004, 1005][self.random.index(3)];
                 format!("QUERY_FILE_INFORMATION {handle} {level}")
@@ -87,7 +87,7 @@ impl Walk {
         line(out, &format!("UnlockX {handle} {start} 1"));
     }
 
-    pub(super) fn unlink(&mut self, files: &mut Files, out: &mut Vec<u8>) {
+    pub(super) fn unlink(&mut self, files: &mut FileTable, out: &mut Vec<u8>) {
         let idle: Vec<usize> = files.idle().collect();
         // The largest often goes first, so that little stands at the same time.
         let largest = idle.iter().copied().max_by_key(|at| files.all[*at].bytes);
@@ -100,7 +100,7 @@ impl Walk {
         line(out, &format!(r#"Unlink "{}" 22"#, files.all[file].path));
     }
 
-    pub(super) fn rename(&mut self, files: &mut Files, out: &mut Vec<u8>) {
+    pub(super) fn rename(&mut self, files: &mut FileTable, out: &mut Vec<u8>) {
         let idle: Vec<usize> = files.idle().collect();
         let from = self.draw_among(files, &idle);
         let dir = files.all[from].dir;

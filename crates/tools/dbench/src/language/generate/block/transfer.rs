@@ -1,10 +1,10 @@
 //! Reads and writes: draws sizes from the remaining budget, at offsets where the file allows them.
 
 use super::saying::line;
-use super::{Files, Kind, LASTING, PASSING_MAX, Strictness, Walk, pick};
-use crate::language::generate::mix::Effect;
+use super::{BlockWalk, CheckStrictness, FileTable, LASTING, MixOperation, PASSING_MAX, pick};
+use crate::language::generate::mix::WriteEffect;
 
-impl Walk {
+impl BlockWalk {
     /// Smallest read size left in the budget.
     fn least_read(&self) -> u64 {
         let left = self.left.reads.iter().filter(|(_, count)| *count > 0);
@@ -14,25 +14,25 @@ impl Walk {
     /// True if more reads are left than open files that still need one.
     fn spare_reads(&self) -> bool {
         let wanting = self.open.iter().filter(|open| open.wants.reads).count() as u64;
-        self.left.of_kind(Kind::Read) > wanting + self.left.to_read
+        self.left.of_kind(MixOperation::Read) > wanting + self.left.to_read
     }
 
     /// True if more writes are left than open files that still need one; for files that last, only
     /// writes that do not grow the file count.
     fn spare_writes(&self, lasts: bool) -> bool {
         let wanting = self.open.iter().filter(|open| open.wants.writes).count() as u64;
-        let over = || self.left.of_effect(Effect::Over);
-        let writes = if lasts { over() } else { self.left.of_kind(Kind::Write) };
+        let over = || self.left.of_effect(WriteEffect::Over);
+        let writes = if lasts { over() } else { self.left.of_kind(MixOperation::Write) };
         writes > wanting + self.left.to_write
     }
 
     /// Index of the open file to read next, usually the one opened last.
-    pub(super) fn reader(&self, strictness: Strictness, files: &Files) -> Option<usize> {
+    pub(super) fn reader(&self, strictness: CheckStrictness, files: &FileTable) -> Option<usize> {
         let least = self.least_read();
-        let spare = strictness == Strictness::Lax || self.spare_reads();
+        let spare = strictness == CheckStrictness::Lax || self.spare_reads();
         let reads = |at: &usize| {
             let open = &self.open[*at];
-            let opened_for = strictness == Strictness::Lax || open.purpose.reads;
+            let opened_for = strictness == CheckStrictness::Lax || open.purpose.reads;
             opened_for
                 && (spare || open.wants.reads)
                 && files.all[open.file].bytes.is_some_and(|bytes| bytes >= least)
@@ -42,7 +42,12 @@ impl Walk {
         suiting().find(|at| self.open[*at].wants.reads).or_else(|| suiting().next())
     }
 
-    pub(super) fn read(&mut self, strictness: Strictness, files: &Files, out: &mut Vec<u8>) {
+    pub(super) fn read(
+        &mut self,
+        strictness: CheckStrictness,
+        files: &FileTable,
+        out: &mut Vec<u8>,
+    ) {
         let Some(at) = self.reader(strictness, files) else { return };
         let bytes = files.all[self.open[at].file].bytes.unwrap_or_default();
         let fits = |size: u32| u64::from(size) <= bytes;
@@ -72,20 +77,20 @@ impl Walk {
     }
 
     /// True if an open file can take a write of this effect and size.
-    fn takes(&self, at: usize, effect: Effect, size: u32, files: &Files) -> bool {
+    fn takes(&self, at: usize, effect: WriteEffect, size: u32, files: &FileTable) -> bool {
         let open = &self.open[at];
         let bytes = files.all[open.file].bytes.unwrap_or_default();
         let passes = open.file >= LASTING;
         match effect {
-            Effect::Over => bytes >= u64::from(size),
-            Effect::Straddle => passes && bytes > 0,
-            Effect::Append | Effect::Extend => passes && !self.left.keeps_beginning(),
+            WriteEffect::Over => bytes >= u64::from(size),
+            WriteEffect::Straddle => passes && bytes > 0,
+            WriteEffect::Append | WriteEffect::Extend => passes && !self.left.keeps_beginning(),
         }
     }
 
     /// Permission to write an open file, and to grow it.
-    fn may_write(&self, at: usize, strictness: Strictness, files: &Files) -> (bool, bool) {
-        if strictness == Strictness::Lax {
+    fn may_write(&self, at: usize, strictness: CheckStrictness, files: &FileTable) -> (bool, bool) {
+        if strictness == CheckStrictness::Lax {
             return (true, true);
         }
         let open = &self.open[at];
@@ -94,9 +99,9 @@ impl Walk {
     }
 
     /// Indices of the open files that may be written, the one opened last first.
-    fn writers(&self, strictness: Strictness) -> impl Iterator<Item = usize> {
+    fn writers(&self, strictness: CheckStrictness) -> impl Iterator<Item = usize> {
         let writes =
-            move |at: &usize| strictness == Strictness::Lax || self.open[*at].purpose.writes;
+            move |at: &usize| strictness == CheckStrictness::Lax || self.open[*at].purpose.writes;
         (0..self.open.len()).rev().filter(writes)
     }
 
@@ -104,38 +109,43 @@ impl Walk {
     fn writes_for(
         &self,
         at: usize,
-        strictness: Strictness,
-        files: &Files,
+        strictness: CheckStrictness,
+        files: &FileTable,
     ) -> impl Iterator<Item = u64> {
         let (may, grows) = self.may_write(at, strictness, files);
         self.left.writes.iter().map(move |&(effect, size, count)| {
-            let held = !may || (!grows && effect != Effect::Over);
+            let held = !may || (!grows && effect != WriteEffect::Over);
             if count == 0 || held || !self.takes(at, effect, size, files) { 0 } else { count }
         })
     }
 
-    pub(super) fn can_write(&self, strictness: Strictness, files: &Files) -> bool {
+    pub(super) fn can_write(&self, strictness: CheckStrictness, files: &FileTable) -> bool {
         self.writers(strictness).any(|at| self.has_write(at, strictness, files))
     }
 
-    /// True if a write is left for an open file; a cheaper test than calling [`Walk::writes_for`].
-    fn has_write(&self, at: usize, strictness: Strictness, files: &Files) -> bool {
+    /// True if a write is left for an open file; a cheaper test than calling [`BlockWalk::writes_for`].
+    fn has_write(&self, at: usize, strictness: CheckStrictness, files: &FileTable) -> bool {
         let left = |effect| self.left.of_effect(effect) > 0;
         let (may, grows) = self.may_write(at, strictness, files);
         if !may {
             return false;
         }
         if self.open[at].file < LASTING {
-            return left(Effect::Over);
+            return left(WriteEffect::Over);
         }
-        let begins = left(Effect::Append) || left(Effect::Extend);
+        let begins = left(WriteEffect::Append) || left(WriteEffect::Extend);
         if grows && begins && !self.left.keeps_beginning() {
             return true;
         }
         self.writes_for(at, strictness, files).any(|count| count > 0)
     }
 
-    pub(super) fn write(&mut self, strictness: Strictness, files: &mut Files, out: &mut Vec<u8>) {
+    pub(super) fn write(
+        &mut self,
+        strictness: CheckStrictness,
+        files: &mut FileTable,
+        out: &mut Vec<u8>,
+    ) {
         let can = |at: &usize| self.has_write(*at, strictness, files);
         let suiting: Vec<usize> = self.writers(strictness).filter(can).collect();
         let wanting = suiting.iter().copied().find(|at| self.open[*at].wants.writes);
@@ -143,7 +153,7 @@ impl Walk {
         let mut weights: Vec<u64> = self.writes_for(at, strictness, files).collect();
         if self.open[at].file >= LASTING {
             // Only these files may grow: they do so first.
-            let grows = |at: usize| self.left.writes[at].0 != Effect::Over;
+            let grows = |at: usize| self.left.writes[at].0 != WriteEffect::Over;
             let some = (0..weights.len()).any(|at| grows(at) && weights[at] > 0);
             if some && self.random.below(10) < 9 {
                 (0..weights.len()).filter(|at| !grows(*at)).for_each(|at| weights[at] = 0);
@@ -163,28 +173,31 @@ impl Walk {
         line(out, &format!("WriteX {} {offset} {size} {size}", open.handle));
     }
 
-    fn offset(&mut self, at: usize, effect: Effect, size: u32, files: &Files) -> u64 {
+    fn offset(&mut self, at: usize, effect: WriteEffect, size: u32, files: &FileTable) -> u64 {
         let bytes = files.all[self.open[at].file].bytes.unwrap_or_default();
         let size = u64::from(size);
         match effect {
-            Effect::Append => bytes,
+            WriteEffect::Append => bytes,
             // The write ends one byte beyond the end; a small file is rewritten whole.
-            Effect::Straddle => (bytes + 1).saturating_sub(size),
-            Effect::Extend => {
+            WriteEffect::Straddle => (bytes + 1).saturating_sub(size),
+            WriteEffect::Extend => {
                 // As far as the next write that straddles the end needs it.
-                let straddles =
-                    |entry: &&(Effect, u32, u64)| entry.0 == Effect::Straddle && entry.2 > 0;
+                let straddles = |entry: &&(WriteEffect, u32, u64)| {
+                    entry.0 == WriteEffect::Straddle && entry.2 > 0
+                };
                 let sizes: Vec<u64> =
                     self.left.writes.iter().filter(straddles).map(|entry| entry.1.into()).collect();
                 let size = sizes.get(self.random.index(sizes.len())).copied().unwrap_or(4096);
                 (bytes + 1).max(size.saturating_sub(2))
             }
-            Effect::Over if self.random.below(100) < 30 && self.open[at].next + size <= bytes => {
+            WriteEffect::Over
+                if self.random.below(100) < 30 && self.open[at].next + size <= bytes =>
+            {
                 let offset = self.open[at].next;
                 self.open[at].next += size;
                 offset
             }
-            Effect::Over => self.random.below((bytes - size) / 512 + 1) * 512,
+            WriteEffect::Over => self.random.below((bytes - size) / 512 + 1) * 512,
         }
     }
 }

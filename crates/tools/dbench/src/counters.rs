@@ -4,41 +4,41 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use treering_script::CounterBoard;
 
-use super::tick::Part;
+use super::tick::RunPhase;
 
 /// Run phase, shared with all clients.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Signal {
+pub(super) struct PhaseSignal {
     board: CounterBoard,
 }
 
-impl Signal {
+impl PhaseSignal {
     /// The present part.
     #[inline]
-    pub(super) fn part(&self) -> Part {
+    pub(super) fn part(&self) -> RunPhase {
         match self.board.cell(0).load(Ordering::Relaxed) {
-            0 => Part::WarmUp,
-            1 => Part::Measured,
-            _ => Part::Over,
+            0 => RunPhase::WarmUp,
+            1 => RunPhase::Measured,
+            _ => RunPhase::Over,
         }
     }
 
     /// Goes on to a later part; never back.
-    pub(super) fn set(&self, part: Part) {
+    pub(super) fn set(&self, part: RunPhase) {
         self.board.cell(0).fetch_max(part as u64, Ordering::Relaxed);
     }
 }
 
 /// Shared counters of one client.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Panel {
+pub(super) struct ClientCounters {
     board: CounterBoard,
 }
 
 /// Index of a shared counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(usize)]
-pub(super) enum Dial {
+pub(super) enum CounterIndex {
     /// Bytes read and written since the start.
     Bytes,
     /// Lines played since the start.
@@ -56,24 +56,24 @@ pub(super) enum Dial {
     Point,
 }
 
-impl Panel {
+impl ClientCounters {
     #[inline]
-    fn cell(&self, dial: Dial) -> &AtomicU64 {
-        self.board.cell(dial as usize)
+    fn cell(&self, index: CounterIndex) -> &AtomicU64 {
+        self.board.cell(index as usize)
     }
 
     #[inline]
-    pub(super) fn get(&self, dial: Dial) -> u64 {
-        self.cell(dial).load(Ordering::Relaxed)
+    pub(super) fn get(&self, index: CounterIndex) -> u64 {
+        self.cell(index).load(Ordering::Relaxed)
     }
 
     #[inline]
-    pub(super) fn set(&self, dial: Dial, value: u64) {
-        self.cell(dial).store(value, Ordering::Relaxed);
+    pub(super) fn set(&self, index: CounterIndex, value: u64) {
+        self.cell(index).store(value, Ordering::Relaxed);
     }
 
     /// Takes the longest gap; the next one begins anew.
     pub(super) fn take_gap(&self) -> u64 {
-        self.cell(Dial::Gap).swap(0, Ordering::Relaxed)
+        self.cell(CounterIndex::Gap).swap(0, Ordering::Relaxed)
     }
 }
