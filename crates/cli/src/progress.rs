@@ -9,9 +9,8 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use treering_age::operations_of;
 use treering_engine::RunProgress;
-use treering_model::{
-    Artifact, FileLayout, LAYOUT_ARTIFACT, SinkError, TaskTotals, TrialEvent, TrialSink,
-};
+use treering_model::{SinkError, TaskTotals, TrialEvent, TrialSink};
+use treering_report::pages::tools::progress::{AgingLines, task_line};
 
 use crate::classic_output::say;
 use crate::colour::is_dumb;
@@ -23,8 +22,6 @@ const TICK: Duration = Duration::from_millis(200);
 /// Phases of aging whose tasks count as operations: that of the generator, and that of
 /// compilebench.
 const AGING_PHASES: [&str; 2] = ["age", "operations"];
-/// Number of measurements in a sparkline.
-const SPARKLINE_CHARS: usize = 24;
 
 /// Progress display of a run.
 pub(crate) struct ProgressShow {
@@ -67,7 +64,7 @@ impl ProgressShow {
             aging.operations += operations_of(task);
         }
         let Some(bar) = &self.bar else {
-            say(&format!("{}: {}", self.phase, line(task)));
+            say(&format!("{}: {}", self.phase, task_line(task)));
             return;
         };
         if is_operation(&task.kind) {
@@ -106,67 +103,9 @@ impl TrialSink for ProgressShow {
     }
 }
 
-/// The layout of a filesystem while it is aged, a line for each measurement.
-#[derive(Debug, Default)]
-struct AgingLines {
-    operations: u64,
-    /// Traversal scores measured so far, in percent.
-    scores: Vec<f64>,
-}
-
-impl AgingLines {
-    /// Line about a layout that was measured within a phase.
-    fn line(&mut self, artifact: &Artifact) -> Option<String> {
-        if artifact.kind != LAYOUT_ARTIFACT || artifact.name.is_empty() {
-            return None;
-        }
-        let layout: FileLayout = serde_json::from_str(&artifact.body).ok()?;
-        self.scores.extend(layout.traversal_score);
-        let percent =
-            |share: Option<f64>| share.map_or("-".into(), |share| format!("{:.1}%", share * 100.0));
-        let free = layout.free_space.as_ref().map_or("-".into(), |free| free.extents.to_string());
-        Some(format!(
-            "{:>9} operations: {} full, traversal {}, adjacent {}, {free} free extents  {}",
-            self.operations,
-            percent(layout.fullness.data.share()),
-            percent(layout.traversal_score),
-            percent(layout.adjacent_siblings),
-            sparkline(&self.scores)
-        ))
-    }
-}
-
-/// Formats the last values as a sparkline, scaled from their minimum to their maximum.
-fn sparkline(values: &[f64]) -> String {
-    const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-    let last = &values[values.len().saturating_sub(SPARKLINE_CHARS)..];
-    let (low, high) =
-        last.iter().fold((1.0f64, 0.0f64), |(low, high), &value| (low.min(value), high.max(value)));
-    let bar = |value: &f64| {
-        let share = if high > low { (value - low) / (high - low) } else { 1.0 };
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a share of seven"
-        )]
-        let height = (share * 7.0).round() as usize;
-        BARS[height.min(7)]
-    };
-    last.iter().map(bar).collect()
-}
-
 /// True for tasks that a dry run lists; walking and removing a temporary tree does not count.
 fn is_operation(kind: &str) -> bool {
     !matches!(kind, "walk native" | "remove native")
-}
-
-fn line(task: &TaskTotals) -> String {
-    let rate = if task.bytes == 0 {
-        format!("{:.0} files/s", task.files_per_second())
-    } else {
-        format!("{:.1} MiB/s", task.mib_per_second())
-    };
-    format!("{} {} {:.2} s, {} files, {rate}", task.kind, task.subject, task.seconds(), task.files)
 }
 
 /// Thread that updates the rate in the bar from the workers' counters.

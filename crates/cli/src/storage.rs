@@ -6,12 +6,13 @@
 
 use std::path::{Path, PathBuf};
 
+use treering_lab::own_staging_directory;
 use treering_model::{Caution, CautionCode, TrialId};
 use treering_store::{Access, Store, StoreError, same_filesystem};
 
 use crate::failure::{Failure, Kind};
 use crate::places;
-use crate::staging::{StagedStore, own_dir, take_over_waiting};
+use crate::staging::{StagedStore, take_over_waiting};
 pub(crate) use crate::stores::{failure, open_to_write};
 
 /// Destination of the results of a run.
@@ -154,9 +155,9 @@ fn stage(place: &Path, targets: &[&Path], trial: TrialId) -> Result<StagedStore,
         if is_any(&dir, targets)? {
             continue;
         }
-        match own_dir(&dir, true) {
+        match own_staging_directory(&dir, true) {
             Ok(own) => return StagedStore::create(&own, place, trial),
-            Err(why) => unusable.push(why),
+            Err(why) => unusable.push(why.to_string()),
         }
     }
     let why =

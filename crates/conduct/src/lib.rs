@@ -27,7 +27,10 @@ mod watched;
 
 pub use beginning::{beginning, take, usual_latency};
 pub use cells::{PlannedCell, observing_rounds, rounds};
-pub use compare::{Forecast, LAUNCHED_PROGRAM, PlanEnd, check_kernel, dry_run, run_plan};
+pub use compare::{
+    Forecast, LAUNCHED_PROGRAM, PlanEnd, PlanExamination, check_kernel, dry_run, examine_plan,
+    foreseen_trial, run_plan,
+};
 pub use conduct::{Conclusion, Remount, TrialPlan, conduct};
 pub use error::CampaignError;
 pub use failure::{Failure, FailureKind};

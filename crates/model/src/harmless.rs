@@ -1,4 +1,4 @@
-//! Sanitizing of foreign texts in messages.
+//! Words for a terminal and for a shell: sanitizing of foreign texts in messages, and quoting.
 
 /// Maximum line length in characters.
 const LINE_MAX: usize = 160;
@@ -48,9 +48,18 @@ fn replaced(sign: char) -> char {
     }
 }
 
+/// Quotes a word for a shell, unless it is plain.
+pub fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,%+@".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::harmless;
+    use super::{harmless, quoted};
 
     #[test]
     fn control_characters_are_replaced_and_long_lines_cut() {
@@ -58,5 +67,14 @@ mod tests {
         let long = harmless(&"ä".repeat(1000));
         assert_eq!((long.chars().count(), long.ends_with('…')), (161, true));
         assert_eq!(harmless(&"x".repeat(160)), "x".repeat(160));
+    }
+
+    #[test]
+    fn words_survive_a_shell() {
+        assert_eq!(quoted("/mnt/a-b"), "/mnt/a-b");
+        assert_eq!(quoted("a b"), "'a b'");
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted("$(rm)"), "'$(rm)'");
+        assert_eq!(quoted(""), "''");
     }
 }

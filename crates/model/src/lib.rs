@@ -41,7 +41,7 @@ pub use event::{EVENT_VERSION, Fact, RunMode, TrialEvent, TrialHeader};
 pub use feature_bits::{EXT_COMPATIBLE, EXT_INCOMPATIBLE, EXT_READ_ONLY, refused_features};
 pub use fingerprint::Fingerprint;
 pub use guest::{Accelerator, GuestDisk, GuestSpec, REBOOT_KERNEL_FACT};
-pub use harmless::{harmless, is_formula, is_unsafe};
+pub use harmless::{harmless, is_formula, is_unsafe, quoted};
 pub use imported::{
     BLOGBENCH_READ_BYTES, IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, USED_FACT, USED_GROWTH_FACT,
     USED_GROWTH_FILES_FACT,
@@ -49,13 +49,21 @@ pub use imported::{
 pub use latency::{Latency, LatencyError};
 pub use metric::{BetterDirection, Metric, Scope, Unit};
 pub use observed::artifact::Artifact;
+pub use observed::dataset::{
+    DatasetReport, LargeFile, ListCount, ListDifference, SizeBucket, SizeQuantiles, TreeStateReport,
+};
 pub use observed::fresh_copy::{ColdRead, CopiedTree, FreshCopy, ReadRequests};
 pub use observed::heat::{HeatCounts, HeatOnDevice, HeatReport, HotData, LayoutHeat};
+pub use observed::image::ImageRecord;
 pub use observed::layout::{
     FileLayout, LAYOUT_AFTER_TASK, LAYOUT_ARTIFACT, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION,
     LayoutCount, LayoutExtents, LayoutFree, LayoutFreeBin, LayoutFullness, LayoutInodes,
     LayoutIntervals, LayoutMap, LayoutMapCell, LayoutMapGroup, LayoutQuantiles, ModelledRead,
     SkippedEntries, UsedBytes,
+};
+pub use observed::machine::{
+    DetectableDifference, DiskSummary, FilesystemSupport, InstalledTool, MachineInventory,
+    ProbeNoise,
 };
 pub use observed::modelled::{MODELLED_DISK, ModelledSeconds};
 pub use observed::played::{PLAYED_STATUS, PlayedCounts, PlayedParts, PlayedStatus};

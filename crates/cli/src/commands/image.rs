@@ -3,16 +3,17 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_lab::{AgedTarget, FilesystemProfile, ImageLibrary, ImageRecord, Lab, ReadOnlyView};
-use treering_model::{Trial, Unit};
-use treering_report::pages::layout::{self, LayoutView};
-use treering_report::{Cell, Column, Report, Table};
+use treering_lab::{AgedTarget, FilesystemProfile, ImageLibrary, Lab, ReadOnlyView};
+use treering_model::{ImageRecord, Trial};
+use treering_report::Report;
+use treering_report::pages::machine::images::{self, ListedImage};
 use treering_sys::SignalWatch;
 
 use super::native::OF_LOOKING;
 use super::{lab, output};
-use crate::arguments::{ImageVerb, OutputArgs};
+use crate::arguments::ImageVerb;
 use crate::classic_output::say;
+use crate::clock::trial_unix_ms;
 use crate::failure::{Failure, Kind};
 use crate::places;
 
@@ -21,7 +22,9 @@ pub(crate) fn run(verb: &ImageVerb) -> Result<ExitCode, Failure> {
     let library = ImageLibrary::new(&places::images_dir()?);
     match verb {
         ImageVerb::List { output } => output::write(&list(&library), output),
-        ImageVerb::Show { name, output } => show(&library, name, output),
+        ImageVerb::Show { name, output } => {
+            output::write(&images::show(name, &library.load(name)?.record), output)
+        }
         ImageVerb::Save { name, target } => Saving::prepare(name, target)?.save(None),
         ImageVerb::Verify { names } => return Ok(verify(&library, names)),
         ImageVerb::Remove { names } => names.iter().try_for_each(|name| Ok(library.remove(name)?)),
@@ -31,88 +34,11 @@ pub(crate) fn run(verb: &ImageVerb) -> Result<ExitCode, Failure> {
 }
 
 fn list(library: &ImageLibrary) -> Report {
-    let mut page = Report::new("Saved images");
-    let columns = vec![
-        Column::text("image"),
-        Column::text("filesystem"),
-        Column::number("device", Unit::Bytes),
-        Column::number("data", Unit::Bytes),
-        Column::number("stored", Unit::Bytes),
-        Column::text("profile"),
-        Column::text("recipe"),
-        Column::long_text("damage"),
-    ];
-    let caption = "`treering image show NAME` says how one was made.";
-    let mut table = Table::new("images", caption, columns);
-    let bytes = |bytes: u64| Cell::measured(bytes as f64, Unit::Bytes);
-    for name in library.names() {
-        table.rows.push(match library.load(&name) {
-            Ok(image) => {
-                let record = &image.record;
-                vec![
-                    Cell::text(name),
-                    Cell::text(&record.filesystem),
-                    bytes(record.device_bytes),
-                    bytes(record.data_bytes),
-                    bytes(record.stored_bytes),
-                    Cell::text(record.made_with("profile").unwrap_or("")),
-                    Cell::text(record.recipe_key()),
-                    Cell::text(""),
-                ]
-            }
-            Err(error) => {
-                let mut row = vec![Cell::text(""); 8];
-                (row[0], row[7]) = (Cell::text(name), Cell::text(error.to_string()));
-                row
-            }
-        });
-    }
-    if table.rows.is_empty() {
-        page.paragraph("No image is saved. `treering age TARGET … --save NAME` saves one.");
-    } else {
-        page.table(table);
-    }
-    for folder in library.left_unfinished() {
-        page.note(format!(
-            "A run that was killed left {} unfinished; `treering lab release` removes it.",
-            folder.display()
-        ));
-    }
-    page
-}
-
-fn show(library: &ImageLibrary, name: &str, args: &OutputArgs) -> Result<(), Failure> {
-    let image = library.load(name)?;
-    let record = &image.record;
-    let mut page = Report::new(format!("Saved image {name}"));
-    let columns = || vec![Column::text("what"), Column::long_text("value")];
-    let row = |name: &str, value: &str| vec![Cell::text(name), Cell::text(value)];
-    let mut about = Table::new("image", "", columns());
-    let saved = jiff::Timestamp::from_millisecond(record.saved_unix_ms);
-    about.rows = vec![
-        row("filesystem", &record.filesystem),
-        row("saved", &saved.map(|time| time.to_string()).unwrap_or_default()),
-        row("device bytes", &record.device_bytes.to_string()),
-        row("data bytes", &record.data_bytes.to_string()),
-        row("stored bytes", &record.stored_bytes.to_string()),
-        row("fingerprint", &record.fingerprint),
-        row("recipe", &record.recipe_key()),
-    ];
-    page.table(about);
-    for (name, caption, pairs) in [
-        ("recipe", "What decides the list of operations and the filesystem.", &record.recipe),
-        ("outcome", "What came of it.", &record.outcome),
-    ] {
-        let mut table = Table::new(name, caption, columns());
-        table.rows = pairs.iter().map(|(name, value)| row(name, value)).collect();
-        if !table.rows.is_empty() {
-            page.table(table);
-        }
-    }
-    page.heading("Layout");
-    let view = LayoutView { path: name, through: "the image, when it was saved" };
-    page.blocks.extend(layout::page(&record.layout, None, &view).blocks);
-    output::write(&page, args)
+    let load = |name: String| ListedImage {
+        record: library.load(&name).map(|image| image.record).map_err(|error| error.to_string()),
+        name,
+    };
+    images::list(library.names().into_iter().map(load).collect(), &library.left_unfinished())
 }
 
 /// Verifies each image, continuing after a damaged one.
@@ -170,30 +96,11 @@ impl Saving {
 
     fn record(&self, trial: Option<&Trial>) -> ImageRecord {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let mut recipe = vec![
+        let recipe = vec![
             pair("mkfs", &self.mkfs.join(" ")),
             pair("mount", &self.target.options()),
             pair("treering", env!("CARGO_PKG_VERSION")),
         ];
-        let mut outcome = Vec::new();
-        if let Some(trial) = trial {
-            recipe.extend(trial.fact("kernel.release").map(|kernel| pair("kernel", kernel)));
-            recipe
-                .extend(trial.fact("age.fingerprint").map(|print| pair("age.fingerprint", print)));
-            let all = trial.beginning.parameters.iter();
-            let decides = all.filter(|(name, _)| !OF_LOOKING.contains(&name.as_str()));
-            recipe.extend(decides.cloned());
-            outcome.push(pair("trial", &trial.beginning.trial.text()));
-            let of_age = trial.facts.iter().filter(|fact| fact.name.starts_with("age."));
-            outcome.extend(of_age.map(|fact| (fact.name.clone(), fact.value.clone())));
-        }
-        let saved_unix_ms = i64::try_from(crate::clock::unix_ms()).unwrap_or(i64::MAX);
-        ImageRecord {
-            name: self.name.clone(),
-            saved_unix_ms,
-            recipe,
-            outcome,
-            ..ImageRecord::default()
-        }
+        ImageRecord::describing(&self.name, trial_unix_ms(), recipe, trial, &OF_LOOKING)
     }
 }

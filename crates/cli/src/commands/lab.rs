@@ -14,10 +14,10 @@ use treering_lab::{
     PlayedModel, RebootControl, filesystems, serve_played_disk,
 };
 use treering_observe::block_trace::StaleInstance;
-use treering_report::{Cell, Column, Report, Table};
+use treering_report::pages::machine::lab as page;
 
 use super::output;
-use crate::arguments::{DiskArgs, LabVerb, size};
+use crate::arguments::{DiskArgs, LabVerb, OutputArgs, size};
 use crate::classic_output::say as note;
 use crate::failure::{Failure, Kind};
 use crate::places;
@@ -31,7 +31,9 @@ pub(crate) fn run(verb: &LabVerb) -> Result<ExitCode, Failure> {
         LabVerb::Release { dry_run, root } => release(*dry_run, &root.reboots()),
         LabVerb::Disk(args) => disk(args),
         LabVerb::Play { image, name, text } => play(image, name, text),
-        LabVerb::Filesystems { output } => output::write(&what_there_is(&look()), output),
+        LabVerb::Filesystems { output } => {
+            output::write(&page::filesystems(makeable(&look())), output)
+        }
     }?;
     Ok(ExitCode::SUCCESS)
 }
@@ -147,61 +149,18 @@ fn freeing_words(what: &LeftoverKind) -> String {
     }
 }
 
-fn list(args: &crate::arguments::OutputArgs, reboots: &RebootControl) -> Result<(), Failure> {
+fn list(args: &OutputArgs, reboots: &RebootControl) -> Result<(), Failure> {
     let mut unusable = Vec::new();
     let lab = opened(&mut unusable);
     caution_about(&unusable);
-    let all = lab.list()?;
-    let traces = StaleInstance::list();
-    let mut page = Report::new("The lab");
-    if all.is_empty() && traces.is_empty() && !reboots.is_there() {
-        page.paragraph("Nothing made by treering is left.");
-    } else {
-        let columns = vec![Column::long_text("what"), Column::text("whose")];
-        let mut table = Table::new("lab", "", columns);
-        for leftover in &all {
-            let what = Cell::text(leftover.kind.to_string());
-            table.rows.push(vec![what, Cell::text(owner(leftover))]);
-        }
-        for left in &traces {
-            let whose =
-                Cell::text(format!("a recording that has ended (process {})", left.process));
-            table.rows.push(vec![Cell::text(left.to_string()), whose]);
-        }
-        if reboots.is_there() {
-            let what = Cell::text(of_reboots(reboots));
-            table.rows.push(vec![what, Cell::text(whose_reboots(reboots))]);
-        }
-        page.table(table);
-        page.note("`treering lab release` releases what dead runs left behind.");
-    }
-    output::write(&page, args)
-}
-
-fn owner(leftover: &LabLeftover) -> String {
-    let run = match &leftover.plan {
-        Some(plan) => format!("a run of plan {}", plan.name.escape_debug()),
-        None => "a run".to_owned(),
-    };
-    match leftover.pid {
-        Some(pid) if leftover.is_alive => format!("{run}, running (process {pid})"),
-        Some(pid) => format!("{run}, which is gone (process {pid})"),
-        None => format!("{run}, which is gone"),
-    }
-}
-
-/// Describes the pending reboots of a plan.
-fn of_reboots(reboots: &RebootControl) -> String {
-    format!("reboots of this machine ({})", reboots.unit_path().display())
-}
-
-fn whose_reboots(reboots: &RebootControl) -> String {
-    let run = match reboots.record() {
-        Ok(Some(record)) => format!("a run of plan {}", record.plan.name.escape_debug()),
-        Ok(None) | Err(_) => "a run".to_owned(),
-    };
-    let state = if reboots.is_held() { "running" } else { "which goes on after the next boot" };
-    format!("{run}, {state}")
+    let leftovers = lab.list()?;
+    let rows = leftovers.iter().map(|leftover| [leftover.kind.to_string(), leftover.owner()]);
+    let traces = StaleInstance::list().into_iter().map(|left| {
+        let owner = format!("a recording that has ended (process {})", left.process);
+        [left.to_string(), owner]
+    });
+    let reboots = reboots.is_there().then(|| [reboots.words(), reboots.owner()]);
+    output::write(&page::leftovers(rows.chain(traces).chain(reboots).collect()), args)
 }
 
 /// Ends the reboots of a plan; a running trial is the last.
@@ -209,7 +168,7 @@ fn end_reboots(reboots: &RebootControl, dry_run: bool) -> Result<(), Failure> {
     if !reboots.is_there() {
         return Ok(());
     }
-    let what = of_reboots(reboots);
+    let what = reboots.words();
     if dry_run {
         say(&format!("would free {what}"));
         return Ok(());
@@ -346,20 +305,13 @@ fn play(path: &Path, name: &str, text: &str) -> Result<(), Failure> {
     serve_played_disk(fuse, File::from(image), path, (name, text)).map_err(failed)
 }
 
-fn what_there_is(lab: &Lab) -> Report {
-    let mut page = Report::new("Filesystems");
-    let columns =
-        vec![Column::text("filesystem"), Column::text("here"), Column::long_text("with, or how")];
-    let mut table = Table::new("filesystems", "", columns);
-    for filesystem in filesystems::makeable() {
-        let (here, how) = match lab.availability(filesystem) {
-            Availability::Ready { version, .. } => ("yes", version.unwrap_or_default()),
-            Availability::Missing { why, how } => ("no", format!("{why}: {how}")),
-        };
-        table.rows.push(vec![Cell::text(filesystem.name), Cell::text(here), Cell::text(how)]);
-    }
-    page.table(table);
-    page
+/// Filesystems that can be made, each with its version or the reason why not.
+fn makeable(lab: &Lab) -> Vec<(&'static str, Result<String, String>)> {
+    let availability = |filesystem| match lab.availability(filesystem) {
+        Availability::Ready { version, .. } => Ok(version.unwrap_or_default()),
+        Availability::Missing { why, how } => Err(format!("{why}: {how}")),
+    };
+    filesystems::makeable().map(|one| (one.name, availability(one))).collect()
 }
 
 /// Prints a line on standard output. Write errors are ignored: a closed pipe must not stop the

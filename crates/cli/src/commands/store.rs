@@ -4,8 +4,8 @@ use std::io::{Write, stdout};
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
-use treering_model::{Ending, Unit};
-use treering_report::{Cell, Column, Report, Table};
+use treering_model::Ending;
+use treering_report::pages::machine::store::{StoreFacts, page};
 use treering_store::{Filter, Store, StoreError, TrialState};
 
 use super::output;
@@ -36,24 +36,17 @@ fn opened(args: &StoreArgs) -> Result<Store, Failure> {
 fn info(store: &Store, args: &OutputArgs) -> Result<(), Failure> {
     let room = store.room().map_err(|error| failure(&error))?;
     let trials = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
-    let of_state = |is: &dyn Fn(&TrialState) -> bool| {
-        Cell::whole(trials.iter().filter(|trial| is(&trial.state)).count() as u64)
+    let count = |state: TrialState| trials.iter().filter(|one| one.state == state).count();
+    let facts = StoreFacts {
+        path: store.path().display().to_string(),
+        version: store.version().to_string(),
+        bytes: room.bytes,
+        unused_bytes: room.unused,
+        trials: trials.len(),
+        interrupted: count(TrialState::Ended(Ending::Interrupted)),
+        running: count(TrialState::Running),
     };
-    let mut table = Table::new("store", "", vec![Column::text("what"), Column::mixed("value")]);
-    let size = |bytes: u64| Cell::measured(bytes as f64, Unit::Bytes);
-    let rows = [
-        ("file", Cell::text(store.path().display().to_string())),
-        ("format", Cell::text(store.version().to_string())),
-        ("size", size(room.bytes)),
-        ("unused", size(room.unused)),
-        ("trials", Cell::whole(trials.len() as u64)),
-        ("interrupted", of_state(&|state| *state == TrialState::Ended(Ending::Interrupted))),
-        ("running", of_state(&|state| *state == TrialState::Running)),
-    ];
-    table.rows.extend(rows.map(|(what, value)| vec![Cell::text(what), value]));
-    let mut page = Report::new("The store");
-    page.table(table);
-    output::write(&page, args)
+    output::write(&page(&facts), args)
 }
 
 fn check(store: &Store) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 //! machine prepared, then every cell conducted into the store.
 
 mod dry_run;
+mod examination;
 mod finished;
 mod following;
 mod forecast;
@@ -17,6 +18,7 @@ use treering_model::TrialId;
 use treering_sys::StopFlag;
 
 pub use self::dry_run::dry_run;
+pub use self::examination::{PlanExamination, examine_plan, foreseen_trial};
 use self::finished::FinishedCells;
 pub use self::forecast::Forecast;
 use self::forecast::is_over;

@@ -11,6 +11,7 @@ mod device;
 mod device_caution;
 mod device_error;
 mod error;
+mod examination;
 mod families;
 pub mod filesystems;
 mod guard;
@@ -24,6 +25,7 @@ mod register;
 mod release;
 mod remounting;
 mod scratch;
+mod staged;
 mod tools;
 mod trees;
 mod unmounted;
@@ -31,12 +33,13 @@ mod view;
 mod volume;
 mod workplace;
 
-pub use aged::{AgedTarget, ImageLibrary, ImageRecord, NewImage, SavedImage};
+pub use aged::{AgedTarget, ImageLibrary, NewImage, SavedImage};
 pub use caches::{CacheDrop, CacheEvidence, SettleLimits, SettleResult, drop_and_verify, settle};
 pub use device::{LabDevice, MemberDevice};
 pub use device_caution::DeviceCaution;
 pub use device_error::DeviceError;
 pub use error::LabError;
+pub use examination::{InventoryRequest, MachineFindings, take_inventory};
 pub use filesystems::Availability;
 pub use guard::{
     DeviceSignature, EraseList, FormatObstacle, Inspection, SearchCoverage, find_signatures,
@@ -51,7 +54,13 @@ pub use reboot::{
 };
 pub use register::PlanIdentity;
 pub use remounting::RemountableFilesystem;
-pub use scratch::{CopyError, FilesystemProfile, ImageCopier, ScratchFilesystem};
+pub use scratch::{
+    CopyError, FilesystemProfile, FreshCopyComparison, FreshCopyError, ScratchFilesystem,
+};
+pub use staged::{
+    HeldDirectory, HeldDirectoryError, STAGED_STORE, StagedFile, StagingError,
+    own_staging_directory, remove_staged_files, staged_files, staged_prefix,
+};
 pub use trees::{LeftoverTrees, RunTree, SparedTree, find_leftovers, remove_leftovers};
 pub use view::{ReadOnlyView, ViewKind, is_image};
 pub use volume::{FilesystemTemplate, FormatRecord, MountRecord, MountedVolume, Volume};

@@ -47,6 +47,27 @@ pub enum ViewKind {
     },
 }
 
+impl ViewKind {
+    /// Words about the way to the files; empty for a directory.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Directory => String::new(),
+            Self::Mounted { point, root } => {
+                let part = match root.to_str() {
+                    Some("/") => String::new(),
+                    _ => format!(", which shows only {} of it", root.display()),
+                };
+                format!("its mount at {}{part}", point.display())
+            }
+            Self::Private { fs_type, options } => {
+                format!(
+                    "a mount of treering's own ({fs_type}, {options}): the journal is not replayed"
+                )
+            }
+        }
+    }
+}
+
 /// Read-only view of a filesystem.
 #[derive(Debug)]
 pub struct ReadOnlyView {

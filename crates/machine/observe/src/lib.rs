@@ -11,11 +11,13 @@ pub mod hot;
 mod hot_error;
 mod hot_requests;
 pub mod layout;
+mod noise;
 mod places;
 mod played_disk;
 mod scan;
 pub mod tree;
 
+pub use noise::{ProbeResult, detectable_difference, probe_noise};
 pub use played_disk::{played_below, played_disk_at};
 
 use std::path::Path;

@@ -1,10 +1,13 @@
-//! Observations beside the figures of the workload: layouts, fresh copies, heat, played disks and
-//! ranks.
+//! Observations beside the figures of the workload: layouts, fresh copies, images, data sets, heat,
+//! played disks, ranks and the machine.
 
 pub(crate) mod artifact;
+pub(crate) mod dataset;
 pub(crate) mod fresh_copy;
 pub(crate) mod heat;
+pub(crate) mod image;
 pub(crate) mod layout;
+pub(crate) mod machine;
 pub(crate) mod modelled;
 pub(crate) mod played;
 pub(crate) mod ranks;

@@ -18,6 +18,7 @@ mod phase;
 mod rate;
 mod requests;
 pub mod scaling;
+pub mod selection;
 mod spread;
 mod summary;
 pub mod sweep;

@@ -3,7 +3,7 @@
 //!
 //! The first line has the length of the rest and its SHA-256; the rest is one Zstandard frame of
 //! JSON lines, so that `tail -n +2 FILE | zstd -d` shows it. `names` removes names of machines,
-//! people and places. The command line connects packs to stores.
+//! people and places. `treering-store` connects packs to stores.
 
 mod canon;
 mod error;

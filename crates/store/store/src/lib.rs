@@ -12,6 +12,7 @@ mod annotate;
 mod connection;
 mod error;
 mod events;
+mod exchange;
 mod filesystem;
 mod format;
 mod hint;
@@ -30,6 +31,7 @@ mod writer;
 
 pub use connection::Access;
 pub use error::StoreError;
+pub use exchange::{MergeError, MergedCounts, PackMerge, PackedTrials, PackingError};
 pub use filesystem::same_filesystem;
 pub use format::APPLICATION_ID;
 pub use load::LoadDetail;

@@ -1,9 +1,16 @@
-//! Children that have ended but are not reaped: their accounts in /proc stay readable.
+//! Children: their ends, the signals for them, and the accounts in /proc of those that have ended
+//! but are not reaped.
 
 use std::fs::read_to_string;
+use std::io;
+use std::process::{Child, ExitStatus};
+use std::thread::sleep;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+
+use super::signals::StopFlag;
 
 /// Reports whether a child has ended, without reaping it.
 ///
@@ -21,6 +28,40 @@ pub fn child_has_ended(process: u32) -> Result<bool, Errno> {
 pub fn signal_child(process: u32, signal: i32) -> Result<(), Errno> {
     let signal = Signal::from_named_raw(signal).ok_or(Errno::INVAL)?;
     kill_process(pid(process)?, signal)
+}
+
+/// End of a child that was waited for.
+#[derive(Clone, Copy, Debug)]
+pub struct EndedChild {
+    /// Exit status.
+    pub status: ExitStatus,
+    /// Signal that was passed on to it, if one came.
+    pub signal: Option<i32>,
+    /// Bytes that it wrote to storage, as [`written_by`] counts them.
+    pub written_bytes: Option<u64>,
+}
+
+/// Waits for a child, polled at this interval. The first signal that raises the flag is passed on:
+/// those of a terminal reach the child too, but not those sent to this process alone.
+///
+/// # Errors
+/// When the child cannot be waited for.
+pub fn wait_passing_signals(
+    child: &mut Child,
+    stop: &StopFlag,
+    interval: Duration,
+) -> io::Result<EndedChild> {
+    let mut passed = None;
+    while !child_has_ended(child.id())? {
+        if let (None, Some(signal)) = (passed, stop.signal()) {
+            passed = Some(signal);
+            let _ended_already = signal_child(child.id(), signal);
+        }
+        sleep(interval);
+    }
+    let written_bytes = written_by(child.id());
+    let status = child.wait()?;
+    Ok(EndedChild { status, signal: passed, written_bytes })
 }
 
 /// Bytes that a process and its reaped children wrote to storage, as accounted by the kernel

@@ -1,135 +1,31 @@
 //! Statistics of a dataset, which `dataset show` presents.
 
+use treering_model::{
+    DatasetReport, LargeFile, ListCount, ListDifference, SizeBucket, SizeQuantiles, TreeStateReport,
+};
 use treering_script::{NameId, NameTree, NodeKind};
 
-use crate::format::ListCount;
-use crate::{Dataset, FileList, TreeState};
+use crate::{Dataset, FileList, State};
 
 /// Number of a list's largest files that are named.
 const LARGEST: usize = 10;
 
 /// Statistics of a dataset.
-#[derive(Clone, Debug, PartialEq)]
-pub struct DatasetReport {
-    /// Name of the dataset.
-    pub name: String,
-    /// Description of the origin; can be empty.
-    pub about: String,
-    /// Statistics of the four lists, in the order of [`TreeState::ALL`].
-    pub states: [StateReport; 4],
-    /// Changes from clean to patched.
-    pub patch: ListDifference,
-    /// Changes from compiled to patched compiled, of build products alone.
-    pub recompile: ListDifference,
-    /// Files that a build adds to the clean tree.
-    pub products: ListCount,
-    /// Files that a build adds to the patched tree.
-    pub patched_products: ListCount,
-}
-
-/// Statistics of one list.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StateReport {
-    /// State that the list describes.
-    pub state: TreeState,
-    /// Number of files and their bytes.
-    pub count: ListCount,
-    /// Number of directories below the root, empty ones included.
-    pub directories: u64,
-    /// Empty directories, included in the directories.
-    pub empty_directories: u64,
-    /// Number of symbolic links.
-    pub links: u64,
-    /// Number of empty files.
-    pub empty_files: u64,
-    /// Number of files directly in the root.
-    pub top_files: u64,
-    /// Most components of a file's path; 1 for a file in the root.
-    pub depth: usize,
-    /// Length in bytes of the longest path of a file.
-    pub longest_path_bytes: usize,
-    /// Quantiles of the file sizes; `None` without files.
-    pub sizes: Option<SizeQuantiles>,
-    /// Histogram of file sizes by powers of two, the first bucket for empty files; up to the
-    /// largest file.
-    pub histogram: Vec<SizeBucket>,
-    /// Ten largest files, in descending order.
-    pub largest: Vec<LargeFile>,
-}
-
-/// Quantiles of file sizes in bytes: for each, the smallest size that this percentage of the files
-/// does not exceed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SizeQuantiles {
-    /// Minimum.
-    pub min_bytes: u64,
-    /// 10th percentile.
-    pub p10_bytes: u64,
-    /// 25th percentile.
-    pub p25_bytes: u64,
-    /// Median.
-    pub p50_bytes: u64,
-    /// 75th percentile.
-    pub p75_bytes: u64,
-    /// 90th percentile.
-    pub p90_bytes: u64,
-    /// 99th percentile.
-    pub p99_bytes: u64,
-    /// Maximum.
-    pub max_bytes: u64,
-    /// Arithmetic mean.
-    pub mean_bytes: f64,
-}
-
-/// Bucket of files with sizes from one power of two to below the next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SizeBucket {
-    /// Smallest size of the bucket: 0, 1, 2, 4, 8 …
-    pub from_bytes: u64,
-    /// Number of files and their bytes.
-    pub count: ListCount,
-}
-
-/// Path and size of a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LargeFile {
-    /// Path with unprintable bytes escaped.
-    pub path: String,
-    /// Size in bytes.
-    pub bytes: u64,
-}
-
-/// Comparison of two lists.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ListDifference {
-    /// Files in both lists with the same size.
-    pub same: ListCount,
-    /// Files in both lists with different sizes; bytes are those of the second.
-    pub changed: ListCount,
-    /// Files only in the second list.
-    pub new: ListCount,
-    /// Files only in the first list.
-    pub removed: ListCount,
-}
-
-impl DatasetReport {
-    /// Computes the statistics of a dataset.
-    pub fn new(dataset: &Dataset) -> Self {
-        let names = dataset.names.len();
-        let sizes = TreeState::ALL.map(|state| sizes_by_name(dataset.list(state), names));
-        let [clean, patched, compiled, patched_compiled] = &sizes;
-        let products = without(compiled, clean);
-        let patched_products = without(patched_compiled, patched);
-        let paths = PathLengths::new(&dataset.names);
-        Self {
-            name: dataset.name.clone(),
-            about: dataset.about.clone(),
-            states: TreeState::ALL.map(|state| StateReport::new(dataset, &paths, state)),
-            patch: difference(clean, patched),
-            recompile: difference(&products, &patched_products),
-            products: count(products.iter().copied().flatten()),
-            patched_products: count(patched_products.iter().copied().flatten()),
-        }
+pub fn dataset_report(dataset: &Dataset) -> DatasetReport {
+    let names = dataset.names.len();
+    let sizes = State::ALL.map(|state| sizes_by_name(dataset.list(state), names));
+    let [clean, patched, compiled, patched_compiled] = &sizes;
+    let products = without(compiled, clean);
+    let patched_products = without(patched_compiled, patched);
+    let paths = PathLengths::new(&dataset.names);
+    DatasetReport {
+        name: dataset.name.clone(),
+        about: dataset.about.clone(),
+        states: State::ALL.map(|state| state_report(dataset, &paths, state)),
+        patch: difference(clean, patched),
+        recompile: difference(&products, &patched_products),
+        products: count(products.iter().copied().flatten()),
+        patched_products: count(patched_products.iter().copied().flatten()),
     }
 }
 
@@ -167,32 +63,30 @@ fn difference(first: &[Option<u64>], second: &[Option<u64>]) -> ListDifference {
     difference
 }
 
-impl StateReport {
-    fn new(dataset: &Dataset, paths: &PathLengths, state: TreeState) -> Self {
-        let (names, list) = (&*dataset.names, dataset.list(state));
-        let names_of = |marks: &[(NameId, crate::StateSet)]| {
-            marks.iter().filter(|mark| mark.1.contains(state)).map(|mark| mark.0).collect()
-        };
-        let empty: Vec<NameId> = names_of(&dataset.empty_directories);
-        let links: Vec<NameId> = names_of(&dataset.links);
-        let mut sizes: Vec<u64> = list.iter().map(|file| file.1).collect();
-        sizes.sort_unstable();
-        let listed = || list.iter().map(|file| file.0);
-        let kept = || listed().chain(links.iter().copied()).chain(empty.iter().copied());
-        Self {
-            state,
-            count: ListCount { files: list.len() as u64, bytes: list.bytes() },
-            directories: directories_above(names, kept()) + empty.len() as u64,
-            empty_directories: empty.len() as u64,
-            links: links.len() as u64,
-            empty_files: sizes.partition_point(|size| *size == 0) as u64,
-            top_files: listed().filter(|id| names.parent(*id) == NameId::ROOT).count() as u64,
-            depth: listed().map(|id| paths.depth(names, id)).max().unwrap_or(0),
-            longest_path_bytes: listed().map(|id| paths.bytes(names, id)).max().unwrap_or(0),
-            sizes: quantiles(&sizes, list.bytes()),
-            histogram: histogram(&sizes),
-            largest: largest(names, list),
-        }
+fn state_report(dataset: &Dataset, paths: &PathLengths, state: State) -> TreeStateReport {
+    let (names, list) = (&*dataset.names, dataset.list(state));
+    let here = |marks: &[(NameId, crate::States)]| {
+        marks.iter().filter(|mark| mark.1.contains(state)).map(|mark| mark.0).collect()
+    };
+    let empty: Vec<NameId> = here(&dataset.empty_directories);
+    let links: Vec<NameId> = here(&dataset.links);
+    let mut sizes: Vec<u64> = list.iter().map(|file| file.1).collect();
+    sizes.sort_unstable();
+    let listed = || list.iter().map(|file| file.0);
+    let kept = || listed().chain(links.iter().copied()).chain(empty.iter().copied());
+    TreeStateReport {
+        state: state.label(),
+        count: ListCount { files: list.len() as u64, bytes: list.bytes() },
+        directories: directories_above(names, kept()) + empty.len() as u64,
+        empty_directories: empty.len() as u64,
+        links: links.len() as u64,
+        empty_files: sizes.partition_point(|size| *size == 0) as u64,
+        top_files: listed().filter(|id| names.parent(*id) == NameId::ROOT).count() as u64,
+        depth: listed().map(|id| paths.depth(names, id)).max().unwrap_or(0),
+        longest_path_bytes: listed().map(|id| paths.bytes(names, id)).max().unwrap_or(0),
+        sizes: quantiles(&sizes, list.bytes()),
+        histogram: histogram(&sizes),
+        largest: largest(names, list),
     }
 }
 

@@ -8,6 +8,7 @@
 mod beneath;
 mod find;
 mod import;
+mod installed;
 mod job;
 mod limits;
 mod options;
@@ -15,6 +16,10 @@ mod session;
 
 use treering_script::{ConfigError, Job, RankDistribution, Settings, Workload, WorkloadManifest};
 
+pub use installed::{
+    RESULT, ResultFileError, config_value, newest_result, read_config, read_result,
+    result_artifacts,
+};
 use job::RehearsalJob;
 
 /// The line of io500 in the registry.

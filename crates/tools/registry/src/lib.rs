@@ -2,6 +2,7 @@
 //!
 //! The registry also imports treering's own exports (`own`), and result directories of MMTests.
 
+mod files;
 mod import;
 mod mmtests;
 mod own;
@@ -12,8 +13,12 @@ use treering_kit::Tool;
 use treering_kit::import::Importer;
 use treering_script::Workload;
 
-pub use import::{FileScan, ImportReader, ImportResult, OutputOutline, ToolOutput, import, tools};
-pub use mmtests::{ResultFile, beginnings, results};
+pub use files::{
+    ImportFile, ImportFileError, ImportFiles, ORIGIN_FACTS, TrialOrigin, completed_trial, labels,
+    origin_of, read_files, remarks,
+};
+pub use import::{FoundOutput, ImportReader, ImportResult, Outline, Scan, import, tools};
+use mmtests::{ResultFile, beginnings, results};
 pub use treering_kit::import::Remark;
 pub use treering_kit::import::rows::PhaseRows;
 pub use treering_kit::import::source::{ImportError, TextSource};

@@ -9,7 +9,7 @@ use treering_kit::import::number::whole;
 
 /// Output in a result directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResultFile {
+pub(crate) struct ResultFile {
     /// Path as given by the caller.
     pub path: String,
     /// Name of the run.
@@ -38,7 +38,7 @@ const TESTS: [(&str, OutputPredicate); 6] = [
 const COMPRESSED: [&str; 2] = [".gz", ".xz"];
 
 /// Outputs among these paths, which have slashes as separators: run by run, iteration by iteration.
-pub fn results(paths: &[String]) -> Vec<ResultFile> {
+pub(crate) fn results(paths: &[String]) -> Vec<ResultFile> {
     let mut results: Vec<ResultFile> = paths.iter().filter_map(|path| result(path)).collect();
     results.sort_by(|left, right| {
         natural(&left.run, &right.run)
@@ -50,7 +50,7 @@ pub fn results(paths: &[String]) -> Vec<ResultFile> {
 }
 
 /// Start times of the tests, in milliseconds since 1970, from the text of a timestamps file.
-pub fn beginnings(text: &str) -> Vec<(String, i64)> {
+pub(crate) fn beginnings(text: &str) -> Vec<(String, i64)> {
     let line = |line: &str| {
         let (test, seconds) = line.strip_prefix("test begin :: ")?.trim().rsplit_once(' ')?;
         let ms = whole(seconds)?.checked_mul(1000)?;

@@ -1,15 +1,16 @@
 //! Traces of each phase of a classic run, in files as blktrace writes them.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use treering_model::{SinkError, TrialEvent, TrialSink};
-use treering_observe::block_trace::{BlockRecorder, RecorderOptions, TracedDevice, device_at};
+use treering_observe::block_trace::{
+    BlockRecorder, RecorderOptions, TracedDevice, blktrace_files, device_at, remove_blktrace_files,
+};
 use treering_script::ClassicTraces;
 use treering_sys::monotonic_ns;
 use treering_trace::losses;
 
 use crate::classic_output::say;
-use crate::commands::trace::files::{blktrace_files, cpu_file};
 use crate::failure::{Failure, Kind};
 
 /// Records every phase into files of its own.
@@ -46,7 +47,7 @@ impl PhaseTraces {
             // As blktrace has it, a name that is given stands for one device.
             PathBuf::from(if several { format!("{stem}-{device}") } else { stem.clone() })
         };
-        self.devices.iter().for_each(|device| remove_older(&stem(&device.device.name)));
+        self.devices.iter().for_each(|device| remove_blktrace_files(&stem(&device.device.name)));
         let writer = blktrace_files(Some(monotonic_ns()), stem);
         let options = RecorderOptions::default();
         match BlockRecorder::begin(&self.devices, options, vec![Box::new(writer)]) {
@@ -61,20 +62,6 @@ impl PhaseTraces {
             say(&format!("the trace is not stored: {error}"));
         }
         losses(recorded.lost_events, recorded.missing_bytes).iter().for_each(|losses| say(losses));
-    }
-}
-
-/// Removes the files of an earlier trace of this name, which blktrace would overwrite too.
-fn remove_older(stem: &Path) {
-    let dir = stem.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let Some(name) = stem.file_name() else { return };
-    let name = name.to_string_lossy();
-    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-        let found = entry.file_name().to_string_lossy().into_owned();
-        if cpu_file(&found).is_some_and(|(stem, _)| stem == name) {
-            let _what_cannot_be_removed_is_reported_when_it_is_made =
-                std::fs::remove_file(entry.path());
-        }
     }
 }
 

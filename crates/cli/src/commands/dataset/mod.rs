@@ -1,15 +1,15 @@
 //! `treering dataset`: list, show, record, import.
 
-mod pages;
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use treering_datasets::library::{self, LibraryError, OverwritePolicy};
-use treering_datasets::record::{RecordError, RecordingInput, record};
-use treering_datasets::report::DatasetReport;
-use treering_datasets::{Dataset, OmittedEntries, PathSelection, check_title, classic};
+use treering_datasets::library::{self, DatasetInfo, Existing, LibraryError, Origin};
+use treering_datasets::record::{RecordError, Recording, record};
+use treering_datasets::report::dataset_report;
+use treering_datasets::{Dataset, Note, Selection, State, check_title, classic};
+use treering_report::pages::tools::dataset::{self as pages, ListedDataset};
+use treering_script::with_causes;
 
 use crate::arguments::{DatasetVerb, RecordArgs};
 use crate::classic_output::say;
@@ -23,16 +23,29 @@ pub(crate) fn run(verb: DatasetVerb) -> Result<ExitCode, Failure> {
     match verb {
         DatasetVerb::List { output } => {
             let all = library::list(&dirs).map_err(|error| library_failure(&error))?;
-            output::write(&pages::list(&all), &output)?;
+            let listed: Vec<ListedDataset> = all.into_iter().map(listed).collect();
+            output::write(&pages::list(&listed), &output)?;
         }
         DatasetVerb::Show { name, output } => {
             let dataset = library::load(&name, &dirs).map_err(|error| library_failure(&error))?;
-            output::write(&pages::show(&DatasetReport::new(&dataset)), &output)?;
+            output::write(&pages::show(&dataset_report(&dataset)), &output)?;
         }
         DatasetVerb::Record(args) => record_one(&args)?,
         DatasetVerb::Import { dir, name, replace } => import(&dir, name, replace)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn listed(info: DatasetInfo) -> ListedDataset {
+    let place = match &info.origin {
+        Origin::Builtin => "shipped".to_owned(),
+        Origin::File(path) | Origin::ClassicFiles(path) => path.display().to_string(),
+    };
+    let states = match &info.header {
+        Ok(header) => Ok(State::ALL.map(|state| header.list(state))),
+        Err(error) => Err(with_causes(error).lines().next().unwrap_or_default().to_owned()),
+    };
+    ListedDataset { name: info.name, place, states }
 }
 
 fn record_one(args: &RecordArgs) -> Result<(), Failure> {

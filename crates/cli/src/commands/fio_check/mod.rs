@@ -1,9 +1,6 @@
 //! `treering run fio --check`: runs the same job by the installed fio and natively, in turns in the
 //! same directory, and reports the differences.
 
-mod page;
-mod sequence;
-
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -11,10 +8,15 @@ use std::sync::Arc;
 use clap::{ArgMatches, FromArgMatches};
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, RunProgress};
 use treering_fio::Fio;
-use treering_fio::check::{Moved, both_ways, moved, sequences};
+use treering_fio::check::{
+    Logged, Moved, both_ways, job_work, moved, rehearsed_requests, sequences,
+};
 use treering_lab::RunTree;
-use treering_model::{Ending, Metric, Trial, TrialId};
+use treering_model::{Ending, Trial, TrialId};
 use treering_observe::ObserverOptions;
+use treering_report::pages::tools::fio_check::{
+    CheckTurn, CheckedTrial, FioComparison, SequenceComparison,
+};
 use treering_script::{Job, Settings};
 
 use super::output;
@@ -22,7 +24,6 @@ use super::trial::{Asked, outline, run as run_trial, take_named};
 use crate::arguments::{AnyRunArgs, CheckArgs, NativeRunArgs, OutputArgs, settings};
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
-use page::{Checked, Sequence, Turn};
 
 /// Maximum number of requests of a job that are compared.
 const REQUESTS_MAX: usize = 200_000;
@@ -48,21 +49,22 @@ pub(crate) fn run(matches: &ArgMatches, check: &CheckArgs) -> Result<ExitCode, F
     let sequences = runner.sequences(&settings)?;
     let mut turns = Vec::new();
     for turn in 1..=check.turns {
-        let one = |job: &dyn Job, how: &str| -> Result<Trial, Failure> {
+        let one = |job: &dyn Job, how: &str| -> Result<CheckedTrial, Failure> {
             runner.tell(&format!("turn {turn} of {}: {how}", check.turns));
-            runner.trial(job, any.no_store, None)
+            let trial = runner.trial(job, any.no_store, None)?;
+            Ok(CheckedTrial { work: job_work(&trial), trial })
         };
         // Who goes first has another place before him: they take turns at that too.
         let turn = if turn % 2 == 1 {
             let theirs = one(both.theirs.as_ref(), "fio")?;
-            Turn { ours: one(both.ours.as_ref(), "treering")?, theirs }
+            CheckTurn { ours: one(both.ours.as_ref(), "treering")?, theirs }
         } else {
             let ours = one(both.ours.as_ref(), "treering")?;
-            Turn { theirs: one(both.theirs.as_ref(), "fio")?, ours }
+            CheckTurn { theirs: one(both.theirs.as_ref(), "fio")?, ours }
         };
         turns.push(turn);
     }
-    let checked = Checked::new(&turns, sequences);
+    let checked = FioComparison::new(&turns, sequences);
     let format = OutputArgs { format: check.format.clone(), ..OutputArgs::default() };
     output::write(&checked.page(), &format)?;
     Ok(if checked.agree() { ExitCode::SUCCESS } else { ExitCode::from(DIFFER) })
@@ -132,7 +134,7 @@ impl Runner<'_> {
     }
 
     /// Compares the requests of each job's first clone.
-    fn sequences(&self, settings: &Settings) -> Result<Vec<Sequence>, Failure> {
+    fn sequences(&self, settings: &Settings) -> Result<Vec<SequenceComparison>, Failure> {
         let both = sequences(settings)?;
         self.tell("the requests of each job: fio");
         let mut kept = Vec::new();
@@ -142,10 +144,13 @@ impl Runner<'_> {
         ran?;
         removed?;
         let counts: Vec<usize> = logs.iter().map(Vec::len).collect();
-        let ours = sequence::requests(both.ours.as_ref(), &counts)
-            .map_err(|why| Failure::new(Kind::Trial, why))?;
+        let ours = rehearsed_requests(both.ours.as_ref(), &counts)
+            .map_err(|why| Failure::new(Kind::Trial, why.to_string()))?;
         let all = both.jobs.into_iter().zip(ours).zip(logs);
-        Ok(all.map(|((job, ours), theirs)| Sequence::new(job, &ours, &theirs)).collect())
+        let compare = |((job, ours), theirs): ((Logged, Vec<Moved>), Vec<Moved>)| {
+            SequenceComparison::new(job.name, job.differs, &ours, &theirs)
+        };
+        Ok(all.map(compare).collect())
     }
 
     /// Reads the requests that fio logged for a job; empty without a log.
@@ -162,9 +167,4 @@ impl Runner<'_> {
         let place = take_named(self.dir)?;
         kept.iter().try_for_each(|tree| Ok(place.remove_made(tree)?))
     }
-}
-
-/// Primary metrics of a trial, which are its rates.
-fn rates(trial: &Trial) -> impl Iterator<Item = &Metric> {
-    trial.metrics.iter().filter(|metric| metric.primary)
 }

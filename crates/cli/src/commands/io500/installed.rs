@@ -1,14 +1,17 @@
 //! Runs an installed io500 with a configuration, and stores its results: figures as from an import,
 //! and the result files. No figure is computed here.
 
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{Command, ExitCode};
 use std::time::{Duration, SystemTime};
 
-use treering_model::{Artifact, Ending, Fact, RunMode, Trial, TrialHeader, TrialId};
-use treering_registry::{ImportedTrial, PhaseRows, events_of, import};
-use treering_sys::{SignalWatch, child_has_ended, monotonic_ns, signal_child};
+use treering_io500::{
+    RESULT, ResultFileError, config_value, newest_result, read_config, read_result,
+    result_artifacts,
+};
+use treering_model::{Ending, Fact, RunMode, Trial, TrialHeader, TrialId};
+use treering_registry::{Content, Rows, events_of, import};
+use treering_sys::{EndedChild, SignalWatch, monotonic_ns, wait_passing_signals};
 
 use crate::arguments::InstalledArgs;
 use crate::classic_output::say;
@@ -16,32 +19,32 @@ use crate::clock;
 use crate::failure::{Failure, Kind};
 use crate::storage::{Keeping, failure};
 
-/// The kind of the artifacts that are files of IO500, each one text.
-const FILE_ARTIFACT: &str = "io500_file";
-const FILE_VERSION: u32 = 1;
-/// Maximum number and size of the files stored.
-const FILES_MOST: usize = 64;
-const FILE_BYTES_MAX: u64 = 1 << 20;
-/// Maximum size of a configuration.
-const CONFIG_BYTES_MAX: u64 = 1 << 20;
 /// Interval at which the program is polled for its end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-const RESULT: &str = "result.txt";
+
+impl From<ResultFileError> for Failure {
+    fn from(error: ResultFileError) -> Self {
+        match &error {
+            ResultFileError::Unread { path, error } => Self::of_path(path, error),
+            ResultFileError::TooLong { .. } => Self::new(Kind::Usage, error.to_string()),
+        }
+    }
+}
 
 /// Runs the installed program.
 pub(super) fn run(args: &InstalledArgs) -> Result<ExitCode, Failure> {
-    let config = text_of(&args.config, CONFIG_BYTES_MAX)?;
-    let results = PathBuf::from(value(&config, "resultdir").unwrap_or("./results"));
-    let data = PathBuf::from(value(&config, "datadir").unwrap_or("./datafiles"));
+    let config = read_config(&args.config)?;
+    let results = PathBuf::from(config_value(&config, "resultdir").unwrap_or("./results"));
+    let data = PathBuf::from(config_value(&config, "datadir").unwrap_or("./datafiles"));
     let trial = TrialId::new();
     let targets: Vec<&Path> = [data.as_path()].into_iter().filter(|dir| dir.is_dir()).collect();
     let mut keeping = Keeping::open(args.store.store.as_deref(), false, &targets, trial)?;
     let before = SystemTime::now();
-    let started_unix_ms = i64::try_from(clock::unix_ms()).unwrap_or(i64::MAX);
+    let started_unix_ms = clock::trial_unix_ms();
     let began_ns = monotonic_ns();
-    let (status, signal) = start(args)?;
+    let EndedChild { status, signal, .. } = start(args)?;
     let wall_ns = monotonic_ns() - began_ns;
-    let found = newest(&results, before).ok_or_else(|| {
+    let found = newest_result(&results, before).ok_or_else(|| {
         let message =
             format!("io500 left no {RESULT} in {}; it ended: {status}", results.display());
         Failure::new(Kind::Trial, message)
@@ -60,7 +63,8 @@ pub(super) fn run(args: &InstalledArgs) -> Result<ExitCode, Failure> {
     let facts = [("io500.path", path), ("io500.ended", status.to_string())];
     let facts = facts.map(|(name, value)| Fact { name: name.to_owned(), value });
     kept.facts.extend(facts);
-    kept.artifacts = artifacts(found.parent().unwrap_or(Path::new(".")))?;
+    kept.artifacts =
+        result_artifacts(found.parent().unwrap_or(Path::new(".")), &mut |line| say(line))?;
     if signal.is_some() {
         kept.ending = Ending::Interrupted;
     } else if !status.success() {
@@ -86,7 +90,7 @@ pub(super) fn run(args: &InstalledArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Starts the program and waits for its end; a signal that stops treering is passed on.
-fn start(args: &InstalledArgs) -> Result<(ExitStatus, Option<i32>), Failure> {
+fn start(args: &InstalledArgs) -> Result<EndedChild, Failure> {
     let signals = SignalWatch::begin().map_err(|error| {
         Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
     })?;
@@ -99,64 +103,13 @@ fn start(args: &InstalledArgs) -> Result<(ExitStatus, Option<i32>), Failure> {
         let message = format!("cannot start {}: {error}", Path::new(&program).display());
         Failure::new(Kind::Environment, message)
     })?;
-    let mut asked = None;
-    while !child_has_ended(child.id()).unwrap_or(true) {
-        if let (None, Some(signal)) = (asked, signals.flag().signal()) {
-            asked = Some(signal);
-            let _ended_already = signal_child(child.id(), signal);
-        }
-        std::thread::sleep(LOOK_EVERY);
-    }
-    let status = child.wait().map_err(|error| {
-        Failure::new(Kind::Environment, format!("cannot wait for io500: {error}"))
-    })?;
-    Ok((status, asked))
-}
-
-/// Reads a text of at most `most` bytes.
-fn text_of(path: &Path, most: u64) -> Result<String, Failure> {
-    let wrong = |error| Failure::of_path(path, &error);
-    if fs::metadata(path).map_err(wrong)?.len() > most {
-        let message = format!("{}: more than {most} bytes", path.display());
-        return Err(Failure::new(Kind::Usage, message));
-    }
-    let bytes = fs::read(path).map_err(wrong)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Value of a key in the section `global`.
-fn value<'c>(config: &'c str, key: &str) -> Option<&'c str> {
-    let mut is_global = false;
-    let mut found = None;
-    for line in config.lines().map(str::trim) {
-        if let Some(name) = line.strip_prefix('[') {
-            is_global = name.trim_end_matches(']').trim().eq_ignore_ascii_case("global");
-        } else if is_global && let Some((name, value)) = line.split_once('=') {
-            let value = value.split(['#', ';']).next().unwrap_or_default().trim();
-            if name.trim().eq_ignore_ascii_case(key) && !value.is_empty() {
-                found = Some(value);
-            }
-        }
-    }
-    found
-}
-
-/// The newest result in a directory, or in one below it, that is not older than this.
-fn newest(results: &Path, since: SystemTime) -> Option<PathBuf> {
-    // Times of files may be some milliseconds behind the clock.
-    let since = since.checked_sub(Duration::from_secs(1)).unwrap_or(since);
-    let below = fs::read_dir(results).into_iter().flatten().flatten().map(|entry| entry.path());
-    let places = [results.to_owned()].into_iter().chain(below);
-    let files = places.map(|dir| dir.join(RESULT)).filter_map(|path| {
-        let changed = fs::metadata(&path).ok()?.modified().ok()?;
-        (changed >= since).then_some((changed, path))
-    });
-    files.max().map(|(_, path)| path)
+    wait_passing_signals(&mut child, signals.flag(), LOOK_EVERY)
+        .map_err(|error| Failure::new(Kind::Environment, format!("cannot wait for io500: {error}")))
 }
 
 /// The trial of a result, as an import makes it.
 fn figures(path: &Path, beginning: TrialHeader) -> Result<Trial, Failure> {
-    let text = text_of(path, FILE_BYTES_MAX)?;
+    let text = read_result(path)?;
     let imported = import(text.as_bytes());
     for remark in &imported.remarks {
         say(&format!("{RESULT}:{}: {}", remark.line, remark.what));
@@ -167,44 +120,4 @@ fn figures(path: &Path, beginning: TrialHeader) -> Result<Trial, Failure> {
     });
     let none = || Failure::new(Kind::Trial, format!("{}: no figures of IO500", path.display()));
     Ok(foreign.ok_or_else(none)?.with(beginning))
-}
-
-/// The files of a result, in the order of their names.
-fn artifacts(dir: &Path) -> Result<Vec<Artifact>, Failure> {
-    let entries = fs::read_dir(dir).map_err(|error| Failure::of_path(dir, &error))?;
-    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    paths.sort();
-    let mut kept = Vec::new();
-    for path in paths.iter().filter(|path| path.is_file()) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if kept.len() == FILES_MOST {
-            say(&format!("{name} and what follows are not kept: there are more files"));
-            break;
-        }
-        match text_of(path, FILE_BYTES_MAX) {
-            Ok(text) => kept.push(Artifact {
-                kind: FILE_ARTIFACT.to_owned(),
-                version: FILE_VERSION,
-                phase: None,
-                name,
-                body: serde_json::to_string(&text).unwrap_or_default(),
-            }),
-            Err(unread) => say(&format!("{name} is not kept: {}", unread.message())),
-        }
-    }
-    Ok(kept)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::value;
-
-    #[test]
-    fn values_are_those_of_the_section_global() {
-        let config = "[debug]\nresultdir = no\n[global]\nresultdir = ./a # here\ndatadir=/m/b\n\
-                      [find]\ndatadir = no\n";
-        assert_eq!(value(config, "resultdir"), Some("./a"));
-        assert_eq!(value(config, "datadir"), Some("/m/b"));
-        assert_eq!(value("[global]\ndatadir = \n", "datadir"), None);
-    }
 }

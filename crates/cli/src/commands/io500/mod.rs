@@ -2,7 +2,6 @@
 //! installed program.
 
 mod installed;
-mod page;
 
 use std::fs;
 use std::path::Path;
@@ -12,6 +11,7 @@ use clap::ArgMatches;
 use treering_analysis::io500::{ClientMachines, FullRun, is_rehearsal};
 use treering_io500::Io500Workload;
 use treering_model::{Ending, Trial};
+use treering_report::pages::tools::io500::{config, page};
 
 use super::{native, output};
 use crate::arguments::{InstalledArgs, OutputArgs, REHEARSE};
@@ -52,9 +52,9 @@ fn tell(trial: &Trial, dir: &Path) -> Result<(), Failure> {
     let full = FullRun::project(trial, clients);
     let place = fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned());
     let has_ranks = trial.fact(treering_model::RANKS_FACT).is_some();
-    output::write(&page::page(&full, has_ranks), &OutputArgs::default())?;
+    output::write(&page(&full, has_ranks), &OutputArgs::default())?;
     output::with_writer(None, |out| {
         writeln!(out)?;
-        page::config(&full, clients, &place).iter().try_for_each(|line| writeln!(out, "{line}"))
+        config(&full, clients, &place).iter().try_for_each(|line| writeln!(out, "{line}"))
     })
 }

@@ -14,10 +14,9 @@ use std::process::ExitCode;
 use indicatif::{ProgressBar, ProgressStyle};
 use treering_lab::{ReadOnlyView, ViewKind};
 use treering_model::LayoutMap;
-use treering_observe::layout::{LayoutSurvey, SurveyError, SurveyPlan, WalkCounts, survey};
+use treering_observe::layout::{LayoutSurvey, SurveyPlan, WalkCounts, survey};
 use treering_report::drawings;
-use treering_report::pages::layout::{LayoutView, map_page, page, write_json};
-use treering_script::with_causes;
+use treering_report::pages::layout::{View, map_page, page, write_json};
 use treering_sys::write_whole_file;
 
 use super::{charts, output};
@@ -47,8 +46,8 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     };
     let LayoutSurvey { layout, map } = watched(&opened, &plan)?;
     let path = args.path.to_string_lossy();
-    let through = through(opened.kind());
-    let view = LayoutView { path: &path, through: &through };
+    let through = opened.kind().words();
+    let view = View { path: &path, through: &through };
     if let (Some(file), Some(map)) = (&args.map, &map) {
         draw(&path, map, file)?;
     }
@@ -81,23 +80,6 @@ fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
     written.map_err(|error| failed(&error))
 }
 
-/// Describes the kind of view through which the files are read.
-fn through(kind: &ViewKind) -> String {
-    match kind {
-        ViewKind::Directory => String::new(),
-        ViewKind::Mounted { point, root } => {
-            let part = match root.to_str() {
-                Some("/") => String::new(),
-                _ => format!(", which shows only {} of it", root.display()),
-            };
-            format!("its mount at {}{part}", point.display())
-        }
-        ViewKind::Private { fs_type, options } => {
-            format!("a mount of treering's own ({fs_type}, {options}): the journal is not replayed")
-        }
-    }
-}
-
 /// The survey, with its progress on a terminal. It can be killed at any time: nothing is left.
 fn watched(view: &ReadOnlyView, plan: &SurveyPlan) -> Result<LayoutSurvey, Failure> {
     let bar = stderr().is_terminal().then(|| {
@@ -122,15 +104,5 @@ fn watched(view: &ReadOnlyView, plan: &SurveyPlan) -> Result<LayoutSurvey, Failu
     if let Some(bar) = &bar {
         bar.finish_and_clear();
     }
-    surveyed.map_err(|error| survey_failure(&error))
-}
-
-fn survey_failure(error: &SurveyError) -> Failure {
-    let hint = match error {
-        SurveyError::NoExtents(_) => {
-            Some("ext4, xfs, btrfs and f2fs do; a filesystem in memory has no locations")
-        }
-        SurveyError::Failed(..) | SurveyError::Stopped => None,
-    };
-    Failure::new(Kind::Environment, with_causes(error)).maybe_hint(hint)
+    surveyed.map_err(|error| Failure::of(Kind::Environment, &error).maybe_hint(error.hint()))
 }

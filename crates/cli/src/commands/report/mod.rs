@@ -1,11 +1,9 @@
-//! `treering report`: compares stored trials. `selection` decides which trials form a variant; the
-//! analysis and the page are in other crates.
+//! `treering report`: compares stored trials. The selection of variants, the comparison and the
+//! page are in other crates.
 
-mod exclusion;
 mod gating;
-mod loading;
 mod plans;
-mod selection;
+mod stored;
 
 use std::collections::BTreeSet;
 use std::process::ExitCode;
@@ -14,6 +12,7 @@ use treering_analysis::compare::{
     ComparedVariant, ComparisonCautionCode, ComparisonTerms, Factor, Outcome, compare_observed,
     environment,
 };
+use treering_analysis::selection::{ComparedTrials, PlannedTerms, SelectedVariant, TrialSelection};
 use treering_conduct::plan::Judging;
 use treering_model::{Cell, CellRole, Ending, TrialId};
 use treering_report::pages::comparison::{ComparisonView, DataFormat, page};
@@ -21,8 +20,7 @@ use treering_report::{Report, formats};
 use treering_store::{Filter, Store, TrialState, TrialSummary};
 
 pub(crate) use self::gating::{Gating, nothing_compared};
-use self::loading::Compared;
-use self::selection::{Known, Pick};
+use self::stored::{StoredTrials, query_of, selection, summaries};
 use super::charts;
 use super::output::{self, with_writer};
 use super::trial::{command_line, quoted};
@@ -126,28 +124,49 @@ fn compare_variants(args: &ReportArgs, absent: &[&str]) -> Result<ExitCode, Fail
             Err(no_results())
         };
     };
-    let known = Known::read(&store, args)?;
-    if let Some(why) = known.nothing_to_compare(args).filter(|_| args.page.gate) {
+    let (source, query) = (StoredTrials(&store), query_of(args));
+    let selection = selection(&source, summaries(&store, args)?, &query)?;
+    if let Some(why) = selection.nothing_to_compare(&query).filter(|_| args.page.gate) {
         return Ok(nothing_compared(&args.page, &why));
     }
-    let args = &known.as_planned(args)?;
-    let picks = known.picks(args)?;
-    let (control, observed) = (known.control(&picks[0]), known.observed(&picks));
-    let mut compared = Compared::read(&store, &picks, control.as_ref(), &observed)?;
-    compared.notes.extend(known.notes.iter().cloned());
-    compared.notes.extend(known.excluded_and_named(&picks)?);
-    compared.excluded = known.excluded_of(&picks)?;
-    let outcome = tell(args, format, &store, &picks, compared, gating.accepted.clone())?;
+    let args = &as_planned(args, selection.planned_terms(&query)?);
+    let variants = selection.variants(&query)?;
+    let mut compared = compared(&source, &selection, &variants)?;
+    compared.notes.extend(selection.excluded_and_named(&variants)?);
+    compared.excluded = selection.excluded_of(&variants)?;
+    let outcome = tell(args, format, &source, &variants, compared, gating.accepted.clone())?;
     Ok(gating.answer(&outcome, absent))
+}
+
+/// Completes the arguments with the primary metrics and the threshold of the plan.
+fn as_planned(args: &ReportArgs, planned: PlannedTerms) -> ReportArgs {
+    let mut completed = args.clone();
+    if completed.primary.is_empty() {
+        completed.primary = planned.primary;
+    }
+    completed.threshold = completed.threshold.or(planned.threshold);
+    completed
+}
+
+/// Reads the trials of the variants, with their controls and observed rounds.
+fn compared<'s>(
+    source: &'s StoredTrials<'s>,
+    selection: &TrialSelection<'_, StoredTrials<'s>>,
+    variants: &[SelectedVariant],
+) -> Result<ComparedTrials, Failure> {
+    let (control, observed) = (selection.control(&variants[0]), selection.observed(variants));
+    let mut compared = ComparedTrials::read(source, variants, control.as_ref(), &observed)?;
+    compared.notes.extend(selection.notes().iter().cloned());
+    Ok(compared)
 }
 
 /// Writes the comparison in the requested format; returns the outcome for the gate.
 fn tell(
     args: &ReportArgs,
     format: Option<DataFormat>,
-    store: &Store,
-    picks: &[Pick],
-    mut compared: Compared,
+    source: &StoredTrials<'_>,
+    variants: &[SelectedVariant],
+    mut compared: ComparedTrials,
     accepted: Vec<ComparisonCautionCode>,
 ) -> Result<Outcome, Failure> {
     let mut outcome = judged(args, &compared)?;
@@ -156,7 +175,7 @@ fn tell(
         with_writer(args.page.output.as_deref(), |out| format.write(&outcome, out))?;
     }
     if format.is_none() || args.page.charts.is_some() {
-        let page = paged(args, store, picks, &mut compared, &outcome)?;
+        let page = paged(args, source, variants, &mut compared, &outcome)?;
         if format.is_none() {
             let (format, output) =
                 (args.page.format().map(str::to_owned), args.page.output.clone());
@@ -172,12 +191,12 @@ fn tell(
 }
 
 /// Compares the variants and checks the control.
-fn judged(args: &ReportArgs, compared: &Compared) -> Result<Outcome, Failure> {
+fn judged(args: &ReportArgs, compared: &ComparedTrials) -> Result<Outcome, Failure> {
     let refused = |error| Failure::of(Kind::Usage, &error);
     let threshold = args.threshold.as_deref().map(|text| percentage("--threshold", text));
     let terms =
         ComparisonTerms { threshold: threshold.transpose()?, primary: args.primary.clone() };
-    let Compared { baseline, contenders, control, observed, .. } = compared;
+    let ComparedTrials { baseline, contenders, control, observed, .. } = compared;
     let mut outcome = compare_observed(baseline, contenders, observed, &terms).map_err(refused)?;
     if let Some(control) = control {
         outcome.check_control(baseline, control, &terms).map_err(refused)?;
@@ -189,18 +208,18 @@ fn judged(args: &ReportArgs, compared: &Compared) -> Result<Outcome, Failure> {
 /// The page of a comparison.
 fn paged(
     args: &ReportArgs,
-    store: &Store,
-    picks: &[Pick],
-    compared: &mut Compared,
+    source: &StoredTrials<'_>,
+    variants: &[SelectedVariant],
+    compared: &mut ComparedTrials,
     outcome: &Outcome,
 ) -> Result<Report, Failure> {
     let environment = environment(&compared.baseline, &compared.contenders);
     let repeat = repeat(&compared.baseline, &compared.contenders);
     let draws = args.page.charts.is_some() || output::is_html(args.page.format());
-    let profiles = if draws { compared.profiles(store)? } else { Vec::new() };
-    let observed = if draws { compared.observed_jobs(store)? } else { Vec::new() };
-    let view = ComparisonView {
-        command: &again(args, picks),
+    let profiles = if draws { compared.profiles(source)? } else { Vec::new() };
+    let observed = if draws { compared.observed_jobs(source)? } else { Vec::new() };
+    let view = View {
+        command: &again(args, variants),
         repeat: &repeat,
         notes: &compared.notes,
         environment: &environment,
@@ -219,18 +238,17 @@ pub(crate) fn page_of_campaign(
     trials: Vec<TrialSummary>,
 ) -> Result<Option<Report>, Failure> {
     let args = ReportArgs { campaign: Some(campaign.to_owned()), ..ReportArgs::default() };
-    let known = Known::of(store, trials, &args)?;
-    if known.nothing_to_compare(&args).is_some() {
+    let (source, query) = (StoredTrials(store), query_of(&args));
+    let selection = selection(&source, trials, &query)?;
+    if selection.nothing_to_compare(&query).is_some() {
         return Ok(None);
     }
-    let args = known.as_planned(&args)?;
-    let picks = known.picks(&args)?;
-    let (control, observed) = (known.control(&picks[0]), known.observed(&picks));
-    let mut compared = Compared::read(store, &picks, control.as_ref(), &observed)?;
-    compared.notes.extend(known.notes.iter().cloned());
+    let args = as_planned(&args, selection.planned_terms(&query)?);
+    let variants = selection.variants(&query)?;
+    let mut compared = compared(&source, &selection, &variants)?;
     // Variants without any job in common, for example.
     let Ok(outcome) = judged(&args, &compared) else { return Ok(None) };
-    paged(&args, store, &picks, &mut compared, &outcome).map(Some)
+    paged(&args, &source, &variants, &mut compared, &outcome).map(Some)
 }
 
 /// Refuses an unknown format before any trial is read.
@@ -249,7 +267,7 @@ pub(crate) fn check_format(name: Option<&str>) -> Result<(), Failure> {
 }
 
 /// Command line that reproduces the page, with every variant named.
-fn again(args: &ReportArgs, picks: &[Pick]) -> String {
+fn again(args: &ReportArgs, variants: &[SelectedVariant]) -> String {
     let mut line = "treering report".to_owned();
     let mut add = |name: &str, value: &str| line += &format!(" --{name} {}", quoted(value));
     if let Some(store) = &args.page.store.store {
@@ -262,9 +280,9 @@ fn again(args: &ReportArgs, picks: &[Pick]) -> String {
         add("campaign", campaign);
     }
     // What the plan says itself cannot be said by naming a baseline.
-    let by_the_plan = picks.iter().any(|pick| pick.against.is_some());
-    for (place, pick) in picks.iter().enumerate().filter(|_| !by_the_plan) {
-        add(if place == 0 { "baseline" } else { "contender" }, &pick.selector());
+    let by_the_plan = variants.iter().any(|variant| variant.against.is_some());
+    for (place, variant) in variants.iter().enumerate().filter(|_| !by_the_plan) {
+        add(if place == 0 { "baseline" } else { "contender" }, &variant.selector());
     }
     if let Some(workload) = &args.workload {
         add("workload", workload);

@@ -1,229 +1,39 @@
-//! Trace files: treering's own format, and that of blktrace, which has a file for each device and
-//! CPU.
+//! Trace files, with the errors of the command line and remarks about truncated ones.
 
-use std::collections::BTreeSet;
-use std::fs::{File, create_dir_all, read_dir};
-use std::io::{BufWriter, Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use treering_model::MODELLED_DISK;
-use treering_observe::block_trace::TracedDevice;
+use treering_observe::block_trace::{self, TraceFilesError, summarise_file};
 use treering_report::pages::trace::TracedRun;
-use treering_trace::{
-    BlktraceReader, BlktraceWriter, DiskReplay, ModelledDisk, TraceEntry, TraceFileError,
-    TraceReader, TraceWindow, is_trace, summarise,
-};
+use treering_trace::{TraceEntry, TraceWindow};
 
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 
-/// Magic bytes of our own files.
-const BEGINNING_BYTES: usize = 32;
-
-/// Minimum length of a trace in bytes: its magic number.
-const MAGIC_BYTES: usize = 4;
-
-const NO_TRACE: &str = "a trace is a file of `treering trace --out` or of blktrace";
-
-/// Error message for a file that is too short for a trace.
-fn no_trace(length: usize) -> &'static str {
-    if length == 0 { "the file is empty: it is not a trace" } else { "the file is not a trace" }
-}
-
-/// Part of a blktrace file name between the device's name and the number of the CPU.
-const INFIX: &str = ".blktrace.";
-
-/// Open trace.
-enum Input {
-    Own(TraceReader<File>),
-    Blktrace(BlktraceReader<File>),
-}
-
-impl Input {
-    fn next_entry(&mut self) -> Result<Option<TraceEntry>, TraceFileError> {
-        match self {
-            Self::Own(reader) => reader.next_entry(),
-            Self::Blktrace(reader) => reader.next_entry(),
+impl From<TraceFilesError> for Failure {
+    fn from(error: TraceFilesError) -> Self {
+        match &error {
+            TraceFilesError::Unopened { path, error } => Self::of_path(path, error),
+            _ => Self::new(Kind::Environment, error.to_string()).maybe_hint(error.hint()),
         }
     }
-
-    fn is_whole(&self) -> bool {
-        match self {
-            Self::Own(reader) => reader.is_whole(),
-            Self::Blktrace(reader) => reader.is_whole(),
-        }
-    }
-}
-
-fn unreadable(path: &Path, error: impl std::fmt::Display) -> Failure {
-    Failure::new(Kind::Environment, format!("{}: {error}", path.display()))
-}
-
-/// Opens a trace of either format.
-fn open(path: &Path) -> Result<Input, Failure> {
-    let paths = of_blktrace(path)?;
-    if paths.is_empty() {
-        let mut file = File::open(path).map_err(|error| Failure::of_path(path, &error))?;
-        let mut beginning = [0; BEGINNING_BYTES];
-        let length = file.read(&mut beginning).map_err(|error| unreadable(path, error))?;
-        file.seek(SeekFrom::Start(0)).map_err(|error| unreadable(path, error))?;
-        if length < MAGIC_BYTES {
-            return Err(unreadable(path, no_trace(length)).hint(NO_TRACE));
-        }
-        if is_trace(&beginning[..length]) {
-            let reader = TraceReader::new(file).map_err(|error| unreadable(path, error))?;
-            return Ok(Input::Own(reader));
-        }
-        // Any other file is read as a blktrace file, whose reader reports the error.
-        let reader = BlktraceReader::new(vec![file])
-            .map_err(|error| unreadable(path, error).hint(NO_TRACE))?;
-        return Ok(Input::Blktrace(reader));
-    }
-    let files =
-        paths.iter().map(|path| File::open(path).map_err(|error| Failure::of_path(path, &error)));
-    let files = files.collect::<Result<Vec<_>, _>>()?;
-    // The file of an idle CPU is empty, but not every file of a trace.
-    if files.iter().all(|file| file.metadata().is_ok_and(|about| about.len() == 0)) {
-        return Err(unreadable(path, no_trace(0)).hint(NO_TRACE));
-    }
-    let reader = BlktraceReader::new(files).map_err(|error| unreadable(path, error))?;
-    Ok(Input::Blktrace(reader))
-}
-
-/// Files of every CPU, found from a directory, from the name before `.blktrace.`, or from one CPU's
-/// file.
-fn of_blktrace(path: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let is_dir = path.is_dir();
-    let (dir, wanted) = if is_dir {
-        (path.to_owned(), None)
-    } else {
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        let name = name.unwrap_or_default();
-        let device = cpu_file(&name).map(|(stem, _)| stem.to_owned());
-        if path.exists() && device.is_none() {
-            return Ok(Vec::new());
-        }
-        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
-        (dir.unwrap_or(Path::new(".")).to_owned(), Some(device.unwrap_or(name)))
-    };
-    let entries = read_dir(&dir).map_err(|error| Failure::of_path(&dir, &error))?;
-    let mut found: Vec<PathBuf> = entries
-        .flatten()
-        .filter(|entry| {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let stem = cpu_file(&name).map(|(stem, _)| stem);
-            stem.is_some_and(|stem| wanted.as_ref().is_none_or(|wanted| wanted == stem))
-        })
-        .map(|entry| entry.path())
-        .collect();
-    found.sort();
-    if found.is_empty() && is_dir {
-        return Err(unreadable(path, "there are no blktrace files (NAME.blktrace.CPU)"));
-    }
-    Ok(found)
 }
 
 /// Reads a trace and summarizes the events in the window.
 pub(super) fn summary(path: &Path, window: TraceWindow) -> Result<TracedRun, Failure> {
-    let mut input = open(path)?;
-    // A part of a trace has no beginning at which the head of a disk would be somewhere.
-    let disk = ModelledDisk::named(MODELLED_DISK).filter(|_| window == TraceWindow::default());
-    let mut replay = disk.as_ref().map(DiskReplay::new);
-    let next = || {
-        let entry = input.next_entry()?;
-        if let (Some(replay), Some(entry)) = (&mut replay, &entry) {
-            replay.entry(entry);
-        }
-        Ok(entry)
-    };
-    let summary = summarise(window, next).map_err(|error| unreadable(path, error))?;
-    if !input.is_whole() {
+    let read = summarise_file(path, window)?;
+    if !read.is_whole {
         say(&format!("{}: truncated; showing what is there", path.display()));
     }
-    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-    let on_disk = replay.map(DiskReplay::end).unwrap_or_default();
-    Ok(TracedRun { name, summary, on_disk })
+    Ok(TracedRun { name: read.name, summary: read.summary, on_disk: read.on_disk })
 }
 
 /// Passes on each entry of a trace.
-pub(crate) fn each_entry(
+pub(in crate::commands) fn each_entry(
     path: &Path,
-    mut each: impl FnMut(&TraceEntry) -> Result<(), Failure>,
+    each: impl FnMut(&TraceEntry) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut input = open(path)?;
-    while let Some(entry) = input.next_entry().map_err(|error| unreadable(path, error))? {
-        each(&entry)?;
-    }
-    if !input.is_whole() {
+    if !block_trace::each_entry(path, each)? {
         say(&format!("{}: truncated; using what is there", path.display()));
     }
     Ok(())
-}
-
-/// Writes a trace in the format of blktrace.
-pub(super) fn convert(path: &Path, dir: &Path) -> Result<(), Failure> {
-    let mut input = open(path)?;
-    create_dir_all(dir).map_err(|error| unreadable(dir, error))?;
-    let mut writer = blktrace_files(None, |device| dir.join(device));
-    while let Some(entry) = input.next_entry().map_err(|error| unreadable(path, error))? {
-        writer.entry(&entry).map_err(unwritable)?;
-    }
-    writer.flush().map_err(unwritable)
-}
-
-/// Failure of writing a trace; the error names the file.
-fn unwritable(error: std::io::Error) -> Failure {
-    Failure::new(Kind::Environment, error.to_string())
-}
-
-/// Refuses a directory that already has blktrace files of one of these devices.
-pub(super) fn refuse_existing(dir: &Path, devices: &[TracedDevice]) -> Result<(), Failure> {
-    for entry in read_dir(dir).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        let Some((stem, _)) = cpu_file(&name) else { continue };
-        if devices.iter().any(|device| device.device.name == stem) {
-            return Err(unreadable(&entry.path(), "File exists").hint(EXISTS));
-        }
-    }
-    Ok(())
-}
-
-/// Hint for an output file that exists already.
-pub(super) const EXISTS: &str = "remove it, or choose another name";
-
-/// Parses the name of a CPU's file: the part before `.blktrace.`, and the CPU's number.
-pub(in crate::commands) fn cpu_file(name: &str) -> Option<(&str, u32)> {
-    let (stem, cpu) = name.rsplit_once(INFIX)?;
-    let is_number = cpu.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| cpu.parse().ok().map(|cpu| (stem, cpu))).flatten()
-}
-
-/// Writer that makes its files on demand; `stem` gives a device's file name before `.blktrace.`. An
-/// existing file is an error: it belongs to another trace, and would be read with this one.
-/// blkparse reads the files of CPUs up to the first missing one, so those of lower CPUs are made
-/// too.
-pub(in crate::commands) fn blktrace_files(
-    origin_ns: Option<u64>,
-    stem: impl Fn(&str) -> PathBuf,
-) -> BlktraceWriter<BufWriter<File>, impl FnMut(&str, u32) -> std::io::Result<BufWriter<File>>> {
-    let mut made = BTreeSet::new();
-    BlktraceWriter::new(origin_ns, move |device, cpu| {
-        let path = |cpu: u32| {
-            let mut path = stem(device).into_os_string();
-            path.push(format!("{INFIX}{cpu}"));
-            PathBuf::from(path)
-        };
-        let reported = |path: &Path, error: std::io::Error| {
-            std::io::Error::new(error.kind(), format!("{}: {error}", path.display()))
-        };
-        for path in (0..=cpu).map(path) {
-            if !made.contains(&path) {
-                File::create_new(&path).map_err(|error| reported(&path, error))?;
-                made.insert(path);
-            }
-        }
-        let file = File::options().append(true).open(path(cpu));
-        let file = file.map_err(|error| reported(&path(cpu), error))?;
-        Ok(BufWriter::with_capacity(1 << 16, file))
-    })
 }

@@ -8,6 +8,7 @@ mod record;
 use std::process::ExitCode;
 use std::time::Duration;
 
+use treering_observe::block_trace::convert_to_blktrace;
 use treering_trace::TraceWindow;
 
 use crate::arguments::{ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs, size};
@@ -28,7 +29,7 @@ fn show(args: &ShowTraceArgs) -> Result<ExitCode, Failure> {
     let read = args.files.iter().map(|path| files::summary(path, window));
     let runs = read.collect::<Result<Vec<_>, _>>()?;
     if let (Some(dir), Some(first)) = (&args.blktrace_out, args.files.first()) {
-        files::convert(first, dir)?;
+        convert_to_blktrace(first, dir)?;
     }
     page::write(&runs, &args.page)?;
     Ok(ExitCode::SUCCESS)

@@ -6,11 +6,11 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use treering_model::filesystems::Filesystem;
-use treering_model::{DeviceSpec, FileLayout};
+use treering_model::{DeviceSpec, FileLayout, ImageRecord};
 use treering_observe::layout::{LayoutSurvey, SurveyPlan, survey};
 use treering_sys::{DeviceOpenMode, device_bytes, open_device};
 
-use super::library::{ImageRecord, SavedImage};
+use super::library::SavedImage;
 use crate::error::unfit;
 use crate::tools;
 use crate::view::ReadOnlyView;

@@ -7,8 +7,8 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
-use serde::{Deserialize, Serialize};
-use treering_model::FileLayout;
+use serde::Deserialize;
+use treering_model::ImageRecord;
 use treering_model::filesystems::{Filesystem, by_name};
 use treering_sys::{ExistingFile, LockError, WholeFile, lock_exclusive};
 
@@ -28,55 +28,6 @@ const RECORD_BYTES_MAX: u64 = 1 << 20;
 const NAME_LENGTH_MAX: usize = 64;
 /// Version of the record and the content.
 const VERSION: u32 = 1;
-
-/// Record of a saved image: origin, size, fingerprint, layout.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ImageRecord {
-    /// Version of this record; a reader refuses a larger one.
-    pub version: u32,
-    /// Name of the image, which is also that of its folder.
-    pub name: String,
-    /// Time of saving, in milliseconds since 1970.
-    pub saved_unix_ms: i64,
-    /// Type of its filesystem.
-    pub filesystem: String,
-    /// Size of the device that it was saved from, in bytes; a loop device to restore it to has the
-    /// same size.
-    pub device_bytes: u64,
-    /// Stored bytes before compression: blocks in use that are not zero.
-    pub data_bytes: u64,
-    /// Size of the content file, in bytes.
-    pub stored_bytes: u64,
-    /// XXH3 with 128 bits over the stored blocks and their offsets, in hexadecimal digits.
-    pub fingerprint: String,
-    /// Recipe of the image, as names and values: the parameters that determine the operations and
-    /// the filesystem.
-    pub recipe: Vec<(String, String)>,
-    /// Outcome of the aging: the rule that ended it, the operations, the trial.
-    #[serde(default)]
-    pub outcome: Vec<(String, String)>,
-    /// Layout of all its files at the time of saving.
-    pub layout: FileLayout,
-}
-
-impl ImageRecord {
-    /// Value of a recipe parameter, if present.
-    pub fn made_with(&self, name: &str) -> Option<&str> {
-        let pair = self.recipe.iter().find(|(known, _)| known == name);
-        pair.map(|(_, value)| value.as_str())
-    }
-
-    /// Fingerprint of filesystem, device size and recipe: 16 hexadecimal digits.
-    pub fn recipe_key(&self) -> String {
-        let mut print = treering_model::Fingerprint::from_bytes(self.filesystem.as_bytes());
-        print.add(&self.device_bytes.to_le_bytes());
-        for word in self.recipe.iter().flat_map(|(name, value)| [name, value]) {
-            print.add(&(word.len() as u64).to_le_bytes());
-            print.add(word.as_bytes());
-        }
-        print.text()
-    }
-}
 
 /// Folder of saved images.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -12,5 +12,5 @@ mod onto_device;
 mod saving;
 
 pub(crate) use library::UnfinishedImage;
-pub use library::{ImageLibrary, ImageRecord, NewImage, SavedImage};
+pub use library::{ImageLibrary, NewImage, SavedImage};
 pub use saving::AgedTarget;

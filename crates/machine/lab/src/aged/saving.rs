@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use treering_model::ImageRecord;
 use treering_model::filesystems::{Filesystem, by_name};
 use treering_sys::{
     DeviceOpenMode, Errno, Mount, MountTable, SpaceRecord, StopFlag, device_bytes, open_device,
@@ -16,7 +17,7 @@ use treering_sys::{
 
 use super::check;
 use super::content::{ContentPacker, PIECE_BYTES};
-use super::library::{ImageLibrary, ImageRecord, NewImage};
+use super::library::{ImageLibrary, NewImage};
 use crate::error::unfit;
 use crate::machine::block_number;
 use crate::remounting::{refuse_parts, refuse_used};

@@ -165,6 +165,33 @@ impl Inspection {
         self.obstacles.iter().any(|obstacle| !obstacle.is_erasable())
     }
 
+    /// Examined users and regions of the device, in words.
+    pub fn examined_parts(&self) -> Vec<String> {
+        if self.bytes == 0 {
+            return Vec::new();
+        }
+        let mut words = vec![
+            "who uses it: mounts, swap, what is made of it, other loop devices on its bytes, and \
+             programs that have it open"
+                .to_owned(),
+            "the places of all known signatures, and of further copies of them".to_owned(),
+        ];
+        let edges = "its first, middle and last MiB";
+        words.push(match self.coverage {
+            None => "no search for data: a signature was found".to_owned(),
+            Some(SearchCoverage::Whole) => "every byte".to_owned(),
+            Some(SearchCoverage::Edges) => edges.to_owned(),
+            Some(SearchCoverage::Extents { bytes }) => format!(
+                "{edges}, and all that its file has blocks for ({bytes} bytes); the rest are holes"
+            ),
+            Some(SearchCoverage::Places { count, bytes }) => format!(
+                "{edges}, and {count} places of {bytes} bytes, one in each of as many equal parts, \
+                 drawn anew each time"
+            ),
+        });
+        words
+    }
+
     /// Advice for removing leftover partitions of a loop device, if there are some.
     pub fn leftover_hint(&self) -> Option<String> {
         let is_leftover = |obstacle: &FormatObstacle| {

@@ -4,6 +4,7 @@
 //! A record is locked by its owner as long as the owner lives: the kernel releases the lock with
 //! the process. `release` frees the leftovers.
 
+mod owner;
 mod record;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};

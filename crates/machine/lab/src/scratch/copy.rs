@@ -49,7 +49,7 @@ impl CopyError {
 
 /// Writer of a copy.
 #[derive(Debug)]
-pub struct ImageCopier {
+pub(crate) struct ImageCopier {
     confinement: Confinement,
     top: OwnedFd,
     /// Names of the present directory and those above, with the attributes that each gets at the
@@ -67,8 +67,8 @@ impl ImageCopier {
     ///
     /// # Errors
     /// When the directory cannot be opened.
-    pub fn new(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<Self, CopyError> {
-        let opened = || reopen_dir(to).map_err(CopyError::new("open", c"the top"));
+    pub(crate) fn new(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<Self, CopyError> {
+        let opened = || dir_again(to).map_err(CopyError::new("open", c"the top"));
         Ok(Self {
             confinement: Confinement::probe(from),
             top: opened()?,
@@ -81,12 +81,12 @@ impl ImageCopier {
     }
 
     /// Counts of copied files, directories, links and bytes so far.
-    pub fn copied(&self) -> CopiedTree {
+    pub(crate) fn copied(&self) -> CopiedTree {
         self.copied
     }
 
     /// Counts entries that could not be examined.
-    pub fn failed(&mut self, count: u64) {
+    pub(crate) fn failed(&mut self, count: u64) {
         self.copied.failed += count;
     }
 
@@ -94,7 +94,7 @@ impl ImageCopier {
     ///
     /// # Errors
     /// When it cannot be made.
-    pub fn enter(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<(), CopyError> {
+    pub(crate) fn enter(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<(), CopyError> {
         let failed = |errno| CopyError::new("make the directory", name)(errno);
         let like = rustix::fs::fstat(dir).map_err(failed)?;
         match make_dir(self.current_dir.as_fd(), name) {
@@ -112,7 +112,7 @@ impl ImageCopier {
     ///
     /// # Errors
     /// When the one above cannot be opened.
-    pub fn leave(&mut self) -> Result<(), CopyError> {
+    pub(crate) fn leave(&mut self) -> Result<(), CopyError> {
         let Some((name, like)) = self.path.pop() else { return Ok(()) };
         self.current_dir = open_dir(self.current_dir.as_fd(), c"..")
             .map_err(CopyError::new("leave the directory", &name))?;
@@ -128,7 +128,7 @@ impl ImageCopier {
     ///
     /// # Errors
     /// When it cannot be made or written. What of the original cannot be read is counted.
-    pub fn entry(
+    pub(crate) fn entry(
         &mut self,
         dir: BorrowedFd<'_>,
         name: &CStr,

@@ -2,6 +2,7 @@
 //! or an empty directory named by the user; owned until released.
 
 mod copy;
+mod fresh_copy;
 mod likeness;
 
 use std::os::fd::OwnedFd;
@@ -15,7 +16,9 @@ use crate::{
     DeviceCaution, EraseList, Lab, LabDevice, LabError, MountedVolume, OwnedDirectory, PlayedModel,
 };
 
-pub use copy::{CopyError, ImageCopier};
+pub use copy::CopyError;
+use copy::ImageCopier;
+pub use fresh_copy::{FreshCopyComparison, FreshCopyError};
 pub use likeness::FilesystemProfile;
 
 /// Name of the copy in a directory of the user; `treering clean` knows it.

@@ -7,6 +7,7 @@ mod leftovers;
 mod manifest;
 mod mark;
 mod removal;
+mod words;
 
 pub use clean::remove_leftovers;
 pub use judgement::{LeftoverTrees, RunTree, SparedTree};

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use treering_lab::{
-    AgedTarget, ImageLibrary, ImageRecord, Lab, LabError, LabLeftover, LeftoverKind,
-    RemountableFilesystem,
+    AgedTarget, ImageLibrary, Lab, LabError, LabLeftover, LeftoverKind, RemountableFilesystem,
 };
+use treering_model::ImageRecord;
 use treering_sys::{
     DeviceOpenMode, LoopSettings, Mount, MountOptions, MountTable, StopFlag, attach_loop,
     detach_loop, loop_status, mount, open_device, set_loop_autoclear, unmount,

@@ -10,8 +10,10 @@ mod instances;
 mod layout;
 mod observer;
 mod recorder;
+mod recording;
 mod source;
 mod statistics;
+mod trace_files;
 
 use std::fmt;
 
@@ -19,7 +21,11 @@ pub use devices::{TracedDevice, device_at, devices_under};
 pub use error::BlockTraceError;
 pub use instances::StaleInstance;
 pub use recorder::{BlockRecorder, RecorderOptions, RecordingResult, SharedSink};
-pub use statistics::StatisticsRecorder;
+pub use recording::{Recording, RecordingError, RecordingMethod, RecordingOptions};
+pub use trace_files::{
+    TraceFileSummary, TraceFilesError, blktrace_files, convert_to_blktrace, each_entry,
+    remove_blktrace_files, summarise_file,
+};
 
 pub(crate) use observer::BlockTrace;
 

@@ -9,7 +9,8 @@ use treering_model::{
 use treering_trace::{ARTIFACT_KIND, ARTIFACT_VERSION, TraceDigest, losses};
 
 use super::SharedSink;
-use super::{BlockRecorder, BlockTraceError, RecorderOptions, StatisticsRecorder, devices_under};
+use super::statistics::StatisticsRecorder;
+use super::{BlockRecorder, BlockTraceError, RecorderOptions, devices_under};
 use crate::environment::fact;
 use crate::hot::{DeviceHeat, HotError, HotRequests};
 use crate::{Findings, Observer, ObserverContext, TrialWatch};

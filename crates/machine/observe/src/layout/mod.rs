@@ -77,6 +77,18 @@ impl fmt::Display for SurveyError {
 
 impl std::error::Error for SurveyError {}
 
+impl SurveyError {
+    /// Advice, if there is any.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Self::NoExtents(_) => {
+                Some("ext4, xfs, btrfs and f2fs do; a filesystem in memory has no locations")
+            }
+            Self::Failed(..) | Self::Stopped => None,
+        }
+    }
+}
+
 /// Progress callback, which can stop the survey: entries so far, and for a sample the total number
 /// of files once it is known.
 pub type SurveyProgress<'n> = &'n mut dyn FnMut(&WalkCounts, Option<u64>) -> ControlFlow<()>;

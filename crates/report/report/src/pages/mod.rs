@@ -2,7 +2,7 @@
 
 pub mod comparison;
 pub mod disk_cost;
-pub mod doctor_json;
+pub mod doctor;
 mod environment;
 pub mod extents;
 mod figures;
@@ -14,8 +14,10 @@ pub(crate) mod identity;
 pub mod imported;
 pub mod layout;
 mod layouts;
+pub mod machine;
 mod profile;
 pub mod run;
+pub mod tools;
 pub mod trace;
 pub mod trial;
 pub mod trial_json;

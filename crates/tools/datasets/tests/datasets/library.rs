@@ -10,8 +10,9 @@ use treering_datasets::format::{self, ListCount};
 use treering_datasets::library::{
     DatasetOrigin, LibraryError, OverwritePolicy, builtin_names, find, list, load, open, save,
 };
-use treering_datasets::report::{DatasetReport, ListDifference};
-use treering_datasets::{Dataset, PathSelection, TreeState};
+use treering_datasets::report::dataset_report;
+use treering_datasets::{Dataset, Selection, State};
+use treering_model::ListDifference;
 
 fn small(name: &str) -> Dataset {
     let lists: [&[u8]; 4] = [b"a/b 1\nc 0\n", b"a/b 2\n", b"a/b 1\nc 0\no 9\n", b"a/b 2\no 9\n"];
@@ -127,7 +128,7 @@ fn the_originals_files_in_a_data_directory_are_a_dataset() {
 
 #[test]
 fn a_report_counts_files_directories_and_sizes() {
-    let report = DatasetReport::new(&small("mine"));
+    let report = dataset_report(&small("mine"));
     let [clean, _, compiled, _] = &report.states;
     assert_eq!((clean.count, clean.directories, clean.depth), (count(2, 1), 1, 2));
     assert_eq!((clean.empty_files, clean.top_files, clean.longest_path_bytes), (1, 1, 3));
@@ -144,7 +145,7 @@ fn a_report_counts_files_directories_and_sizes() {
     assert_eq!(report.recompile, ListDifference { same: count(1, 9), ..ListDifference::default() });
     assert_eq!((report.products, report.patched_products), (count(1, 9), count(1, 9)));
     let empty = read_lists("empty", [b"".as_slice(); 4].map(|list| (PathBuf::new(), list)));
-    assert_eq!(DatasetReport::new(&empty.unwrap()).states[0].sizes, None);
+    assert_eq!(dataset_report(&empty.unwrap()).states[0].sizes, None);
 }
 
 #[test]
@@ -174,7 +175,7 @@ fn shipped_datasets_have_the_documented_numbers() {
         let dataset = load(name, &[]).unwrap();
         assert_eq!(dataset.name, name);
         assert!(!dataset.about.is_empty());
-        let report = DatasetReport::new(&dataset);
+        let report = dataset_report(&dataset);
         assert_eq!(report.states.each_ref().map(|state| state.count), counts, "{name}");
     }
 }
@@ -207,7 +208,7 @@ fn originals() -> Option<PathBuf> {
 fn original_lists_have_the_published_counts() {
     let Some(place) = originals() else { return };
     let dataset = read_directory("compilebench-0.6", &place).unwrap();
-    let report = DatasetReport::new(&dataset);
+    let report = dataset_report(&dataset);
     let clean = &report.states[0];
     assert_eq!(clean.count, count(21_280, 233_176_153));
     assert_eq!((clean.directories, clean.top_files, clean.empty_files), (1_263, 8, 0));

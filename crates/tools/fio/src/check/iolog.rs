@@ -1,5 +1,7 @@
 //! Logs of requests as fio writes them (`write_iolog`), versions 2 and 3.
 
+use std::fmt::{self, Display, Formatter};
+
 /// Request of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
@@ -11,6 +13,14 @@ pub struct Moved {
     pub offset: u64,
     /// Length in bytes.
     pub bytes: u64,
+}
+
+impl Display for Moved {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let Self { file, writes, offset, bytes } = self;
+        let verb = if *writes { "write" } else { "read" };
+        write!(formatter, "{verb} {bytes} at {offset} of {file}")
+    }
 }
 
 /// First `most` reads and writes of a log. Other lines are ignored; the last line may be truncated.

@@ -3,9 +3,12 @@
 //! The caller runs the jobs and judges the differences.
 
 mod iolog;
+mod rehearsed;
+
+use std::collections::BTreeMap;
 
 use crate::language::Section;
-use treering_model::TaskTotals;
+use treering_model::{TaskTotals, Trial};
 use treering_script::{ConfigError, Job, Settings};
 
 use super::job::FileJob;
@@ -13,19 +16,39 @@ use super::tally::Tally;
 use super::with_fio::{ForeignJob, program_of, straightened};
 
 pub use iolog::{Moved, moved};
+pub use rehearsed::rehearsed_requests;
+
+/// Bytes and requests of the clones of each job, by job name and direction.
+pub type JobWork = BTreeMap<(String, &'static str), [u64; 2]>;
+
+/// Work of each job of a trial. The trial must come from this process, since the store does not
+/// keep the tally.
+pub fn job_work(trial: &Trial) -> JobWork {
+    let mut work = JobWork::new();
+    for task in &trial.tasks {
+        let Some(done) = done(task) else { continue };
+        for (way, word) in ["read", "write"].into_iter().enumerate() {
+            if done.requests[way] > 0 {
+                let [bytes, requests] = work.entry((task.kind.clone(), word)).or_default();
+                *bytes = bytes.saturating_add(done.bytes[way]);
+                *requests = requests.saturating_add(done.requests[way]);
+            }
+        }
+    }
+    work
+}
 
 /// Totals of a clone; index 0 is reads, 1 is writes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CloneTotals {
+struct CloneTotals {
     /// Bytes moved.
-    pub bytes: [u64; 2],
+    bytes: [u64; 2],
     /// Number of requests.
-    pub requests: [u64; 2],
+    requests: [u64; 2],
 }
 
-/// Totals of a task's clone, native or by the original; `None` for other tasks. `task` must come
-/// from this process, since the store does not keep the tally.
-pub fn done(task: &TaskTotals) -> Option<CloneTotals> {
+/// Totals of a task's clone, native or by the original; `None` for other tasks.
+fn done(task: &TaskTotals) -> Option<CloneTotals> {
     let tally = Tally::read(&task.counters)?;
     let [read, write, _trim] = &tally.directions;
     Some(CloneTotals {

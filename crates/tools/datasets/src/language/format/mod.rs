@@ -8,9 +8,8 @@ mod escape;
 mod read;
 mod write;
 
-pub use read::{
-    EntryFault, FormatError, HeaderFault, ReaderLimits, read, read_header, read_within,
-};
+pub use read::{EntryFault, FormatError, HeaderFault, Limits, read, read_header, read_within};
+pub use treering_model::ListCount;
 pub use write::{WriteError, write};
 
 use super::TreeState;
@@ -29,23 +28,6 @@ const LINE_BYTES_MAX: usize = 20 * 1024;
 
 /// Compression window, as a power of two; the reader needs as much memory.
 const WINDOW_LOG: u32 = 23;
-
-/// Number of files and bytes of a list.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ListCount {
-    /// Number of files.
-    pub files: u64,
-    /// Sum of the file sizes in bytes.
-    pub bytes: u64,
-}
-
-impl ListCount {
-    /// Adds a file of this size.
-    pub fn add(&mut self, size: u64) {
-        self.files += 1;
-        self.bytes += size;
-    }
-}
 
 /// Header of a dataset file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

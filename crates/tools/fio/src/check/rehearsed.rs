@@ -7,17 +7,24 @@ use treering_engine::{
     Caller as _, EntryOrder, MemoryCaller, MemoryFilesystem, SessionRequest, rehearse,
     rehearse_session,
 };
-use treering_fio::check::Moved;
 use treering_model::TaskTotals;
 use treering_script::{
     Call, FileSlot, Job, ParallelGroup, SessionError, TargetFacts, Task, TaskListener,
 };
 
+use super::Moved;
+
 /// Calls after which a job without requests is given up.
 const CALLS_MAX: usize = 50_000_000;
 
 /// First requests of each task of each phase but the first; `wanted` gives their numbers.
-pub(super) fn requests(job: &dyn Job, wanted: &[usize]) -> Result<Vec<Vec<Moved>>, String> {
+///
+/// # Errors
+/// When the job cannot go on in memory.
+pub fn rehearsed_requests(
+    job: &dyn Job,
+    wanted: &[usize],
+) -> Result<Vec<Vec<Moved>>, SessionError> {
     let memory = MemoryFilesystem::new(EntryOrder::Creation);
     let mut session = job.begin(&TargetFacts::unknown());
     let mut all = Vec::new();
@@ -25,7 +32,7 @@ pub(super) fn requests(job: &dyn Job, wanted: &[usize]) -> Result<Vec<Vec<Moved>
     let mut perform = |group: ParallelGroup, phase: u32, listener: &mut dyn TaskListener| {
         for (worker, mut task) in (0..).zip(group.tasks) {
             let count = wanted.get(all.len()).copied().filter(|_| phase > 0);
-            let made = drive(&mut task, &memory, count).map_err(SessionError::new)?;
+            let made = drive(&mut task, &memory, count)?;
             if phase > 0 {
                 all.push(made);
             }
@@ -42,7 +49,7 @@ pub(super) fn requests(job: &dyn Job, wanted: &[usize]) -> Result<Vec<Vec<Moved>
         }
         SessionRequest::Group(group, listener) => perform(group, phases - 1, listener),
     });
-    rehearsed.map_err(|why| why.to_string())?;
+    rehearsed?;
     Ok(all)
 }
 
@@ -51,10 +58,10 @@ fn drive(
     task: &mut Task,
     memory: &MemoryFilesystem,
     count: Option<usize>,
-) -> Result<Vec<Moved>, String> {
+) -> Result<Vec<Moved>, SessionError> {
     let mut caller = MemoryCaller::new(memory);
-    caller.open_queue(task.queue).map_err(|error| error.to_string())?;
-    let (mut notes, mut calls) = (Notes::default(), 0);
+    caller.open_queue(task.queue).map_err(|error| SessionError::new(error.to_string()))?;
+    let (mut notes, mut calls) = (RequestNotes::default(), 0);
     let mut watch = |call: &Call<'_>, _done| {
         calls += 1;
         notes.note(call);
@@ -62,21 +69,21 @@ fn drive(
         if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     rehearse(task.script.as_mut(), &mut caller, 1, &mut watch)
-        .map_err(|error| error.errno.to_string())?;
+        .map_err(|error| SessionError::new(error.errno.to_string()))?;
     notes.made.truncate(count.unwrap_or(usize::MAX));
     Ok(notes.made)
 }
 
 /// Open files, and the requests recorded so far.
 #[derive(Default)]
-struct Notes {
+struct RequestNotes {
     names: HashMap<FileSlot, String>,
     /// File position, in bytes, of the next read or write without an explicit offset.
     places: HashMap<FileSlot, u64>,
     made: Vec<Moved>,
 }
 
-impl Notes {
+impl RequestNotes {
     fn take(&mut self, file: FileSlot, writes: bool, offset: u64, bytes: u32) {
         let name = self.names.get(&file).cloned().unwrap_or_default();
         self.made.push(Moved { file: name, writes, offset, bytes: bytes.into() });

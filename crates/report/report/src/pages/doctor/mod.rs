@@ -1,14 +1,19 @@
 //! The doctor's page: problems first, then what is here, how fine it can be measured, and what to
 //! type next.
 
-use treering_model::Fact;
-use treering_report::pages::doctor_json::{DeviceEntry, Diagnosis, Inventory, ProbeNoise};
-use treering_report::{Block, Cell, KeyValue, Report};
+pub mod json;
+pub mod next;
+pub mod severity;
+
+use treering_model::{DiskSummary, Fact, FilesystemSupport, MachineInventory, ProbeNoise};
+
+use self::json::Diagnosis;
+use crate::{Block, Cell, Report};
 
 const KIB: f64 = 1024.0;
 
 /// Builds the page; `plan` describes the size of the plan, a line each.
-pub(super) fn page(found: &Diagnosis<'_>, plan: &[String]) -> Report {
+pub fn page(found: &Diagnosis<'_>, plan: &[String]) -> Report {
     let mut page = Report::new(format!("Doctor: {}", found.path));
     let count = found.obstacles.len() + found.cautions.len();
     page.paragraph(match count {
@@ -43,11 +48,10 @@ pub(super) fn page(found: &Diagnosis<'_>, plan: &[String]) -> Report {
 }
 
 fn key_values(page: &mut Report, pairs: Vec<(String, String)>) {
-    let pair = |(key, value): (String, String)| KeyValue { key, value: Cell::text(value) };
-    page.blocks.push(Block::KeyValues { pairs: pairs.into_iter().map(pair).collect() });
+    page.key_values(pairs.into_iter().map(|(key, value)| (key, Cell::text(value))));
 }
 
-fn here(here: &Inventory) -> Vec<(String, String)> {
+fn here(here: &MachineInventory) -> Vec<(String, String)> {
     let rights = if here.is_root {
         "root: filesystems can be made and mounted, caches dropped"
     } else {
@@ -85,14 +89,14 @@ fn listed(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-fn ready(one: &treering_report::pages::doctor_json::FilesystemEntry) -> String {
+fn ready(one: &FilesystemSupport) -> String {
     match &one.version {
         Some(version) => format!("{} ({version})", one.name),
         None => one.name.to_owned(),
     }
 }
 
-fn device(one: &DeviceEntry) -> String {
+fn device(one: &DiskSummary) -> String {
     let mut words = vec![one.node.clone()];
     words.extend(one.bytes.map(|bytes| format!("{:.1} GiB", bytes as f64 / KIB / KIB / KIB)));
     words.extend(one.model.clone());

@@ -1,16 +1,13 @@
 //! Loads the trials of a comparison: little of each if there are thousands, and for pages with
 //! pictures the calls, seconds and tasks of as many as can be drawn.
 
-use treering_analysis::compare::{
+use treering_model::{Trial, TrialId};
+
+use super::{SelectedVariant, SelectionError, TrialSource};
+use crate::compare::{
     COMPARED_FACTS, ComparedVariant, ComparisonCaution, JobProfile, ObservedJob, VariantProfile,
     observed_jobs, profiles,
 };
-use treering_model::{Trial, TrialId};
-use treering_store::{LoadDetail, Store};
-
-use super::selection::Pick;
-use crate::failure::Failure;
-use crate::storage::{failure, no_results};
 
 /// Maximum number of trials of which tasks and every fact are read, for the system CPU of each kind
 /// of operation.
@@ -21,35 +18,40 @@ const TASKS_READ: usize = 1000;
 const DRAWN: usize = 600;
 
 /// Variants to compare.
-pub(super) struct Compared {
-    pub(super) baseline: ComparedVariant,
-    pub(super) contenders: Vec<ComparedVariant>,
+pub struct ComparedTrials {
+    /// The baseline.
+    pub baseline: ComparedVariant,
+    /// The other variants.
+    pub contenders: Vec<ComparedVariant>,
     /// Control: the baseline run a second time.
-    pub(super) control: Option<ComparedVariant>,
+    pub control: Option<ComparedVariant>,
     /// Variants in observed rounds, the baseline first; empty without such rounds.
-    pub(super) observed: Vec<ComparedVariant>,
+    pub observed: Vec<ComparedVariant>,
     /// Remarks about data that were not read.
-    pub(super) notes: Vec<String>,
+    pub notes: Vec<String>,
     /// Caution about trials left out because they are excluded.
-    pub(super) excluded: Option<ComparisonCaution>,
+    pub excluded: Option<ComparisonCaution>,
 }
 
-impl Compared {
+impl ComparedTrials {
     /// Reads the variants; tasks and every fact only up to [`TASKS_READ`] trials.
-    pub(super) fn read(
-        store: &Store,
-        picks: &[Pick],
-        control: Option<&Pick>,
-        observed: &[Pick],
-    ) -> Result<Self, Failure> {
-        let all: usize = picks.iter().map(|pick| pick.trials.len()).sum();
+    ///
+    /// # Errors
+    /// When the trials cannot be read.
+    pub fn read<S: TrialSource>(
+        source: &S,
+        selected: &[SelectedVariant],
+        control: Option<&SelectedVariant>,
+        observed: &[SelectedVariant],
+    ) -> Result<Self, SelectionError<S::Error>> {
+        let all: usize = selected.iter().map(|chosen| chosen.trials.len()).sum();
         let mut notes = Vec::new();
         let mut variants = Vec::new();
-        for pick in picks {
+        for chosen in selected {
             let mut variant =
-                if all <= TASKS_READ { whole(store, pick)? } else { headlines(store, pick)? };
+                if all <= TASKS_READ { whole(source, chosen)? } else { headlines(source, chosen)? };
             if all > TASKS_READ {
-                add_facts(store, &mut variant)?;
+                add_facts(source, &mut variant)?;
             }
             variants.push(variant);
         }
@@ -60,10 +62,11 @@ impl Compared {
             ));
         }
         let mut variants = variants.into_iter();
-        let baseline = variants.next().ok_or_else(no_results)?;
-        let control = control.map(|pick| headlines(store, pick)).transpose()?;
-        let observed = observed.iter().map(|pick| headlines(store, pick));
-        let observed = observed.collect::<Result<Vec<ComparedVariant>, Failure>>()?;
+        let baseline = variants.next().ok_or(SelectionError::NoVariants)?;
+        let control = control.map(|chosen| headlines(source, chosen)).transpose()?;
+        let observed = observed.iter().map(|chosen| headlines(source, chosen));
+        let observed =
+            observed.collect::<Result<Vec<ComparedVariant>, SelectionError<S::Error>>>()?;
         Ok(Self {
             baseline,
             contenders: variants.collect(),
@@ -76,20 +79,32 @@ impl Compared {
 
     /// Reads the observations of one trial of each variant: from the observed rounds, or from the
     /// measured ones if those were observed.
-    pub(super) fn observed_jobs(&self, store: &Store) -> Result<Vec<ObservedJob>, Failure> {
+    ///
+    /// # Errors
+    /// When the trials cannot be read.
+    pub fn observed_jobs<S: TrialSource>(
+        &self,
+        source: &S,
+    ) -> Result<Vec<ObservedJob>, SelectionError<S::Error>> {
         let mut jobs = match self.observed.split_first() {
             Some((baseline, contenders)) => observed_jobs(baseline, contenders),
             None => observed_jobs(&self.baseline, &self.contenders),
         };
         for variant in jobs.iter_mut().flat_map(|job| &mut job.variants) {
-            let read = store.load_many(&[variant.trial], LoadDetail::PhaseCalls);
-            variant.seen = read.map_err(|error| failure(&error))?.pop();
+            let read = source.with_phase_calls(&[variant.trial]);
+            variant.seen = read.map_err(SelectionError::Source)?.pop();
         }
         Ok(jobs)
     }
 
     /// Reads the data of charts, one trial at a time.
-    pub(super) fn profiles(&mut self, store: &Store) -> Result<Vec<JobProfile>, Failure> {
+    ///
+    /// # Errors
+    /// When the trials cannot be read.
+    pub fn profiles<S: TrialSource>(
+        &mut self,
+        source: &S,
+    ) -> Result<Vec<JobProfile>, SelectionError<S::Error>> {
         let mut jobs = profiles(&self.baseline, &self.contenders);
         let all = |job: &JobProfile| {
             job.variants.iter().map(|variant| variant.trials.len()).sum::<usize>()
@@ -98,7 +113,7 @@ impl Compared {
         for variant in jobs.iter_mut().flat_map(|job| &mut job.variants) {
             // Every variant has its share, and two rounds at least.
             let share = (variant.trials.len() * DRAWN / all.max(DRAWN)).max(2);
-            fill(store, variant, share)?;
+            fill(source, variant, share)?;
         }
         if all > DRAWN {
             self.notes.push(format!(
@@ -110,31 +125,39 @@ impl Compared {
     }
 }
 
-fn whole(store: &Store, pick: &Pick) -> Result<ComparedVariant, Failure> {
-    let trials =
-        store.load_many(&pick.trials, LoadDetail::Tasks).map_err(|error| failure(&error))?;
-    Ok(compared(pick, trials))
+fn whole<S: TrialSource>(
+    source: &S,
+    chosen: &SelectedVariant,
+) -> Result<ComparedVariant, SelectionError<S::Error>> {
+    let trials = source.with_tasks(&chosen.trials).map_err(SelectionError::Source)?;
+    Ok(compared(chosen, trials))
 }
 
-fn compared(pick: &Pick, trials: Vec<Trial>) -> ComparedVariant {
-    let (name, against) = (pick.name.clone(), pick.against.clone());
-    ComparedVariant { name, factor: pick.factor, against, trials }
+fn compared(chosen: &SelectedVariant, trials: Vec<Trial>) -> ComparedVariant {
+    let (name, against) = (chosen.name.clone(), chosen.against.clone());
+    ComparedVariant { name, factor: chosen.factor, against, trials }
 }
 
-fn headlines(store: &Store, pick: &Pick) -> Result<ComparedVariant, Failure> {
-    let trials = store.load_with_facts(&pick.trials, &COMPARED_FACTS);
-    let trials = trials.map_err(|error| failure(&error))?;
-    Ok(compared(pick, trials))
+fn headlines<S: TrialSource>(
+    source: &S,
+    chosen: &SelectedVariant,
+) -> Result<ComparedVariant, SelectionError<S::Error>> {
+    let trials = source.with_facts(&chosen.trials, &COMPARED_FACTS);
+    let trials = trials.map_err(SelectionError::Source)?;
+    Ok(compared(chosen, trials))
 }
 
 /// Adds every fact to the first and the last trial of a variant.
-fn add_facts(store: &Store, variant: &mut ComparedVariant) -> Result<(), Failure> {
+fn add_facts<S: TrialSource>(
+    source: &S,
+    variant: &mut ComparedVariant,
+) -> Result<(), SelectionError<S::Error>> {
     let last = variant.trials.len().saturating_sub(1);
     let ends: Vec<usize> = if last == 0 { vec![0] } else { vec![0, last] };
     for place in ends {
         let Some(trial) = variant.trials.get_mut(place) else { continue };
         let id = [trial.beginning.trial];
-        let read = store.load_many(&id, LoadDetail::Headlines).map_err(|error| failure(&error))?;
+        let read = source.headlines(&id).map_err(SelectionError::Source)?;
         for whole in read {
             trial.facts = whole.facts;
         }
@@ -143,7 +166,11 @@ fn add_facts(store: &Store, variant: &mut ComparedVariant) -> Result<(), Failure
 }
 
 /// Adds at most `most` of the trials of a variant, evenly spread over its rounds.
-fn fill(store: &Store, variant: &mut VariantProfile, most: usize) -> Result<(), Failure> {
+fn fill<S: TrialSource>(
+    source: &S,
+    variant: &mut VariantProfile,
+    most: usize,
+) -> Result<(), SelectionError<S::Error>> {
     let count = variant.trials.len();
     let places: Vec<usize> = if count <= most {
         (0..count).collect()
@@ -152,8 +179,8 @@ fn fill(store: &Store, variant: &mut VariantProfile, most: usize) -> Result<(), 
     };
     let chosen: Vec<TrialId> = places.into_iter().map(|place| variant.trials[place]).collect();
     for trial in chosen {
-        let read = store.load_many(&[trial], LoadDetail::PhaseCalls);
-        for trial in read.map_err(|error| failure(&error))? {
+        let read = source.with_phase_calls(&[trial]);
+        for trial in read.map_err(SelectionError::Source)? {
             variant.add(&trial);
         }
     }

@@ -1,37 +1,49 @@
 //! Suggests three commands to try next on this machine, each with its purpose.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use treering_report::pages::doctor_json::{Inventory, NextCommand};
+use treering_model::{MachineInventory, quoted};
 
-use crate::commands::trial::quoted;
+use super::json::NextCommand;
 
 /// Subject of the doctor's examination.
 #[derive(Clone, Copy)]
-pub(super) enum Asked<'a> {
+pub enum Subject<'a> {
+    /// A directory.
     Directory(&'a Path),
     /// A block device; `is_free` if the device is empty and unused.
     Device {
+        /// Device node.
         node: &'a Path,
+        /// True if nobody uses it and it is empty.
         is_free: bool,
     },
+    /// A file with a plan.
     Plan(&'a Path),
 }
 
 /// Memory filesystem that nearly every Linux has.
-const IN_MEMORY: &str = "/dev/shm";
+pub const IN_MEMORY: &str = "/dev/shm";
 
-/// Three commands: a comparison, a run, and one that suits the findings.
-pub(super) fn commands(asked: Asked<'_>, here: &Inventory) -> Vec<NextCommand> {
-    vec![comparison(asked, here), aging(), third(asked, here)]
+/// Three commands: a comparison, a run, and one that suits the findings. `is_in_memory` says of a
+/// directory whether it is on the filesystem of [`IN_MEMORY`].
+pub fn commands(
+    subject: Subject<'_>,
+    here: &MachineInventory,
+    is_in_memory: impl Fn(&Path) -> bool,
+) -> Vec<NextCommand> {
+    vec![comparison(subject, here, is_in_memory), aging(), third(subject, here)]
 }
 
 fn next(command: impl Into<String>, purpose: impl Into<String>) -> NextCommand {
     NextCommand { command: command.into(), purpose: purpose.into() }
 }
 
-fn comparison(asked: Asked<'_>, here: &Inventory) -> NextCommand {
+fn comparison(
+    subject: Subject<'_>,
+    here: &MachineInventory,
+    is_in_memory: impl Fn(&Path) -> bool,
+) -> NextCommand {
     let usual: Vec<&str> = here
         .filesystems
         .iter()
@@ -40,13 +52,13 @@ fn comparison(asked: Asked<'_>, here: &Inventory) -> NextCommand {
         .collect();
     let can_make = here.is_root && usual.len() >= 2;
     let names = usual.join(", ");
-    match asked {
-        Asked::Plan(path) => {
+    match subject {
+        Subject::Plan(path) => {
             let path = quoted(&path.to_string_lossy());
             next(format!("treering compare {path}"), "run the plan")
         }
         // A device with data is not suggested, as users may type the command without reading it.
-        Asked::Device { node, is_free: true } if can_make => {
+        Subject::Device { node, is_free: true } if can_make => {
             let node = quoted(&node.to_string_lossy());
             let purpose = format!("compare {names} on this device");
             next(format!("treering compare --device {node}"), purpose)
@@ -54,16 +66,14 @@ fn comparison(asked: Asked<'_>, here: &Inventory) -> NextCommand {
         _ if can_make && here.loop_devices => {
             next("treering compare", format!("compare {names} on a loop image, in 5 minutes"))
         }
-        Asked::Directory(dir) => directories(dir),
-        Asked::Device { .. } => directories(Path::new(".")),
+        Subject::Directory(dir) => directories(dir, is_in_memory),
+        Subject::Device { .. } => directories(Path::new("."), is_in_memory),
     }
 }
 
 /// Command that compares directories as they are, which does not need root.
-fn directories(dir: &Path) -> NextCommand {
-    let device = |path: &Path| path.metadata().ok().map(|metadata| metadata.dev());
-    let is_in_memory = device(dir) == device(Path::new(IN_MEMORY));
-    let other = if is_in_memory { "/var/tmp" } else { IN_MEMORY };
+fn directories(dir: &Path, is_in_memory: impl Fn(&Path) -> bool) -> NextCommand {
+    let other = if is_in_memory(dir) { "/var/tmp" } else { IN_MEMORY };
     let dir = quoted(&dir.to_string_lossy());
     next(
         format!("treering compare --directories {dir},{other}"),
@@ -79,7 +89,7 @@ fn aging() -> NextCommand {
     )
 }
 
-fn third(asked: Asked<'_>, here: &Inventory) -> NextCommand {
+fn third(subject: Subject<'_>, here: &MachineInventory) -> NextCommand {
     if let Some(log) = here.logs.first() {
         let command = format!("treering import {}", quoted(log));
         return next(command, "import the results that you already have");
@@ -89,8 +99,8 @@ fn third(asked: Asked<'_>, here: &Inventory) -> NextCommand {
         let purpose = format!("make links with the names of {} and others", names.join(", "));
         return next("mkdir links && treering links links", purpose);
     }
-    match asked {
-        Asked::Directory(dir) => next(
+    match subject {
+        Subject::Directory(dir) => next(
             format!("treering layout {}", quoted(&dir.to_string_lossy())),
             "see how existing files are laid out on the disk",
         ),
@@ -103,20 +113,20 @@ fn third(asked: Asked<'_>, here: &Inventory) -> NextCommand {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, commands};
+    use super::{Subject, commands};
     use std::path::Path;
-    use treering_report::pages::doctor_json::{FilesystemEntry, Inventory};
+    use treering_model::{FilesystemSupport, MachineInventory};
 
-    fn machine(is_root: bool, ready: usize) -> Inventory {
+    fn machine(is_root: bool, ready: usize) -> MachineInventory {
         let names = ["ext4", "xfs", "btrfs"].into_iter().enumerate();
-        let filesystem = |(number, name)| FilesystemEntry {
+        let filesystem = |(number, name)| FilesystemSupport {
             name,
             is_ready: number < ready,
             is_usual: true,
             version: None,
             how: None,
         };
-        Inventory {
+        MachineInventory {
             is_root,
             filesystems: names.map(filesystem).collect(),
             devices: Vec::new(),
@@ -127,35 +137,35 @@ mod tests {
         }
     }
 
-    fn first(asked: Asked<'_>, here: &Inventory) -> String {
-        let all = commands(asked, here);
+    fn first(subject: Subject<'_>, here: &MachineInventory) -> String {
+        let all = commands(subject, here, |_| false);
         assert_eq!(all.len(), 3);
         all[0].command.clone()
     }
 
     #[test]
     fn the_comparison_is_one_that_can_be_made_here() {
-        let dir = Asked::Directory(Path::new("my files"));
+        let dir = Subject::Directory(Path::new("my files"));
         assert_eq!(first(dir, &machine(true, 3)), "treering compare");
         let directories = "treering compare --directories 'my files',/dev/shm";
         assert_eq!(first(dir, &machine(false, 3)), directories);
         assert_eq!(first(dir, &machine(true, 1)), directories);
         let node = Path::new("/dev/sdb");
         let root = machine(true, 2);
-        let free = Asked::Device { node, is_free: true };
+        let free = Subject::Device { node, is_free: true };
         assert_eq!(first(free, &root), "treering compare --device /dev/sdb");
-        let plan = Asked::Plan(Path::new("plan.toml"));
+        let plan = Subject::Plan(Path::new("plan.toml"));
         assert_eq!(first(plan, &machine(false, 0)), "treering compare plan.toml");
     }
 
     #[test]
     fn no_command_is_suggested_that_erases_a_device() {
-        let full = Asked::Device { node: Path::new("/dev/sdb"), is_free: false };
+        let full = Subject::Device { node: Path::new("/dev/sdb"), is_free: false };
         let mut here = machine(true, 2);
         assert_eq!(first(full, &here), "treering compare", "on a loop image");
         here.loop_devices = false;
         assert_eq!(first(full, &here), "treering compare --directories .,/dev/shm");
-        let all = commands(full, &here);
+        let all = commands(full, &here, |_| false);
         assert!(!all.iter().any(|next| next.command.contains("/dev/sdb")));
     }
 
@@ -163,7 +173,7 @@ mod tests {
     fn logs_that_are_there_are_to_be_imported() {
         let mut here = machine(false, 0);
         here.logs.push("old.log".to_owned());
-        let all = commands(Asked::Directory(Path::new(".")), &here);
+        let all = commands(Subject::Directory(Path::new(".")), &here, |_| false);
         assert_eq!(all[2].command, "treering import old.log");
     }
 }

@@ -1,59 +1,32 @@
-//! Results of `treering doctor` as data: `treering doctor --format json`. Unknown values are
-//! absent.
+//! Inventory of a machine and its measured noise, as `treering doctor` finds them. Unknown values
+//! are absent in JSON.
 
 use serde::Serialize;
-use treering_model::Fact;
-
-use crate::Warning;
-use crate::data::Data;
-
-/// Results of a diagnosis, the most severe first.
-#[derive(Debug, Serialize)]
-pub struct Diagnosis<'d> {
-    /// Path examined: a directory, a device or a plan.
-    pub path: &'d str,
-    /// Reasons why the target cannot be used as it is.
-    pub obstacles: &'d [String],
-    /// Cautions about measurements there.
-    pub cautions: &'d [Warning],
-    /// Inventory of filesystems, devices and tools.
-    #[serde(flatten)]
-    pub inventory: &'d Inventory,
-    /// Measured noise, one entry for each probe.
-    pub noise: &'d [ProbeNoise],
-    /// Smallest detectable difference on this machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub resolution: Option<&'d Resolution>,
-    /// Suggested next commands.
-    pub next: &'d [NextCommand],
-    /// Facts about the environment.
-    pub environment: &'d [Fact],
-}
 
 /// Resources available for measurements.
 #[derive(Debug, Serialize)]
-pub struct Inventory {
+pub struct MachineInventory {
     /// True when running as root.
     #[serde(rename = "root")]
     pub is_root: bool,
     /// All filesystems that treering can create.
-    pub filesystems: Vec<FilesystemEntry>,
+    pub filesystems: Vec<FilesystemSupport>,
     /// Disks, without those in memory and on files.
-    pub devices: Vec<DeviceEntry>,
+    pub devices: Vec<DiskSummary>,
     /// True when loop devices can be attached.
     pub loop_devices: bool,
     /// Method for recording block requests: `perf_event` or `tracefs`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub block_tracing: Option<String>,
     /// Original versions of the imitated tools found in `PATH`.
-    pub tools: Vec<ToolEntry>,
+    pub tools: Vec<InstalledTool>,
     /// Files of the directory with outputs that can be imported.
     pub logs: Vec<String>,
 }
 
 /// A filesystem type with its availability.
 #[derive(Debug, Serialize)]
-pub struct FilesystemEntry {
+pub struct FilesystemSupport {
     /// Type name, as used for mounting.
     pub name: &'static str,
     /// True when it can be created and mounted.
@@ -72,7 +45,7 @@ pub struct FilesystemEntry {
 
 /// A disk of the machine.
 #[derive(Debug, Serialize)]
-pub struct DeviceEntry {
+pub struct DiskSummary {
     /// Device node below `/dev`.
     pub node: String,
     /// Size in bytes.
@@ -91,7 +64,7 @@ pub struct DeviceEntry {
 
 /// Original version of an imitated tool.
 #[derive(Debug, Serialize)]
-pub struct ToolEntry {
+pub struct InstalledTool {
     /// Name of the tool.
     pub name: &'static str,
     /// Path of the executable.
@@ -113,7 +86,7 @@ pub struct ProbeNoise {
 
 /// Smallest difference that a comparison of two variants detects with 80 % power at level .05.
 #[derive(Debug, PartialEq, Serialize)]
-pub struct Resolution {
+pub struct DetectableDifference {
     /// Probe with more noise, which determines the result.
     pub probe: &'static str,
     /// Number of rounds assumed.
@@ -122,18 +95,4 @@ pub struct Resolution {
     pub run_seconds: u32,
     /// Detectable difference in percent.
     pub percent: f64,
-}
-
-/// A suggested command.
-#[derive(Debug, PartialEq, Serialize)]
-pub struct NextCommand {
-    /// Command line to run.
-    pub command: String,
-    /// Purpose of the command.
-    pub purpose: String,
-}
-
-impl Data for Diagnosis<'_> {
-    const FORMAT: &'static str = "treering doctor";
-    const VERSION: u32 = 1;
 }

@@ -2,31 +2,35 @@
 
 use std::collections::BTreeSet;
 
-use treering_analysis::compare::{ComparisonCaution, ComparisonCautionCode, Factor};
 use treering_model::TrialId;
 
-use super::selection::{Candidate, Known, Pick};
-use crate::failure::Failure;
-use crate::storage::failure;
+use super::{SelectedVariant, SelectionError, StoredTrial, TrialSelection, TrialSource};
+use crate::compare::{ComparisonCaution, ComparisonCautionCode, Factor};
 
 /// Maximum number of trials that a caution names.
 const NAMED: usize = 8;
 
-impl Known<'_> {
+impl<S: TrialSource> TrialSelection<'_, S> {
     /// Caution that names the excluded trials of these variants with the reasons; `None` without
     /// any.
-    pub(super) fn excluded_of(&self, picks: &[Pick]) -> Result<Option<ComparisonCaution>, Failure> {
-        let is_of = |one: &&Candidate| picks.iter().any(|pick| pick.would_have(one));
-        let out: Vec<&Candidate> = self.excluded.iter().filter(is_of).collect();
+    ///
+    /// # Errors
+    /// When the source cannot be read.
+    pub fn excluded_of(
+        &self,
+        variants: &[SelectedVariant],
+    ) -> Result<Option<ComparisonCaution>, SelectionError<S::Error>> {
+        let is_of = |one: &&StoredTrial| variants.iter().any(|variant| variant.would_have(one));
+        let out: Vec<&StoredTrial> = self.excluded.iter().filter(is_of).collect();
         if out.is_empty() {
             return Ok(None);
         }
-        let ids: Vec<TrialId> = out.iter().map(|one| one.summary.trial).collect();
-        let short = self.store.short_ids(&ids).map_err(|error| failure(&error))?;
+        let ids: Vec<TrialId> = out.iter().map(|one| one.trial).collect();
+        let short = self.source.short_ids(&ids).map_err(SelectionError::Source)?;
         let words = out.iter().zip(short).take(NAMED).map(|(one, short)| {
-            let cell = one.summary.cell.as_ref();
+            let cell = one.cell.as_ref();
             let place = cell.map(|cell| format!(", {} round {}", cell.variant, cell.round));
-            let reason = one.summary.excluded.as_deref().unwrap_or_default();
+            let reason = one.excluded.as_deref().unwrap_or_default();
             format!("{short}{} ({reason})", place.unwrap_or_default())
         });
         let named: Vec<String> = words.collect();
@@ -44,15 +48,22 @@ impl Known<'_> {
 
     /// A remark for trials that are compared although they are excluded, since they were named one
     /// by one.
-    pub(super) fn excluded_and_named(&self, picks: &[Pick]) -> Result<Option<String>, Failure> {
-        let named = picks.iter().filter(|pick| pick.factor == Factor::Id);
-        let named: BTreeSet<TrialId> = named.flat_map(|pick| pick.trials.iter().copied()).collect();
-        let out = self.excluded.iter().map(|one| one.summary.trial);
+    ///
+    /// # Errors
+    /// When the source cannot be read.
+    pub fn excluded_and_named(
+        &self,
+        variants: &[SelectedVariant],
+    ) -> Result<Option<String>, SelectionError<S::Error>> {
+        let named = variants.iter().filter(|variant| variant.factor == Factor::Id);
+        let named: BTreeSet<TrialId> =
+            named.flat_map(|variant| variant.trials.iter().copied()).collect();
+        let out = self.excluded.iter().map(|one| one.trial);
         let out: Vec<TrialId> = out.filter(|trial| named.contains(trial)).collect();
         if out.is_empty() {
             return Ok(None);
         }
-        let short = self.store.short_ids(&out).map_err(|error| failure(&error))?;
+        let short = self.source.short_ids(&out).map_err(SelectionError::Source)?;
         Ok(Some(format!(
             "excluded trials that are compared since they were named: {}",
             short.join(", ")

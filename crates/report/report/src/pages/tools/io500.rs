@@ -6,12 +6,13 @@ use treering_analysis::io500::{
     ClientMachines, FullRun, FullRunRisk, PhaseFigures, TestRequirement,
 };
 use treering_model::workloads::io500::FULL_SECONDS;
-use treering_report::{Cell, Column, Report, Table};
+
+use crate::{Cell, Column, Report, Table};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// The page; the lines of [`config`] follow on it.
-pub(super) fn page(full: &FullRun, has_ranks: bool) -> Report {
+/// Builds the page; the lines of [`config`] follow on it.
+pub fn page(full: &FullRun, has_ranks: bool) -> Report {
     let mut page = Report::new("IO500, rehearsed");
     page.paragraph(format!(
         "Writing ended after {} s, not after {FULL_SECONDS}: this is no result of IO500, and there \
@@ -132,7 +133,7 @@ fn risks(risks: &[FullRunRisk]) -> Table {
 }
 
 /// The lines of a configuration.
-pub(super) fn config(full: &FullRun, clients: ClientMachines, dir: &Path) -> Vec<String> {
+pub fn config(full: &FullRun, clients: ClientMachines, dir: &Path) -> Vec<String> {
     let mut lines = vec!["[global]".to_owned(), format!("datadir = {}", dir.display())];
     if clients.count == 1 {
         lines.push("drop-caches = TRUE".to_owned());

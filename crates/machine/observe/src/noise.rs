@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use treering_report::pages::doctor_json::{ProbeNoise, Resolution};
+use treering_model::{DetectableDifference, ProbeNoise};
 use treering_stats::{PowerPlan, describe, smallest_detectable};
 use treering_sys::StopFlag;
 
@@ -30,15 +30,16 @@ const ROUNDS: u32 = 10;
 const RUN_SECONDS: u32 = 20;
 
 /// Result of the noise probe.
-pub(super) struct Probed {
-    pub(super) noise: Vec<ProbeNoise>,
+pub struct ProbeResult {
+    /// Noise of each probe with enough values.
+    pub noise: Vec<ProbeNoise>,
     /// Error in making the files, if any.
-    pub(super) refused: Option<io::Error>,
+    pub refused: Option<io::Error>,
 }
 
 /// Computes, and makes small files in `dir` when there is one, until the probe ends or `stop` is
 /// raised.
-pub(super) fn probe(dir: Option<&Path>, stop: &StopFlag) -> Probed {
+pub fn probe_noise(dir: Option<&Path>, stop: &StopFlag) -> ProbeResult {
     let mut computing = Vec::new();
     let mut files = Vec::new();
     let mut refused = None;
@@ -61,7 +62,7 @@ pub(super) fn probe(dir: Option<&Path>, stop: &StopFlag) -> Probed {
     }
     let noise = [("cpu", &computing), ("small_files", &files)];
     let noise = noise.into_iter().filter_map(|(name, values)| of_values(name, values)).collect();
-    Probed { noise, refused }
+    ProbeResult { noise, refused }
 }
 
 /// Repeats the work for `length`; returns the mean seconds of one repetition.
@@ -118,13 +119,13 @@ fn of_values(probe: &'static str, values: &[f64]) -> Option<ProbeNoise> {
 /// The smallest difference that ten rounds show four times out of five, by the noisier probe, where
 /// whole runs vary as its blocks do. The statistics are those of `needs`: a ratio within a round
 /// has the noise of two runs.
-pub(super) fn resolution(noise: &[ProbeNoise]) -> Option<Resolution> {
+pub fn detectable_difference(noise: &[ProbeNoise]) -> Option<DetectableDifference> {
     let noisier = noise
         .iter()
         .max_by(|one, other| one.variation_percent.total_cmp(&other.variation_percent))?;
     let spread = noisier.variation_percent / 100.0 * std::f64::consts::SQRT_2;
     let size = smallest_detectable(ROUNDS, spread, &PowerPlan::default()).ok()??;
-    Some(Resolution {
+    Some(DetectableDifference {
         probe: noisier.probe,
         rounds: ROUNDS,
         run_seconds: RUN_SECONDS,
@@ -134,7 +135,7 @@ pub(super) fn resolution(noise: &[ProbeNoise]) -> Option<Resolution> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ProbeNoise, of_values, probe, resolution};
+    use super::{ProbeNoise, detectable_difference, of_values, probe_noise};
     use treering_sys::StopFlag;
 
     fn noise(variation_percent: f64) -> ProbeNoise {
@@ -145,10 +146,10 @@ mod tests {
     #[test]
     fn the_resolution_is_that_of_the_statistics() {
         for (variation, smallest) in [(0.5, 0.7), (1.0, 1.4), (3.0, 4.3), (10.0, 15.1)] {
-            let found = resolution(&[noise(variation / 2.0), noise(variation)]).unwrap();
+            let found = detectable_difference(&[noise(variation / 2.0), noise(variation)]).unwrap();
             assert!((found.percent - smallest).abs() < 0.06, "{variation}: {}", found.percent);
         }
-        assert_eq!(resolution(&[]), None);
+        assert_eq!(detectable_difference(&[]), None);
     }
 
     #[test]
@@ -159,13 +160,13 @@ mod tests {
 
     #[test]
     fn a_probe_leaves_nothing_and_ends_when_it_is_stopped() {
-        let dir = treering_testkit::temp_dir();
+        let dir = tempfile::tempdir().unwrap();
         let stop = StopFlag::new();
-        let probed = probe(Some(dir.path()), &stop);
+        let probed = probe_noise(Some(dir.path()), &stop);
         assert_eq!(probed.noise.len(), 2);
         assert_eq!(dir.path().read_dir().unwrap().count(), 0);
         stop.raise(2);
-        assert!(probe(Some(dir.path()), &stop).noise.is_empty());
-        assert!(probe(Some(&dir.path().join("nowhere")), &StopFlag::new()).refused.is_some());
+        assert!(probe_noise(Some(dir.path()), &stop).noise.is_empty());
+        assert!(probe_noise(Some(&dir.path().join("nowhere")), &StopFlag::new()).refused.is_some());
     }
 }

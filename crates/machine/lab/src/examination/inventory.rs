@@ -1,16 +1,16 @@
 //! Inventory of the machine: rights, filesystems that can be made, devices, tracing, installed
 //! classic tools, and logs that can be imported. Only reads; changes nothing.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use treering_lab::{Availability, Lab, filesystems, glance};
-use treering_model::Fact;
+use treering_model::{DiskSummary, Fact, FilesystemSupport, InstalledTool, MachineInventory};
 use treering_observe::block_trace::{BlockRecorder, RecorderOptions, device_at, devices_under};
 use treering_observe::look_at_device;
-use treering_registry::import;
-use treering_report::pages::doctor_json::{DeviceEntry, FilesystemEntry, Inventory, ToolEntry};
 use treering_sys::is_root;
+
+use crate::{Availability, Lab, filesystems, glance};
 
 /// Directory in which the kernel lists block devices.
 const DEVICES: &str = "/sys/block";
@@ -25,28 +25,46 @@ const LOGS_MOST: usize = 8;
 /// File name extensions of logs; files without an extension are read, too.
 const LOG_ENDINGS: [&str; 6] = ["log", "txt", "out", "json", "eml", "mbox"];
 
-/// Takes the inventory of the machine, and of the logs in `dir`, if given.
-pub(super) fn look(lab: &Lab, dir: Option<&Path>) -> Inventory {
+/// Facts about the program that an inventory needs.
+pub struct InventoryRequest<'a> {
+    /// Directory whose logs are listed, if any.
+    pub dir: Option<&'a Path>,
+    /// Names of the imitated tools.
+    pub tools: &'a [&'static str],
+    /// Directories in which programs are searched, as in `PATH`.
+    pub path: &'a OsStr,
+    /// Executable of treering, to which links with the names of tools may lead.
+    pub own_program: Option<&'a Path>,
+    /// True for the contents of a log that can be imported.
+    pub is_log: &'a dyn Fn(&[u8]) -> bool,
+}
+
+/// Takes the inventory of the machine, and of the logs in the directory, if one is named.
+pub fn take_inventory(lab: &Lab, request: &InventoryRequest<'_>) -> MachineInventory {
+    let dir = request.dir;
     let disks = disks();
-    Inventory {
+    MachineInventory {
         is_root: is_root(),
         filesystems: filesystems::makeable().map(|one| filesystem(lab, one.name)).collect(),
         devices: disks.iter().map(|node| device(node)).collect(),
         loop_devices: is_root() && Path::new("/dev/loop-control").exists(),
         block_tracing: tracing(dir, &disks),
-        tools: tools(),
-        logs: dir.map(logs).unwrap_or_default(),
+        tools: tools(request),
+        logs: dir.map(|dir| logs(dir, request.is_log)).unwrap_or_default(),
     }
 }
 
-fn filesystem(lab: &Lab, name: &'static str) -> FilesystemEntry {
-    let none = FilesystemEntry { name, is_ready: false, is_usual: false, version: None, how: None };
+fn filesystem(lab: &Lab, name: &'static str) -> FilesystemSupport {
+    let none =
+        FilesystemSupport { name, is_ready: false, is_usual: false, version: None, how: None };
     let Some(found) = filesystems::find(name) else { return none };
-    let here = FilesystemEntry { is_usual: found.is_usual, ..none };
+    let here = FilesystemSupport { is_usual: found.is_usual, ..none };
     match lab.availability(found) {
-        Availability::Ready { version, .. } => FilesystemEntry { is_ready: true, version, ..here },
+        Availability::Ready { version, .. } => {
+            FilesystemSupport { is_ready: true, version, ..here }
+        }
         Availability::Missing { why, how } => {
-            FilesystemEntry { how: Some(format!("{why}: {how}")), ..here }
+            FilesystemSupport { how: Some(format!("{why}: {how}")), ..here }
         }
     }
 }
@@ -62,7 +80,7 @@ fn disks() -> Vec<PathBuf> {
     nodes.filter(|node| node.exists()).take(DEVICES_MOST).collect()
 }
 
-fn device(node: &Path) -> DeviceEntry {
+fn device(node: &Path) -> DiskSummary {
     let facts = look_at_device(node).facts;
     let value = |name: &str| {
         let found = facts.iter().find(|fact: &&Fact| fact.name == name);
@@ -71,7 +89,7 @@ fn device(node: &Path) -> DeviceEntry {
     let sectors = value("device.sectors").and_then(|sectors| sectors.parse::<u64>().ok());
     // A list of all disks must not wait until each was read.
     let inspection = glance(node).ok().filter(|_| is_root());
-    DeviceEntry {
+    DiskSummary {
         node: node.to_string_lossy().into_owned(),
         bytes: sectors.map(|sectors| sectors.saturating_mul(512)),
         model: value("device.model"),
@@ -92,24 +110,21 @@ fn tracing(dir: Option<&Path>, disks: &[PathBuf]) -> Option<String> {
 }
 
 /// Installed originals of the imitated tools, found on `PATH`; links to treering are skipped.
-fn tools() -> Vec<ToolEntry> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let ourselves = std::env::current_exe().and_then(|exe| exe.canonicalize()).ok();
+fn tools(request: &InventoryRequest<'_>) -> Vec<InstalledTool> {
     let find = |name: &str| {
-        let places = std::env::split_paths(&path).map(|dir| dir.join(name));
+        let places = std::env::split_paths(request.path).map(|dir| dir.join(name));
         let mut ends = places.filter_map(|place| Some((place.canonicalize().ok()?, place)));
-        ends.find(|(end, _)| end.is_file() && Some(end) != ourselves.as_ref())
+        ends.find(|(end, _)| end.is_file() && Some(end.as_path()) != request.own_program)
     };
-    let names = treering_registry::workloads().iter().map(|workload| workload.manifest().name);
-    let found = names.filter_map(|name| {
+    let found = request.tools.iter().filter_map(|&name| {
         let (_, place) = find(name)?;
-        Some(ToolEntry { name, path: place.to_string_lossy().into_owned() })
+        Some(InstalledTool { name, path: place.to_string_lossy().into_owned() })
     });
     found.collect()
 }
 
 /// Files of a directory that hold outputs of other tools.
-fn logs(dir: &Path) -> Vec<String> {
+fn logs(dir: &Path, is_importable: &dyn Fn(&[u8]) -> bool) -> Vec<String> {
     let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(FILES_MOST);
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     files.sort();
@@ -119,7 +134,7 @@ fn logs(dir: &Path) -> Vec<String> {
         let size = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
         is_likely
             && size.is_some_and(|size| (1..=LOG_BYTES_MAX).contains(&size.len()))
-            && fs::read(path).is_ok_and(|bytes| !import(&bytes).found.is_empty())
+            && fs::read(path).is_ok_and(|bytes| is_importable(&bytes))
     };
     let logs = files.into_iter().filter(is_log).take(LOGS_MOST);
     logs.map(|path| path.to_string_lossy().into_owned()).collect()
@@ -131,13 +146,13 @@ mod tests {
     use std::fs::write;
 
     #[test]
-    fn logs_are_found_by_what_is_in_them() {
-        let dir = treering_testkit::temp_dir();
+    fn logs_are_listed_by_their_contents_and_ending() {
+        let dir = tempfile::tempdir().unwrap();
         write(dir.path().join("notes.txt"), "nothing of the kind\n").unwrap();
         let text = "intial create total runs 10 avg 55.10 MB/s (user 0.35s sys 0.65s)\n";
         write(dir.path().join("old.log"), text).unwrap();
         write(dir.path().join("old.rs"), text).unwrap();
-        let found = logs(dir.path());
+        let found = logs(dir.path(), &|bytes| bytes.starts_with(b"intial create"));
         assert!(found.len() == 1 && found[0].ends_with("/old.log"), "{found:?}");
     }
 }

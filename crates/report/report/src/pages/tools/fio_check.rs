@@ -1,25 +1,36 @@
 //! Results of fio and of treering side by side: work, requests, rates.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
-use treering_fio::check::{Logged, Moved, done};
-use treering_model::{Scope, Trial, Unit};
-use treering_report::{Cell, Column, Report, Table};
+use treering_model::{Metric, Scope, Trial, Unit};
 use treering_stats::student_test;
+
+use crate::{Cell, Column, Report, Table};
 
 /// Confidence level of the test for a difference of rates.
 const CONFIDENCE: f64 = 0.95;
 /// Relative difference of rates below which they count as the same.
 const RATE_SLACK: f64 = 0.05;
 
+/// Trial of a turn, with the work of its jobs.
+pub struct CheckedTrial {
+    /// The trial.
+    pub trial: Trial,
+    /// Bytes and requests of each job.
+    pub work: JobWork,
+}
+
 /// A turn: the trials of treering and of fio.
-pub(super) struct Turn {
-    pub(super) ours: Trial,
-    pub(super) theirs: Trial,
+pub struct CheckTurn {
+    /// Trial of treering.
+    pub ours: CheckedTrial,
+    /// Trial of fio.
+    pub theirs: CheckedTrial,
 }
 
 /// Comparison of the request sequences of a job.
-pub(super) struct Sequence {
+pub struct SequenceComparison {
     name: String,
     compared: usize,
     verdict: Verdict,
@@ -48,61 +59,43 @@ impl Verdict {
     }
 }
 
-impl Sequence {
-    pub(super) fn new(job: Logged, ours: &[Moved], theirs: &[Moved]) -> Self {
+impl SequenceComparison {
+    /// Compares the requests of a job. `differs` says why they cannot be equal.
+    pub fn new<R: PartialEq + Display>(
+        name: String,
+        differs: Option<&'static str>,
+        ours: &[R],
+        theirs: &[R],
+    ) -> Self {
         let pairs = ours.iter().zip(theirs).enumerate();
         let first = pairs.clone().find(|(_, (ours, theirs))| ours != theirs);
-        let verdict = match (job.differs, first) {
+        let verdict = match (differs, first) {
             (Some(why), _) => Verdict::NotCompared(why),
             _ if theirs.is_empty() => Verdict::NotCompared("fio logged none"),
             (None, Some((number, (ours, theirs)))) => {
                 let number = number + 1;
-                Verdict::Differ(format!(
-                    "no. {number}: fio {}, treering {}",
-                    one(theirs),
-                    one(ours)
-                ))
+                Verdict::Differ(format!("no. {number}: fio {theirs}, treering {ours}"))
             }
             (None, None) if ours.len() < theirs.len() => {
                 Verdict::Differ(format!("treering ends after {}, fio goes on", ours.len()))
             }
             (None, None) => Verdict::Same,
         };
-        Self { name: job.name, compared: ours.len().min(theirs.len()), verdict }
+        Self { name, compared: ours.len().min(theirs.len()), verdict }
     }
-}
-
-fn one(request: &Moved) -> String {
-    let Moved { file, writes, offset, bytes } = request;
-    format!("{} {bytes} at {offset} of {file}", if *writes { "write" } else { "read" })
 }
 
 /// Bytes and requests of a job's clones, by job name and direction.
-type Work = BTreeMap<(String, &'static str), [u64; 2]>;
+type JobWork = BTreeMap<(String, &'static str), [u64; 2]>;
 
-fn work(trial: &Trial) -> Work {
-    let mut all = Work::new();
-    for task in &trial.tasks {
-        let Some(done) = done(task) else { continue };
-        for (way, word) in ["read", "write"].into_iter().enumerate() {
-            if done.requests[way] > 0 {
-                let [bytes, requests] = all.entry((task.kind.clone(), word)).or_default();
-                *bytes = bytes.saturating_add(done.bytes[way]);
-                *requests = requests.saturating_add(done.requests[way]);
-            }
-        }
-    }
-    all
-}
-
-struct Worked {
+struct WorkComparison {
     what: (String, &'static str),
     /// Bytes and requests of the last turn: fio's, then treering's.
     both: [[u64; 2]; 2],
     verdict: Verdict,
 }
 
-struct Rated {
+struct RateComparison {
     what: String,
     /// Rates in MiB/s of each turn: fio's, then treering's.
     both: Vec<[f64; 2]>,
@@ -113,18 +106,19 @@ struct Rated {
 }
 
 /// Results of every comparison of the check.
-pub(super) struct Checked {
-    work: Vec<Worked>,
-    sequences: Vec<Sequence>,
-    rates: Vec<Rated>,
+pub struct FioComparison {
+    work: Vec<WorkComparison>,
+    sequences: Vec<SequenceComparison>,
+    rates: Vec<RateComparison>,
     fio: String,
     turns: usize,
 }
 
-impl Checked {
-    pub(super) fn new(turns: &[Turn], sequences: Vec<Sequence>) -> Self {
+impl FioComparison {
+    /// Compares the turns.
+    pub fn new(turns: &[CheckTurn], sequences: Vec<SequenceComparison>) -> Self {
         let fio = turns.first().and_then(|turn| {
-            let mut facts = turn.theirs.facts.iter();
+            let mut facts = turn.theirs.trial.facts.iter();
             facts.find(|fact| fact.name == "fio.version").map(|fact| fact.value.clone())
         });
         let fio = fio.unwrap_or_default();
@@ -132,8 +126,8 @@ impl Checked {
         Self { work: worked(turns), sequences, rates, fio, turns: turns.len() }
     }
 
-    /// True if no verdict is [`Verdict::Differ`].
-    pub(super) fn agree(&self) -> bool {
+    /// True if no comparison shows a difference.
+    pub fn agree(&self) -> bool {
         let work = self.work.iter().map(|one| &one.verdict);
         let sequences = self.sequences.iter().map(|one| &one.verdict);
         let rates = self.rates.iter().map(|one| &one.verdict);
@@ -141,7 +135,7 @@ impl Checked {
     }
 
     /// Formats the results as a page.
-    pub(super) fn page(&self) -> Report {
+    pub fn page(&self) -> Report {
         let mut page = Report::new("fio and treering");
         page.paragraph(if self.agree() { "They agree." } else { "They differ." });
         page.table(self.work_table());
@@ -169,7 +163,7 @@ impl Checked {
             Column::long_text("work"),
         ];
         let mut table = Table::new("work", "What was done, in the last turn", columns);
-        for Worked { what: (job, way), both: [theirs, ours], verdict } in &self.work {
+        for WorkComparison { what: (job, way), both: [theirs, ours], verdict } in &self.work {
             let bytes = |count: u64| Cell::measured(count as f64, Unit::Bytes);
             table.rows.push(vec![
                 Cell::text(format!("{job} {way}")),
@@ -188,7 +182,7 @@ impl Checked {
             vec![Column::text("job"), Column::count("compared"), Column::long_text("requests")];
         let caption = "Files, places and lengths of the requests in their order";
         let mut table = Table::new("requests", caption, columns);
-        for Sequence { name, compared, verdict } in &self.sequences {
+        for SequenceComparison { name, compared, verdict } in &self.sequences {
             let row = vec![Cell::text(name), Cell::whole(*compared as u64), verdict.cell()];
             table.rows.push(row);
         }
@@ -206,7 +200,7 @@ impl Checked {
             Column::long_text("rate"),
         ];
         let mut table = Table::new("rates", "How fast it was, means of the turns", columns);
-        for Rated { what, both, ratio, extremes: [least, most], verdict } in &self.rates {
+        for RateComparison { what, both, ratio, extremes: [least, most], verdict } in &self.rates {
             let side = |side: usize| geometric_mean(both.iter().map(|turn| turn[side]));
             table.rows.push(vec![
                 Cell::text(what),
@@ -229,28 +223,30 @@ fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
 
 /// Compares the work of each job. Fixed work must be the same in every turn; for jobs that end by
 /// time only the rates are compared.
-fn worked(turns: &[Turn]) -> Vec<Worked> {
-    let pairs: Vec<[Work; 2]> =
-        turns.iter().map(|turn| [work(&turn.theirs), work(&turn.ours)]).collect();
+fn worked(turns: &[CheckTurn]) -> Vec<WorkComparison> {
+    let pairs: Vec<[&JobWork; 2]> =
+        turns.iter().map(|turn| [&turn.theirs.work, &turn.ours.work]).collect();
     let Some(last) = pairs.last() else { return Vec::new() };
-    let mut names: Vec<_> = last.iter().flat_map(BTreeMap::keys).cloned().collect();
+    let mut names: Vec<_> = last.iter().flat_map(|work| work.keys()).cloned().collect();
     names.sort();
     names.dedup();
     let side =
-        |work: &Work, what: &(String, &'static str)| work.get(what).copied().unwrap_or_default();
+        |work: &JobWork, what: &(String, &'static str)| work.get(what).copied().unwrap_or_default();
     let one = |what: (String, &'static str)| {
-        let both = last.each_ref().map(|work| side(work, &what));
-        let all = pairs.iter().map(|pair| pair.each_ref().map(|work| side(work, &what)));
+        let both = last.map(|work| side(work, &what));
+        let all = pairs.iter().map(|pair| pair.map(|work| side(work, &what)));
         let other = all.clone().find(|[theirs, ours]| theirs != ours);
         let verdict = match other {
             None => Verdict::Same,
-            Some(_) if is_timed(&turns[0].ours, &what.0) => Verdict::NotCompared("it has a time"),
+            Some(_) if is_timed(&turns[0].ours.trial, &what.0) => {
+                Verdict::NotCompared("it has a time")
+            }
             Some([theirs, ours]) => Verdict::Differ(format!(
                 "fio {} requests, {} bytes; treering {}, {}",
                 theirs[1], theirs[0], ours[1], ours[0]
             )),
         };
-        Worked { what, both, verdict }
+        WorkComparison { what, both, verdict }
     };
     names.into_iter().map(one).collect()
 }
@@ -267,11 +263,16 @@ fn is_timed(trial: &Trial, job: &str) -> bool {
     runtimes.any(|(_, value)| value != "0us")
 }
 
-fn rated(turns: &[Turn]) -> Vec<Rated> {
+/// Primary metrics of a trial, which are its rates.
+fn rates(trial: &Trial) -> impl Iterator<Item = &Metric> {
+    trial.metrics.iter().filter(|metric| metric.primary)
+}
+
+fn rated(turns: &[CheckTurn]) -> Vec<RateComparison> {
     let mut all: BTreeMap<(String, String), Vec<[f64; 2]>> = BTreeMap::new();
     for turn in turns {
-        for theirs in super::rates(&turn.theirs) {
-            let same = super::rates(&turn.ours)
+        for theirs in rates(&turn.theirs.trial) {
+            let same = rates(&turn.ours.trial)
                 .find(|ours| ours.name == theirs.name && ours.scope == theirs.scope);
             let Scope::Kind(job) = &theirs.scope else { continue };
             let way = theirs.name.split('_').next().unwrap_or_default().to_owned();
@@ -283,7 +284,7 @@ fn rated(turns: &[Turn]) -> Vec<Rated> {
     all.into_iter().map(|((job, way), both)| rated_one(format!("{job} {way}"), both)).collect()
 }
 
-fn rated_one(what: String, both: Vec<[f64; 2]>) -> Rated {
+fn rated_one(what: String, both: Vec<[f64; 2]>) -> RateComparison {
     let logarithms: Vec<f64> = both.iter().map(|[theirs, ours]| (ours / theirs).ln()).collect();
     let ratio = geometric_mean(both.iter().map(|[theirs, ours]| ours / theirs));
     let of =
@@ -299,34 +300,24 @@ fn rated_one(what: String, both: Vec<[f64; 2]>) -> Rated {
         Err(_) if is_large => Verdict::Differ("without any spread".to_owned()),
         _ => Verdict::WithinNoise,
     };
-    Rated { what, both, ratio, extremes, verdict }
+    RateComparison { what, both, ratio, extremes, verdict }
 }
 
 #[cfg(test)]
 mod tests {
-    use treering_fio::check::{Logged, Moved};
-
-    use super::{Sequence, Verdict, rated_one};
-
-    fn logged(differs: Option<&'static str>) -> Logged {
-        Logged { name: "a".to_owned(), log: String::new(), differs }
-    }
-
-    fn at(offset: u64) -> Moved {
-        Moved { file: "f".to_owned(), writes: false, offset, bytes: 4096 }
-    }
+    use super::{SequenceComparison, Verdict, rated_one};
 
     #[test]
     fn requests_differ_where_the_first_one_does() {
-        let of = |differs, ours: &[Moved], theirs: &[Moved]| {
-            Sequence::new(logged(differs), ours, theirs).verdict
+        let of = |differs, ours: &[u64], theirs: &[u64]| {
+            SequenceComparison::new("a".to_owned(), differs, ours, theirs).verdict
         };
-        assert_eq!(of(None, &[at(0), at(1)], &[at(0)]), Verdict::Same);
-        let how = "no. 2: fio read 4096 at 2 of f, treering read 4096 at 1 of f";
-        assert_eq!(of(None, &[at(0), at(1)], &[at(0), at(2)]), Verdict::Differ(how.to_owned()));
-        assert!(matches!(of(None, &[at(0)], &[at(0), at(1)]), Verdict::Differ(_)));
-        assert_eq!(of(None, &[at(0)], &[]), Verdict::NotCompared("fio logged none"));
-        assert_eq!(of(Some("why"), &[at(0)], &[at(1)]), Verdict::NotCompared("why"));
+        assert_eq!(of(None, &[0, 1], &[0]), Verdict::Same);
+        let how = "no. 2: fio 2, treering 1";
+        assert_eq!(of(None, &[0, 1], &[0, 2]), Verdict::Differ(how.to_owned()));
+        assert!(matches!(of(None, &[0], &[0, 1]), Verdict::Differ(_)));
+        assert_eq!(of(None, &[0], &[]), Verdict::NotCompared("fio logged none"));
+        assert_eq!(of(Some("why"), &[0], &[1]), Verdict::NotCompared("why"));
     }
 
     #[test]

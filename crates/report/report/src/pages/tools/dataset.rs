@@ -1,16 +1,24 @@
 //! The pages of `treering dataset`: the list, and one data set in numbers.
 
-use treering_datasets::TreeState;
-use treering_datasets::format::ListCount;
-use treering_datasets::library::{DatasetInfo, DatasetOrigin};
-use treering_datasets::report::{DatasetReport, ListDifference, StateReport};
-use treering_model::Unit;
-use treering_report::{Cell, Column, Report, Table};
+use treering_model::{
+    DatasetReport, ListCount, ListDifference, SizeQuantiles, TreeStateReport, Unit,
+};
 
-use treering_script::with_causes;
+use crate::{Cell, Column, Report, Table};
+
+/// A data set in the list.
+pub struct ListedDataset {
+    /// Name of the data set.
+    pub name: String,
+    /// Place of its files.
+    pub place: String,
+    /// Counts of its states: clean, patched, compiled, patched and compiled; or the error that
+    /// prevents reading it.
+    pub states: Result<[ListCount; 4], String>,
+}
 
 /// Page with the sizes of each data set and state.
-pub(crate) fn list(all: &[DatasetInfo]) -> Report {
+pub fn list(datasets: &[ListedDataset]) -> Report {
     let mut page = Report::new("Data sets");
     let columns = vec![
         Column::text("name"),
@@ -22,25 +30,17 @@ pub(crate) fn list(all: &[DatasetInfo]) -> Report {
         Column::long_text("where"),
     ];
     let mut table = Table::new("datasets", "", columns);
-    for info in all {
-        let place = match &info.origin {
-            DatasetOrigin::Builtin => "shipped".to_owned(),
-            DatasetOrigin::File(path) | DatasetOrigin::ClassicFiles(path) => {
-                path.display().to_string()
-            }
-        };
-        let mut row = vec![Cell::text(&info.name)];
-        match &info.header {
-            Ok(header) => {
-                row.push(Cell::whole(header.list(TreeState::Unpatched).files));
-                row.extend(TreeState::ALL.map(|state| bytes(header.list(state).bytes)));
+    for ListedDataset { name, place, states } in datasets {
+        let mut row = vec![Cell::text(name)];
+        match states {
+            Ok(states) => {
+                row.push(Cell::whole(states[0].files));
+                row.extend(states.map(|state| bytes(state.bytes)));
                 row.push(Cell::text(place));
             }
-            Err(error) => {
-                row.extend([Cell::Missing, Cell::Missing, Cell::Missing, Cell::Missing]);
-                let why = with_causes(error);
-                let why = why.lines().next().unwrap_or_default();
-                row.extend([Cell::Missing, Cell::text(format!("{place}: {why}"))]);
+            Err(why) => {
+                row.extend([const { Cell::Missing }; 5]);
+                row.push(Cell::text(format!("{place}: {why}")));
             }
         }
         table.rows.push(row);
@@ -51,7 +51,7 @@ pub(crate) fn list(all: &[DatasetInfo]) -> Report {
 }
 
 /// Page about a single data set.
-pub(crate) fn show(report: &DatasetReport) -> Report {
+pub fn show(report: &DatasetReport) -> Report {
     let mut page = Report::new(format!("Data set {}", report.name));
     if !report.about.is_empty() {
         page.paragraph(&report.about);
@@ -82,11 +82,11 @@ fn states(report: &DatasetReport) -> Table {
     ];
     let mut table = Table::new("states", "The tree in its four states", columns);
     for state in &report.states {
-        let size = |of: fn(&treering_datasets::report::SizeQuantiles) -> u64| {
+        let size = |of: fn(&SizeQuantiles) -> u64| {
             state.sizes.as_ref().map_or(Cell::Missing, |sizes| bytes(of(sizes)))
         };
         table.rows.push(vec![
-            Cell::text(state.state.label()),
+            Cell::text(state.state),
             Cell::whole(state.count.files),
             bytes(state.count.bytes),
             Cell::whole(state.directories),
@@ -120,7 +120,7 @@ fn changes(report: &DatasetReport) -> Table {
     table
 }
 
-fn sizes(clean: &StateReport) -> Table {
+fn sizes(clean: &TreeStateReport) -> Table {
     let columns = vec![
         Column::number("from", Unit::Bytes),
         Column::count("files"),
@@ -137,13 +137,13 @@ fn sizes(clean: &StateReport) -> Table {
     table
 }
 
-fn largest(states: &[StateReport]) -> Table {
+fn largest(states: &[TreeStateReport]) -> Table {
     let columns =
         vec![Column::text("state"), Column::long_text("file"), Column::number("size", Unit::Bytes)];
     let mut table = Table::new("largest", "The largest files", columns);
     for state in states {
         for file in state.largest.iter().take(3) {
-            let label = Cell::text(state.state.label());
+            let label = Cell::text(state.state);
             table.rows.push(vec![label, Cell::text(&file.path), bytes(file.bytes)]);
         }
     }

@@ -1,7 +1,10 @@
-//! Files of an import: named ones, and those in directories of results of MMTests. Input that
+//! ImportFiles of an import: named ones, and those in directories of results of MMTests. Input that
 //! cannot be read twice as it is (standard input, files packed with `gzip` or `xz`) is unpacked
 //! into memory, or into an unnamed file if it is long.
 
+mod trials;
+
+use std::fmt::Display;
 use std::fs;
 use std::io::{self, BufReader, Chain, Cursor, Read, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
@@ -11,10 +14,11 @@ use std::rc::Rc;
 use flate2::read::MultiGzDecoder;
 use liblzma::read::XzDecoder;
 use liblzma::stream::{CONCATENATED, Stream};
+use thiserror::Error;
 use treering_model::{Fingerprint, TrialId};
-use treering_registry::{FileScan, ImportReader, ResultFile, TextSource, beginnings, results};
 
-use crate::failure::{Failure, Kind};
+pub use self::trials::{ORIGIN_FACTS, TrialOrigin, completed_trial, labels, origin_of, remarks};
+use crate::{ImportReader, ResultFile, Scan, Source, beginnings, results};
 
 /// Maximum size of a log.
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -32,94 +36,152 @@ const XZ_MEMORY_BYTES_MAX: u64 = 128 << 20;
 const DEPTH_MOST: usize = 8;
 const FILES_MOST: usize = 100_000;
 
+/// Error of a file that cannot be imported.
+#[derive(Debug, Error)]
+pub enum ImportFileError {
+    /// A file or directory cannot be read.
+    #[error("{}: {why}", path.display())]
+    Unread {
+        /// Path of the file.
+        path: PathBuf,
+        /// Reason.
+        why: String,
+    },
+    /// A file is too long.
+    #[error("{}: more than {} MiB{}", path.display(), FILE_BYTES_MAX >> 20, unpacked(*is_packed))]
+    TooLong {
+        /// Path of the file.
+        path: PathBuf,
+        /// True if it is too long when it is unpacked.
+        is_packed: bool,
+    },
+    /// A directory has no results.
+    #[error("{}: no MMTests results in this directory", path.display())]
+    NoResults {
+        /// Path of the directory.
+        path: PathBuf,
+    },
+}
+
+fn unpacked(is_packed: bool) -> &'static str {
+    if is_packed { " when it is unpacked" } else { "" }
+}
+
+impl ImportFileError {
+    /// Error of a file that cannot be read.
+    pub fn unread(path: &Path, why: impl Display) -> Self {
+        Self::Unread { path: path.to_owned(), why: why.to_string() }
+    }
+
+    /// Advice for the user.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Self::Unread { .. } => "name files with the output of tools",
+            Self::TooLong { .. } => "split it into single outputs",
+            Self::NoResults { .. } => {
+                "results are expected where run-mmtests.sh leaves them, in RUN/iter-0/TEST/logs; \
+                 name other files individually"
+            }
+        }
+    }
+}
+
 /// A file and the outputs found in it.
-pub(super) struct File {
-    pub(super) name: String,
-    pub(super) path: PathBuf,
-    pub(super) digest: Fingerprint,
-    pub(super) scan: FileScan,
+pub struct ImportFile {
+    /// Name of the file in messages and labels.
+    pub name: String,
+    /// Path of the file.
+    pub path: PathBuf,
+    /// Fingerprint of its bytes.
+    pub(crate) digest: Fingerprint,
+    /// Outputs found in it.
+    pub scan: Scan,
+    /// Directory for long contents that are unpacked.
+    temporary: PathBuf,
     /// Contents read from standard input, which cannot be opened again.
     kept: Option<Rc<dyn TextSource>>,
     /// Position of the file in a results directory of MMTests, if any.
-    pub(super) stand: Option<Stand>,
+    pub(crate) position: Option<ResultPosition>,
 }
 
 /// Position of an output file in a results directory of MMTests.
-pub(super) struct Stand {
-    pub(super) run: String,
-    pub(super) iteration: u64,
-    pub(super) test: String,
+pub(crate) struct ResultPosition {
+    pub(crate) run: String,
+    pub(crate) iteration: u64,
+    pub(crate) test: String,
     /// Start time of the test, increased for each further file of the test so that their order is
     /// preserved.
-    pub(super) began_unix_ms: Option<i64>,
+    pub(crate) began_unix_ms: Option<i64>,
 }
 
-/// Files that could be read, and the errors of the others.
+/// ImportFiles that could be read, and the errors of the others.
 #[derive(Default)]
-pub(super) struct Files {
-    pub(super) files: Vec<File>,
-    pub(super) failures: Vec<Failure>,
+pub struct ImportFiles {
+    /// ImportFiles that could be read.
+    pub files: Vec<ImportFile>,
+    /// Errors of the others.
+    pub errors: Vec<ImportFileError>,
 }
 
-/// Reads the files; those of a directory in the order of their runs and iterations.
-pub(super) fn read(paths: &[PathBuf]) -> Files {
-    let mut all = Files::default();
+/// Reads the files; those of a directory in the order of their runs and iterations. Long contents
+/// are unpacked into `/var/tmp`, or into the directory `temporary`.
+pub fn read_files(paths: &[PathBuf], temporary: &Path) -> ImportFiles {
+    let mut all = ImportFiles::default();
     for path in paths {
         if path.is_dir() {
-            if let Err(failure) = of_directory(path, &mut all) {
-                all.failures.push(failure);
+            if let Err(error) = of_directory(path, temporary, &mut all) {
+                all.errors.push(error);
             }
         } else {
-            all.add(of_file(path));
+            all.add(of_file(path, temporary));
         }
     }
     all
 }
 
-impl Files {
-    fn add(&mut self, read: Result<File, Failure>) {
+impl ImportFiles {
+    fn add(&mut self, read: Result<ImportFile, ImportFileError>) {
         match read {
             Ok(file) => self.files.push(file),
-            Err(failure) => self.failures.push(failure),
+            Err(error) => self.errors.push(error),
         }
     }
 }
 
-impl File {
+impl ImportFile {
     /// Contents kept from the scan, or the reopened file.
-    pub(super) fn reopened(&self) -> Result<Rc<dyn TextSource>, Failure> {
+    ///
+    /// # Errors
+    /// When the file cannot be read again.
+    pub fn reopened(&self) -> Result<Rc<dyn Source>, ImportFileError> {
         match &self.kept {
             Some(kept) => Ok(Rc::clone(kept)),
-            None => opened(&self.path).map(|(source, _)| source),
+            None => opened(&self.path, &self.temporary).map(|(source, _)| source),
         }
     }
-}
-
-pub(super) fn unread(path: &Path, error: &dyn std::fmt::Display) -> Failure {
-    Failure::new(Kind::Usage, format!("{}: {error}", path.display()))
-        .hint("name files with the output of tools")
 }
 
 /// Reads a file, or standard input for `-`.
-fn of_file(path: &Path) -> Result<File, Failure> {
+fn of_file(path: &Path, temporary: &Path) -> Result<ImportFile, ImportFileError> {
     let name = match path.file_name() {
         _ if path == Path::new("-") => "standard input".to_owned(),
         Some(name) => name.to_string_lossy().into_owned(),
         None => path.to_string_lossy().into_owned(),
     };
-    let (source, digest) = opened(path)?;
-    let wrong = |error| unread(path, &error);
+    let (source, digest) = opened(path, temporary)?;
+    let wrong = |error| ImportFileError::unread(path, error);
     let scan = ImportReader::new(source.as_ref()).and_then(|mut all| all.scan()).map_err(wrong)?;
     let kept = (path == Path::new("-")).then_some(source);
-    Ok(File { name, path: path.to_owned(), digest, scan, kept, stand: None })
+    let (path, temporary) = (path.to_owned(), temporary.to_owned());
+    Ok(ImportFile { name, path, digest, scan, temporary, kept, position: None })
 }
 
 /// Contents of a file, unpacked if packed, and the fingerprint of its bytes.
-fn opened(path: &Path) -> Result<(Rc<dyn TextSource>, Fingerprint), Failure> {
+fn opened(path: &Path, temporary: &Path) -> Result<(Rc<dyn Source>, Fingerprint), ImportFileError> {
     if path == Path::new("-") {
-        return unpacked(path, io::stdin().lock());
+        return unpack(path, io::stdin().lock(), temporary);
     }
-    let wrong = |error: io::Error| unread(path, &error);
+    let wrong = |error: io::Error| ImportFileError::unread(path, error);
     let file = fs::File::open(path).map_err(wrong)?;
     let mut head = [0; XZ.len()];
     let is_file = file.metadata().map_err(wrong)?.is_file();
@@ -127,36 +189,38 @@ fn opened(path: &Path) -> Result<(Rc<dyn TextSource>, Fingerprint), Failure> {
         file.read_at(&mut head, 0).map_err(wrong)?;
     }
     if !is_file || head.starts_with(&GZIP) || head == XZ {
-        return unpacked(path, file);
+        return unpack(path, file, temporary);
     }
     let mut read = Reported::of(&file);
     let bytes = io::copy(&mut read.by_ref().take(FILE_BYTES_MAX + 1), &mut io::sink());
     if bytes.map_err(wrong)? > FILE_BYTES_MAX {
-        return Err(too_long(path, ""));
+        return Err(too_long(path, false));
     }
     let digest = read.digest;
     Ok((Rc::new(Plain(file)), digest))
 }
 
-fn too_long(path: &Path, what: &str) -> Failure {
-    let message = format!("{}: more than {} MiB{what}", path.display(), FILE_BYTES_MAX >> 20);
-    Failure::new(Kind::Usage, message).hint("split it into single outputs")
+fn too_long(path: &Path, is_packed: bool) -> ImportFileError {
+    ImportFileError::TooLong { path: path.to_owned(), is_packed }
 }
 
 /// Reads a pipe or a packed file to its end.
-fn unpacked(path: &Path, from: impl Read) -> Result<(Rc<dyn TextSource>, Fingerprint), Failure> {
-    let wrong = |error: io::Error| unread(path, &error);
+fn unpack(
+    path: &Path,
+    from: impl Read,
+    temporary: &Path,
+) -> Result<(Rc<dyn Source>, Fingerprint), ImportFileError> {
+    let wrong = |error: io::Error| ImportFileError::unread(path, error);
     let mut reported = Reported::of(BufReader::new(from));
     let mut head = Vec::new();
     reported.by_ref().take(XZ.len() as u64).read_to_end(&mut head).map_err(wrong)?;
     let (is_gzip, is_xz) = (head.starts_with(&GZIP), head == XZ);
     let mut whole: Chain<_, &mut Reported<_>> = Cursor::new(head).chain(&mut reported);
     let mut packed = whole.by_ref().take(FILE_BYTES_MAX + 1);
-    let mut spool = Spool::default();
+    let mut spool = Spool::new(temporary);
     let mut spooled = |plain: &mut dyn Read| {
         io::copy(&mut plain.take(FILE_BYTES_MAX + 1), &mut spool).map_err(wrong)
     };
-    let mut what = " when it is unpacked";
     if is_gzip {
         spooled(&mut MultiGzDecoder::new(packed.by_ref()))?;
     } else if is_xz {
@@ -165,10 +229,9 @@ fn unpacked(path: &Path, from: impl Read) -> Result<(Rc<dyn TextSource>, Fingerp
         spooled(&mut XzDecoder::new_stream(packed.by_ref(), decoder))?;
     } else {
         spooled(&mut packed)?;
-        what = "";
     }
     if packed.limit() == 0 || spool.bytes > FILE_BYTES_MAX {
-        return Err(too_long(path, what));
+        return Err(too_long(path, is_gzip || is_xz));
     }
     Ok((Rc::new(spool), reported.digest))
 }
@@ -203,17 +266,24 @@ impl TextSource for Plain {
 }
 
 /// Buffer that holds few bytes in memory, and more in an unnamed file.
-#[derive(Default)]
 struct Spool {
+    /// Directory for the file, if `/var/tmp` does not take it.
+    temporary: PathBuf,
     memory: Vec<u8>,
     file: Option<fs::File>,
     bytes: u64,
 }
 
+impl Spool {
+    fn new(temporary: &Path) -> Self {
+        Self { temporary: temporary.to_owned(), memory: Vec::new(), file: None, bytes: 0 }
+    }
+}
+
 impl Write for Spool {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.file.is_none() && self.memory.len() + bytes.len() > MEMORY_BYTES_MAX {
-            let mut file = nameless()?;
+            let mut file = unnamed_file(&self.temporary)?;
             file.write_all(&self.memory)?;
             self.memory = Vec::new();
             self.file = Some(file);
@@ -244,7 +314,7 @@ impl TextSource for Spool {
 }
 
 /// Makes an unnamed file, freed when its descriptor is closed; preferably on a disk.
-fn nameless() -> io::Result<fs::File> {
+fn unnamed_file(temporary: &Path) -> io::Result<fs::File> {
     let make = |dir: &Path| {
         let path = dir.join(format!(".treering-import-{}", TrialId::new().text()));
         let file =
@@ -252,22 +322,22 @@ fn nameless() -> io::Result<fs::File> {
         fs::remove_file(&path)?;
         Ok(file)
     };
-    make(Path::new("/var/tmp")).or_else(|_: io::Error| make(&std::env::temp_dir()))
+    make(Path::new("/var/tmp")).or_else(|_: io::Error| make(temporary))
 }
 
 /// Reads the outputs in a directory of results.
-fn of_directory(path: &Path, all: &mut Files) -> Result<(), Failure> {
+fn of_directory(
+    path: &Path,
+    temporary: &Path,
+    all: &mut ImportFiles,
+) -> Result<(), ImportFileError> {
     // The names above it may be those of the run and the iteration.
-    let whole = path.canonicalize().map_err(|error| unread(path, &error))?;
+    let whole = path.canonicalize().map_err(|error| ImportFileError::unread(path, error))?;
     let mut paths = Vec::new();
-    walk(&whole, DEPTH_MOST, &mut paths, &mut all.failures);
+    walk(&whole, DEPTH_MOST, &mut paths, &mut all.errors);
     let found = results(&paths);
     if found.is_empty() {
-        let message = format!("{}: no MMTests results in this directory", path.display());
-        return Err(Failure::new(Kind::Usage, message).hint(
-            "results are expected where run-mmtests.sh leaves them, in RUN/iter-0/TEST/logs; name \
-             other files individually",
-        ));
+        return Err(ImportFileError::NoResults { path: path.to_owned() });
     }
     let above = whole.parent().map(Path::to_path_buf).unwrap_or_default();
     // The files of a test follow one another.
@@ -279,9 +349,9 @@ fn of_directory(path: &Path, all: &mut Files) -> Result<(), Failure> {
             _ => began(result),
         };
         last = Some((result, began));
-        all.add(of_file(own).map(|file| File {
+        all.add(of_file(own, temporary).map(|file| ImportFile {
             name: own.strip_prefix(&above).unwrap_or(own).to_string_lossy().into_owned(),
-            stand: Some(Stand {
+            position: Some(ResultPosition {
                 run: result.run.clone(),
                 iteration: result.iteration,
                 test: result.test.clone(),
@@ -309,12 +379,17 @@ fn began(result: &ResultFile) -> Option<i64> {
 }
 
 /// The files below a directory whose names are text; links are not followed.
-fn walk(directory: &Path, depth: usize, found: &mut Vec<String>, failures: &mut Vec<Failure>) {
+fn walk(
+    directory: &Path,
+    depth: usize,
+    found: &mut Vec<String>,
+    errors: &mut Vec<ImportFileError>,
+) {
     let mut visit = |entry: io::Result<fs::DirEntry>| -> io::Result<()> {
         let entry = entry?;
         let (kind, path) = (entry.file_type()?, entry.path());
         if kind.is_dir() && depth > 0 {
-            walk(&path, depth - 1, found, failures);
+            walk(&path, depth - 1, found, errors);
         } else if kind.is_file() && found.len() < FILES_MOST {
             found.extend(path.to_str().map(str::to_owned));
         }
@@ -322,6 +397,6 @@ fn walk(directory: &Path, depth: usize, found: &mut Vec<String>, failures: &mut 
     };
     let visited = fs::read_dir(directory).and_then(|mut entries| entries.try_for_each(&mut visit));
     if let Err(error) = visited {
-        failures.push(unread(directory, &error));
+        errors.push(ImportFileError::unread(directory, error));
     }
 }

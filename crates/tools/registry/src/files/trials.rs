@@ -1,0 +1,154 @@
+//! Trials of imported outputs: their labels, what the log lacks, and their origin.
+
+use std::collections::BTreeMap;
+
+use treering_model::{Fact, IMPORT_FACT, RunMode, Trial, TrialHeader, TrialId};
+use treering_script::ConfigError;
+
+use super::{ImportFile, ResultPosition};
+use crate::{Content, Outline, Rows};
+
+/// Names of the facts about the origin of a trial.
+const FILE_FACT: &str = "import.file";
+const LINES_FACT: &str = "import.lines";
+const DIGEST_FACT: &str = "import.digest";
+const TEST_FACT: &str = "import.mmtests_test";
+const ITERATION_FACT: &str = "import.mmtests_iteration";
+
+/// Names of the facts that tell the origin of an imported trial.
+pub const ORIGIN_FACTS: [&str; 3] = [IMPORT_FACT, DIGEST_FACT, LINES_FACT];
+
+/// Remarks about the outputs of the files, each with its place.
+pub fn remarks(files: &[ImportFile]) -> Vec<String> {
+    let of = |file: &ImportFile| -> Vec<String> {
+        let name = &file.name;
+        if file.position.is_some() && file.scan.outlines.is_empty() {
+            return vec![format!("{name}: no known output; skipped")];
+        }
+        let remarks = file.scan.remarks.iter();
+        remarks.map(|remark| format!("{name}:{}: {}", remark.line, remark.what)).collect()
+    };
+    files.iter().flat_map(of).collect()
+}
+
+/// Assigns the labels of the command line: the first output of every tool gets the first label, the
+/// second the second, so that the outputs of one side share a label. Of results of MMTests the
+/// first run gets the first label, for each of its iterations.
+///
+/// # Errors
+/// When there are fewer labels than outputs of a tool.
+pub fn labels(files: &[ImportFile], wanted: &[String]) -> Result<Vec<String>, ConfigError> {
+    if wanted.is_empty() {
+        return Ok(files.iter().flat_map(labels_by_file).collect());
+    }
+    let all = numbered(files);
+    let label = |(number, found): &(usize, &Outline)| match (wanted.get(*number), &found.label) {
+        (Some(label), _) | (None, Some(label)) => Ok(label.clone()),
+        (None, None) => {
+            let tool = found.tool;
+            let numbers = all.iter().filter(|(_, other)| other.tool == tool).map(|(of, _)| of + 1);
+            let outputs = numbers.max().unwrap_or(0);
+            let message = format!("--label names {} of {outputs} outputs of {tool}", wanted.len());
+            Err(ConfigError::new(message).hint(
+                "give one label for each output of a tool (for MMTests, each run), separated by \
+                 commas",
+            ))
+        }
+    };
+    all.iter().map(label).collect()
+}
+
+/// Labels of the trials in a file. Exports of treering keep their labels, and an output may have a
+/// name in the log; others get the file name, with a number if the file holds several outputs of a
+/// tool. Results of MMTests get the name of their run.
+fn labels_by_file(file: &ImportFile) -> Vec<String> {
+    if let Some(position) = &file.position {
+        return vec![position.run.clone(); file.scan.outlines.len()];
+    }
+    let all = numbered(std::slice::from_ref(file));
+    let are_alone = all.iter().all(|(number, _)| *number == 0);
+    let label = |(number, found): (usize, &Outline)| match &found.label {
+        Some(label) => label.clone(),
+        None if !found.name.is_empty() => found.name.clone(),
+        None if are_alone => file.name.clone(),
+        None => format!("{}#{}", file.name, number + 1),
+    };
+    all.into_iter().map(label).collect()
+}
+
+/// Outputs with their numbers, counted from 0 for each tool; results have the number of their run.
+fn numbered(files: &[ImportFile]) -> Vec<(usize, &Outline)> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut runs: Vec<&str> = Vec::new();
+    let mut all = Vec::new();
+    for file in files {
+        for found in &file.scan.outlines {
+            let number = if let Some(position) = &file.position {
+                runs.iter().position(|run| *run == position.run).unwrap_or_else(|| {
+                    runs.push(&position.run);
+                    runs.len() - 1
+                })
+            } else {
+                let count = counts.entry(found.tool).or_default();
+                *count += 1;
+                *count - 1
+            };
+            all.push((number, found));
+        }
+    }
+    all
+}
+
+/// Completes a trial with the values that the log lacks; also returns the rows of its table.
+pub fn completed_trial(
+    content: Content,
+    found: &Outline,
+    file: &ImportFile,
+    label: &str,
+    now_unix_ms: i64,
+) -> (Trial, Rows) {
+    let mut foreign = match content {
+        Content::Own(mut trial) => {
+            label.clone_into(&mut trial.beginning.label);
+            return (*trial, Rows::default());
+        }
+        Content::Foreign(foreign) => *foreign,
+    };
+    let rows = std::mem::take(&mut foreign.rows);
+    let began_ms = file.position.as_ref().and_then(|position| position.began_unix_ms);
+    let beginning = TrialHeader {
+        // Without a date in the log, that of the test, else that of the import.
+        started_unix_ms: foreign.started_unix_ms.or(began_ms).unwrap_or(now_unix_ms),
+        treering_version: env!("CARGO_PKG_VERSION").to_owned(),
+        label: label.to_owned(),
+        ..TrialHeader::new(TrialId::new(), foreign.workload, RunMode::Classic)
+    };
+    let mut trial = foreign.with(beginning);
+    let (first, last) = found.lines;
+    let lines = match found.nth {
+        0 => format!("{first}-{last}"),
+        nth => format!("{first}-{last}#{}", nth + 1),
+    };
+    let mut facts = vec![
+        (FILE_FACT, file.name.clone()),
+        (LINES_FACT, lines),
+        (DIGEST_FACT, file.digest.text()),
+    ];
+    if let Some(ResultPosition { iteration, test, .. }) = &file.position {
+        facts.push((TEST_FACT, test.clone()));
+        facts.push((ITERATION_FACT, iteration.to_string()));
+    }
+    let facts = facts.into_iter().map(|(name, value)| Fact { name: name.to_owned(), value });
+    trial.facts.extend(facts);
+    (trial, rows)
+}
+
+/// Origin of an imported trial: the digest of the file and the lines of the output in the file.
+pub type TrialOrigin = (String, String);
+
+/// Origin of a trial with these facts; `None` if it was not imported.
+pub fn origin_of<'f>(facts: impl Iterator<Item = &'f Fact> + Clone) -> Option<TrialOrigin> {
+    let fact = |name: &str| facts.clone().find(|fact| fact.name == name);
+    fact(IMPORT_FACT)?;
+    Some((fact(DIGEST_FACT)?.value.clone(), fact(LINES_FACT)?.value.clone()))
+}
