@@ -135,7 +135,7 @@ fn facts(variant: &Variant) -> Vec<Fact> {
     let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
     let (mut facts, count, bytes) = match &variant.device {
         DeviceSpec::Directory { path } => {
-            return look(&ObserverContext { target: path, wanted: ObserverOptions::default() })
+            return look(&ObserverContext { target: path, options: ObserverOptions::default() })
                 .facts;
         }
         DeviceSpec::Loop { bytes, count, .. } => {

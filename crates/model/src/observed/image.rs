@@ -43,7 +43,7 @@ impl ImageRecord {
 
     /// Fingerprint of filesystem, device size and recipe: 16 hexadecimal digits.
     pub fn recipe_key(&self) -> String {
-        let mut print = Fingerprint::of(self.filesystem.as_bytes());
+        let mut print = Fingerprint::from_bytes(self.filesystem.as_bytes());
         print.add(&self.device_bytes.to_le_bytes());
         for word in self.recipe.iter().flat_map(|(name, value)| [name, value]) {
             print.add(&(word.len() as u64).to_le_bytes());

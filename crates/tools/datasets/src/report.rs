@@ -5,7 +5,7 @@ use treering_model::{
 };
 use treering_script::{NameId, NameTree, NodeKind};
 
-use crate::{Dataset, FileList, State};
+use crate::{Dataset, FileList, TreeState};
 
 /// Number of a list's largest files that are named.
 const LARGEST: usize = 10;
@@ -13,7 +13,7 @@ const LARGEST: usize = 10;
 /// Statistics of a dataset.
 pub fn dataset_report(dataset: &Dataset) -> DatasetReport {
     let names = dataset.names.len();
-    let sizes = State::ALL.map(|state| sizes_by_name(dataset.list(state), names));
+    let sizes = TreeState::ALL.map(|state| sizes_by_name(dataset.list(state), names));
     let [clean, patched, compiled, patched_compiled] = &sizes;
     let products = without(compiled, clean);
     let patched_products = without(patched_compiled, patched);
@@ -21,7 +21,7 @@ pub fn dataset_report(dataset: &Dataset) -> DatasetReport {
     DatasetReport {
         name: dataset.name.clone(),
         about: dataset.about.clone(),
-        states: State::ALL.map(|state| state_report(dataset, &paths, state)),
+        states: TreeState::ALL.map(|state| state_report(dataset, &paths, state)),
         patch: difference(clean, patched),
         recompile: difference(&products, &patched_products),
         products: count(products.iter().copied().flatten()),
@@ -63,9 +63,9 @@ fn difference(first: &[Option<u64>], second: &[Option<u64>]) -> ListDifference {
     difference
 }
 
-fn state_report(dataset: &Dataset, paths: &PathLengths, state: State) -> TreeStateReport {
+fn state_report(dataset: &Dataset, paths: &PathLengths, state: TreeState) -> TreeStateReport {
     let (names, list) = (&*dataset.names, dataset.list(state));
-    let here = |marks: &[(NameId, crate::States)]| {
+    let here = |marks: &[(NameId, crate::StateSet)]| {
         marks.iter().filter(|mark| mark.1.contains(state)).map(|mark| mark.0).collect()
     };
     let empty: Vec<NameId> = here(&dataset.empty_directories);

@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use treering_datasets::library::{self, DatasetInfo, Existing, LibraryError, Origin};
-use treering_datasets::record::{RecordError, Recording, record};
+use treering_datasets::library::{self, DatasetInfo, OverwritePolicy, LibraryError, DatasetOrigin};
+use treering_datasets::record::{RecordError, RecordingInput, record};
 use treering_datasets::report::dataset_report;
-use treering_datasets::{Dataset, Note, Selection, State, check_title, classic};
+use treering_datasets::{Dataset, OmittedEntries, PathSelection, TreeState, check_title, classic};
 use treering_report::pages::tools::dataset::{self as pages, ListedDataset};
 use treering_script::with_causes;
 
@@ -38,11 +38,11 @@ pub(crate) fn run(verb: DatasetVerb) -> Result<ExitCode, Failure> {
 
 fn listed(info: DatasetInfo) -> ListedDataset {
     let place = match &info.origin {
-        Origin::Builtin => "shipped".to_owned(),
-        Origin::File(path) | Origin::ClassicFiles(path) => path.display().to_string(),
+        DatasetOrigin::Builtin => "shipped".to_owned(),
+        DatasetOrigin::File(path) | DatasetOrigin::ClassicFiles(path) => path.display().to_string(),
     };
     let states = match &info.header {
-        Ok(header) => Ok(State::ALL.map(|state| header.list(state))),
+        Ok(header) => Ok(TreeState::ALL.map(|state| header.list(state))),
         Err(error) => Err(with_causes(error).lines().next().unwrap_or_default().to_owned()),
     };
     ListedDataset { name: info.name, place, states }

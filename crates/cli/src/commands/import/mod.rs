@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use treering_model::{AnnotationKind, Trial, TrialId};
 use treering_registry::{
-    ImportFileError, ImportFiles, ImportReader, ORIGIN_FACTS, Outline, Rows, TrialOrigin,
+    ImportFileError, ImportFiles, ImportReader, ORIGIN_FACTS, OutputOutline, PhaseRows, TrialOrigin,
     completed_trial, events_of, labels, origin_of, read_files, remarks, tools,
 };
 use treering_report::pages::imported::{ImportedRow, page};
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
             let mut take = |content| -> Result<(), Failure> {
                 let changed =
                     || ImportFileError::unread(&file.path, "it changed while it was read");
-                let is_next = |outline: &&Outline| outline.lines.0 == line;
+                let is_next = |outline: &&OutputOutline| outline.lines.0 == line;
                 let outline = outlines.next_if(is_next).ok_or_else(changed)?;
                 let label = labels.next().unwrap_or_default();
                 let now_unix_ms = clock::trial_unix_ms();

@@ -10,7 +10,7 @@ use treering_io500::{
     result_artifacts,
 };
 use treering_model::{Ending, Fact, RunMode, Trial, TrialHeader, TrialId};
-use treering_registry::{Content, Rows, events_of, import};
+use treering_registry::{ImportedTrial, PhaseRows, events_of, import};
 use treering_sys::{EndedChild, SignalWatch, monotonic_ns, wait_passing_signals};
 
 use crate::arguments::InstalledArgs;

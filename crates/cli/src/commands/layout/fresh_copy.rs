@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use indicatif::{ProgressBar, ProgressStyle};
 use treering_lab::{EraseList, FreshCopyComparison, FreshCopyError, ReadOnlyView};
 use treering_report::pages::fresh_copy::{page, write_json};
-use treering_report::pages::layout::View;
+use treering_report::pages::layout::LayoutView;
 use treering_sys::{SignalWatch, raise_open_files};
 
 use crate::arguments::LayoutArgs;
@@ -42,7 +42,7 @@ pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     let copy = compared?;
     let path = args.path.to_string_lossy();
     let through = original.kind().words();
-    let view = View { path: &path, through: &through };
+    let view = LayoutView { path: &path, through: &through };
     if args.output.format() == Some("json") {
         output::with_writer(args.output.output.as_deref(), |out| write_json(&copy, &view, out))?;
     } else {

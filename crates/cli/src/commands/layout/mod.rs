@@ -16,7 +16,7 @@ use treering_lab::{ReadOnlyView, ViewKind};
 use treering_model::LayoutMap;
 use treering_observe::layout::{LayoutSurvey, SurveyPlan, WalkCounts, survey};
 use treering_report::drawings;
-use treering_report::pages::layout::{View, map_page, page, write_json};
+use treering_report::pages::layout::{LayoutView, map_page, page, write_json};
 use treering_sys::write_whole_file;
 
 use super::{charts, output};
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     let LayoutSurvey { layout, map } = watched(&opened, &plan)?;
     let path = args.path.to_string_lossy();
     let through = opened.kind().words();
-    let view = View { path: &path, through: &through };
+    let view = LayoutView { path: &path, through: &through };
     if let (Some(file), Some(map)) = (&args.map, &map) {
         draw(&path, map, file)?;
     }

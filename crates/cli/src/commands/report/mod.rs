@@ -218,7 +218,7 @@ fn paged(
     let draws = args.page.charts.is_some() || output::is_html(args.page.format());
     let profiles = if draws { compared.profiles(source)? } else { Vec::new() };
     let observed = if draws { compared.observed_jobs(source)? } else { Vec::new() };
-    let view = View {
+    let view = ComparisonView {
         command: &again(args, variants),
         repeat: &repeat,
         notes: &compared.notes,

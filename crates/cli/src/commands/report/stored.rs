@@ -7,7 +7,7 @@ use treering_analysis::selection::{
     SelectionError, SelectionQuery, StoredTrial, TrialSelection, TrialSource, factor_of,
 };
 use treering_model::{Trial, TrialId};
-use treering_store::{Detail, Filter, Store, StoreError, TrialState, TrialSummary};
+use treering_store::{LoadDetail, Filter, Store, StoreError, TrialState, TrialSummary};
 
 use super::plans;
 use crate::arguments::ReportArgs;
@@ -33,15 +33,15 @@ impl TrialSource for StoredTrials<'_> {
     }
 
     fn headlines(&self, trials: &[TrialId]) -> Result<Vec<Trial>, StoreError> {
-        self.0.load_many(trials, Detail::Headlines)
+        self.0.load_many(trials, LoadDetail::Headlines)
     }
 
     fn with_tasks(&self, trials: &[TrialId]) -> Result<Vec<Trial>, StoreError> {
-        self.0.load_many(trials, Detail::Tasks)
+        self.0.load_many(trials, LoadDetail::Tasks)
     }
 
     fn with_phase_calls(&self, trials: &[TrialId]) -> Result<Vec<Trial>, StoreError> {
-        self.0.load_many(trials, Detail::PhaseCalls)
+        self.0.load_many(trials, LoadDetail::PhaseCalls)
     }
 
     /// Absolute path, without symbolic links if the directory still exists.

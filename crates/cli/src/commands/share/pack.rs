@@ -5,7 +5,7 @@ use std::io::{BufWriter, IntoInnerError, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_pack::{Head, PackError, Record, Seal};
+use treering_pack::{PackHead, PackError, PackRecord, PackSeal};
 use treering_report::pages::machine::pack::{LeftOutName, PackedCounts, page};
 use treering_store::{
     Filter, PackedTrials, PackingError, Store, StoreError, TrialState, TrialSummary,
@@ -30,13 +30,13 @@ pub(crate) fn run(args: &PackArgs) -> Result<ExitCode, Failure> {
     let names = (!args.with_names).then_some(left_out.as_slice());
     output::write(&page(&counts, names), &args.page())?;
     if let (Some(path), false) = (&args.output, args.dry_run) {
-        let head = Head {
+        let head = PackHead {
             treering_version: env!("CARGO_PKG_VERSION").to_owned(),
             has_names: args.with_names,
             has_traces: args.traces,
         };
         let seal = write(&packed, head, path)?;
-        let Seal { bytes, sha256 } = seal;
+        let PackSeal { bytes, sha256 } = seal;
         _ = writeln!(std::io::stdout(), "{}: {bytes} bytes, SHA-256 {sha256}", path.display());
     }
     Ok(ExitCode::SUCCESS)
@@ -76,10 +76,10 @@ fn counted(packed: &PackedTrials<'_>) -> Result<(PackedCounts, Vec<LeftOutName>)
     let mut counts = PackedCounts::default();
     let removed = packed.records(&mut |record| {
         match record {
-            Record::Pack(_) => {}
-            Record::Plan(_) => counts.plans += 1,
-            Record::Annotation(_) => counts.annotations += 1,
-            Record::Event(event) => counts.count_event(event),
+            PackRecord::Pack(_) => {}
+            PackRecord::Plan(_) => counts.plans += 1,
+            PackRecord::Annotation(_) => counts.annotations += 1,
+            PackRecord::Event(event) => counts.count_event(event),
         }
         Ok::<(), StoreError>(())
     });
@@ -94,7 +94,7 @@ fn counted(packed: &PackedTrials<'_>) -> Result<(PackedCounts, Vec<LeftOutName>)
 
 /// Writes the pack to a temporary file beside `path`, and renames it when it is complete and on
 /// disk.
-fn write(packed: &PackedTrials<'_>, head: Head, path: &Path) -> Result<Seal, Failure> {
+fn write(packed: &PackedTrials<'_>, head: PackHead, path: &Path) -> Result<PackSeal, Failure> {
     let unwritten = |error: &PackError| match error {
         PackError::Io(error) => {
             let message = format!("cannot write {}: {error}", path.display());

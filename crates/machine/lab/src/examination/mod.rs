@@ -32,7 +32,7 @@ impl MachineFindings {
         let mut findings = Self::default();
         let scene = ObserverContext {
             target: dir.unwrap_or(Path::new("/")),
-            wanted: ObserverOptions::default(),
+            options: ObserverOptions::default(),
         };
         findings.add(look(&scene));
         let watching = watch(&scene);

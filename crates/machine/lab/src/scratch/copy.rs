@@ -68,7 +68,7 @@ impl ImageCopier {
     /// # Errors
     /// When the directory cannot be opened.
     pub(crate) fn new(from: BorrowedFd<'_>, to: BorrowedFd<'_>) -> Result<Self, CopyError> {
-        let opened = || dir_again(to).map_err(CopyError::new("open", c"the top"));
+        let opened = || reopen_dir(to).map_err(CopyError::new("open", c"the top"));
         Ok(Self {
             confinement: Confinement::probe(from),
             top: opened()?,

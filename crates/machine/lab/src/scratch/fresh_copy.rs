@@ -152,9 +152,9 @@ impl FreshCopyComparison<'_> {
 
     /// Reasons why the target of the copy is not an empty filesystem, as cautions.
     fn not_fresh(&self, scratch: &ScratchFilesystem) -> Result<Vec<String>, FreshCopyError> {
-        let Some(first) = scratch.beside().first() else { return Ok(Vec::new()) };
+        let Some(first) = scratch.other_entries().first() else { return Ok(Vec::new()) };
         let layout = self.look(scratch.open()?.as_fd())?;
-        let more = match scratch.beside().len() - 1 {
+        let more = match scratch.other_entries().len() - 1 {
             0 => String::new(),
             more => format!(" and {more} more"),
         };

@@ -78,7 +78,7 @@ pub fn own_staging_directory(below: &Path, make: bool) -> Result<PathBuf, Stagin
 /// Name prefix of the staged files of a store, by which a store finds its own.
 pub fn staged_prefix(place: &Path) -> String {
     let absolute = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
-    format!("{}-", Fingerprint::of(absolute.as_os_str().as_encoded_bytes()).text())
+    format!("{}-", Fingerprint::from_bytes(absolute.as_os_str().as_encoded_bytes()).text())
 }
 
 /// Staged stores with this prefix in a directory, each with its manifest, if any.

@@ -6,10 +6,10 @@ use std::io::{Seek, Write};
 use thiserror::Error;
 use treering_model::{Fact, PLAN_FACT, TrialEvent, TrialId};
 use treering_pack::{
-    Head, NameKind, NameRemover, PackError, PackWriter, PackedPlan, Record, RemovedName, Seal,
+    PackHead, NameKind, NameRemover, PackError, PackWriter, PackedPlan, PackRecord, RemovedName, PackSeal,
 };
 
-use crate::{Detail, Store, StoreError, TrialSummary};
+use crate::{LoadDetail, Store, StoreError, TrialSummary};
 
 /// Error of writing a pack.
 #[derive(Debug, Error)]
@@ -55,7 +55,7 @@ impl<'a> PackedTrials<'a> {
     /// When the store cannot be read, or `take` fails.
     pub fn records<E: From<StoreError>>(
         &self,
-        take: &mut dyn FnMut(&Record) -> Result<(), E>,
+        take: &mut dyn FnMut(&PackRecord) -> Result<(), E>,
     ) -> Result<Vec<RemovedName>, E> {
         let mut names = self.known_names.clone().map(NameRemover::new);
         for plan in &self.plans {
@@ -63,7 +63,7 @@ impl<'a> PackedTrials<'a> {
             if let Some(names) = &mut names {
                 names.text(&mut plan.document);
             }
-            take(&Record::Plan(plan))?;
+            take(&PackRecord::Plan(plan))?;
         }
         for summary in self.summaries {
             let events = self.store.events(summary.trial)?;
@@ -74,14 +74,14 @@ impl<'a> PackedTrials<'a> {
                 if let Some(names) = &mut names {
                     names.leave_out(&mut event);
                 }
-                take(&Record::Event(event))?;
+                take(&PackRecord::Event(event))?;
             }
-            let headlines = self.store.load_many(&[summary.trial], Detail::Headlines);
+            let headlines = self.store.load_many(&[summary.trial], LoadDetail::Headlines);
             for mut annotation in headlines?.into_iter().flat_map(|trial| trial.annotations) {
                 if let Some(names) = &mut names {
                     names.leave_out_of_annotation(&mut annotation);
                 }
-                take(&Record::Annotation(annotation))?;
+                take(&PackRecord::Annotation(annotation))?;
             }
         }
         Ok(names.map(|names| names.left_out()).unwrap_or_default())
@@ -98,7 +98,7 @@ impl<'a> PackedTrials<'a> {
     ///
     /// # Errors
     /// When the store cannot be read, or the writer fails.
-    pub fn write<W: Write + Seek>(&self, head: Head, to: W) -> Result<(Seal, W), PackingError> {
+    pub fn write<W: Write + Seek>(&self, head: PackHead, to: W) -> Result<(PackSeal, W), PackingError> {
         let mut packing = PackWriter::begin(to, head)?;
         self.records(&mut |record| Ok::<(), PackingError>(packing.add(record)?))?;
         Ok(packing.finish()?)

@@ -11,7 +11,7 @@ use treering_datasets::library::{
     DatasetOrigin, LibraryError, OverwritePolicy, builtin_names, find, list, load, open, save,
 };
 use treering_datasets::report::dataset_report;
-use treering_datasets::{Dataset, Selection, State};
+use treering_datasets::{Dataset, PathSelection, TreeState};
 use treering_model::ListDifference;
 
 fn small(name: &str) -> Dataset {

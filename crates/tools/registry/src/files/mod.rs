@@ -18,7 +18,7 @@ use thiserror::Error;
 use treering_model::{Fingerprint, TrialId};
 
 pub use self::trials::{ORIGIN_FACTS, TrialOrigin, completed_trial, labels, origin_of, remarks};
-use crate::{ImportReader, ResultFile, Scan, Source, beginnings, results};
+use crate::{ImportReader, ResultFile, FileScan, TextSource, beginnings, results};
 
 /// Maximum size of a log.
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -95,7 +95,7 @@ pub struct ImportFile {
     /// Fingerprint of its bytes.
     pub(crate) digest: Fingerprint,
     /// Outputs found in it.
-    pub scan: Scan,
+    pub scan: FileScan,
     /// Directory for long contents that are unpacked.
     temporary: PathBuf,
     /// Contents read from standard input, which cannot be opened again.
@@ -153,7 +153,7 @@ impl ImportFile {
     ///
     /// # Errors
     /// When the file cannot be read again.
-    pub fn reopened(&self) -> Result<Rc<dyn Source>, ImportFileError> {
+    pub fn reopened(&self) -> Result<Rc<dyn TextSource>, ImportFileError> {
         match &self.kept {
             Some(kept) => Ok(Rc::clone(kept)),
             None => opened(&self.path, &self.temporary).map(|(source, _)| source),
@@ -177,7 +177,7 @@ fn of_file(path: &Path, temporary: &Path) -> Result<ImportFile, ImportFileError>
 }
 
 /// Contents of a file, unpacked if packed, and the fingerprint of its bytes.
-fn opened(path: &Path, temporary: &Path) -> Result<(Rc<dyn Source>, Fingerprint), ImportFileError> {
+fn opened(path: &Path, temporary: &Path) -> Result<(Rc<dyn TextSource>, Fingerprint), ImportFileError> {
     if path == Path::new("-") {
         return unpack(path, io::stdin().lock(), temporary);
     }
@@ -209,7 +209,7 @@ fn unpack(
     path: &Path,
     from: impl Read,
     temporary: &Path,
-) -> Result<(Rc<dyn Source>, Fingerprint), ImportFileError> {
+) -> Result<(Rc<dyn TextSource>, Fingerprint), ImportFileError> {
     let wrong = |error: io::Error| ImportFileError::unread(path, error);
     let mut reported = Reported::of(BufReader::new(from));
     let mut head = Vec::new();

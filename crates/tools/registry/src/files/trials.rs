@@ -6,7 +6,7 @@ use treering_model::{Fact, IMPORT_FACT, RunMode, Trial, TrialHeader, TrialId};
 use treering_script::ConfigError;
 
 use super::{ImportFile, ResultPosition};
-use crate::{Content, Outline, Rows};
+use crate::{ImportedTrial, OutputOutline, PhaseRows};
 
 /// Names of the facts about the origin of a trial.
 const FILE_FACT: &str = "import.file";
@@ -42,7 +42,7 @@ pub fn labels(files: &[ImportFile], wanted: &[String]) -> Result<Vec<String>, Co
         return Ok(files.iter().flat_map(labels_by_file).collect());
     }
     let all = numbered(files);
-    let label = |(number, found): &(usize, &Outline)| match (wanted.get(*number), &found.label) {
+    let label = |(number, found): &(usize, &OutputOutline)| match (wanted.get(*number), &found.label) {
         (Some(label), _) | (None, Some(label)) => Ok(label.clone()),
         (None, None) => {
             let tool = found.tool;
@@ -67,7 +67,7 @@ fn labels_by_file(file: &ImportFile) -> Vec<String> {
     }
     let all = numbered(std::slice::from_ref(file));
     let are_alone = all.iter().all(|(number, _)| *number == 0);
-    let label = |(number, found): (usize, &Outline)| match &found.label {
+    let label = |(number, found): (usize, &OutputOutline)| match &found.label {
         Some(label) => label.clone(),
         None if !found.name.is_empty() => found.name.clone(),
         None if are_alone => file.name.clone(),
@@ -77,7 +77,7 @@ fn labels_by_file(file: &ImportFile) -> Vec<String> {
 }
 
 /// Outputs with their numbers, counted from 0 for each tool; results have the number of their run.
-fn numbered(files: &[ImportFile]) -> Vec<(usize, &Outline)> {
+fn numbered(files: &[ImportFile]) -> Vec<(usize, &OutputOutline)> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let mut runs: Vec<&str> = Vec::new();
     let mut all = Vec::new();
@@ -101,18 +101,18 @@ fn numbered(files: &[ImportFile]) -> Vec<(usize, &Outline)> {
 
 /// Completes a trial with the values that the log lacks; also returns the rows of its table.
 pub fn completed_trial(
-    content: Content,
-    found: &Outline,
+    content: ImportedTrial,
+    found: &OutputOutline,
     file: &ImportFile,
     label: &str,
     now_unix_ms: i64,
-) -> (Trial, Rows) {
+) -> (Trial, PhaseRows) {
     let mut foreign = match content {
-        Content::Own(mut trial) => {
+        ImportedTrial::Own(mut trial) => {
             label.clone_into(&mut trial.beginning.label);
-            return (*trial, Rows::default());
+            return (*trial, PhaseRows::default());
         }
-        Content::Foreign(foreign) => *foreign,
+        ImportedTrial::Foreign(foreign) => *foreign,
     };
     let rows = std::mem::take(&mut foreign.rows);
     let began_ms = file.position.as_ref().and_then(|position| position.began_unix_ms);

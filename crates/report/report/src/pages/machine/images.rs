@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use treering_model::{ImageRecord, Unit};
 
-use crate::pages::layout::{self, View};
+use crate::pages::layout::{self, LayoutView};
 use crate::{Cell, Column, Report, Table};
 
 /// A saved image, or why its record cannot be read.
@@ -94,7 +94,7 @@ pub fn show(name: &str, record: &ImageRecord) -> Report {
         }
     }
     page.heading("Layout");
-    let view = View { path: name, through: "the image, when it was saved" };
+    let view = LayoutView { path: name, through: "the image, when it was saved" };
     page.blocks.extend(layout::page(&record.layout, None, &view).blocks);
     page
 }
