@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::process::ExitCode;
 
+use treering_conduct::trial::OBSERVING_PARAMETERS;
 use treering_lab::{AgedTarget, FilesystemProfile, ImageLibrary, ImageRecord, Lab, ReadOnlyView};
 use treering_model::{Trial, Unit};
 use treering_report::pages::layout::{self, View};
 use treering_report::{Cell, Column, Report, Table};
 use treering_sys::SignalWatch;
 
-use super::native::OF_LOOKING;
 use super::{lab, output};
 use crate::arguments::{ImageVerb, OutputArgs};
 use crate::classic_output::say;
@@ -122,7 +122,7 @@ fn verify(library: &ImageLibrary, names: &[String]) -> ExitCode {
     for name in &names {
         match library.load(name).and_then(|image| image.verify()) {
             Ok(()) => say(&format!("{name}: as it was saved")),
-            Err(error) => worst = Failure::from(error).show(),
+            Err(error) => worst = crate::failure::show(&error.into()),
         }
     }
     worst
@@ -181,7 +181,7 @@ impl Saving {
             recipe
                 .extend(trial.fact("age.fingerprint").map(|print| pair("age.fingerprint", print)));
             let all = trial.beginning.parameters.iter();
-            let decides = all.filter(|(name, _)| !OF_LOOKING.contains(&name.as_str()));
+            let decides = all.filter(|(name, _)| !OBSERVING_PARAMETERS.contains(&name.as_str()));
             recipe.extend(decides.cloned());
             outcome.push(pair("trial", &trial.beginning.trial.text()));
             let of_age = trial.facts.iter().filter(|fact| fact.name.starts_with("age."));
