@@ -1,6 +1,8 @@
 //! Parallel launchers such as mpirun: detects whether one started this process, and with how many
 //! others.
 
+use treering_conduct::ParallelLaunch;
+
 /// Environment variables with the number of processes a launcher started. `SLURM_NTASKS` is not
 /// among them: it is set in every batch job, even for one process.
 const SIZES: [(&str, &str); 4] = [
@@ -17,6 +19,11 @@ pub(crate) fn said_size() -> Option<(u64, &'static str, &'static str)> {
         let size = std::env::var(name).ok()?.trim().parse().ok()?;
         Some((size, *name, *launcher))
     })
+}
+
+/// Launch of this process by a parallel launcher, as its environment says.
+pub(crate) fn parallel_launch() -> Option<ParallelLaunch> {
+    said_size().map(|(size, variable, launcher)| ParallelLaunch { size, variable, launcher })
 }
 
 /// True if the output of this process passes through a parallel launcher. A launcher may put a

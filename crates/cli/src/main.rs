@@ -42,5 +42,5 @@ fn answer(typed: &[OsString]) -> ExitCode {
         Ok(matches) => matches,
         Err(refused) => return commands::refused(&refused, typed),
     };
-    commands::run(&matches).unwrap_or_else(|failure| failure.show())
+    commands::run(&matches).unwrap_or_else(|failure| failure::show(&failure))
 }

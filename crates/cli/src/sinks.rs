@@ -1,12 +1,10 @@
-//! Trial sinks: the store, lines of JSON, and the complete trial for the page at the end.
+//! Trial sinks: the store, and lines of JSON.
 
-use std::cell::RefCell;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
-use std::rc::Rc;
 
-use treering_model::{Artifact, SinkError, Trial, TrialBuilder, TrialEvent, TrialSink};
+use treering_model::{SinkError, TrialEvent, TrialSink};
 use treering_store::{Recorder, StoreError};
 use treering_sys::StopFlag;
 
@@ -80,22 +78,12 @@ impl TrialSink for Recording<'_> {
     }
 }
 
-/// Trial sink that passes events to other sinks, and adds the record of the job's sources after the
-/// beginning.
-pub(crate) struct WithRecord<'a> {
-    /// Artifact that is stored right after the beginning of the trial.
-    pub(crate) record: Option<Artifact>,
-    pub(crate) others: Vec<Box<dyn TrialSink + 'a>>,
-}
+/// Discards the events of a trial that is not stored.
+pub(crate) struct NoStore;
 
-impl TrialSink for WithRecord<'_> {
-    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
-        self.others.iter_mut().try_for_each(|sink| sink.accept(event))?;
-        let Some(record) = self.record.take_if(|_| matches!(event, TrialEvent::Began(_))) else {
-            return Ok(());
-        };
-        let produced = TrialEvent::Produced(record);
-        self.others.iter_mut().try_for_each(|sink| sink.accept(&produced))
+impl TrialSink for NoStore {
+    fn accept(&mut self, _event: &TrialEvent) -> Result<(), SinkError> {
+        Ok(())
     }
 }
 
@@ -133,25 +121,5 @@ impl TrialSink for EventLines {
             }
             written => written.map_err(|error| SinkError::new("cannot write events", error)),
         }
-    }
-}
-
-/// Collects the events of a trial; the trial can be taken at its end.
-#[derive(Clone, Default)]
-pub(crate) struct Whole {
-    builder: Rc<RefCell<TrialBuilder>>,
-}
-
-impl Whole {
-    /// Takes the trial, complete up to its last event.
-    pub(crate) fn take(&self) -> Option<Trial> {
-        self.builder.take().finish()
-    }
-}
-
-impl TrialSink for Whole {
-    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
-        let pushed = self.builder.borrow_mut().push(event);
-        pushed.map_err(|error| SinkError::new("events are out of order", error))
     }
 }

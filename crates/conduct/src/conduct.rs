@@ -24,27 +24,27 @@ use crate::room::shortage;
 use crate::watched::{Heated, Watched, tell};
 
 /// A trial to be conducted.
-pub struct TrialPlan<'a> {
+pub(crate) struct TrialPlan<'a> {
     /// Beginning event of the trial: identity, labels and parameters.
-    pub beginning: TrialHeader,
+    pub(crate) beginning: TrialHeader,
     /// Job to run.
-    pub job: &'a dyn Job,
+    pub(crate) job: &'a dyn Job,
     /// Engine options of the run.
-    pub engine: EngineOptions,
+    pub(crate) engine: EngineOptions,
     /// True if the trees are kept. Classic runs always leave their files in place, as the originals
     /// do.
-    pub keep: bool,
+    pub(crate) keep: bool,
     /// Cautions known before the trial.
-    pub cautions: Vec<Caution>,
+    pub(crate) cautions: Vec<Caution>,
     /// Optional work of observers.
-    pub wanted: ObserverOptions,
+    pub(crate) wanted: ObserverOptions,
     /// Additional facts about the target that observers cannot see, such as the mkfs command.
-    pub facts: Vec<Fact>,
+    pub(crate) facts: Vec<Fact>,
     /// Remounts the filesystem between two phases; `None` to keep it mounted.
-    pub remount: Option<Remount<'a>>,
+    pub(crate) remount: Option<Remount<'a>>,
     /// Ranks that run the trial together; `None` on a single process. Ranks other than 0 only
     /// assist.
-    pub world: Option<&'a World<'a>>,
+    pub(crate) world: Option<&'a World<'a>>,
 }
 
 /// Unmounts a filesystem and mounts it again; returns the directory to work in.
@@ -68,7 +68,7 @@ pub struct Conclusion {
 /// # Errors
 /// When the trial cannot begin, or its results cannot be kept. A trial that fails or is interrupted
 /// is a conclusion, not an error.
-pub fn conduct(
+pub(crate) fn conduct(
     plan: TrialPlan<'_>,
     place: &mut OwnedDirectory,
     sink: &mut dyn TrialSink,

@@ -9,7 +9,7 @@ use treering_script::ConfigError;
 /// Error of a trial that did not take place or could not be recorded. A trial that fails while it
 /// runs is not an error: it has an ending.
 #[derive(Debug, Error)]
-pub enum CampaignError {
+pub(crate) enum CampaignError {
     /// The job cannot run in this place.
     #[error("{0}")]
     Job(ConfigError),
@@ -34,7 +34,7 @@ pub enum CampaignError {
 
 impl CampaignError {
     /// Suggested remedy, if known.
-    pub fn hint(&self) -> Option<String> {
+    pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Self::Job(error) => error.hint.clone(),
             Self::TooLittleRoom { .. } => Some(

@@ -1,4 +1,4 @@
-//! Failure of a plan as shown to users: kind, message and hints.
+//! Failures as users see them: kind, message and hints.
 
 use std::fmt::Display;
 use std::io;
@@ -12,12 +12,14 @@ use treering_script::{ConfigError, with_causes};
 
 use crate::CampaignError;
 
-/// The kinds of failure; a command line gives each an exit code.
+/// The kinds of failure, each with an exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {
-    /// The plan or an option is wrong.
+    /// The imitated tool fails, in its own way.
+    Classic,
+    /// The command line, the plan or an option is wrong.
     Usage,
-    /// The machine lacks something that the plan needs.
+    /// The machine lacks a required program, right, device or kernel feature.
     Environment,
     /// A trial failed; what was measured is kept.
     Trial,
@@ -27,16 +29,31 @@ pub enum FailureKind {
     Interrupted,
 }
 
-/// Failure to conduct a plan.
+impl FailureKind {
+    /// Every kind.
+    pub const ALL: [Self; 6] =
+        [Self::Classic, Self::Usage, Self::Environment, Self::Trial, Self::Bug, Self::Interrupted];
+
+    /// Exit code of a program that ends with such a failure.
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Classic => 1,
+            Self::Usage => 2,
+            Self::Environment => 3,
+            Self::Trial => 4,
+            Self::Bug => 70,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// A failure with everything that the user needs.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub struct Failure {
-    /// Kind of failure, which decides the exit code.
-    pub kind: FailureKind,
-    /// Message with the causes of the error.
-    pub message: String,
-    /// Suggested remedies.
-    pub hints: Vec<String>,
+    kind: FailureKind,
+    message: String,
+    hints: Vec<String>,
 }
 
 impl Failure {
@@ -45,13 +62,28 @@ impl Failure {
         Self { kind, message: message.into(), hints: Vec::new() }
     }
 
+    /// Kind of failure, which decides the exit code.
+    pub fn kind(&self) -> FailureKind {
+        self.kind
+    }
+
+    /// Message with the causes of the error, without hints.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Suggested remedies.
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
     /// An error with its causes, each once.
-    pub(crate) fn of(kind: FailureKind, error: &dyn std::error::Error) -> Self {
+    pub fn of(kind: FailureKind, error: &dyn std::error::Error) -> Self {
         Self::new(kind, with_causes(error))
     }
 
     /// Failure to use a path named by the user: a usage error if the path is missing.
-    pub(crate) fn of_path(path: &Path, error: &io::Error) -> Self {
+    pub fn of_path(path: &Path, error: &io::Error) -> Self {
         let is_missing = error.kind() == io::ErrorKind::NotFound;
         let kind = if is_missing { FailureKind::Usage } else { FailureKind::Environment };
         Self::new(kind, format!("{}: {error}", path.display()))
@@ -65,7 +97,8 @@ impl Failure {
     }
 
     /// Appends a hint, if any.
-    pub(crate) fn maybe_hint(self, hint: Option<impl Into<String>>) -> Self {
+    #[must_use]
+    pub fn maybe_hint(self, hint: Option<impl Into<String>>) -> Self {
         match hint {
             Some(hint) => self.hint(hint),
             None => self,
@@ -73,7 +106,8 @@ impl Failure {
     }
 
     /// Prefixes the message with a context.
-    pub(crate) fn context(mut self, words: impl Display) -> Self {
+    #[must_use]
+    pub fn context(mut self, words: impl Display) -> Self {
         self.message = format!("{words}: {}", self.message);
         self
     }

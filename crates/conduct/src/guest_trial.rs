@@ -12,9 +12,9 @@ use treering_model::filesystems::{Filesystem, by_name};
 use treering_script::{Settings, Workload};
 use treering_sys::{MountOptions, explain_mount, mount, unmount};
 
-use crate::beginning::{named, take};
 use crate::handed::{HandedRun, HandedTrial};
 use crate::stage::about_caches;
+use crate::trial::beginning::{named, take};
 
 /// Mount point of the filesystem under test in a guest.
 const POINT: &str = "/mnt";
@@ -122,5 +122,5 @@ fn trial_on(
         handed: trial,
     };
     let ran = run.run(&mut place, &mut machine.clone());
-    ran.map(|_left_behind| ()).map_err(|failure| failure.message)
+    ran.map(|_left_behind| ()).map_err(|failure| failure.message().to_owned())
 }

@@ -11,9 +11,9 @@ use treering_observe::layout::LayoutSchedule;
 use treering_script::Job;
 use treering_sys::{SignalWatch, raise_open_files};
 
-use crate::beginning::{beginning, usual_latency};
 use crate::conduct::{Remount, TrialPlan, conduct};
 use crate::failure::{Failure, FailureKind};
+use crate::trial::beginning::{beginning, usual_latency};
 
 /// A trial that another process runs for a campaign: in a guest, or on several ranks.
 #[derive(Debug, Serialize, Deserialize)]

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use treering_engine::RunProgress;
-use treering_lab::{BootLoader, ContinuationUnit, PlanIdentity};
+use treering_lab::{BootLoader, ContinuationUnit};
 use treering_model::{Caution, Cell, TrialId, TrialSink};
-use treering_script::{Job, JobRecord, Workload};
+use treering_script::{Job, Workload};
 use treering_stats::StoppingRule;
 use treering_sys::StopFlag;
 
@@ -41,8 +41,8 @@ pub struct EarlierTrial {
 pub struct RecordedTrial<'a> {
     /// Identity of the trial.
     pub trial: TrialId,
-    /// Inputs of the job; `None` for a trial that failed before it began.
-    pub record: Option<&'a JobRecord>,
+    /// True if the trial runs even when the store cannot record it.
+    pub is_optional: bool,
     /// Directories under test: the store must not write to their filesystems.
     pub under_test: &'a [&'a Path],
     /// Flag that the store raises to end the trial when it can take no more events.
@@ -83,6 +83,11 @@ pub trait Comparison {
 /// Store of results: keeps the trials of a plan and compares them. A program without a store
 /// implements only `record`; every plan then starts from the beginning.
 pub trait ResultStore {
+    /// True if trials are kept at all.
+    fn keeps_results(&self) -> bool {
+        true
+    }
+
     /// Calls `run` once with the sink of a trial and with the caution about the place of the
     /// store, if any, and keeps the events that come.
     ///
@@ -149,7 +154,7 @@ pub trait ResultStore {
     }
 }
 
-/// The program that conducts a plan.
+/// The program around what is conducted.
 pub trait Host {
     /// Shows a message to the user.
     fn say(&self, words: &str);
@@ -162,8 +167,11 @@ pub trait Host {
         Vec::new()
     }
 
-    /// Frees devices and mounts that killed runs of this plan left behind.
-    fn free_leftovers(&self, _plan: &PlanIdentity) {}
+    /// Fingerprint of the files of a user's own data set; `None` for a shipped one, which is
+    /// identified by its name, and for one that is not there.
+    fn data_set_fingerprint(&self, _name: &str) -> Option<String> {
+        None
+    }
 
     /// The command that continues the plan after a boot.
     ///
@@ -222,6 +230,19 @@ pub struct RankOptions {
     pub own_has_mpi: bool,
     /// The name of this machine.
     pub host: String,
+    /// Launch of this process by a parallel launcher.
+    pub launch: Option<ParallelLaunch>,
+}
+
+/// Launch of a process with others by a parallel launcher, as the environment says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParallelLaunch {
+    /// Number of processes.
+    pub size: u64,
+    /// Environment variable that holds the number.
+    pub variable: &'static str,
+    /// Name of the launcher.
+    pub launcher: &'static str,
 }
 
 /// Options for plans that boot the machine.

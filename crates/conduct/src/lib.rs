@@ -4,41 +4,48 @@
 //! It measures nothing itself and keeps nothing: the engine measures, a sink keeps.
 
 mod apart;
-mod beginning;
+mod bisect;
 mod campaign;
 mod cautions;
 mod cells;
 mod compare;
 mod conduct;
 mod error;
+mod extract;
 mod failure;
 mod guest_trial;
 mod handed;
 mod host;
+pub mod load;
 mod messages;
 pub mod plan;
 mod rank_group;
 mod ranks;
+pub mod repeat;
 mod room;
 mod schedule;
 mod shell;
 mod stage;
+pub mod trial;
+pub mod watch;
 mod watched;
 
-pub use beginning::{beginning, take, usual_latency};
+pub use bisect::{BisectOptions, BisectStep, KernelBuild, bisect_step};
 pub use cells::{PlannedCell, observing_rounds, rounds};
 pub use compare::{
-    Forecast, LAUNCHED_PROGRAM, PlanEnd, PlanExamination, check_kernel, dry_run, examine_plan,
-    foreseen_trial, run_plan,
+    Forecast, LAUNCHED_PROGRAM, PlanEnd, carry_out, dry_run, free_leftovers, freeing_words,
+    mount_again, run_plan, say_lab_cautions,
 };
-pub use conduct::{Conclusion, Remount, TrialPlan, conduct};
-pub use error::CampaignError;
+pub use conduct::{Conclusion, Remount};
+use error::CampaignError;
+pub use extract::extract_history;
 pub use failure::{Failure, FailureKind};
 pub use guest_trial::serve_guest;
 pub use host::{
-    Comparison, EarlierTrial, Host, MeasuredVariant, PlanOptions, RankOptions, RebootOptions,
-    RecordedTrial, ResultStore, SeriesPoint, Standing, StoredCell,
+    Comparison, EarlierTrial, Host, MeasuredVariant, ParallelLaunch, PlanOptions, RankOptions,
+    RebootOptions, RecordedTrial, ResultStore, SeriesPoint, Standing, StoredCell,
 };
 pub use messages::{say_left_behind, warn_of_shortfall};
 pub use rank_group::{Connection, LaunchedRank, RankProcess, Ranks, serve_launched, together};
 pub use shell::quoted;
+pub use trial::beginning::beginning;

@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use treering_conduct::SeriesPoint;
 use treering_conduct::plan::Machine;
 use treering_lab::{BootLoader, RebootControl};
 
@@ -48,15 +47,6 @@ pub(crate) struct CompareArgs {
     /// Print no progress, only the report.
     #[arg(long, short)]
     pub(crate) quiet: bool,
-    /// Whether the first trial that fails ends it.
-    #[arg(skip)]
-    pub(crate) gives_up: bool,
-    /// Whether somebody else shows what came of it.
-    #[arg(skip)]
-    pub(crate) is_part: bool,
-    /// The point of a series that its trials make.
-    #[arg(skip)]
-    pub(crate) point: Option<SeriesPoint>,
     #[command(flatten)]
     pub(crate) page: PageArgs,
 }

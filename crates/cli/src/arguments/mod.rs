@@ -30,12 +30,12 @@ use treering_script::Workload;
 
 use crate::colour;
 
-pub(crate) use aging::{AGE, AgeVerb, ExtractArgs, MeasureProfileArgs, SpreadArgs, image_to_save};
+pub(crate) use aging::{AGE, AgeVerb, MeasureProfileArgs, SpreadArgs, image_to_save};
 pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use classic::{classic_os_words, classic_words, is_called};
 use classic::{link, named};
 pub(crate) use comparing::{
-    BisectStepArgs, CompareArgs, ObserveArgs, PageArgs, QuickArgs, ReportArgs, RootArgs,
+    BisectStepArgs, CompareArgs, PageArgs, QuickArgs, ReportArgs, RootArgs,
 };
 pub(crate) use completing::{CompletionsArgs, ManArgs, as_link, to_complete};
 pub(crate) use history::{HistoryArgs, OverviewArgs, SeriesArgs};
@@ -51,7 +51,7 @@ pub(crate) use quantities::{percentage, size, width};
 use settings::argument;
 pub(crate) use settings::{settings, settings_of_words};
 pub(crate) use sharing::{MergeArgs, PackArgs, RepeatArgs};
-pub(crate) use sweeping::{Bound, LOAD, LoadArgs, SweepArgs};
+pub(crate) use sweeping::{LOAD, LoadArgs, SweepArgs};
 pub(crate) use tracing::{
     CostArgs, PlotArgs, RecordTraceArgs, ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs,
 };

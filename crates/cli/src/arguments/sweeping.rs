@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use clap::{Args, Command};
 use treering_fio::Fio;
+use treering_model::workloads::load::LatencyBound;
 use treering_script::Workload;
 
 use super::quantities::{latency, period, rate};
 use super::settings::argument;
 use super::{FIO, OutputArgs, StoreArgs};
 
-/// The name of the verb.
-pub(crate) const LOAD: &str = "load";
+pub(crate) use treering_conduct::load::LOAD;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -89,31 +89,9 @@ pub(crate) struct LoadArgs {
     pub(crate) page: OutputArgs,
 }
 
-/// Bound on a percentile of the latency.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Bound {
-    /// Name of the percentile among the options and metrics, such as `p99`.
-    pub(crate) name: &'static str,
-    /// Fraction of the requests that must meet the bound, such as 0.99.
-    pub(crate) share: f64,
-    pub(crate) ns: u64,
-}
-
-impl Bound {
-    /// The time with its unit.
-    pub(crate) fn text(&self) -> String {
-        let us = self.ns / 1000;
-        match us {
-            us if us.is_multiple_of(1_000_000) => format!("{}s", us / 1_000_000),
-            us if us.is_multiple_of(1000) => format!("{}ms", us / 1000),
-            us => format!("{us}us"),
-        }
-    }
-}
-
 impl LoadArgs {
     /// Latency bounds given on the command line; each must be met.
-    pub(crate) fn bounds(&self) -> Vec<Bound> {
+    pub(crate) fn bounds(&self) -> Vec<LatencyBound> {
         let all = [
             ("p50", 0.5, self.p50),
             ("p95", 0.95, self.p95),
@@ -122,7 +100,7 @@ impl LoadArgs {
         ];
         let bound = |(name, share, time): (_, _, Option<Duration>)| {
             let ns = u64::try_from(time?.as_nanos()).unwrap_or(u64::MAX);
-            Some(Bound { name, share, ns })
+            Some(LatencyBound { name, share, ns })
         };
         all.into_iter().filter_map(bound).collect()
     }

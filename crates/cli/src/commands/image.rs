@@ -3,13 +3,13 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_lab::{AgedTarget, FilesystemProfile, ImageLibrary, Lab, ReadOnlyView};
-use treering_model::{ImageRecord, Trial};
-use treering_report::Report;
-use treering_report::pages::machine::images::{self, ListedImage};
+use treering_conduct::trial::OBSERVING_PARAMETERS;
+use treering_lab::{AgedTarget, FilesystemProfile, ImageLibrary, ImageRecord, Lab, ReadOnlyView};
+use treering_model::{Trial, Unit};
+use treering_report::pages::layout::{self, View};
+use treering_report::{Cell, Column, Report, Table};
 use treering_sys::SignalWatch;
 
-use super::native::OF_LOOKING;
 use super::{lab, output};
 use crate::arguments::ImageVerb;
 use crate::classic_output::say;
@@ -48,7 +48,7 @@ fn verify(library: &ImageLibrary, names: &[String]) -> ExitCode {
     for name in &names {
         match library.load(name).and_then(|image| image.verify()) {
             Ok(()) => say(&format!("{name}: as it was saved")),
-            Err(error) => worst = Failure::from(error).show(),
+            Err(error) => worst = crate::failure::show(&error.into()),
         }
     }
     worst
@@ -101,6 +101,25 @@ impl Saving {
             pair("mount", &self.target.options()),
             pair("treering", env!("CARGO_PKG_VERSION")),
         ];
-        ImageRecord::describing(&self.name, trial_unix_ms(), recipe, trial, &OF_LOOKING)
+        let mut outcome = Vec::new();
+        if let Some(trial) = trial {
+            recipe.extend(trial.fact("kernel.release").map(|kernel| pair("kernel", kernel)));
+            recipe
+                .extend(trial.fact("age.fingerprint").map(|print| pair("age.fingerprint", print)));
+            let all = trial.beginning.parameters.iter();
+            let decides = all.filter(|(name, _)| !OBSERVING_PARAMETERS.contains(&name.as_str()));
+            recipe.extend(decides.cloned());
+            outcome.push(pair("trial", &trial.beginning.trial.text()));
+            let of_age = trial.facts.iter().filter(|fact| fact.name.starts_with("age."));
+            outcome.extend(of_age.map(|fact| (fact.name.clone(), fact.value.clone())));
+        }
+        let saved_unix_ms = i64::try_from(crate::clock::unix_ms()).unwrap_or(i64::MAX);
+        ImageRecord {
+            name: self.name.clone(),
+            saved_unix_ms,
+            recipe,
+            outcome,
+            ..ImageRecord::default()
+        }
     }
 }

@@ -9,19 +9,20 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::Duration;
 
+use treering_conduct::{free_leftovers, freeing_words, mount_again, say_lab_cautions};
 use treering_lab::{
-    Availability, ImageLibrary, Lab, LabDevice, LabError, LabLeftover, LeftoverKind, PlanIdentity,
-    PlayedModel, RebootControl, filesystems, serve_played_disk,
+    Availability, ImageLibrary, Lab, LabDevice, LabError, LabLeftover, PlayedModel, RebootControl,
+    filesystems, serve_played_disk,
 };
 use treering_observe::block_trace::StaleInstance;
 use treering_report::pages::machine::lab as page;
 
+use super::compare::Terminal;
 use super::output;
 use crate::arguments::{DiskArgs, LabVerb, OutputArgs, size};
 use crate::classic_output::say as note;
 use crate::failure::{Failure, Kind};
 use crate::places;
-use treering_script::with_causes;
 use treering_sys::{SignalWatch, is_root};
 
 /// Runs a subcommand of `treering lab`.
@@ -44,7 +45,7 @@ pub(crate) fn run(verb: &LabVerb) -> Result<ExitCode, Failure> {
 /// Where no directory for its records can be had, that is reported by whatever would record.
 pub(crate) fn open() -> Lab {
     let lab = opened(&mut Vec::new());
-    mount_again(&lab);
+    mount_again(&lab, &Terminal);
     lab
 }
 
@@ -52,8 +53,8 @@ pub(crate) fn open() -> Lab {
 pub(super) fn open_with_cautions() -> Lab {
     let mut unusable = Vec::new();
     let lab = opened(&mut unusable);
-    caution_about(&unusable);
-    mount_again(&lab);
+    say_lab_cautions(&unusable, &Terminal);
+    mount_again(&lab, &Terminal);
     lab
 }
 
@@ -100,67 +101,69 @@ fn configured(lab: Lab) -> Lab {
     }
 }
 
-fn caution_about(unusable: &[LabError]) {
-    for error in unusable {
-        let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
-        note(&format!("caution: {}{hint}", with_causes(error)));
-    }
-}
-
-/// Mounts again the filesystems that killed runs had unmounted, and prints their names.
-fn mount_again(lab: &Lab) {
-    let left = lab.left_unmounted().unwrap_or_default();
-    for (leftover, mounted) in lab.release(left) {
-        match mounted {
-            Ok(()) => note(&format!(
-                "{}: a run that was killed had unmounted it",
-                freed_words(&leftover.kind)
-            )),
-            Err(error) => caution_about(&[error]),
-        }
-    }
-}
-
 /// Restores such mounts before a run, since its directory may be on one of them. Only root can
 /// mount.
 pub(super) fn mount_again_before_run() {
     if is_root() {
-        mount_again(&configured(Lab::unopened(&first_directory())));
-    }
-}
-
-/// Describes how a leftover was released, in the past tense.
-fn freed_words(what: &LeftoverKind) -> String {
-    match what {
-        LeftoverKind::Unmounted { point, device, fs_type } => {
-            format!("mounted {fs_type} of {} at {} again", device.display(), point.display())
-        }
-        other => format!("freed {other}"),
-    }
-}
-
-/// Describes how a leftover would be released, for dry runs.
-fn freeing_words(what: &LeftoverKind) -> String {
-    match what {
-        LeftoverKind::Unmounted { point, device, fs_type } => {
-            format!("would mount {fs_type} of {} at {} again", device.display(), point.display())
-        }
-        other => format!("would free {other}"),
+        mount_again(&configured(Lab::unopened(&first_directory())), &Terminal);
     }
 }
 
 fn list(args: &OutputArgs, reboots: &RebootControl) -> Result<(), Failure> {
     let mut unusable = Vec::new();
     let lab = opened(&mut unusable);
-    caution_about(&unusable);
-    let leftovers = lab.list()?;
-    let rows = leftovers.iter().map(|leftover| [leftover.kind.to_string(), leftover.owner()]);
-    let traces = StaleInstance::list().into_iter().map(|left| {
-        let owner = format!("a recording that has ended (process {})", left.process);
-        [left.to_string(), owner]
-    });
-    let reboots = reboots.is_there().then(|| [reboots.words(), reboots.owner()]);
-    output::write(&page::leftovers(rows.chain(traces).chain(reboots).collect()), args)
+    say_lab_cautions(&unusable, &Terminal);
+    let all = lab.list()?;
+    let traces = StaleInstance::list();
+    let mut page = Report::new("The lab");
+    if all.is_empty() && traces.is_empty() && !reboots.is_there() {
+        page.paragraph("Nothing made by treering is left.");
+    } else {
+        let columns = vec![Column::long_text("what"), Column::text("whose")];
+        let mut table = Table::new("lab", "", columns);
+        for leftover in &all {
+            let what = Cell::text(leftover.kind.to_string());
+            table.rows.push(vec![what, Cell::text(owner(leftover))]);
+        }
+        for left in &traces {
+            let whose =
+                Cell::text(format!("a recording that has ended (process {})", left.process));
+            table.rows.push(vec![Cell::text(left.to_string()), whose]);
+        }
+        if reboots.is_there() {
+            let what = Cell::text(of_reboots(reboots));
+            table.rows.push(vec![what, Cell::text(whose_reboots(reboots))]);
+        }
+        page.table(table);
+        page.note("`treering lab release` releases what dead runs left behind.");
+    }
+    output::write(&page, args)
+}
+
+fn owner(leftover: &LabLeftover) -> String {
+    let run = match &leftover.plan {
+        Some(plan) => format!("a run of plan {}", plan.name.escape_debug()),
+        None => "a run".to_owned(),
+    };
+    match leftover.pid {
+        Some(pid) if leftover.is_alive => format!("{run}, running (process {pid})"),
+        Some(pid) => format!("{run}, which is gone (process {pid})"),
+        None => format!("{run}, which is gone"),
+    }
+}
+
+/// Describes the pending reboots of a plan.
+fn of_reboots(reboots: &RebootControl) -> String {
+    format!("reboots of this machine ({})", reboots.unit_path().display())
+}
+
+fn whose_reboots(reboots: &RebootControl) -> String {
+    let run = match reboots.record() {
+        Ok(Some(record)) => format!("a run of plan {}", record.plan.name.escape_debug()),
+        Ok(None) | Err(_) => "a run".to_owned(),
+    };
+    let state = if reboots.is_held() { "running" } else { "which goes on after the next boot" };
+    format!("{run}, {state}")
 }
 
 /// Ends the reboots of a plan; a running trial is the last.
@@ -184,7 +187,7 @@ fn release(dry_run: bool, reboots: &RebootControl) -> Result<(), Failure> {
 
     let mut unusable = Vec::new();
     let lab = opened(&mut unusable);
-    caution_about(&unusable);
+    say_lab_cautions(&unusable, &Terminal);
     let all = lab.list()?;
     let gone: Vec<LabLeftover> = all.into_iter().filter(|leftover| !leftover.is_alive).collect();
     let traces = StaleInstance::list();
@@ -194,65 +197,11 @@ fn release(dry_run: bool, reboots: &RebootControl) -> Result<(), Failure> {
         gone.chain(traces).for_each(|line| say(&line));
         return Ok(());
     }
-    let failed = free(&lab, gone, traces, say);
+    let failed = free_leftovers(&lab, gone, traces, say);
     if failed.is_empty() {
         return Ok(());
     }
     Err(Failure::new(Kind::Environment, format!("not freed: {}", failed.join("; "))))
-}
-
-/// Frees leftovers, passing a line about each to `freed`; returns those that could not be freed,
-/// with the errors.
-fn free(
-    lab: &Lab,
-    gone: Vec<LabLeftover>,
-    traces: Vec<StaleInstance>,
-    mut freed: impl FnMut(&str),
-) -> Vec<String> {
-    let gone = lab.release(gone).into_iter().map(|(leftover, freed)| {
-        let (what, done) = (leftover.kind.to_string(), freed_words(&leftover.kind));
-        (what, done, freed.map_err(|error| with_causes(&error)))
-    });
-    let traces = traces.into_iter().map(|left| {
-        let freed = left.remove().map_err(|errno| errno.to_string());
-        (left.to_string(), format!("freed {left}"), freed)
-    });
-    let mut failed = Vec::new();
-    for (what, done, result) in gone.chain(traces) {
-        match result {
-            Ok(()) => freed(&done),
-            Err(why) => failed.push(format!("{what}: {why}")),
-        }
-    }
-    failed
-}
-
-/// Frees the leftovers of killed runs of this plan before the plan goes on, and prints them on
-/// standard error. Leftovers of other runs are only printed.
-pub(super) fn free_what_is_left(lab: &Lab, plan: &PlanIdentity) {
-    let all = lab.list().unwrap_or_default();
-    let gone = all.into_iter().filter(|leftover| !leftover.is_alive);
-    let (own, foreign): (Vec<_>, Vec<_>) =
-        gone.partition(|leftover| leftover.plan.as_ref() == Some(plan));
-    // Instances of tracefs name a process; its records say which plan it carried out.
-    let is_own = |trace: &StaleInstance| {
-        own.iter().any(|leftover| {
-            leftover.is_of_this_boot
-                && leftover.pid == Some(trace.process)
-                && leftover.start == Some(trace.start)
-        })
-    };
-    let (own_traces, foreign_traces): (Vec<_>, Vec<_>) =
-        StaleInstance::list().into_iter().partition(is_own);
-    let freed = |done: &str| note(&format!("{done}, which a killed run of this plan left"));
-    for what in free(lab, own, own_traces, freed) {
-        note(&format!("caution: not freed, which a killed run of this plan left: {what}"));
-    }
-    let foreign = foreign.iter().map(|leftover| leftover.kind.to_string());
-    let foreign = foreign.chain(foreign_traces.iter().map(StaleInstance::to_string));
-    for what in foreign {
-        note(&format!("another run that was killed left {what}; `treering lab release` frees it"));
-    }
 }
 
 /// Attaches a played disk until the process is told to end.

@@ -8,7 +8,6 @@ mod clean;
 mod compare;
 mod dataset;
 mod doctor;
-mod dry_calls;
 mod export;
 mod fio_check;
 mod generate;
@@ -46,7 +45,7 @@ use treering_script::Workload;
 pub(crate) use self::compare::run_guest as in_guest;
 pub(crate) use self::many::launched::run as as_rank;
 use crate::arguments::{self, CheckArgs, CompletionsArgs, Verb};
-use crate::failure::{Failure, Kind, show_refused};
+use crate::failure::{Failure, Kind, show, show_refused};
 
 /// Handles a command line that the parser rejected: help is printed, fio command lines go to the
 /// installed fio, and any other is an error.
@@ -57,7 +56,7 @@ pub(crate) fn refused(refused: &clap::Error, typed: &[OsString]) -> ExitCode {
         _ if is_fio && refused.exit_code() != 0 => original_fio::run(not_native(refused), None),
         _ => return show_refused(refused, arguments::usage_exit(typed)),
     };
-    done.unwrap_or_else(|failure| failure.show())
+    done.unwrap_or_else(|failure| show(&failure))
 }
 
 /// Reasons why a fio command line cannot run natively: each unsupported option, and the errors in

@@ -6,22 +6,20 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitCode, ExitStatus, Stdio};
-use std::thread;
-use std::time::Duration;
+use std::process::ExitCode;
 
+use treering_conduct::trial::{InstalledProgram, run_installed};
 use treering_fio::{installed, native_help};
 use treering_model::{Fact, RunMode, Trial, TrialHeader, TrialId};
-use treering_registry::{ImportedTrial, PhaseRows, events_of, import};
-use treering_sys::{SignalWatch, interrupt, leave_with_parent};
+use treering_registry::{Content, Rows, events_of, import};
 
 use crate::arguments::{FIO, classic_os_words};
 use crate::classic_output::say;
 use crate::clock::unix_ms;
-use crate::failure::{Failure, Kind, output_failed};
+use crate::failure::{Failure, output_failed};
 use crate::storage::{Keeping, failure as store_failure};
 
 /// Environment variable set for the started fio, so that a copy of treering with fio's name does
@@ -31,8 +29,6 @@ const WITHIN: &str = "TREERING_WITHIN_FIO";
 const QUIET: &str = "TREERING_QUIET";
 /// Maximum number of bytes read of a report.
 const REPORT_BYTES_MAX: u64 = 256 << 20;
-/// Interval at which fio is polled for its end.
-const ASK_EVERY: Duration = Duration::from_millis(10);
 /// Version that treering answers as fio.
 const VERSION: &str = "fio-3.33";
 
@@ -144,7 +140,15 @@ pub(super) fn run(refusal: Failure, input: Option<Vec<u8>>) -> Result<ExitCode, 
         words.push("--parse-only".into());
     }
     let began_ms = unix_ms();
-    let (status, said) = start(&fio, &words, asked.reads_input(), input)?;
+    let installed = InstalledProgram {
+        program: &fio,
+        words: &words,
+        variable: (WITHIN, "1"),
+        reads_input: asked.reads_input(),
+        input,
+        output_bytes_max: REPORT_BYTES_MAX,
+    };
+    let (status, said) = run_installed(installed, io::stdout())?;
     if !asked.no_store && !asked.dry_run {
         let report = asked.output().map_or(said, |path| read(&path));
         if let Err(failure) = keep(&asked, &report, refusal.message(), began_ms) {
@@ -168,78 +172,6 @@ fn tell(refusal: &Failure, fio: &Path) {
     let others = faults.count();
     let more = if others > 0 { format!(" (and {others} more)") } else { String::new() };
     say(&format!("treering: {} runs this job: {why}{more}", fio.display()));
-}
-
-/// Starts fio in the current directory with this standard input, and passes its output on.
-fn start(
-    fio: &Path,
-    words: &[OsString],
-    reads_input: bool,
-    input: Option<Vec<u8>>,
-) -> Result<(ExitStatus, Vec<u8>), Failure> {
-    let failed = |error: io::Error| {
-        Failure::new(Kind::Environment, format!("{} cannot be run: {error}", fio.display()))
-    };
-    let signals = SignalWatch::begin().map_err(failed)?;
-    let mut command = Command::new(fio);
-    command.args(words).env(WITHIN, "1").stdout(Stdio::piped());
-    // Only the terminal's own process group may read from it.
-    let shares_terminal = reads_input && input.is_none() && io::stdin().is_terminal();
-    if input.is_some() {
-        command.stdin(Stdio::piped());
-    }
-    if !shares_terminal {
-        leave_with_parent(&mut command);
-    }
-    let mut child = command.spawn().map_err(failed)?;
-    if let (Some(mut to), Some(input)) = (child.stdin.take(), input) {
-        // Where it reads no more it says so itself.
-        let writing = thread::Builder::new().spawn(move || to.write_all(&input));
-        drop(writing);
-    }
-    let output = child.stdout.take();
-    let copying = thread::Builder::new()
-        .spawn(move || output.map(copy).unwrap_or_default())
-        .map_err(|error| {
-            // Without the thread fio's output would not be read.
-            let _ended = child.kill().and_then(|()| child.wait());
-            failed(error)
-        })?;
-    let status = wait(&mut child, &signals, !shares_terminal).map_err(failed)?;
-    Ok((status, copying.join().unwrap_or_default()))
-}
-
-/// Copies the stream to standard output as it arrives, and returns its contents, up to about
-/// [`REPORT_BYTES_MAX`].
-fn copy(mut from: impl Read) -> Vec<u8> {
-    let (mut all, mut buffer, mut out) = (Vec::new(), vec![0; 1 << 16], io::stdout());
-    let mut is_heard = true;
-    loop {
-        let read = match from.read(&mut buffer) {
-            Ok(0) => return all,
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(_) => return all,
-        };
-        is_heard = is_heard && out.write_all(&buffer[..read]).and_then(|()| out.flush()).is_ok();
-        if (all.len() as u64) < REPORT_BYTES_MAX {
-            all.extend_from_slice(&buffer[..read]);
-        }
-    }
-}
-
-fn wait(child: &mut Child, signals: &SignalWatch, passes_on: bool) -> io::Result<ExitStatus> {
-    let mut is_asked = !passes_on;
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status);
-        }
-        if signals.flag().is_raised() && !is_asked {
-            interrupt(child);
-            is_asked = true;
-        }
-        thread::sleep(ASK_EVERY);
-    }
 }
 
 fn read(path: &Path) -> Vec<u8> {

@@ -9,9 +9,9 @@ use crate::plan::PlannedJob;
 use treering_guest::{ExtraFile, GuestProgram};
 use treering_script::ValueKind;
 
-use crate::beginning::named;
 use crate::failure::{Failure, FailureKind};
 use crate::host::PlanOptions;
+use crate::trial::beginning::named;
 
 /// Maximum size of a file for a guest.
 const EXTRA_BYTES_MAX: u64 = 64 << 20;

@@ -35,7 +35,7 @@ type Key = (usize, usize);
 ///
 /// # Errors
 /// When it cannot be read, or lacks a module.
-pub fn check_kernel(variant: &Variant) -> Result<(), Failure> {
+pub(crate) fn check_kernel(variant: &Variant) -> Result<(), Failure> {
     if let Some(spec) = &variant.guest {
         needed(&Kernel::read(&spec.kernel)?, spec.disk, &variant.filesystem)?;
     }

@@ -9,13 +9,14 @@ mod forecast;
 mod guest_files;
 mod guests;
 mod launches;
+mod leftovers;
 mod reboots;
 mod relay;
 mod runner;
 
 use treering_lab::{EraseList, Lab};
 use treering_model::TrialId;
-use treering_sys::StopFlag;
+use treering_sys::{SignalWatch, StopFlag};
 
 pub use self::dry_run::dry_run;
 pub use self::examination::{PlanExamination, examine_plan, foreseen_trial};
@@ -23,14 +24,16 @@ use self::finished::FinishedCells;
 pub use self::forecast::Forecast;
 use self::forecast::is_over;
 use self::guests::Guests;
-pub use self::guests::check_kernel;
+pub(crate) use self::guests::check_kernel;
 use self::launches::Launches;
 pub use self::launches::PROGRAM as LAUNCHED_PROGRAM;
+use self::leftovers::free_own_leftovers;
+pub use self::leftovers::{free_leftovers, freeing_words, mount_again, say_lab_cautions};
 use self::reboots::Rebooting;
 use self::runner::Runner;
 use crate::campaign::conduct_plan;
-use crate::failure::Failure;
-use crate::host::{Host, PlanOptions, ResultStore};
+use crate::failure::{Failure, FailureKind};
+use crate::host::{Host, ParallelLaunch, PlanOptions, ResultStore};
 use crate::plan::Plan;
 
 /// End of a plan's run.
@@ -41,6 +44,8 @@ pub enum PlanEnd {
         /// Identity of the campaign; `None` if no variant runs under this kernel.
         campaign: Option<TrialId>,
     },
+    /// A signal ended the plan; finished trials are kept.
+    Interrupted,
     /// The machine is being booted for the next trial.
     Rebooting,
     /// A trial failed, and the options say that this ends the plan.
@@ -50,6 +55,47 @@ pub enum PlanEnd {
         /// Error of the trial.
         why: String,
     },
+}
+
+/// Runs a plan until its end or a signal.
+///
+/// # Errors
+/// When a launcher has started several such processes, or for a reason of [`run_plan`].
+pub fn carry_out(
+    plan: &Plan,
+    options: &PlanOptions<'_>,
+    (store, host): (&dyn ResultStore, &dyn Host),
+    lab: &Lab,
+) -> Result<PlanEnd, Failure> {
+    refuse_launched(plan, options)?;
+    let signals = SignalWatch::begin().map_err(|error| {
+        Failure::new(FailureKind::Environment, format!("cannot watch for signals: {error}"))
+    })?;
+    let end = run_plan(plan, options, (store, host), lab, signals.flag())?;
+    if matches!(end, PlanEnd::Done { .. }) && signals.flag().is_raised() {
+        host.say("interrupted: finished trials are kept; --resume continues with the rest");
+        return Ok(PlanEnd::Interrupted);
+    }
+    Ok(end)
+}
+
+/// Refuses to conduct a plan in each of several processes that a launcher has started, and to start
+/// ranks from one of its ranks.
+fn refuse_launched(plan: &Plan, options: &PlanOptions<'_>) -> Result<(), Failure> {
+    let Some(ParallelLaunch { size, variable, launcher }) = options.ranks.launch else {
+        return Ok(());
+    };
+    let launches = plan.jobs.iter().any(|job| job.launch.is_some());
+    if size < 2 && !(launches && variable != "SLURM_STEP_NUM_TASKS") {
+        return Ok(());
+    }
+    let message = format!(
+        "a launcher has started this ({variable}={size}, of {launcher}), but a plan is conducted \
+         by one process, which starts the ranks itself"
+    );
+    let hint = "run `treering compare` without mpirun, and write into the plan how many ranks a \
+                job has: ranks = 4";
+    Err(Failure::new(FailureKind::Usage, message).hint(hint))
 }
 
 /// Runs a plan: conducts every trial that the store does not have yet, and records it there.
@@ -76,7 +122,7 @@ pub fn run_plan(
     let others = (guests, launches, reboots);
     let mut runner = Runner::new(plan, options, around, finished, others, stop);
     if options.resume {
-        host.free_leftovers(&identity);
+        free_own_leftovers(lab, &identity, host);
     }
     if let Some(rounds) = runner.rounds_if_finished()? {
         host.say(&is_over(plan, rounds));

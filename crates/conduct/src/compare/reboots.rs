@@ -146,13 +146,13 @@ impl<'a> Rebooting<'a> {
                 let reached = BootRequest { reached: Some(boot), ..asked };
                 return match self.remember(Some(reached)) {
                     Ok(()) => Arrival::Here,
-                    Err(failure) => Arrival::Failed { why: failure.message },
+                    Err(failure) => Arrival::Failed { why: failure.message().to_owned() },
                 };
             }
         };
         // Before the trial is recorded as failed: killed in between, it is booted for once more.
         let forgotten = self.remember(None).err();
-        let why = forgotten.map_or(why, |failure| failure.message);
+        let why = forgotten.map_or(why, |failure| failure.message().to_owned());
         Arrival::Failed { why }
     }
 

@@ -20,7 +20,6 @@ use super::forecast::{Forecast, duration, planned_cells};
 use super::guests::Guests;
 use super::launches::{Launches, dir_of_all};
 use super::reboots::{Arrival, Rebooting};
-use crate::beginning::{beginning, take, usual_latency};
 use crate::campaign::{Admission, Runner as Conducting};
 use crate::cells::{PlannedCell, observing_rounds, rounds};
 use crate::conduct::{Conclusion, TrialPlan, conduct};
@@ -30,6 +29,8 @@ use crate::host::{Host, PlanOptions, RecordedTrial, ResultStore};
 use crate::messages::{say_left_behind, warn_of_shortfall};
 use crate::plan::{Plan, baselines};
 use crate::stage::Stage;
+use crate::trial::beginning::{beginning, take, usual_latency};
+use crate::trial::{WithSources, sources, unrecorded};
 
 /// Runs a plan's trials into the store.
 pub(crate) struct Runner<'a> {
@@ -176,6 +177,12 @@ impl<'a> Runner<'a> {
         if self.options.quiet { Vec::new() } else { self.host.listeners(job, progress) }
     }
 
+    /// Sinks that also receive the sources of the cell's job.
+    fn with_sources<'s>(&self, planned: &PlannedCell, sink: Sinks<'s>) -> WithSources<Sinks<'s>> {
+        let record = self.plan.jobs[planned.job].record.clone();
+        WithSources { sources: sources(record, self.host), sink }
+    }
+
     /// Trial of a cell for another process, and its beginning as known here.
     fn handed(&mut self, planned: &PlannedCell, stage: &Stage) -> (HandedTrial, TrialHeader) {
         let (trial, cell) = self.cell(planned);
@@ -214,13 +221,13 @@ impl<'a> Runner<'a> {
         run: impl FnOnce(&Self, &mut dyn TrialSink) -> Result<Ending, Failure>,
     ) -> Result<(), Failure> {
         let job = &self.plan.jobs[planned.job];
-        let recorded =
-            RecordedTrial { trial, record: Some(&job.record), under_test, stop: self.stop };
+        let recorded = RecordedTrial { trial, is_optional: false, under_test, stop: self.stop };
         let (mut run, mut ending) = (Some(run), None);
         self.store.record(&recorded, &mut |store, _caution| {
             let others = self.listeners(job.job.as_ref(), &Arc::new(RunProgress::new()));
             let run = run.take();
-            ending = run.map(|run| run(self, &mut Sinks { store, others }));
+            let mut sinks = self.with_sources(planned, Sinks { store, others });
+            ending = run.map(|run| run(self, &mut sinks));
         })?;
         match ending {
             Some(ending) => self.concluded(planned, trial, &ending?),
@@ -294,19 +301,16 @@ impl<'a> Runner<'a> {
         let under_test: Vec<PathBuf> =
             place.roots().iter().map(|root| root.path().to_owned()).collect();
         let under_test: Vec<&Path> = under_test.iter().map(PathBuf::as_path).collect();
-        let recorded = RecordedTrial {
-            trial,
-            record: Some(&job.record),
-            under_test: &under_test,
-            stop: self.stop,
-        };
+        let recorded =
+            RecordedTrial { trial, is_optional: false, under_test: &under_test, stop: self.stop };
         let (mut prepared, mut concluded) = (Some(prepared), None);
         let kept = self.store.record(&recorded, &mut |store, caution| {
             let Some(mut prepared) = prepared.take() else { return };
             prepared.engine.clock = TrialClock::begin();
             prepared.cautions.splice(0..0, caution);
             let progress = Arc::new(RunProgress::new());
-            let mut sinks = Sinks { store, others: self.listeners(prepared.job, &progress) };
+            let sinks = Sinks { store, others: self.listeners(prepared.job, &progress) };
+            let mut sinks = self.with_sources(planned, sinks);
             let none_is_removed = &mut |_: &str| {};
             concluded = Some(conduct(
                 prepared,
@@ -516,8 +520,12 @@ impl Runner<'_> {
             TrialEvent::Began(beginning),
             TrialEvent::Ended { ending: Ending::Failed { why }, at_ns: 0 },
         ];
-        let recorded =
-            RecordedTrial { trial, record: None, under_test: &[Path::new("/")], stop: self.stop };
+        let recorded = RecordedTrial {
+            trial,
+            is_optional: false,
+            under_test: &[Path::new("/")],
+            stop: self.stop,
+        };
         let mut accepted = Ok(());
         let kept = self.store.record(&recorded, &mut |store, _caution| {
             accepted = events.iter().try_for_each(|event| store.accept(event));
@@ -569,10 +577,6 @@ impl TrialSink for Sinks<'_> {
         self.store.accept(event)?;
         self.others.iter_mut().try_for_each(|sink| sink.accept(event))
     }
-}
-
-fn unrecorded() -> Failure {
-    Failure::new(FailureKind::Bug, "the store has not let a trial run")
 }
 
 /// Takes the directory to work in. The one above it must be there: if it is lost, so is the place.

@@ -79,21 +79,21 @@ impl Stopping {
 
     /// Rule for intervals of this half width as a fraction, but not before the family of
     /// comparisons can show a difference; `most` rounds at most.
-    pub fn precision_for(family: u32, half_width: f64, most: u32) -> Self {
+    pub(crate) fn precision_for(family: u32, half_width: f64, most: u32) -> Self {
         let fewest = rounds_needed(family, ALPHA);
         Self::Precision { half_width, fewest, most: most.max(fewest) }
     }
 
     /// Rule for a time limit in minutes, at most `most` rounds, but no fewer than the family of
     /// comparisons needs.
-    pub fn time_for(family: u32, minutes: f64, most: u32) -> Self {
+    pub(crate) fn time_for(family: u32, minutes: f64, most: u32) -> Self {
         let fewest = rounds_needed(family, ALPHA);
         Self::Time { minutes, fewest, most: most.max(fewest) }
     }
 
     /// Rule with the recommended looks, without those at which the family of comparisons cannot
     /// show a difference yet.
-    pub fn sequential_for(family: u32) -> Self {
+    pub(crate) fn sequential_for(family: u32) -> Self {
         let mut looks = RECOMMENDED_LOOKS.to_vec();
         let needed = rounds_needed(family, level_of(&looks));
         looks.retain(|look| *look >= needed);
@@ -130,7 +130,7 @@ fn rounds_needed(family: u32, level: f64) -> u32 {
 }
 
 /// See [`Plan::family`].
-pub fn family(variants: &[Variant], jobs: &[PlannedJob], judging: &Judging) -> u32 {
+pub(crate) fn family(variants: &[Variant], jobs: &[PlannedJob], judging: &Judging) -> u32 {
     let contenders = baselines(variants).into_iter().flatten().count().max(1);
     let primary: usize = jobs.iter().map(|job| job.primary(judging).len()).sum();
     u32::try_from(contenders.saturating_mul(primary)).unwrap_or(u32::MAX)
@@ -150,17 +150,17 @@ pub fn baselines(variants: &[Variant]) -> Vec<Option<usize>> {
 }
 
 /// Metrics that each job will give, as far as they are known before it runs.
-pub fn foreseen(jobs: &[PlannedJob]) -> Vec<Vec<Metric>> {
+pub(crate) fn foreseen(jobs: &[PlannedJob]) -> Vec<Vec<Metric>> {
     jobs.iter().map(|job| job.job.foreseen_metrics(&TargetFacts::unknown())).collect()
 }
 
 /// True if one of the jobs with these metrics can have a metric of this name.
-pub fn is_known(foreseen: &[Vec<Metric>], name: &str) -> bool {
+pub(crate) fn is_known(foreseen: &[Vec<Metric>], name: &str) -> bool {
     foreseen.iter().any(|metrics| has_metric(metrics, name))
 }
 
 /// Names of the metrics that jobs with these metrics can give, primary ones first.
-pub fn known_metrics(foreseen: &[Vec<Metric>]) -> Vec<String> {
+pub(crate) fn known_metrics(foreseen: &[Vec<Metric>]) -> Vec<String> {
     let (primary, others): (Vec<&Metric>, Vec<&Metric>) =
         foreseen.iter().flatten().partition(|one| one.primary);
     let names = primary.into_iter().chain(others).map(Metric::full_name);

@@ -47,7 +47,7 @@ impl Plan {
 
     /// 16 hexadecimal digits that are equal when two plans measure the same work in the same way,
     /// even on other variants. Constant within a series of measurements.
-    pub fn work_digest(&self) -> String {
+    pub(crate) fn work_digest(&self) -> String {
         let mut print = Words::begin(WORK_VERSION);
         print.jobs(&self.jobs);
         print.conditions(&self.conditions);
@@ -56,7 +56,7 @@ impl Plan {
 
     /// 16 hexadecimal digits that are equal when two plans ask for the same variant; `variant` is
     /// its index in this plan. Empty for an index beyond the last.
-    pub fn variant_digest(&self, variant: usize) -> String {
+    pub(crate) fn variant_digest(&self, variant: usize) -> String {
         let Some(variant) = self.variants.get(variant) else { return String::new() };
         let mut print = Words::begin(VARIANT_VERSION);
         print.variant(variant);

@@ -28,14 +28,14 @@ pub struct Launch {
 }
 
 /// Job of all ranks together.
-pub struct JobOfRanks {
+pub(crate) struct JobOfRanks {
     /// The job.
-    pub job: Box<dyn Job>,
+    pub(crate) job: Box<dyn Job>,
     /// Settings of the job.
-    pub settings: Settings,
+    pub(crate) settings: Settings,
     /// Option with the number of workers, and its value per rank, for jobs whose workers are
     /// divided among the ranks.
-    pub each: Option<(String, String)>,
+    pub(crate) each: Option<(String, String)>,
 }
 
 /// Native job for a number of ranks, from settings that describe a single rank.

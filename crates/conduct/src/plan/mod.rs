@@ -1,14 +1,19 @@
 //! Plans: variants, jobs, number and order of rounds, and the stopping rule.
 //!
-//! Plans come from a TOML document or from the quick flags of the command line; both make the same
-//! values. Nothing here touches a disk: a plan says what is wanted, the lab what can be had.
+//! Plans come from a TOML document (`document`) or from a few options (`quick`); both make the same
+//! values, and `changes` fits them to further options. Nothing here touches a disk: a plan says
+//! what is wanted, the lab what can be had.
 
+mod changes;
 mod deciding;
 mod digest;
 pub mod document;
 mod error;
+mod file;
+mod kernels;
 mod launch;
 mod observing;
+mod quick;
 mod write;
 
 use std::fmt;
@@ -16,11 +21,17 @@ use std::fmt;
 use treering_model::{DeviceSpec, GuestSpec, Variant};
 use treering_script::{Job, JobRecord};
 
-pub use deciding::{baselines, family, foreseen, is_known, known_metrics};
+pub use changes::{ObservingChanges, PlanChanges};
+pub use deciding::baselines;
+pub(crate) use deciding::{family, foreseen, is_known, known_metrics};
 pub use error::PlanError;
-pub(crate) use launch::job_of_ranks;
-pub use launch::{JobOfRanks, Launch, RANK_TIMEOUT_SECONDS, RANKS_MAX};
+pub use file::read_plan;
+pub(crate) use kernels::with_kernel;
+pub(crate) use launch::{JobOfRanks, job_of_ranks};
+pub use launch::{Launch, RANK_TIMEOUT_SECONDS, RANKS_MAX};
 pub use observing::{ObservedIn, Observing};
+pub(crate) use quick::bare_variant;
+pub use quick::{QuickOptions, QuickStopping, quick_plan, refuse_alone};
 
 /// Options of a run of compilebench that takes seconds, for plans that name no job.
 pub const QUICK_OPTIONS: [(&str, &str); 3] =
@@ -204,7 +215,7 @@ impl fmt::Debug for PlannedJob {
 
 /// Loop image with the defaults of every plan: preallocated, with direct I/O past the host's page
 /// cache.
-pub fn loop_device(bytes: u64) -> DeviceSpec {
+pub(crate) fn loop_device(bytes: u64) -> DeviceSpec {
     DeviceSpec::Loop {
         bytes,
         count: 1,

@@ -10,12 +10,12 @@ use treering_script::Settings;
 
 use super::process::failed;
 use super::ranks::Ranks;
-use crate::beginning::{named, take};
 use crate::failure::{Failure, FailureKind};
 use crate::handed::{HandedRun, RanksJob, RanksTrial};
 use crate::messages::say_left_behind;
 use crate::plan::JobOfRanks;
 use crate::ranks::dir_of_rank;
+use crate::trial::beginning::{named, take};
 
 /// Interface of a launched rank to the plan that launched it.
 pub trait LaunchedRank {

@@ -3,6 +3,7 @@
 //! `meeting` is what ranks have to agree on before a trial, `place` whether they see one
 //! filesystem, `launched` a trial that a plan has launched.
 
+mod classic;
 mod launched;
 mod meeting;
 mod place;

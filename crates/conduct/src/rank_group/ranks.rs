@@ -28,7 +28,7 @@ impl Ranks<'_> {
     ///
     /// # Errors
     /// When the workload cannot be distributed over ranks, or a setting is wrong.
-    pub fn job(
+    pub(crate) fn job(
         &self,
         workload: &dyn Workload,
         settings: &Settings,
@@ -90,7 +90,7 @@ impl Ranks<'_> {
     ///
     /// # Errors
     /// When a rank cannot open its directory, or is lost.
-    pub fn look(&self, dir: &Path) -> Result<(Vec<Fact>, Vec<Caution>), Failure> {
+    pub(crate) fn look(&self, dir: &Path) -> Result<(Vec<Fact>, Vec<Caution>), Failure> {
         let (mut facts, cautions) = place::compare(self.world, dir, self.trial)?;
         let mut hosts = self.world.hosts();
         let ranks = hosts.len();

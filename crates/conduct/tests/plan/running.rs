@@ -116,5 +116,8 @@ fn a_store_that_refuses_a_trial_ends_the_plan_with_its_failure() {
     let home = tempfile::tempdir().unwrap();
     let memory = Memory { is_full: true, ..Memory::default() };
     let failure = run(&memory, home.path(), false).unwrap_err();
-    assert_eq!((failure.kind, &*failure.message), (FailureKind::Environment, "the store is full"));
+    assert_eq!(
+        (failure.kind(), failure.message()),
+        (FailureKind::Environment, "the store is full")
+    );
 }

@@ -3,4 +3,5 @@
 
 pub mod io500;
 pub mod ior;
+pub mod load;
 pub mod mdtest;

@@ -1,27 +1,21 @@
 //! `treering bisect-step`: compares the kernel of one revision with a good one, and answers with an
 //! exit code for `git bisect run`.
 
-use std::os::unix::process::ExitStatusExt;
+use std::os::fd::AsFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 
-use treering_conduct::check_kernel;
-use treering_conduct::plan::{Machine, Plan, Stopping, family};
-use treering_model::{DeviceSpec, GuestSpec, Variant};
-use treering_sys::{SIGINT, SIGTERM, has_panicked};
+use treering_conduct::{
+    BisectOptions, BisectStep, KernelBuild, PlanEnd, PlanOptions, bisect_step, carry_out,
+};
+use treering_sys::has_panicked;
 
-use super::{Conducted, conduct, read_plan};
+use super::{PlanStore, Terminal, page, read_plan, usual_options};
 use crate::arguments::{BisectStepArgs, CompareArgs, PageArgs, percentage};
 use crate::classic_output::say;
 use crate::commands::lab;
 use crate::exit_codes::{BISECTION_ENDS, SKIPPED, UNCLEAR};
-use crate::failure::{Failure, Kind};
-
-/// Name of the variant with the good kernel, the baseline of every revision.
-const GOOD: &str = "good";
-/// Name of the tested variant if the revision is unknown.
-const TESTED: &str = "tested";
+use crate::failure::{Failure, Kind, show};
 
 /// Answer of a bisection step.
 enum Answer {
@@ -39,13 +33,13 @@ pub(crate) fn run(args: &BisectStepArgs) -> ExitCode {
         return ExitCode::from(BISECTION_ENDS);
     }
     match step {
-        Ok(Ok(Answer::Compared(code))) => said(code),
+        Ok(Ok(Answer::Compared(code))) => code_for_git(code),
         Ok(Ok(Answer::Skipped(why))) => {
             say(&format!("skipped ({SKIPPED}): {why}"));
             ExitCode::from(SKIPPED)
         }
         Ok(Err(failure)) => {
-            let code = failure.show();
+            let code = show(&failure);
             if code == ExitCode::from(Kind::Interrupted.code()) {
                 return code;
             }
@@ -57,7 +51,7 @@ pub(crate) fn run(args: &BisectStepArgs) -> ExitCode {
 }
 
 /// Exit code for git that corresponds to the exit code of the gate, which has printed its reasons.
-fn said(code: ExitCode) -> ExitCode {
+fn code_for_git(code: ExitCode) -> ExitCode {
     if code == ExitCode::SUCCESS {
         say("good (0)");
     } else if code == ExitCode::from(1) {
@@ -69,118 +63,56 @@ fn said(code: ExitCode) -> ExitCode {
     code
 }
 
+/// Build by this command. Its output is for the log; standard output has the page alone.
+fn build(command: String) -> Result<KernelBuild, Failure> {
+    let output = std::io::stderr().as_fd().try_clone_to_owned().map_err(|error| {
+        Failure::new(Kind::Environment, format!("cannot run sh for --build: {error}"))
+    })?;
+    Ok(KernelBuild { command, output })
+}
+
 fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
     let lab = lab::open();
-    let mut plan = read_plan(&args.plan, false)?;
-    let [variant] = plan.variants.as_slice() else {
-        let message = format!("{} has {} variants", args.plan.display(), plan.variants.len());
-        let hint =
-            "leave one: bisect-step compares the kernels of two revisions, on one filesystem";
-        return Err(Failure::new(Kind::Usage, message).hint(hint));
+    let threshold = args.threshold.as_deref().map(|text| percentage("--threshold", text));
+    let options = BisectOptions {
+        plan_file: args.plan.clone(),
+        good: args.good.clone(),
+        kernel: args.kernel.clone(),
+        build: args.build.clone().map(build).transpose()?,
+        rounds: args.rounds.map(u32::from),
+        threshold: threshold.transpose()?,
     };
-    if let DeviceSpec::Directory { path } = &variant.device {
-        let message = format!("{} is a directory of this machine", path.display());
-        let hint = "a guest works on a device: device = { loop = \"4GiB\" }";
-        return Err(Failure::new(Kind::Usage, message).hint(hint));
-    }
-    let guest = variant.guest.clone().or_else(|| plan.guest.clone());
-    let variant = Variant { guest, ..variant.clone() };
-    let revision = revision();
-    // Before an hour of compiling.
-    let good = named(&variant, GOOD, &args.good)?;
-    check_kernel(&good)?;
-    if let Some(why) = args.build.as_deref().map(build).transpose()?.flatten() {
-        return Ok(Answer::Skipped(why));
-    }
-    let tested = match named(&variant, &revision, &args.kernel) {
-        Ok(tested) => tested,
-        Err(failure) => return Ok(Answer::Skipped(failure.message().to_owned())),
+    let plan = match bisect_step(read_plan(&args.plan, false)?, options, &Terminal)? {
+        BisectStep::Plan(plan) => plan,
+        BisectStep::Skipped(why) => return Ok(Answer::Skipped(why)),
     };
-    if let Err(failure) = check_kernel(&tested) {
-        return Ok(Answer::Skipped(failure.message));
-    }
-    plan.variants = vec![good, tested];
-    plan.conditions.machine = Machine::Guest;
-    judge(&mut plan, args)?;
-    let compare = CompareArgs {
-        plan: Some(args.plan.clone()),
+    let plan_options = PlanOptions {
         erase: args.erase.clone(),
         quiet: args.quiet,
         gives_up: true,
-        page: PageArgs {
-            gate: true,
-            accept: args.accept.clone(),
-            store: args.store.clone(),
-            ..PageArgs::default()
-        },
-        ..CompareArgs::default()
+        ..usual_options(Some(&args.plan))
     };
-    Ok(match conduct(&plan, &compare, &lab)? {
-        Conducted::Done(code) => Answer::Compared(code),
-        Conducted::GivenUp { variant: 0, why } => {
-            let message = format!("a trial of the good kernel failed: {why}");
-            return Err(Failure::new(Kind::Trial, message));
+    let store = PlanStore::new(&args.store);
+    let code = match carry_out(&plan, &plan_options, (&store, &Terminal), &lab)? {
+        PlanEnd::Done { campaign } => {
+            let shown = PageArgs {
+                gate: true,
+                accept: args.accept.clone(),
+                store: args.store.clone(),
+                ..PageArgs::default()
+            };
+            let plan_file = Some(args.plan.clone());
+            page(
+                &plan,
+                &CompareArgs { plan: plan_file, page: shown, ..CompareArgs::default() },
+                campaign,
+            )?
         }
-        Conducted::GivenUp { why, .. } => {
-            Answer::Skipped(format!("a trial of this kernel failed: {why}"))
+        PlanEnd::Rebooting => ExitCode::SUCCESS,
+        PlanEnd::Interrupted => ExitCode::from(Kind::Interrupted.code()),
+        PlanEnd::GivenUp { variant, why } => {
+            return BisectStep::reason_to_skip(variant, &why).map(Answer::Skipped);
         }
-    })
-}
-
-/// Copy of a variant under another kernel.
-pub(in crate::commands) fn named(
-    variant: &Variant,
-    name: &str,
-    kernel: &Path,
-) -> Result<Variant, Failure> {
-    let found: PathBuf = kernel.canonicalize().map_err(|error| {
-        Failure::of_path(kernel, &error).context(format!("{name}: no kernel can be read"))
-    })?;
-    let spec = variant.guest.clone().unwrap_or_else(|| GuestSpec::new(PathBuf::new()));
-    let guest = Some(GuestSpec { kernel: found, ..spec });
-    Ok(Variant { name: name.to_owned(), kernel: None, guest, ..variant.clone() })
-}
-
-/// Sets the threshold and the stopping rule of the plan from the arguments.
-fn judge(plan: &mut Plan, args: &BisectStepArgs) -> Result<(), Failure> {
-    if let Some(text) = &args.threshold {
-        plan.judging.threshold = Some(percentage("--threshold", text)?);
-    }
-    plan.stopping = match args.rounds {
-        Some(rounds) => Stopping::Fixed { rounds: rounds.into() },
-        None => Stopping::sequential_for(family(&plan.variants, &plan.jobs, &plan.judging)),
     };
-    Ok(())
-}
-
-/// Runs the command that builds this revision; returns the reason if the build failed.
-fn build(command: &str) -> Result<Option<String>, Failure> {
-    say(&format!("building: {command}"));
-    let cannot = |error: std::io::Error| {
-        Failure::new(Kind::Environment, format!("cannot run sh for --build: {error}"))
-    };
-    // What it says is for the log; standard output has the page alone.
-    let stdout = std::io::stderr();
-    let stdout = std::os::fd::AsFd::as_fd(&stdout).try_clone_to_owned().map_err(cannot)?;
-    let mut shell = Command::new("/bin/sh");
-    shell.args(["-c", command]).stdin(Stdio::null()).stdout(stdout);
-    let status = shell.status().map_err(cannot)?;
-    match (status.code(), status.signal()) {
-        (Some(0), _) => Ok(None),
-        // The user's Ctrl-C reaches the build first.
-        (_, Some(signal @ (SIGINT | SIGTERM))) => {
-            let message = format!("the build was ended by signal {signal}");
-            Err(Failure::new(Kind::Interrupted, message))
-        }
-        _ => Ok(Some(format!("this revision does not build ({status})"))),
-    }
-}
-
-/// Abbreviated hash of the revision checked out in the current directory.
-fn revision() -> String {
-    let asked = Command::new("git").args(["rev-parse", "--short", "HEAD"]).output();
-    let said = asked.ok().filter(|said| said.status.success());
-    let name = said.and_then(|said| String::from_utf8(said.stdout).ok());
-    let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
-    name.unwrap_or_else(|| TESTED.to_owned())
+    Ok(Answer::Compared(code))
 }

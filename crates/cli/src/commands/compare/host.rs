@@ -4,15 +4,15 @@
 use std::io::IsTerminal;
 use std::sync::Arc;
 
-use treering_conduct::{Failure as ConductFailure, Host};
+use treering_conduct::Host;
 use treering_engine::RunProgress;
-use treering_lab::{ContinuationUnit, Lab, PlanIdentity};
+use treering_lab::ContinuationUnit;
 use treering_model::TrialSink;
 use treering_script::{Job, TargetFacts};
 
 use crate::classic_output::say;
 use crate::clock::trial_unix_ms;
-use crate::commands::lab;
+use crate::commands::share::fingerprint;
 use crate::failure::{Failure, Kind};
 use crate::places;
 use crate::progress::ProgressShow;
@@ -21,11 +21,9 @@ use crate::progress::ProgressShow;
 const KEPT: [&str; 5] = ["HOME", "PATH", "TREERING_DATA", "XDG_DATA_HOME", "LANG"];
 
 /// Host of a plan on a terminal.
-pub(crate) struct Terminal<'l> {
-    pub(crate) lab: &'l Lab,
-}
+pub(crate) struct Terminal;
 
-impl Host for Terminal<'_> {
+impl Host for Terminal {
     fn say(&self, words: &str) {
         say(words);
     }
@@ -42,12 +40,12 @@ impl Host for Terminal<'_> {
         vec![Box::new(ProgressShow::begin(operations, progress))]
     }
 
-    fn free_leftovers(&self, plan: &PlanIdentity) {
-        lab::free_what_is_left(self.lab, plan);
+    fn data_set_fingerprint(&self, name: &str) -> Option<String> {
+        fingerprint(name)
     }
 
-    fn continuation(&self) -> Result<ContinuationUnit, ConductFailure> {
-        Ok(continuation()?)
+    fn continuation(&self) -> Result<ContinuationUnit, Failure> {
+        continuation()
     }
 }
 

@@ -5,54 +5,47 @@ mod bisect;
 mod guest;
 mod host;
 mod judging;
-mod launched;
 mod quick;
 mod store;
 
-use std::fs;
-use std::io::Read;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use treering_conduct::plan::document::{BYTES_MAX, Known, read};
-use treering_conduct::plan::{ObservedIn, Observing, Plan, Stopping};
+use treering_conduct::plan::document::Known;
+use treering_conduct::plan::{
+    self, ObservedIn, ObservingChanges, Plan, PlanChanges, quick_plan, refuse_alone,
+};
 use treering_conduct::{
-    LAUNCHED_PROGRAM, PlanEnd, PlanOptions, RankOptions, RebootOptions, dry_run, run_plan,
+    LAUNCHED_PROGRAM, PlanEnd, PlanOptions, RankOptions, RebootOptions, carry_out, dry_run,
     warn_of_shortfall,
 };
-use treering_lab::{Lab, filesystems};
+use treering_lab::filesystems;
 use treering_model::TrialId;
-use treering_sys::SignalWatch;
 
-pub(super) use self::bisect::{named, run as bisect_step};
+pub(super) use self::bisect::run as bisect_step;
 pub(crate) use self::guest::run as run_guest;
 pub(super) use self::host::Terminal;
 pub(super) use self::store::PlanStore;
 use super::lab;
 use super::report::{self, Campaign};
-use crate::arguments::{CompareArgs, ObserveArgs};
+use crate::arguments::{CompareArgs, StoreArgs};
 use crate::classic_output::say;
 use crate::colour;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, Kind, show};
+use crate::launcher::parallel_launch;
 
 /// Runs the plan and compares its variants.
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     let lab = if args.dry_run || args.print_plan { lab::look() } else { lab::open() };
-    let mut plan = match &args.plan {
-        Some(path) => read_plan(path, args.full_size)?,
-        None => quick::plan(&args.quick, &lab)?,
+    let (mut plan, quick) = match &args.plan {
+        Some(path) => (read_plan(path, args.full_size)?, None),
+        None => {
+            let options = quick::options(&args.quick)?;
+            (quick_plan(&options, &lab)?, Some(options))
+        }
     };
-    if args.plan.is_some() && !args.quick.kernels.is_empty() {
-        plan.variants = quick::under_kernels(plan.variants, plan.guest.as_ref(), &args.quick)?;
-    }
-    plan.conditions.machine = args.quick.machine.unwrap_or(plan.conditions.machine);
-    if args.quick.icount {
-        quick::count_instructions(&mut plan, &args.quick)?;
-    }
-    if let Some(rounds) = args.quick.rounds.filter(|_| args.plan.is_some()) {
-        plan.stopping = Stopping::Fixed { rounds: rounds.into() };
-    }
-    observe(&mut plan.observing, &args.observe)?;
+    plan.change(&changes(args), quick.is_some())?;
     if args.print_plan {
         super::output::with_writer(args.page.output.as_deref(), |out| {
             out.write_all(plan.to_toml().as_bytes())
@@ -61,68 +54,41 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     }
     report::check_format(args.page.format())?;
     report::Gating::of(&args.page)?;
-    if args.plan.is_none() {
-        quick::refuse_alone(&plan.variants, &args.quick)?;
-    }
+    quick.map_or(Ok(()), |options| refuse_alone(&plan.variants, &options))?;
     if args.dry_run {
-        return show_plan(&plan, args);
+        return show_plan(&plan, &options(args), &args.page.store, args.page.output.as_deref());
     }
-    match conduct(&plan, args, &lab)? {
-        Conducted::Done(code) => Ok(code),
-        Conducted::GivenUp { why, .. } => Err(Failure::new(Kind::Trial, why)),
+    // Before hours are spent, not after.
+    args.page.charts.as_deref().map_or(Ok(()), super::charts::prepare)?;
+    let store = PlanStore::new(&args.page.store);
+    match carry_out(&plan, &options(args), (&store, &Terminal), &lab)? {
+        PlanEnd::Done { campaign } => page(&plan, args, campaign),
+        PlanEnd::GivenUp { why, .. } => Err(Failure::new(Kind::Trial, why)),
+        PlanEnd::Rebooting => Ok(ExitCode::SUCCESS),
+        PlanEnd::Interrupted => Ok(ExitCode::from(Kind::Interrupted.code())),
     }
 }
 
-/// Result of a conducted plan.
-pub(super) enum Conducted {
-    /// The plan ended with this exit code.
-    Done(ExitCode),
-    /// A trial failed, in a plan that ends at the first failed trial.
-    GivenUp {
-        /// Index of the variant in the plan.
-        variant: usize,
-        /// Failure message of the trial.
-        why: String,
-    },
-}
-
-/// Overrides the plan's observation settings with those of the command line.
-fn observe(observing: &mut Observing, args: &ObserveArgs) -> Result<(), Failure> {
-    observing.trace |= args.trace;
-    observing.layout |= args.layout;
-    observing.layout_every = args.layout_every.unwrap_or(observing.layout_every);
-    let place = args.observe_in.as_deref().and_then(ObservedIn::from_name);
-    observing.place = place.unwrap_or(observing.place);
-    observing.rounds = args.observe_rounds.unwrap_or(observing.rounds);
-    let how = [
-        ("--observe-in", args.observe_in.is_some()),
-        ("--observe-rounds", args.observe_rounds.is_some()),
-    ];
-    let given = how.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option);
-    if let Some(option) = given.filter(|_| !observing.is_wanted()) {
-        let message = format!("{option} says how to observe, but nothing is to be observed");
-        return Err(Failure::new(Kind::Usage, message).hint("give --trace, --layout, or both"));
+/// Options that change the plan.
+fn changes(args: &CompareArgs) -> PlanChanges {
+    let observe = &args.observe;
+    PlanChanges {
+        kernels: args.quick.kernels.clone(),
+        machine: args.quick.machine,
+        counts_instructions: args.quick.icount,
+        rounds: args.quick.rounds.map(u32::from),
+        observing: ObservingChanges {
+            trace: observe.trace,
+            layout: observe.layout,
+            layout_every: observe.layout_every,
+            place: observe.observe_in.as_deref().and_then(ObservedIn::from_name),
+            rounds: observe.observe_rounds,
+        },
     }
-    if args.observe_rounds.is_some() && observing.place == ObservedIn::Measured {
-        let message = "--observe-rounds gives the number of observing rounds, but there are none";
-        return Err(Failure::new(Kind::Usage, message)
-            .hint("leave it out, or observe in separate rounds (--observe-in own)"));
-    }
-    Ok(())
 }
 
 /// Reads a plan from a file, with its jobs at the small or at the full size.
 pub(super) fn read_plan(path: &Path, is_full_size: bool) -> Result<Plan, Failure> {
-    let failed =
-        |error: std::io::Error| Failure::of_path(path, &error).context("cannot read the plan");
-    let mut bytes = Vec::new();
-    let file = fs::File::open(path).map_err(failed)?;
-    file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let place = error.utf8_error().valid_up_to();
-        let message = format!("{}: byte {} is not UTF-8", path.display(), place + 1);
-        Failure::new(Kind::Usage, message).hint("a plan is a TOML document in UTF-8")
-    })?;
     let names = filesystems::names();
     let known = Known {
         workloads: treering_registry::workloads(),
@@ -130,25 +96,24 @@ pub(super) fn read_plan(path: &Path, is_full_size: bool) -> Result<Plan, Failure
         data_dirs: crate::places::dataset_dirs(),
         environment: crate::places::environment(),
         is_full_size,
-        base_dir: path.parent().map(Path::to_owned),
+        base_dir: None,
     };
-    read(&text, &path.to_string_lossy(), &known).map_err(|error| {
-        let colour = colour::is_wanted(std::io::IsTerminal::is_terminal(&std::io::stderr()));
-        let words = if colour { error.coloured() } else { error.to_string() };
-        Failure::new(Kind::Usage, format!("the plan cannot be used\n{}", words.trim_end()))
-    })
+    plan::read_plan(path, known, colour::is_wanted(std::io::stderr().is_terminal()))
 }
 
 /// Prints the schedule of a plan: every cell in its order, and the estimated time and size.
-pub(super) fn show_plan(plan: &Plan, args: &CompareArgs) -> Result<ExitCode, Failure> {
-    let lab = lab::look();
-    let (store, terminal) = (PlanStore::new(&args.page.store), Terminal { lab: &lab });
-    let lines = dry_run(plan, &options(args), (&store, &terminal))?;
-    super::output::with_writer(args.page.output.as_deref(), |out| {
+pub(super) fn show_plan(
+    plan: &Plan,
+    options: &PlanOptions<'_>,
+    store: &StoreArgs,
+    output: Option<&Path>,
+) -> Result<ExitCode, Failure> {
+    let lines = dry_run(plan, options, (&PlanStore::new(store), &Terminal))?;
+    super::output::with_writer(output, |out| {
         lines.iter().try_for_each(|line| writeln!(out, "{line}"))
     })?;
-    if args.point.is_none() && !args.is_part {
-        warn_of_shortfall(plan, &terminal);
+    if options.point.is_none() && !options.is_part {
+        warn_of_shortfall(plan, &Terminal);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -158,52 +123,31 @@ fn options(args: &CompareArgs) -> PlanOptions<'static> {
     PlanOptions {
         resume: args.resume,
         quiet: args.quiet,
-        gives_up: args.gives_up,
-        is_part: args.is_part,
-        point: args.point.clone(),
         erase: args.erase.clone(),
-        workloads: treering_registry::workloads(),
-        search_path: std::env::var_os("PATH").unwrap_or_default(),
-        plan_dir: args.plan.as_deref().and_then(Path::parent).map(Path::to_owned),
-        ranks: RankOptions {
-            program: std::env::var_os(LAUNCHED_PROGRAM).map(PathBuf::from),
-            own: std::env::current_exe().unwrap_or_default(),
-            own_has_mpi: cfg!(feature = "mpi"),
-            host: crate::places::machine().name,
-        },
         reboots: RebootOptions {
             is_allowed: args.yes,
             loader: args.boot_loader,
             root: args.root.dir.clone(),
         },
+        ..usual_options(args.plan.as_deref())
     }
 }
 
-/// Conducts a plan, and shows the comparison.
-pub(super) fn conduct(plan: &Plan, args: &CompareArgs, lab: &Lab) -> Result<Conducted, Failure> {
-    launched::refuse(plan)?;
-    // Before hours are spent, not after.
-    if let Some(dir) = &args.page.charts {
-        super::charts::prepare(dir)?;
+/// The options of any plan in this file, or of none, on this machine.
+pub(super) fn usual_options(plan_file: Option<&Path>) -> PlanOptions<'static> {
+    PlanOptions {
+        workloads: treering_registry::workloads(),
+        search_path: std::env::var_os("PATH").unwrap_or_default(),
+        plan_dir: plan_file.and_then(Path::parent).map(Path::to_owned),
+        ranks: RankOptions {
+            program: std::env::var_os(LAUNCHED_PROGRAM).map(PathBuf::from),
+            own: std::env::current_exe().unwrap_or_default(),
+            own_has_mpi: cfg!(feature = "mpi"),
+            host: crate::places::machine().name,
+            launch: parallel_launch(),
+        },
+        ..PlanOptions::default()
     }
-    let signals = SignalWatch::begin().map_err(|error| {
-        Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
-    })?;
-    let (store, terminal) = (PlanStore::new(&args.page.store), Terminal { lab });
-    let around = (&store as _, &terminal as _);
-    let campaign = match run_plan(plan, &options(args), around, lab, signals.flag())? {
-        PlanEnd::GivenUp { variant, why } => return Ok(Conducted::GivenUp { variant, why }),
-        PlanEnd::Rebooting => return Ok(Conducted::Done(ExitCode::SUCCESS)),
-        PlanEnd::Done { campaign } => campaign,
-    };
-    if signals.flag().is_raised() {
-        say("interrupted: finished trials are kept; --resume continues with the rest");
-        return Ok(Conducted::Done(ExitCode::from(Kind::Interrupted.code())));
-    }
-    if args.point.is_some() || args.is_part {
-        return Ok(Conducted::Done(ExitCode::SUCCESS));
-    }
-    page(plan, args, campaign).map(Conducted::Done)
 }
 
 /// Shows the comparison. If every trial of a variant failed, the command fails too, with the error
@@ -221,7 +165,7 @@ fn page(plan: &Plan, args: &CompareArgs, campaign: Option<TrialId>) -> Result<Ex
         Ok(code) if failed.is_empty() || code != ExitCode::SUCCESS => Ok(code),
         Err(failure) if failed.is_empty() => Err(failure),
         shown => {
-            let _printed = shown.unwrap_or_else(|failure| failure.show());
+            let _printed = shown.unwrap_or_else(|failure| show(&failure));
             Ok(ExitCode::from(Kind::Trial.code()))
         }
     }

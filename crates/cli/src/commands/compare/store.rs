@@ -1,69 +1,102 @@
-//! Store of the results of a plan.
+//! Store of the results of plans, of series and of single runs.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
+use treering_analysis::history;
 use treering_conduct::plan::Judging;
+use treering_conduct::watch::{AnchorChanges, ChangedFact, SeriesStore};
 use treering_conduct::{
-    EarlierTrial, Failure as ConductFailure, MeasuredVariant, RecordedTrial, ResultStore, Standing,
-    StoredCell,
+    EarlierTrial, MeasuredVariant, RecordedTrial, ResultStore, Standing, StoredCell,
 };
-use treering_model::{Caution, Ending, TrialId, TrialSink};
-use treering_store::{Filter, LoadDetail, TrialState, TrialSummary};
+use treering_model::{AnnotationKind, Caution, Ending, Trial, TrialId, TrialSink};
+use treering_store::{Detail, Filter, Store, TrialState, TrialSummary};
 
 use super::judging::standing;
-use crate::arguments::StoreArgs;
-use crate::commands::share::record_of;
+use crate::arguments::{AnyRunArgs, StoreArgs};
+use crate::classic_output::say;
 use crate::failure::Failure;
 use crate::places;
-use crate::sinks::{Recording, WithRecord};
+use crate::sinks::{NoStore, Recording};
 use crate::storage::{Keeping, failure, open_to_read, open_to_write, refuse_under_test};
 
-/// Store that the user named, or the default one.
+/// Store that the user named, or the default one, or none.
 pub(crate) struct PlanStore<'a> {
     named: Option<&'a Path>,
+    /// True if results are kept.
+    keeps: bool,
+    /// Open store of the newest trial, for a run outside of plans.
+    newest: Option<RefCell<Option<Store>>>,
 }
 
 impl<'a> PlanStore<'a> {
     pub(crate) fn new(args: &'a StoreArgs) -> Self {
-        Self { named: args.store.as_deref() }
+        Self { named: args.store.as_deref(), keeps: true, newest: None }
     }
 
-    fn recorded(
-        &self,
-        trial: &RecordedTrial<'_>,
-        run: &mut dyn FnMut(&mut dyn TrialSink, Option<Caution>),
-    ) -> Result<(), Failure> {
-        let mut keeping = Keeping::open(self.named, false, trial.under_test, trial.trial)?;
-        let caution = keeping.caution();
-        let mut unwritten = None;
-        if let Some(store) = keeping.store() {
-            let stop = trial.stop.clone();
-            let recording = Recording::new(store.recorder(), false, stop, &mut unwritten);
-            let record = trial.record.cloned().and_then(record_of);
-            run(&mut WithRecord { record, others: vec![Box::new(recording)] }, caution);
+    /// Store of a run outside of plans.
+    pub(crate) fn of_run(args: &'a AnyRunArgs) -> Self {
+        let newest = Some(RefCell::default());
+        Self { named: args.store.as_deref(), keeps: !args.no_store, newest }
+    }
+
+    /// Takes the store that now holds the newest trial; `None` if that is not kept.
+    pub(crate) fn take_newest(&self) -> Option<Store> {
+        self.newest.as_ref()?.take()
+    }
+
+    /// Opens the destination of a trial. An optional one goes on even if results cannot be stored,
+    /// as the imitated tool stores none; but not if the user named the store.
+    fn keeping(&self, trial: &RecordedTrial<'_>) -> Result<Keeping, Failure> {
+        match Keeping::open(self.named, !self.keeps, trial.under_test, trial.trial) {
+            Err(failure) if trial.is_optional && self.named.is_none() => {
+                say(&format!("treering: the results are not stored: {}", failure.message()));
+                Ok(Keeping::Nowhere)
+            }
+            opened => opened,
         }
-        keeping.settle()?;
-        unwritten.map_or(Ok(()), Err)
     }
 }
 
 impl ResultStore for PlanStore<'_> {
+    fn keeps_results(&self) -> bool {
+        self.keeps
+    }
+
     fn record(
         &self,
         trial: &RecordedTrial<'_>,
         run: &mut dyn FnMut(&mut dyn TrialSink, Option<Caution>),
-    ) -> Result<(), ConductFailure> {
-        Ok(self.recorded(trial, run)?)
+    ) -> Result<(), Failure> {
+        let mut keeping = self.keeping(trial)?;
+        let caution = keeping.caution();
+        let mut unwritten = None;
+        match keeping.store() {
+            Some(store) => {
+                let (recorder, stop) = (store.recorder(), trial.stop.clone());
+                let mut recording =
+                    Recording::new(recorder, trial.is_optional, stop, &mut unwritten);
+                run(&mut recording, caution);
+            }
+            None => run(&mut NoStore, caution),
+        }
+        let settled = keeping.settle();
+        unwritten.map_or(Ok(()), Err)?;
+        let store = settled?;
+        if let Some(newest) = &self.newest {
+            newest.replace(store);
+        }
+        Ok(())
     }
 
-    fn cells(&self, plan: &str, resumes: bool) -> Result<Vec<StoredCell>, ConductFailure> {
+    fn cells(&self, plan: &str, resumes: bool) -> Result<Vec<StoredCell>, Failure> {
         let filter = Filter { plan: Some(plan.to_owned()), ..Filter::default() };
         let trials = match open_to_read(self.named) {
             Ok(Some(store)) => store.trials(&filter).map_err(|error| failure(&error))?,
             Ok(None) => Vec::new(),
             // A store that is not there yet will be made.
             Err(_) if !resumes => Vec::new(),
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(error),
         };
         let stored = |trial: TrialSummary| {
             Some(StoredCell {
@@ -79,13 +112,13 @@ impl ResultStore for PlanStore<'_> {
         Ok(trials.into_iter().filter_map(stored).collect())
     }
 
-    fn parameters(&self, trials: &[TrialId]) -> Result<Vec<Vec<(String, String)>>, ConductFailure> {
+    fn parameters(&self, trials: &[TrialId]) -> Result<Vec<Vec<(String, String)>>, Failure> {
         let Some(store) = open_to_read(self.named)? else { return Ok(Vec::new()) };
         let trials = store.load_with_facts(trials, &[]).map_err(|error| failure(&error))?;
         Ok(trials.into_iter().map(|trial| trial.beginning.parameters).collect())
     }
 
-    fn earlier(&self, workload: &str, limit: usize) -> Result<Vec<EarlierTrial>, ConductFailure> {
+    fn earlier(&self, workload: &str, limit: usize) -> Result<Vec<EarlierTrial>, Failure> {
         let Some(store) = open_to_read(self.named).ok().flatten() else { return Ok(Vec::new()) };
         let workload = Some(workload.to_owned());
         let filter = Filter { workload, limit: Some(limit), ..Filter::default() };
@@ -105,21 +138,63 @@ impl ResultStore for PlanStore<'_> {
         &self,
         variants: &[MeasuredVariant<'_>],
         judging: &Judging,
-    ) -> Result<Standing, ConductFailure> {
+    ) -> Result<Standing, Failure> {
         let Some(store) = open_to_read(self.named)? else { return Ok(Standing::default()) };
-        Ok(standing(&store, variants, judging)?)
+        standing(&store, variants, judging)
     }
 
-    fn make_named(&self) -> Result<(), ConductFailure> {
+    fn make_named(&self) -> Result<(), Failure> {
         if let Some(named) = self.named {
             open_to_write(named)?;
         }
         Ok(())
     }
 
-    fn file(&self, under_test: &[&Path]) -> Result<Option<PathBuf>, ConductFailure> {
-        let Some(named) = self.named else { return Ok(Some(places::default_store()?)) };
+    fn file(&self, under_test: &[&Path]) -> Result<Option<PathBuf>, Failure> {
+        let Some(named) = self.named else { return places::default_store().map(Some) };
         refuse_under_test(named, under_test)?;
         Ok(Some(named.to_owned()))
+    }
+}
+
+impl SeriesStore for PlanStore<'_> {
+    fn ended_trials(&self, plan: &str) -> Result<Vec<Trial>, Failure> {
+        // A store that is not there yet will be made.
+        if self.named.is_some_and(|place| !place.exists()) {
+            return Ok(Vec::new());
+        }
+        let Some(store) = open_to_read(self.named)? else { return Ok(Vec::new()) };
+        let filter = Filter { plan: Some(plan.to_owned()), ..Filter::default() };
+        let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
+        summaries.retain(|summary| matches!(summary.state, TrialState::Ended(_)));
+        let ids: Vec<TrialId> = summaries.iter().rev().map(|summary| summary.trial).collect();
+        store.load_many(&ids, Detail::Headlines).map_err(|error| failure(&error))
+    }
+
+    fn annotate(
+        &self,
+        trials: &[TrialId],
+        now_ms: i64,
+        change: &AnnotationKind,
+    ) -> Result<(), Failure> {
+        let place = match self.named {
+            Some(place) => place.to_owned(),
+            None => places::default_store()?,
+        };
+        let mut store = open_to_write(&place)?;
+        store.annotate(trials, now_ms, change).map_err(|error| failure(&error))
+    }
+
+    fn anchor_changes(&self, before: Vec<Trial>, after: Vec<Trial>) -> AnchorChanges {
+        let fact = |fact: history::ChangedFact| ChangedFact {
+            name: fact.name,
+            before: fact.before,
+            after: fact.after,
+        };
+        let changes = history::anchor_changes(before, after);
+        AnchorChanges {
+            of_anchor: changes.of_anchor.into_iter().map(fact).collect(),
+            of_machine: changes.of_machine.into_iter().map(fact).collect(),
+        }
     }
 }

@@ -6,21 +6,19 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{ArgMatches, FromArgMatches};
+use treering_conduct::trial::{TrialRequest, run_trial, take_named};
 use treering_engine::{EngineOptions, LatencyMode, PayloadKind, RunProgress};
 use treering_fio::Fio;
 use treering_fio::check::{
     Logged, Moved, both_ways, job_work, moved, rehearsed_requests, sequences,
 };
 use treering_lab::RunTree;
-use treering_model::{Ending, Trial, TrialId};
-use treering_observe::ObserverOptions;
-use treering_report::pages::tools::fio_check::{
-    CheckTurn, CheckedTrial, FioComparison, SequenceComparison,
-};
+use treering_model::{Ending, Metric, Trial};
 use treering_script::{Job, Settings};
 
+use super::compare::{PlanStore, Terminal};
 use super::output;
-use super::trial::{Asked, outline, run as run_trial, take_named};
+use super::trial::outline;
 use crate::arguments::{AnyRunArgs, CheckArgs, NativeRunArgs, OutputArgs, settings};
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
@@ -98,26 +96,14 @@ impl Runner<'_> {
         };
         // fio writes one small buffer again and again, which stays in the caches of the CPU.
         let payload = PayloadKind::Zeros;
-        let asked = Asked {
-            workload: &Fio,
-            job,
-            any: &any,
-            trial: TrialId::new(),
-            cell: None,
-            parameters: Vec::new(),
-            engine: EngineOptions::new(LatencyMode::All, payload, 1),
+        let request = TrialRequest {
+            label: any.label.clone(),
             keep: kept.is_some(),
-            cautions: Vec::new(),
-            facts: Vec::new(),
-            wanted: ObserverOptions::default(),
-            remount: None,
-            catches_sigint: false,
-            ranks: None,
-            speaker: None,
-            record: None,
+            ..TrialRequest::new(&Fio, job, EngineOptions::new(LatencyMode::All, payload, 1))
         };
         let progress = Arc::new(RunProgress::new());
-        let done = run_trial(asked, place, Vec::new(), &progress, &mut |_| ())?;
+        let around = (&PlanStore::of_run(&any) as _, &Terminal as _);
+        let done = run_trial(request, place, Vec::new(), &progress, &mut |_| (), around)?;
         if let Some(kept) = kept {
             kept.clone_from(&done.conclusion.kept);
         }

@@ -12,7 +12,7 @@ use treering_conduct::{RankProcess, together};
 pub(super) use treering_conduct::Ranks;
 
 use self::connection::Connected;
-use crate::failure::Failure;
+use crate::failure::{Failure, show};
 
 /// Connects with the other ranks, if a launcher started several, and calls `run_with` with them; a
 /// rank that is silent for `timeout` is lost. Without other ranks returns `None` and does nothing.
@@ -21,7 +21,7 @@ pub(super) fn run(
     run_with: impl FnOnce(&Ranks<'_>) -> Result<ExitCode, Failure>,
 ) -> Result<Option<ExitCode>, Failure> {
     let Some(connected) = Connected::open()? else { return Ok(None) };
-    Ok(Some(together(&connected, &process(), timeout, run_with, Failure::show)))
+    Ok(Some(together(&connected, &process(), timeout, run_with, show)))
 }
 
 /// Description of this process for the other ranks.

@@ -5,7 +5,6 @@ mod merge;
 mod pack;
 mod record;
 mod repeat;
-mod repeated_plan;
 
 use std::path::Path;
 
@@ -13,7 +12,7 @@ use treering_pack::{CanonicalTrial, NameKind, PackError};
 
 pub(super) use self::merge::run as merge;
 pub(super) use self::pack::run as pack;
-pub(super) use self::record::record_of;
+pub(super) use self::record::fingerprint;
 pub(super) use self::repeat::run as repeat;
 use crate::failure::{Failure, Kind};
 use crate::places;

@@ -1,30 +1,16 @@
-//! Record of a job's sources, stored beside its trial.
+//! Fingerprints of the user's own data sets.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use treering_datasets::library::{DatasetOrigin, find};
-use treering_model::{Artifact, Fingerprint};
-use treering_script::JobRecord;
+use treering_datasets::library::{Origin, find};
+use treering_model::Fingerprint;
 
 use crate::places;
 
-/// The option that names a data set.
-const DATASET: &str = "dataset";
-
-/// Artifact with the record; `None` if the options hold every source of the job.
-pub(crate) fn record_of(mut record: JobRecord) -> Option<Artifact> {
-    let named = record.options.iter().rev().find(|(name, _)| name == DATASET);
-    record.dataset = named.and_then(|(_, name)| Some((name.clone(), fingerprint(name)?)));
-    if record.is_defined_by_options() {
-        return None;
-    }
-    Artifact::new(JobRecord::KIND, JobRecord::VERSION, &record).ok()
-}
-
 /// Fingerprint of the files of a user's own data set; `None` for a shipped one, which is identified
 /// by its name.
-pub(super) fn fingerprint(name: &str) -> Option<String> {
+pub(crate) fn fingerprint(name: &str) -> Option<String> {
     let place = if name.contains('/') {
         PathBuf::from(name)
     } else {

@@ -2,7 +2,9 @@
 //! there.
 
 pub mod json;
+pub mod load;
 mod scaling;
+pub mod spread;
 pub mod sweep;
 
 use std::collections::BTreeMap;

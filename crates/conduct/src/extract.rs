@@ -1,32 +1,33 @@
-//! `treering age extract`: extracts the history of a git repository's tree with the installed git.
+//! Extracts the history of a git repository's tree with the installed git.
 //! Every answer of git is checked, and the history is read back before it is written.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 
 use treering_age::{CommitChange, checked_history, history_head, history_step};
 
-use crate::arguments::ExtractArgs;
-use crate::commands::output;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, FailureKind};
 
 /// Number of blob sizes requested before the answers are read; less than a pipe holds.
-const ASKED_AT_ONCE: usize = 400;
+const REQUESTS_AT_ONCE: usize = 400;
 /// Maximum length of an answer of git.
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
 
-/// Extracts the history.
-pub(crate) fn run(args: &ExtractArgs) -> Result<ExitCode, Failure> {
-    let commits = commits(&args.repository, &args.revision)?;
-    let mut git = Git::begin(&args.repository, commits)?;
+/// Extracts the history up to a revision, as the text of a history for aging.
+///
+/// # Errors
+/// When git is not there, does not know the revision, or gives an answer that is not understood.
+pub fn extract_history(repository: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
+    let commits = commits(repository, revision)?;
+    let mut git = Git::begin(repository, commits)?;
     let mut text = history_head();
     let mut changes: Vec<(Option<String>, Vec<u8>)> = Vec::new();
     let mut has_begun = false;
     while let Some(word) = git.word()? {
         if let Some(raw) = word.strip_prefix(b":") {
-            let path = git.word()?.ok_or_else(|| odd("a change without a path"))?;
+            let path = git.word()?.ok_or_else(|| unexpected("a change without a path"))?;
             changes.extend(change(raw, path)?);
             continue;
         }
@@ -39,17 +40,15 @@ pub(crate) fn run(args: &ExtractArgs) -> Result<ExitCode, Failure> {
         text.push_str(&git.step(&mut changes)?);
     }
     git.end()?;
-    let text = checked_history(text.into_bytes())?;
-    output::with_writer(args.output.as_deref(), |out| out.write_all(&text))?;
-    Ok(ExitCode::SUCCESS)
+    Ok(checked_history(text.into_bytes())?)
 }
 
-fn odd(what: &str) -> Failure {
-    Failure::new(Kind::Environment, format!("git gave {what}"))
+fn unexpected(what: &str) -> Failure {
+    Failure::new(FailureKind::Environment, format!("git gave {what}"))
 }
 
 fn cannot(what: &str, error: &std::io::Error) -> Failure {
-    Failure::new(Kind::Environment, format!("cannot {what} git: {error}"))
+    Failure::new(FailureKind::Environment, format!("cannot {what} git: {error}"))
 }
 
 /// Command of git that neither changes the repository, prompts nor fetches.
@@ -69,22 +68,22 @@ fn git(repository: &Path, words: &[&str]) -> Command {
 fn commits(repository: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
     if revision.starts_with('-') {
         let message = format!("--revision: '{revision}' is not a revision");
-        return Err(Failure::new(Kind::Usage, message));
+        return Err(Failure::new(FailureKind::Usage, message));
     }
     let words = ["rev-list", "--reverse", "--first-parent", "--parents", revision, "--"];
     let listed = git(repository, &words).output().map_err(|error| cannot("run", &error))?;
     if !listed.status.success() {
         let message = format!("{}: git cannot list the commits", repository.display());
         let message = format!("{message}: {}", listed.status);
-        return Err(Failure::new(Kind::Usage, message).hint("name a git repository"));
+        return Err(Failure::new(FailureKind::Usage, message).hint("name a git repository"));
     }
-    let mut asked = Vec::with_capacity(listed.stdout.len());
+    let mut request = Vec::with_capacity(listed.stdout.len());
     for line in listed.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let first = line.split(|byte| *byte == b' ').take(2);
-        asked.extend(first.collect::<Vec<_>>().join(&b' '));
-        asked.push(b'\n');
+        request.extend(first.collect::<Vec<_>>().join(&b' '));
+        request.push(b'\n');
     }
-    Ok(asked)
+    Ok(request)
 }
 
 /// Written blob (`None` for a removed file), and the path.
@@ -93,18 +92,18 @@ type RawChange = (Option<String>, Vec<u8>);
 /// Parses a line of `--raw`: the blob that is written, or no blob for a removed file. `None` if the
 /// entry is not a file on either side.
 fn change(raw: &[u8], path: Vec<u8>) -> Result<Option<RawChange>, Failure> {
-    let raw = str::from_utf8(raw).map_err(|_| odd("a line that is no text"))?;
+    let raw = str::from_utf8(raw).map_err(|_| unexpected("a line that is no text"))?;
     let mut words = raw.split(' ');
     let (Some(before), Some(after), Some(_), Some(blob)) =
         (words.next(), words.next(), words.next(), words.next())
     else {
-        return Err(odd("a change without modes"));
+        return Err(unexpected("a change without modes"));
     };
     let is_file = |mode: &str| mode.starts_with("100");
     let is_id = blob.len() >= 40 && blob.bytes().all(|byte| byte.is_ascii_hexdigit());
     Ok(match (is_file(before), is_file(after)) {
         (_, true) if is_id => Some((Some(blob.to_owned()), path)),
-        (_, true) => return Err(odd("a blob without a name")),
+        (_, true) => return Err(unexpected("a blob without a name")),
         (true, false) => Some((None, path)),
         (false, false) => None,
     })
@@ -131,7 +130,7 @@ impl Git {
                      --ignore-submodules=none";
         let mut trees = piped(&words.split_whitespace().collect::<Vec<_>>())?;
         let mut sizes = piped(&["cat-file", "--batch-check=%(objectsize)"])?;
-        let none = || odd("no pipe");
+        let none = || unexpected("no pipe");
         let mut feed = trees.stdin.take().ok_or_else(none)?;
         let feeder = thread::spawn(move || feed.write_all(&commits));
         let raw = BufReader::new(trees.stdout.take().ok_or_else(none)?);
@@ -147,19 +146,19 @@ impl Git {
         match read.map_err(|error| cannot("read from", &error))? {
             0 => Ok(None),
             _ if word.pop() == Some(0) => Ok(Some(word)),
-            _ => Err(odd("a word without an end")),
+            _ => Err(unexpected("a word without an end")),
         }
     }
 
     /// Lines of the history for a commit; drains `changes`.
     fn step(&mut self, changes: &mut Vec<(Option<String>, Vec<u8>)>) -> Result<String, Failure> {
         let mut made = Vec::with_capacity(changes.len());
-        for some in changes.chunks_mut(ASKED_AT_ONCE) {
+        for some in changes.chunks_mut(REQUESTS_AT_ONCE) {
             let blobs: String =
                 some.iter().filter_map(|(blob, _)| Some(format!("{}\n", blob.as_ref()?))).collect();
-            let ask = self.ask.as_mut().ok_or_else(|| odd("no pipe"))?;
-            let asked = ask.write_all(blobs.as_bytes()).and_then(|()| ask.flush());
-            asked.map_err(|error| cannot("write to", &error))?;
+            let ask = self.ask.as_mut().ok_or_else(|| unexpected("no pipe"))?;
+            let written = ask.write_all(blobs.as_bytes()).and_then(|()| ask.flush());
+            written.map_err(|error| cannot("write to", &error))?;
             for (blob, path) in some {
                 let path = std::mem::take(path);
                 made.push(match blob {
@@ -178,7 +177,8 @@ impl Git {
         read.map_err(|error| cannot("read from", &error))?;
         answer.trim_end().parse().map_err(|_| {
             let what = answer.trim_end().escape_default();
-            odd(&format!("no size of a file: '{what}'")).hint("the repository must be complete")
+            unexpected(&format!("no size of a file: '{what}'"))
+                .hint("the repository must be complete")
         })
     }
 
@@ -190,7 +190,7 @@ impl Git {
         let _has_answered_all = self.sizes.wait();
         match fed {
             Some(Ok(Ok(()))) if ended.success() => Ok(()),
-            _ => Err(odd(&format!("no complete list of changes ({ended})"))),
+            _ => Err(unexpected(&format!("no complete list of changes ({ended})"))),
         }
     }
 }

@@ -3,20 +3,32 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
+use treering_model::workloads::load::{IDLE_RATE, LatencyBound, Probe};
 use treering_model::{TrialId, Unit};
-use treering_report::{Cell, Column, Data, Number, Report, Table};
 use treering_stats::LoadAnswer;
 
-use super::probe::Probe;
-use super::{Found, IDLE_RATE, output};
-use crate::arguments::{Bound, OutputArgs};
-use crate::failure::Failure;
+use crate::{Cell, Column, Data, Number, Report, Table};
+
+/// A load search to be shown.
+#[derive(Clone, Copy)]
+pub struct LoadView<'a> {
+    /// The answer.
+    pub answer: LoadAnswer,
+    /// The probes in their order.
+    pub probes: &'a [Probe],
+    /// Probe with hardly any load.
+    pub idle: Option<&'a Probe>,
+    /// Latency bounds, each of which must be met.
+    pub bounds: &'a [LatencyBound],
+    /// Trial that records the answer.
+    pub recorded: Option<TrialId>,
+}
 
 /// Factor above the answer up to which a probe's rate affects the limits of the answer.
 const NEAR: f64 = 1.5;
 
 /// Progress line about a probe.
-pub(super) fn progress(probe: &Probe, number: usize, bounds: &[Bound]) -> String {
+pub fn probe_line(probe: &Probe, number: usize, bounds: &[LatencyBound]) -> String {
     let latencies: Vec<String> = bounds
         .iter()
         .map(|bound| format!("{} {}", bound.name, time(probe.latency_ns(bound))))
@@ -26,47 +38,41 @@ pub(super) fn progress(probe: &Probe, number: usize, bounds: &[Bound]) -> String
     format!("probe {number}: {rate}/s: {}: {verdict}", latencies.join(", "))
 }
 
-/// Writes the page. `names` are the short names of the trials in the store.
-pub(super) fn write(
-    found: &Found,
-    bounds: &[Bound],
-    (kept, names): (Option<TrialId>, &HashMap<TrialId, String>),
-    args: &OutputArgs,
-) -> Result<(), Failure> {
-    output::write_or_data(&page(found, bounds, names), &LoadData::of(found, bounds, kept), args)
-}
-
-fn page(found: &Found, bounds: &[Bound], names: &HashMap<TrialId, String>) -> Report {
+/// Page about a search. `names` are the short names of the trials in the store.
+pub fn page(view: &LoadView<'_>, names: &HashMap<TrialId, String>) -> Report {
     let mut page = Report::new("The highest rate of requests");
-    page.paragraph(answer(found, bounds));
-    for limit in limits(found, bounds) {
+    page.paragraph(answer(view));
+    for limit in limits(view) {
         page.paragraph(limit);
     }
-    page.table(probes(found, names));
-    if matches!(found.answer, LoadAnswer::At { .. }) && !names.is_empty() {
+    page.table(probes(view, names));
+    if matches!(view.answer, LoadAnswer::At { .. }) && !names.is_empty() {
         page.command("the answer as a trial", "treering show last");
     }
     page
 }
 
 /// The answer in a sentence or two.
-fn answer(found: &Found, bounds: &[Bound]) -> String {
-    let kept: Vec<String> =
-        bounds.iter().map(|bound| format!("{} within {}", bound.name, time(bound.ns))).collect();
+fn answer(view: &LoadView<'_>) -> String {
+    let kept: Vec<String> = view
+        .bounds
+        .iter()
+        .map(|bound| format!("{} within {}", bound.name, time(bound.ns)))
+        .collect();
     let kept = kept.join(" and ");
-    let first = found.probes.first();
-    match found.answer {
+    let first = view.probes.first();
+    match view.answer {
         LoadAnswer::At { rate, interval } => format!(
             "{} requests a second keep {kept} (95 % interval: {} to {}, by {} probes).",
             whole(rate),
             whole(interval.low),
             whole(interval.high),
-            found.probes.len()
+            view.probes.len()
         ),
         LoadAnswer::BelowLowest => {
-            let probe = found.idle.as_ref().or(first);
+            let probe = view.idle.or(first);
             let latency = probe.map_or(String::new(), |probe| {
-                let load = if found.idle.is_some() { "with hardly any load" } else { "even then" };
+                let load = if view.idle.is_some() { "with hardly any load" } else { "even then" };
                 format!(
                     " {}, at {} requests a second, p50 is {}, p99 {} and the slowest {}.",
                     capitalised(load),
@@ -83,7 +89,7 @@ fn answer(found: &Found, bounds: &[Bound]) -> String {
             )
         }
         LoadAnswer::AboveHighest => {
-            let highest = found.probes.iter().map(|probe| probe.operations_per_second).max();
+            let highest = view.probes.iter().map(|probe| probe.operations_per_second).max();
             format!(
                 "The highest rate that was probed, {} requests a second, still keeps {kept}: the \
                  limit is above it. A higher --max-rate would search there.",
@@ -106,17 +112,17 @@ fn answer(found: &Found, bounds: &[Bound]) -> String {
 }
 
 /// Limits of the answer that are not due to the filesystem.
-fn limits(found: &Found, bounds: &[Bound]) -> Vec<String> {
-    let highest = match found.answer {
+fn limits(view: &LoadView<'_>) -> Vec<String> {
+    let highest = match view.answer {
         LoadAnswer::At { rate, .. } => rate * NEAR,
         _ => f64::INFINITY,
     };
-    let late = found
+    let late = view
         .probes
         .iter()
         .filter(|probe| probe.is_generator_late && probe.operations_per_second as f64 <= highest)
         .max_by_key(|probe| probe.generator_lag_ns);
-    let at = bounds.last().map_or("p99", |bound| bound.name);
+    let at = view.bounds.last().map_or("p99", |bound| bound.name);
     late.map(|probe| {
         format!(
             "The generator was late by {} ({at}) at {} requests a second, of requests that an idle \
@@ -130,7 +136,7 @@ fn limits(found: &Found, bounds: &[Bound]) -> Vec<String> {
     .collect()
 }
 
-fn probes(found: &Found, names: &HashMap<TrialId, String>) -> Table {
+fn probes(view: &LoadView<'_>, names: &HashMap<TrialId, String>) -> Table {
     let columns = vec![
         Column::text("requests a second"),
         Column::count("due"),
@@ -147,7 +153,7 @@ fn probes(found: &Found, names: &HashMap<TrialId, String>) -> Table {
     let caption = "Probes by their rate. Latency counts from when a request was due. Unfinished \
                    requests count as slower than all others. Lower latencies are better.";
     let mut table = Table::new("load_probes", caption, columns);
-    let mut all: Vec<&Probe> = found.probes.iter().chain(&found.idle).collect();
+    let mut all: Vec<&Probe> = view.probes.iter().chain(view.idle).collect();
     all.sort_by_key(|probe| probe.operations_per_second);
     table.rows = all.into_iter().map(|probe| row(probe, names.get(&probe.trial))).collect();
     table
@@ -187,7 +193,7 @@ fn capitalised(words: &str) -> String {
 
 /// A search as data.
 #[derive(Serialize)]
-struct LoadData<'f> {
+pub struct LoadData<'f> {
     /// `found`, `below_lowest`, `above_highest` or `open`.
     answer: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -213,8 +219,9 @@ struct KeptLatency {
 }
 
 impl<'f> LoadData<'f> {
-    fn of(found: &'f Found, bounds: &[Bound], kept: Option<TrialId>) -> Self {
-        let (answer, rates) = match found.answer {
+    /// The data of a search.
+    pub fn new(view: &LoadView<'f>) -> Self {
+        let (answer, rates) = match view.answer {
             LoadAnswer::At { rate, interval } => {
                 ("found", Some([rate, interval.low, interval.high]))
             }
@@ -222,17 +229,17 @@ impl<'f> LoadData<'f> {
             LoadAnswer::AboveHighest => ("above_highest", None),
             LoadAnswer::Open { .. } => ("open", None),
         };
-        let bound = |bound: &Bound| KeptLatency { percentile: bound.name, ns: bound.ns };
+        let bound = |bound: &LatencyBound| KeptLatency { percentile: bound.name, ns: bound.ns };
         Self {
             answer,
             operations_per_second: rates.map(|rates| rates[0]),
             low_operations_per_second: rates.map(|rates| rates[1]),
             high_operations_per_second: rates.map(|rates| rates[2]),
-            kept: bounds.iter().map(bound).collect(),
-            is_limited_by_generator: !limits(found, bounds).is_empty(),
-            trial: kept.map(TrialId::text),
-            probes: &found.probes,
-            idle: found.idle.as_ref(),
+            kept: view.bounds.iter().map(bound).collect(),
+            is_limited_by_generator: !limits(view).is_empty(),
+            trial: view.recorded.map(TrialId::text),
+            probes: view.probes,
+            idle: view.idle,
         }
     }
 }

@@ -1,23 +1,26 @@
 //! `treering age`: ages a filesystem on purpose, and shows the profiles for it.
 
-mod extract;
-mod spread;
-
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, FromArgMatches};
-use treering_age::{AgeWorkload, MeasuredTree, measured_profile, profile_text, profiles};
+use treering_age::{Age, MeasuredTree, measured_profile, profile_text, profiles};
+use treering_conduct::extract_history;
 use treering_model::Ending;
 use treering_observe::census::census;
+use treering_report::pages::history::spread;
 use treering_report::{Cell, Column, Report, Table};
+use treering_store::{Detail, Filter, TrialState};
 use treering_sys::open_top;
 
 use super::image::Saving;
 use super::{native, output};
-use crate::arguments::{AgeVerb, MeasureProfileArgs, NativeRunArgs, OutputArgs, image_to_save};
+use crate::arguments::{
+    AgeVerb, MeasureProfileArgs, NativeRunArgs, OutputArgs, SpreadArgs, image_to_save,
+};
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
+use crate::storage::{failure, no_results, open_to_read};
 
 /// Runs a subcommand of `treering age`.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
@@ -26,8 +29,12 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(AgeVerb::List { output }) => list(&output),
         Some(AgeVerb::Show(args)) => show(&args.name),
         Some(AgeVerb::Profile(args)) => profile(&args),
-        Some(AgeVerb::Extract(args)) => extract::run(&args),
-        Some(AgeVerb::Spread(args)) => spread::run(&args),
+        Some(AgeVerb::Extract(args)) => {
+            let history = extract_history(&args.repository, &args.revision)?;
+            output::with_writer(args.output.as_deref(), |out| out.write_all(&history))?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Some(AgeVerb::Spread(args)) => spread(&args),
         None => {
             let own = NativeRunArgs::from_arg_matches(matches).map_err(usage)?;
             let layout_every = own.layout_every.or(Some(1));
@@ -72,23 +79,36 @@ fn show(name: &str) -> Result<ExitCode, Failure> {
 
 fn profile(args: &MeasureProfileArgs) -> Result<ExitCode, Failure> {
     let top = open_top(&args.dir).map_err(|errno| Failure::of_path(&args.dir, &errno.into()))?;
-    let found = census(top.as_fd()).map_err(|error| {
+    let tree = census(top.as_fd()).map_err(|error| {
         Failure::new(Kind::Environment, format!("cannot {}: {}", error.0, error.1))
     })?;
-    if found.bytes == 0 {
+    if tree.bytes == 0 {
         let message = format!("{}: there is no file with data in it", args.dir.display());
         return Err(Failure::new(Kind::Usage, message));
     }
-    if found.failed > 0 {
-        say(&format!("{} files and directories could not be looked at", found.failed));
+    if tree.failed > 0 {
+        say(&format!("{} files and directories could not be looked at", tree.failed));
     }
     let text = measured_profile(&MeasuredTree {
         name: &args.dir.to_string_lossy(),
-        files: found.files,
-        directories: found.directories,
-        parents: found.parents,
-        sizes: &found.sizes,
+        files: tree.files,
+        directories: tree.directories,
+        parents: tree.parents,
+        sizes: &tree.sizes,
     });
     output::with_writer(args.output.as_deref(), |out| out.write_all(text.as_bytes()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows the spread of the layouts of equal runs.
+fn spread(args: &SpreadArgs) -> Result<ExitCode, Failure> {
+    let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
+    let filter = Filter { plan: args.plan.clone(), label: args.label.clone(), ..Filter::default() };
+    let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
+    summaries.retain(|summary| summary.state == TrialState::Ended(Ending::Completed));
+    let ids: Vec<_> = summaries.iter().rev().map(|summary| summary.trial).collect();
+    let trials = store.load_many(&ids, Detail::Headlines).map_err(|error| failure(&error))?;
+    drop(store);
+    output::write(&spread::page(&trials), &args.output)?;
     Ok(ExitCode::SUCCESS)
 }

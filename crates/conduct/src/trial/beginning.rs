@@ -27,14 +27,14 @@ pub fn beginning(
 ///
 /// # Errors
 /// When it cannot be had, or has such trees.
-pub fn take(dir: &Path) -> Result<OwnedDirectory, LabError> {
+pub(crate) fn take(dir: &Path) -> Result<OwnedDirectory, LabError> {
     let place = OwnedDirectory::take(dir)?;
     place.refuse_leftovers()?;
     Ok(place)
 }
 
 /// Default selection of the calls whose latency is recorded.
-pub fn usual_latency(job: &dyn Job) -> LatencyMode {
+pub(crate) fn usual_latency(job: &dyn Job) -> LatencyMode {
     if job.times_every_call() { LatencyMode::All } else { LatencyMode::Sampled }
 }
 

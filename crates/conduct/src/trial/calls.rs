@@ -1,4 +1,4 @@
-//! Simulates a run in memory and prints each of its calls, for `--dry-run --calls`.
+//! Simulates a run in memory and writes each of its calls.
 //!
 //! The workers of a parallel group take turns, a call each, so that the order is always the same.
 
@@ -14,8 +14,6 @@ use treering_script::{
     FileSlot, Job, ParallelGroup, Phase, ProgramEnd, SessionResult, SessionStop, TargetFacts, Task,
     TaskListener,
 };
-
-use crate::failure::Failure;
 
 /// Calls printed for each task that ends by time and not by its parameters.
 const TIMED_CALLS: usize = 1000;
@@ -35,13 +33,20 @@ struct Limits {
     tasks: usize,
 }
 
-/// Prints the calls of a job, a line each: worker, operation, path, bytes and offset, and the error
+/// Writes the calls of a job, a line each: worker, operation, path, bytes and offset, and the error
 /// of a failing call.
-pub(crate) fn print(job: &dyn Job, facts: &TargetFacts) -> Result<(), Failure> {
-    super::output::with_writer(None, |out| print_to(job, facts, LIMITS, out))
+///
+/// # Errors
+/// When the writer fails.
+pub(super) fn write_calls(
+    job: &dyn Job,
+    facts: &TargetFacts,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    write_limited(job, facts, LIMITS, out)
 }
 
-fn print_to(
+fn write_limited(
     job: &dyn Job,
     facts: &TargetFacts,
     limits: Limits,
@@ -51,7 +56,7 @@ fn print_to(
     if most < usize::MAX {
         writeln!(out, "# this run ends by time: at most {most} calls of each task are shown")?;
     }
-    let mut printer = CallPrinter {
+    let mut writer = CallWriter {
         memory: MemoryFilesystem::new(EntryOrder::Creation),
         most,
         limits,
@@ -60,18 +65,18 @@ fn print_to(
         out,
         printed: Ok(()),
     };
-    let ran = job.begin(facts).run(&mut printer);
-    printer.printed?;
+    let ran = job.begin(facts).run(&mut writer);
+    writer.printed?;
     match ran {
         Err(SessionStop::Failed(why)) => {
-            writeln!(printer.out, "# it would end here: {}", why.to_string().escape_debug())
+            writeln!(writer.out, "# it would end here: {}", why.to_string().escape_debug())
         }
         Err(SessionStop::Ended) | Ok(()) => Ok(()),
     }
 }
 
-/// Conducts a session by making its calls in memory and printing them.
-struct CallPrinter<'o> {
+/// Conducts a session by making its calls in memory and writing them.
+struct CallWriter<'o> {
     memory: MemoryFilesystem,
     /// Calls of each task that are printed at most.
     most: usize,
@@ -85,7 +90,7 @@ struct CallPrinter<'o> {
     printed: io::Result<()>,
 }
 
-impl CallPrinter<'_> {
+impl CallWriter<'_> {
     fn keep(&mut self, printed: io::Result<()>) -> SessionResult {
         self.printed = printed;
         if self.printed.is_ok() { Ok(()) } else { Err(SessionStop::Ended) }
@@ -98,7 +103,7 @@ impl CallPrinter<'_> {
     }
 }
 
-impl Conductor for CallPrinter<'_> {
+impl Conductor for CallWriter<'_> {
     fn phase(&mut self, phase: Phase) -> SessionResult {
         self.phases += 1;
         let printed = writeln!(self.out, "phase {}", phase.name.escape_debug());
@@ -125,8 +130,8 @@ impl Conductor for CallPrinter<'_> {
     }
 }
 
-/// A call that was made: its printed line, and its share of the task's totals.
-struct Made {
+/// A call that was made: its line, and its share of the task's totals.
+struct MadeCall {
     line: String,
     op: Op,
     is_done: bool,
@@ -134,22 +139,22 @@ struct Made {
 }
 
 /// A task in progress.
-struct Working {
-    actor: SteppedTask<Made>,
+struct RunningTask {
+    actor: SteppedTask<MadeCall>,
     file_op: Op,
     totals: TaskTotals,
     ops: BTreeMap<&'static str, OpTotals>,
     calls: usize,
 }
 
-impl Working {
+impl RunningTask {
     fn new(task: Task, memory: &MemoryFilesystem, phase: u32, worker: u16) -> Self {
         let mut lines = Lines::default();
-        let describe = move |call: &Call<'_>, done: Result<CallResult, CallError>| Made {
+        let describe = move |call: &Call<'_>, done: Result<CallResult, CallError>| MadeCall {
             line: match done {
-                Ok(_) => lines.of(call),
+                Ok(_) => lines.line(call),
                 // As it fails in a real directory: expected, or the end of the task.
-                Err(error) => format!("{}: {}", lines.of(call), error.errno),
+                Err(error) => format!("{}: {}", lines.line(call), error.errno),
             },
             op: call.op(),
             is_done: done.is_ok(),
@@ -162,7 +167,7 @@ impl Working {
     }
 
     /// Makes the next call, unless the task has made `most` calls.
-    fn step(&mut self, most: usize) -> Option<Made> {
+    fn step(&mut self, most: usize) -> Option<MadeCall> {
         let made = self.actor.next().filter(|_| self.calls < most)?;
         self.calls += 1;
         self.totals.files += u64::from(made.is_done && made.op == self.file_op);
@@ -182,7 +187,7 @@ impl Working {
     }
 }
 
-impl CallPrinter<'_> {
+impl CallWriter<'_> {
     /// Runs the tasks of a group. Returns false if they make more calls than may still be printed.
     fn perform(
         &mut self,
@@ -191,9 +196,9 @@ impl CallPrinter<'_> {
     ) -> io::Result<bool> {
         let phase = self.phases - 1;
         let mut drawn = rejected_draws();
-        let mut working: Vec<Option<Working>> = (0..)
+        let mut working: Vec<Option<RunningTask>> = (0..)
             .zip(group.tasks)
-            .map(|(worker, task)| Some(Working::new(task, &self.memory, phase, worker)))
+            .map(|(worker, task)| Some(RunningTask::new(task, &self.memory, phase, worker)))
             .collect();
         let mut ended: Vec<Option<TaskTotals>> = working.iter().map(|_| None).collect();
         while working.iter().any(Option::is_some) {
@@ -207,7 +212,7 @@ impl CallPrinter<'_> {
                         self.left = self.left.saturating_sub(work);
                         writeln!(self.out, "{worker} {}", made.line)?;
                     }
-                    Some(None) => *end = task.take().map(Working::end),
+                    Some(None) => *end = task.take().map(RunningTask::end),
                     None => {}
                 }
             }
@@ -225,7 +230,7 @@ struct Lines {
 }
 
 impl Lines {
-    fn of(&mut self, call: &Call<'_>) -> String {
+    fn line(&mut self, call: &Call<'_>) -> String {
         let path = match call.subject() {
             CallSubject::Below(at, name) => self.below(at, &name.to_string_lossy()),
             CallSubject::Directory(dir) => self.dirs.get(&dir).cloned().unwrap_or_default(),
@@ -283,14 +288,15 @@ impl Lines {
 mod tests {
     use treering_script::{Settings, TargetFacts};
 
-    use super::{LIMITS, Limits, print_to};
+    use super::{LIMITS, Limits, write_limited};
+    use crate::trial::beginning::named;
 
     fn printed(options: &[(&str, &str)], limits: Limits) -> String {
         let given = options.iter().map(|(name, value)| ((*name).into(), (*value).into()));
-        let workload = crate::commands::workload("fs_mark").unwrap();
+        let workload = named(treering_registry::workloads(), "fs_mark").unwrap();
         let job = workload.native(&Settings::new(given.collect())).unwrap();
         let mut out = Vec::new();
-        print_to(job.as_ref(), &TargetFacts::unknown(), limits, &mut out).unwrap();
+        write_limited(job.as_ref(), &TargetFacts::unknown(), limits, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -1,22 +1,16 @@
-//! `treering age spread`: spread of the layouts of stored runs that carried out the same list of
-//! operations on equal filesystems.
+//! Page about the spread of the layouts of runs that carried out the same list of operations on
+//! equal filesystems.
 
 use std::collections::BTreeMap;
-use std::process::ExitCode;
 
 use treering_model::metrics::MetricSpec;
 use treering_model::metrics::layout::{
     ADJACENT_SIBLINGS_PERCENT, EXTENTS_PER_FILE, FREE_EXTENTS, GAP_BYTES_P90,
     MODELLED_READ_SECONDS, SCORE_PERCENT, TRAVERSAL_SCORE_PERCENT,
 };
-use treering_model::{Ending, Metric, Scope, Trial};
-use treering_report::{Cell, Column, Report, Table};
-use treering_store::{Filter, LoadDetail, TrialState};
+use treering_model::{Metric, Scope, Trial};
 
-use crate::arguments::SpreadArgs;
-use crate::commands::output;
-use crate::failure::Failure;
-use crate::storage::{failure, no_results, open_to_read};
+use crate::{Cell, Column, Report, Table};
 
 /// Metrics of a run's last layout, with their column names.
 const MEASURES: [(&MetricSpec, &str); 7] = [
@@ -28,10 +22,10 @@ const MEASURES: [(&MetricSpec, &str); 7] = [
     (&FREE_EXTENTS, "free extents"),
     (&MODELLED_READ_SECONDS, "read on hdd-7200"),
 ];
-/// The fact of a run with the fingerprint of its operations.
-const LIST: &str = "age.fingerprint";
+/// Fact of a run with the fingerprint of its operations.
+const LIST_FACT: &str = "age.fingerprint";
 /// Facts that must be equal for filesystems to be equal, with their names on the page.
-const ALIKE: [(&str, &str); 6] = [
+const EQUAL_FACTS: [(&str, &str); 6] = [
     ("filesystem.type", "filesystem"),
     ("filesystem.capacity_bytes", "bytes"),
     ("filesystem.geometry", "geometry"),
@@ -42,26 +36,12 @@ const ALIKE: [(&str, &str); 6] = [
 const FAST_FORWARD: &str = "fast-forward";
 
 /// Facts (name, value) shared by the runs of one table.
-type Key = Vec<(&'static str, String)>;
+type SharedFacts = Vec<(&'static str, String)>;
 
-/// Shows the spread.
-pub(crate) fn run(args: &SpreadArgs) -> Result<ExitCode, Failure> {
-    let Some(store) = open_to_read(args.store.store.as_deref())? else {
-        return Err(no_results());
-    };
-    let filter = Filter { plan: args.plan.clone(), label: args.label.clone(), ..Filter::default() };
-    let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
-    summaries.retain(|one| one.state == TrialState::Ended(Ending::Completed));
-    let ids: Vec<_> = summaries.iter().rev().map(|summary| summary.trial).collect();
-    let trials = store.load_many(&ids, LoadDetail::Headlines).map_err(|error| failure(&error))?;
-    drop(store);
-    output::write(&page(&trials), &args.output)?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn key(trial: &Trial) -> Option<Key> {
-    let list = vec![("list of operations", trial.fact(LIST)?.to_owned())];
-    let alike = ALIKE.iter().filter_map(|&(fact, name)| Some((name, trial.fact(fact)?.to_owned())));
+fn shared_facts(trial: &Trial) -> Option<SharedFacts> {
+    let list = vec![("list of operations", trial.fact(LIST_FACT)?.to_owned())];
+    let alike =
+        EQUAL_FACTS.iter().filter_map(|&(fact, name)| Some((name, trial.fact(fact)?.to_owned())));
     let given = trial.beginning.parameters.iter();
     let given = given.filter(|(name, _)| name == FAST_FORWARD || name == "profile");
     let given = given.map(|(name, value)| {
@@ -77,23 +57,24 @@ fn last(trial: &Trial, spec: &MetricSpec) -> Option<f64> {
     trial.metrics.iter().rfind(of_phase).map(|metric| metric.value)
 }
 
-fn page(trials: &[Trial]) -> Report {
+/// Page with a table for each set of equal runs among these.
+pub fn page(trials: &[Trial]) -> Report {
     let mut page = Report::new("Layouts of equal runs");
-    let mut alike: BTreeMap<Key, Vec<&Trial>> = BTreeMap::new();
+    let mut alike: BTreeMap<SharedFacts, Vec<&Trial>> = BTreeMap::new();
     for trial in trials {
-        if let Some(key) = key(trial) {
-            alike.entry(key).or_default().push(trial);
+        if let Some(facts) = shared_facts(trial) {
+            alike.entry(facts).or_default().push(trial);
         }
     }
     let alone = alike.values().filter(|trials| trials.len() == 1).count();
-    for (number, (key, trials)) in
+    for (number, (facts, trials)) in
         (1..).zip(alike.into_iter().filter(|(_, trials)| trials.len() > 1))
     {
         page.heading(&format!("{} runs", trials.len()));
         let columns = vec![Column::text("what"), Column::long_text("value")];
         let mut about = Table::new(&format!("runs_{number}"), "What is equal in them.", columns);
         let row = |(name, value): (&str, String)| vec![Cell::text(name), Cell::text(value)];
-        about.rows = key.into_iter().map(row).collect();
+        about.rows = facts.into_iter().map(row).collect();
         page.table(about);
         page.table(spread(number, &trials));
     }

@@ -3,21 +3,15 @@
 
 use std::collections::BTreeSet;
 
-use treering_analysis::history::{AnchorChanges, ChangedFact, anchor_changes};
-use treering_conduct::SeriesPoint;
-use treering_conduct::plan::Plan;
 use treering_model::{
     AnnotationKind, Ending, Trial, TrialId, WATCH_ANCHOR_DIGEST_FACT, WATCH_ANCHOR_FACT,
     WATCH_WORK_FACT,
 };
-use treering_store::{Filter, LoadDetail, TrialState};
 
-use crate::arguments::WatchArgs;
-use crate::classic_output::say;
-use crate::clock;
-use crate::failure::{Failure, Kind};
-use crate::places;
-use crate::storage::{failure, open_to_read, open_to_write};
+use super::{ChangedFact, SeriesStore, WatchOptions};
+use crate::failure::{Failure, FailureKind};
+use crate::host::{Host, SeriesPoint};
+use crate::plan::Plan;
 
 /// Stored trials of a series, and its identity.
 pub(super) struct Series {
@@ -33,28 +27,26 @@ pub(super) struct Series {
 }
 
 impl Series {
-    pub(super) fn open(plan: &Plan, args: &WatchArgs) -> Result<Self, Failure> {
+    /// Reads the series of a plan from the store.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn open(
+        plan: &Plan,
+        options: &WatchOptions,
+        store: &dyn SeriesStore,
+    ) -> Result<Self, Failure> {
+        let anchor_digest =
+            options.anchor.as_ref().map_or_else(String::new, |_| plan.variant_digest(0));
         let mut series = Self {
             name: plan.name.clone(),
-            anchor: args.anchor.clone(),
+            anchor: options.anchor.clone(),
             work: plan.work_digest(),
-            anchor_digest: args
-                .anchor
-                .as_ref()
-                .map_or_else(String::new, |_| plan.variant_digest(0)),
+            anchor_digest,
             trials: Vec::new(),
             has_others: false,
         };
-        // A store that is not there yet will be made.
-        let is_there = args.store.store.as_ref().is_none_or(|place| place.exists());
-        let store = if is_there { open_to_read(args.store.store.as_deref())? } else { None };
-        let Some(store) = store else { return Ok(series) };
-        let filter = Filter { plan: Some(plan.name.clone()), ..Filter::default() };
-        let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
-        summaries.retain(|summary| matches!(summary.state, TrialState::Ended(_)));
-        let ids: Vec<TrialId> = summaries.iter().rev().map(|summary| summary.trial).collect();
-        let trials =
-            store.load_many(&ids, LoadDetail::Headlines).map_err(|error| failure(&error))?;
+        let trials = store.ended_trials(&plan.name)?;
         let is_watched = |trial: &Trial| trial.fact(WATCH_WORK_FACT).is_some();
         let is_own = |trial: &Trial| {
             trial.fact(WATCH_WORK_FACT) == Some(series.work.as_str())
@@ -106,11 +98,11 @@ impl Series {
         let others = self.trials.iter().filter(|trial| !but.contains(&trial.beginning.trial));
         let taken: BTreeSet<&str> = others.map(|trial| trial.beginning.label.as_str()).collect();
         let numbered = (2..).map(|number: u64| format!("{wanted} ({number})"));
-        let all = std::iter::once(wanted.to_owned()).chain(numbered);
-        all.into_iter().find(|label| !taken.contains(label.as_str())).unwrap_or_default()
+        let mut labels = std::iter::once(wanted.to_owned()).chain(numbered);
+        labels.find(|label| !taken.contains(label.as_str())).unwrap_or_default()
     }
 
-    /// The next point.
+    /// The next point, with this label or a similar one.
     pub(super) fn point(&self, wanted: &str) -> SeriesPoint {
         let mut facts = vec![(WATCH_WORK_FACT, self.work.clone())];
         if let Some(anchor) = &self.anchor {
@@ -136,10 +128,14 @@ impl Series {
 
     /// Refuses, before any measurement, an anchor whose description or kernel differs from that of
     /// the last point.
+    ///
+    /// # Errors
+    /// When it differs, and that is not accepted.
     pub(super) fn refuse_another_anchor(
         &self,
         plan: &Plan,
-        args: &WatchArgs,
+        options: &WatchOptions,
+        host: &dyn Host,
     ) -> Result<(), Failure> {
         let before = self.newest_of_anchor();
         let Some(last) = before.last() else { return Ok(()) };
@@ -152,23 +148,29 @@ impl Series {
         if let Some(was) = was.filter(|was| !is_booted && *was != is) {
             why.push(format!("kernel.release is {is}, and was {was}"));
         }
-        self.is_accepted(&why, args)
+        self.accept_anchor(&why, options, host)
     }
 
-    fn is_accepted(&self, why: &[String], args: &WatchArgs) -> Result<(), Failure> {
+    /// Accepts an anchor that changed for these reasons, if there are any.
+    fn accept_anchor(
+        &self,
+        why: &[String],
+        options: &WatchOptions,
+        host: &dyn Host,
+    ) -> Result<(), Failure> {
         if why.is_empty() {
             return Ok(());
         }
         let name = self.anchor.as_deref().unwrap_or_default();
         let message =
             format!("the anchor '{name}' changed since the last point: {}", why.join("; "));
-        if args.accept_anchor {
-            say(&format!(
+        if options.accepts_anchor {
+            host.say(&format!(
                 "caution: {message}; accepted, so a change here may be that of the anchor"
             ));
             return Ok(());
         }
-        Err(Failure::new(Kind::Usage, message).hint(
+        Err(Failure::new(FailureKind::Usage, message).hint(
             "restore it (a kernel for the anchor alone: kernel = \"FILE.deb\"), give the plan \
              another name for a new series, or --accept-anchor",
         ))
@@ -180,8 +182,10 @@ impl Series {
         &self,
         before: &Self,
         label: &str,
-        args: &WatchArgs,
+        options: &WatchOptions,
+        (store, host): (&dyn SeriesStore, &dyn Host),
     ) -> Result<(), Failure> {
+        let now_ms = host.unix_ms();
         let known: BTreeSet<TrialId> =
             before.trials.iter().map(|trial| trial.beginning.trial).collect();
         let is_new = |trial: &&Trial| !known.contains(&trial.beginning.trial);
@@ -194,7 +198,7 @@ impl Series {
         };
         let Some(watched) = new.iter().rfind(is_watched) else {
             let message = format!("point '{label}': no trial of what is watched completed");
-            return Err(Failure::new(Kind::Trial, message));
+            return Err(Failure::new(FailureKind::Trial, message));
         };
         let of_anchor = |trial: &&&Trial| {
             let cell = trial.beginning.cell.as_ref();
@@ -202,27 +206,26 @@ impl Series {
         };
         let after: Vec<Trial> =
             new.iter().filter(of_anchor).map(|trial| (*trial).clone()).collect();
-        let AnchorChanges { of_anchor, of_machine } =
-            anchor_changes(before.newest_of_anchor(), after);
-        for fact in &of_machine {
-            say(&format!("since the last point, for the anchor too: {}", words(fact)));
+        let changes = store.anchor_changes(before.newest_of_anchor(), after);
+        for fact in &changes.of_machine {
+            host.say(&format!("since the last point, for the anchor too: {}", words(fact)));
         }
-        let why: Vec<String> = of_anchor.iter().map(words).collect();
-        if let Err(failure) = self.is_accepted(&why, args) {
+        let why: Vec<String> = changes.of_anchor.iter().map(words).collect();
+        if let Err(failure) = self.accept_anchor(&why, options, host) {
             let reason = failure.message().to_owned();
-            annotate(&ids, &AnnotationKind::Excluded { reason }, args)?;
-            return Err(Failure::new(Kind::Trial, failure.message().to_owned()).hint(format!(
-                "the trials of point '{label}' are kept, and excluded from comparisons"
-            )));
+            store.annotate(&ids, now_ms, &AnnotationKind::Excluded { reason })?;
+            return Err(Failure::new(FailureKind::Trial, failure.message().to_owned()).hint(
+                format!("the trials of point '{label}' are kept, and excluded from comparisons"),
+            ));
         }
-        let Some(name) = &args.label_by else { return Ok(()) };
+        let Some(name) = &options.label_by else { return Ok(()) };
         let Some(value) = watched.fact(name) else {
             let message = format!("--label-by {name}: no trial of point '{label}' knows it");
-            return Err(Failure::new(Kind::Usage, message)
+            return Err(Failure::new(FailureKind::Usage, message)
                 .hint(format!("the point is called '{label}'; `treering label` renames it")));
         };
         let label = self.free_label(value, &ids);
-        annotate(&ids, &AnnotationKind::Relabelled { label, was: String::new() }, args)
+        store.annotate(&ids, now_ms, &AnnotationKind::Relabelled { label, was: String::new() })
     }
 }
 
@@ -235,14 +238,4 @@ fn words(fact: &ChangedFact) -> String {
     let known =
         |value: &str| if value.is_empty() { "not known".to_owned() } else { value.to_owned() };
     format!("{} is {}, and was {}", fact.name, known(&fact.after), known(&fact.before))
-}
-
-fn annotate(trials: &[TrialId], change: &AnnotationKind, args: &WatchArgs) -> Result<(), Failure> {
-    let place = match &args.store.store {
-        Some(place) => place.clone(),
-        None => places::default_store()?,
-    };
-    let now_ms = i64::try_from(clock::unix_ms()).unwrap_or(i64::MAX);
-    let mut store = open_to_write(&place)?;
-    store.annotate(trials, now_ms, change).map_err(|error| failure(&error))
 }

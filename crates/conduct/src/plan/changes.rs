@@ -1,0 +1,88 @@
+//! Changes of a plan by options that are given beside it.
+
+use std::path::PathBuf;
+
+use super::kernels::{count_instructions, under_kernels};
+use super::{Machine, ObservedIn, Observing, Plan, Stopping};
+use crate::failure::{Failure, FailureKind};
+
+/// Options that change a plan.
+#[derive(Clone, Debug, Default)]
+pub struct PlanChanges {
+    /// Kernels for each variant.
+    pub kernels: Vec<PathBuf>,
+    /// How variants come under their kernels.
+    pub machine: Option<Machine>,
+    /// True if guests count instructions.
+    pub counts_instructions: bool,
+    /// Number of rounds.
+    pub rounds: Option<u32>,
+    /// Changes of what is observed.
+    pub observing: ObservingChanges,
+}
+
+/// Options that change what a plan observes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ObservingChanges {
+    /// Also record block traces.
+    pub trace: bool,
+    /// Also measure layouts.
+    pub layout: bool,
+    /// Measure the layout after this many tasks, too.
+    pub layout_every: Option<u32>,
+    /// Rounds in which to observe.
+    pub place: Option<ObservedIn>,
+    /// Number of observing rounds.
+    pub rounds: Option<u32>,
+}
+
+impl Plan {
+    /// Applies the changes. `is_quick` says that the plan was made with its kernels and rounds.
+    ///
+    /// # Errors
+    /// When a change does not fit to the plan.
+    pub fn change(&mut self, changes: &PlanChanges, is_quick: bool) -> Result<(), Failure> {
+        let PlanChanges { kernels, machine, counts_instructions, rounds, observing } = changes;
+        if !is_quick && !kernels.is_empty() {
+            let variants = std::mem::take(&mut self.variants);
+            let machine = machine.unwrap_or_default();
+            self.variants = under_kernels(variants, self.guest.as_ref(), kernels, machine)?;
+        }
+        self.conditions.machine = machine.unwrap_or(self.conditions.machine);
+        if *counts_instructions {
+            count_instructions(self, kernels.is_empty())?;
+        }
+        if let Some(rounds) = rounds.filter(|_| !is_quick) {
+            self.stopping = Stopping::Fixed { rounds };
+        }
+        self.observing.change(observing)
+    }
+}
+
+impl Observing {
+    fn change(&mut self, changes: &ObservingChanges) -> Result<(), Failure> {
+        self.trace |= changes.trace;
+        self.layout |= changes.layout;
+        self.layout_every = changes.layout_every.unwrap_or(self.layout_every);
+        self.place = changes.place.unwrap_or(self.place);
+        self.rounds = changes.rounds.unwrap_or(self.rounds);
+        let options = [
+            ("--observe-in", changes.place.is_some()),
+            ("--observe-rounds", changes.rounds.is_some()),
+        ];
+        let named = options.into_iter().find(|(_, is_named)| *is_named);
+        if let Some((option, _)) = named.filter(|_| !self.is_wanted()) {
+            let message = format!("{option} says how to observe, but nothing is to be observed");
+            return Err(
+                Failure::new(FailureKind::Usage, message).hint("give --trace, --layout, or both")
+            );
+        }
+        if changes.rounds.is_some() && self.place == ObservedIn::Measured {
+            let message =
+                "--observe-rounds gives the number of observing rounds, but there are none";
+            return Err(Failure::new(FailureKind::Usage, message)
+                .hint("leave it out, or observe in separate rounds (--observe-in own)"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,32 @@
+//! Plans in files.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::Plan;
+use super::document::{BYTES_MAX, Known, read};
+use crate::failure::{Failure, FailureKind};
+
+/// Reads a plan from a file; relative paths in it begin at its directory. A fault is shown with its
+/// line, `in_colour` or without.
+///
+/// # Errors
+/// When the file cannot be read, or is no plan that can be run.
+pub fn read_plan(path: &Path, known: Known<'_>, in_colour: bool) -> Result<Plan, Failure> {
+    let failed = |error: io::Error| Failure::of_path(path, &error).context("cannot read the plan");
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).map_err(failed)?;
+    file.take(BYTES_MAX as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let place = error.utf8_error().valid_up_to();
+        let message = format!("{}: byte {} is not UTF-8", path.display(), place + 1);
+        Failure::new(FailureKind::Usage, message).hint("a plan is a TOML document in UTF-8")
+    })?;
+    let known = Known { base_dir: path.parent().map(Path::to_owned), ..known };
+    read(&text, &path.to_string_lossy(), &known).map_err(|error| {
+        let words = if in_colour { error.coloured() } else { error.to_string() };
+        let message = format!("the plan cannot be used\n{}", words.trim_end());
+        Failure::new(FailureKind::Usage, message)
+    })
+}

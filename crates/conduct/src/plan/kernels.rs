@@ -1,0 +1,161 @@
+//! Kernels of variants: each variant under each of several kernels, in guests or by reboots, and
+//! guests whose clocks count instructions.
+
+use std::path::{Path, PathBuf};
+
+use treering_model::{Accelerator, DeviceSpec, GuestSpec, Variant};
+
+use super::{Machine, Plan};
+use crate::failure::{Failure, FailureKind};
+
+/// File name extensions of kernel packages.
+const PACKAGES: [&str; 2] = [".deb", ".rpm"];
+
+/// Copy of a variant under another kernel, in a guest.
+///
+/// # Errors
+/// When there is no such file.
+pub(crate) fn with_kernel(
+    variant: &Variant,
+    name: &str,
+    kernel: &Path,
+) -> Result<Variant, Failure> {
+    let kernel: PathBuf = kernel.canonicalize().map_err(|error| {
+        Failure::of_path(kernel, &error).context(format!("{name}: no kernel can be read"))
+    })?;
+    let spec = variant.guest.clone().unwrap_or_else(|| GuestSpec::new(PathBuf::new()));
+    let guest = Some(GuestSpec { kernel, ..spec });
+    Ok(Variant { name: name.to_owned(), kernel: None, guest, ..variant.clone() })
+}
+
+/// Each variant under each of the kernels, in a guest of its own or in such a one.
+///
+/// # Errors
+/// When a kernel cannot be had in this way.
+pub(super) fn under_kernels(
+    variants: Vec<Variant>,
+    guest: Option<&GuestSpec>,
+    kernels: &[PathBuf],
+    machine: Machine,
+) -> Result<Vec<Variant>, Failure> {
+    match machine {
+        Machine::Guest => in_guests(variants, guest, kernels),
+        Machine::Reboot => {
+            let release = |path: &PathBuf| {
+                let name = path.to_string_lossy().into_owned();
+                let is_file = name.contains('/') || PACKAGES.iter().any(|end| name.ends_with(end));
+                let message = format!("--kernel: '{name}' is a file, which is not booted");
+                let failure = Failure::new(FailureKind::Usage, message)
+                    .hint("with --machine reboot: install it and give its release (`uname -r`)");
+                if is_file { Err(failure) } else { Ok((name.clone(), name)) }
+            };
+            let releases: Vec<_> = kernels.iter().map(release).collect::<Result<_, _>>()?;
+            Ok(under(&variants, &numbered(releases), |variant, release| Variant {
+                kernel: Some(release.clone()),
+                guest: None,
+                ..variant.clone()
+            }))
+        }
+    }
+}
+
+/// Makes the clocks of every guest count instructions; `are_described` says that the plan describes
+/// the guests.
+pub(super) fn count_instructions(plan: &mut Plan, are_described: bool) -> Result<(), Failure> {
+    let usage = |message: String, hint: &str| Failure::new(FailureKind::Usage, message).hint(hint);
+    for variant in &mut plan.variants {
+        let Some(guest) = &mut variant.guest else {
+            let message = format!("--icount: '{}' runs in no guest", variant.name);
+            return Err(usage(message, "give --kernel FILE: its guest has such a clock"));
+        };
+        if guest.accelerator == Some(Accelerator::Kvm) {
+            let message = "--icount: with KVM, instructions cannot be counted".to_owned();
+            return Err(usage(message, "leave `accelerator` out of [guest]"));
+        }
+        // Of a guest that the plan does not describe the usual number is no wish.
+        if are_described && guest.cpus > 1 {
+            let message = "--icount: instructions are counted on one CPU only".to_owned();
+            return Err(usage(message, "write cpus = 1 in [guest]"));
+        }
+        guest.accelerator = Some(Accelerator::Icount);
+        guest.cpus = 1;
+    }
+    Ok(())
+}
+
+/// Makes the names of kernels unique by a number: comparing a kernel with itself is allowed, and
+/// shows the effect of chance.
+fn numbered<K>(kernels: Vec<(String, K)>) -> Vec<(String, K)> {
+    let mut seen: Vec<String> = Vec::new();
+    let each = |(name, kernel): (String, K)| {
+        let twins = seen.iter().filter(|other| **other == name).count();
+        seen.push(name.clone());
+        (if twins == 0 { name } else { format!("{name} ({})", twins + 1) }, kernel)
+    };
+    kernels.into_iter().map(each).collect()
+}
+
+/// Combines each variant with each kernel, with unique names. As the question is about kernels, the
+/// baseline of each variant is the same variant under the first kernel.
+fn under<K>(
+    variants: &[Variant],
+    kernels: &[(String, K)],
+    with: impl Fn(&Variant, &K) -> Variant,
+) -> Vec<Variant> {
+    let is_alone = variants.len() == 1;
+    let each = |variant: &Variant| -> Vec<Variant> {
+        let name_of = |variant: &str, kernel: &str| {
+            if is_alone { kernel.to_owned() } else { format!("{variant} {kernel}") }
+        };
+        let named = |(kernel, file): &(String, K)| {
+            let against = match kernels {
+                [_] => variant.against.as_ref().map(|other| name_of(other, kernel)),
+                [(first, _), ..] if first != kernel && !is_alone => {
+                    Some(name_of(&variant.name, first))
+                }
+                _ => None,
+            };
+            Variant { name: name_of(&variant.name, kernel), against, ..with(variant, file) }
+        };
+        kernels.iter().map(named).collect()
+    };
+    variants.iter().flat_map(each).collect()
+}
+
+/// Each variant under each of these kernels, in guests.
+fn in_guests(
+    variants: Vec<Variant>,
+    guest: Option<&GuestSpec>,
+    kernels: &[PathBuf],
+) -> Result<Vec<Variant>, Failure> {
+    let name_and_path = |path: &PathBuf| {
+        let kernel = path.canonicalize().map_err(|error| {
+            Failure::of_path(path, &error).context("--kernel: no kernel can be read")
+        })?;
+        Ok((kernel_name(path), kernel))
+    };
+    let named = kernels.iter().map(name_and_path).collect::<Result<Vec<_>, Failure>>()?;
+    if let Some(directory) =
+        variants.iter().find(|variant| matches!(variant.device, DeviceSpec::Directory { .. }))
+    {
+        let message = format!("--kernel: '{}' is a directory of this machine", directory.name);
+        return Err(Failure::new(FailureKind::Usage, message)
+            .hint("a guest works on a device: device = { loop = \"4GiB\" }"));
+    }
+    Ok(under(&variants, &numbered(named), |variant, path| {
+        let spec = variant.guest.as_ref().or(guest).cloned();
+        let spec = spec.unwrap_or_else(|| GuestSpec::new(PathBuf::new()));
+        let guest = Some(GuestSpec { kernel: path.clone(), ..spec });
+        Variant { kernel: None, guest, ..variant.clone() }
+    }))
+}
+
+/// Kernel name from the name of its file: `6.1.0-50-amd64` from
+/// `linux-image-6.1.0-50-amd64_6.1.176.deb`.
+fn kernel_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let begins = ["linux-image-", "kernel-core-", "kernel-", "vmlinuz-", "bzImage-"];
+    let name = begins.iter().find_map(|begin| name.strip_prefix(begin)).unwrap_or(&name);
+    let name = PACKAGES.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    name.split('_').next().unwrap_or(name).to_owned()
+}

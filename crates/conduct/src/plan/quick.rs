@@ -1,0 +1,328 @@
+//! Quick plans: a plan from a few options instead of a document.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use treering_lab::{Availability, Lab, PlayedModel, filesystems};
+use treering_model::filesystems::EXT4;
+use treering_model::{DeviceSpec, Variant};
+use treering_script::{JobRecord, Settings, TargetFacts, Workload};
+use treering_sys::is_root;
+use treering_trace::ModelledDisk;
+
+use super::kernels::under_kernels;
+use super::{
+    Conditions, Judging, Machine, Observing, Plan, PlannedJob, Stopping, family, foreseen,
+    is_known, known_metrics, loop_device,
+};
+use crate::failure::{Failure, FailureKind};
+
+const GIB: u64 = 1 << 30;
+/// Default measuring time in minutes: including the warm-up round and the making of images, an
+/// answer takes less than five minutes.
+const USUAL_MINUTES: f64 = 3.5;
+/// Maximum number of rounds of a plan with a time limit.
+const TIMED_ROUNDS_MAX: u32 = 20;
+/// Default filesystem for comparing kernels.
+const USUAL_IN_GUESTS: &str = EXT4.name;
+
+/// End of a quick plan.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum QuickStopping {
+    /// A fixed number of rounds.
+    Rounds(u32),
+    /// As many rounds as fit into this many minutes; `None` means the default time.
+    Minutes(Option<f64>),
+    /// Rounds until every primary interval is narrow enough.
+    Precision {
+        /// Half width of the intervals, as a fraction.
+        half_width: f64,
+        /// Maximum number of rounds.
+        most_rounds: u32,
+    },
+    /// Tests after fixed numbers of rounds.
+    Sequential,
+}
+
+/// Options of a quick plan.
+pub struct QuickOptions {
+    /// Name of the plan.
+    pub name: String,
+    /// The workload.
+    pub workload: &'static dyn Workload,
+    /// Settings of the workload.
+    pub settings: Settings,
+    /// Filesystems to compare, the baseline first; empty for the usual ones.
+    pub filesystems: Vec<String>,
+    /// Directories to compare, the baseline first; empty to make filesystems.
+    pub directories: Vec<PathBuf>,
+    /// Kernels to compare, the baseline first.
+    pub kernels: Vec<PathBuf>,
+    /// How variants come under their kernels; `None` means in guests.
+    pub machine: Option<Machine>,
+    /// Block devices for the filesystems; empty for loop images.
+    pub devices: Vec<PathBuf>,
+    /// Bytes of each loop image; `None` if the jobs decide.
+    pub image_bytes: Option<u64>,
+    /// Directory for the images; `None` means the lab's own.
+    pub images: Option<PathBuf>,
+    /// Disk that is played over the images: a name, or a file.
+    pub disk: Option<String>,
+    /// Mount options of every variant.
+    pub mount: Vec<String>,
+    /// Primary metrics; empty for the usual ones.
+    pub primary: Vec<String>,
+    /// Minimum relevant difference, as a fraction.
+    pub threshold: Option<f64>,
+    /// End of the plan.
+    pub stopping: QuickStopping,
+    /// Seed of the order and of file contents.
+    pub seed: u64,
+    /// True if the plan begins with a warm-up round.
+    pub warm_up: bool,
+    /// True if the baseline runs twice in each round.
+    pub control: bool,
+    /// The current directory, for a plan that is not told what to compare.
+    pub current_dir: io::Result<PathBuf>,
+}
+
+/// Builds a plan from options.
+///
+/// # Errors
+/// When an option is wrong, or this machine lacks what it needs.
+pub fn quick_plan(options: &QuickOptions, lab: &Lab) -> Result<Plan, Failure> {
+    let jobs = vec![planned_job(options)?];
+    let variants = variants(options, lab, &jobs)?;
+    let primary = primary(options, &jobs)?;
+    let judging = Judging { primary, threshold: options.threshold };
+    let stopping = stopping(options.stopping, family(&variants, &jobs, &judging));
+    Ok(Plan {
+        name: options.name.clone(),
+        question: String::new(),
+        variants,
+        guest: None,
+        jobs,
+        stopping,
+        conditions: Conditions {
+            seed: options.seed,
+            warm_up: options.warm_up,
+            control: options.control,
+            machine: options.machine.unwrap_or_default(),
+            ..Conditions::default()
+        },
+        observing: Observing::default(),
+        judging,
+    })
+}
+
+/// Primary metrics: the requested ones; else the one metric of the whole run, if the workload has
+/// one; else the workload's default.
+fn primary(options: &QuickOptions, jobs: &[PlannedJob]) -> Result<Vec<String>, Failure> {
+    let known = foreseen(jobs);
+    if let Some(unknown) = options.primary.iter().find(|name| !is_known(&known, name)) {
+        let message =
+            format!("--primary: {} gives no metric '{unknown}'", options.workload.manifest().name);
+        let names = known_metrics(&known).join(", ");
+        return Err(Failure::new(FailureKind::Usage, message).hint(format!("it gives: {names}")));
+    }
+    if !options.primary.is_empty() {
+        return Ok(options.primary.clone());
+    }
+    let overall = jobs.iter().filter_map(|planned| planned.job.overall_metric());
+    Ok(overall.map(str::to_owned).collect())
+}
+
+fn planned_job(options: &QuickOptions) -> Result<PlannedJob, Failure> {
+    let QuickOptions { workload, settings, .. } = options;
+    let job = workload.native(settings)?;
+    let name = workload.manifest().name.to_owned();
+    let (options, record) = (settings.options().to_vec(), JobRecord::from_settings(settings));
+    Ok(PlannedJob { workload: name.clone(), name, options, job, launch: None, record })
+}
+
+fn stopping(wanted: QuickStopping, family: u32) -> Stopping {
+    match wanted {
+        QuickStopping::Rounds(rounds) => Stopping::Fixed { rounds },
+        QuickStopping::Minutes(minutes) => {
+            Stopping::time_for(family, minutes.unwrap_or(USUAL_MINUTES), TIMED_ROUNDS_MAX)
+        }
+        QuickStopping::Precision { half_width, most_rounds } => {
+            Stopping::precision_for(family, half_width, most_rounds)
+        }
+        QuickStopping::Sequential => Stopping::sequential_for(family),
+    }
+}
+
+fn variants(
+    options: &QuickOptions,
+    lab: &Lab,
+    jobs: &[PlannedJob],
+) -> Result<Vec<Variant>, Failure> {
+    let is_root = is_root();
+    if !options.directories.is_empty() {
+        return directories(options.directories.clone());
+    }
+    if options.filesystems.is_empty() && options.kernels.is_empty() && !is_root {
+        let here = options.current_dir.as_ref().map_err(|error| {
+            Failure::new(
+                FailureKind::Environment,
+                format!("cannot determine the current directory: {error}"),
+            )
+        })?;
+        return directories(vec![here.clone(), PathBuf::from("/dev/shm")]);
+    }
+    let device = device(options, jobs)?;
+    let names = if options.filesystems.is_empty() && !options.kernels.is_empty() {
+        vec![USUAL_IN_GUESTS.to_owned()]
+    } else {
+        names(options, lab)?
+    };
+    let variants: Vec<Variant> = names
+        .into_iter()
+        .map(|name| Variant {
+            filesystem: name.clone(),
+            mount: options.mount.clone(),
+            ..bare_variant(name, device.clone())
+        })
+        .collect();
+    if options.kernels.is_empty() {
+        return Ok(variants);
+    }
+    under_kernels(variants, None, &options.kernels, options.machine.unwrap_or_default())
+}
+
+/// Refuses a single variant, which has no contender. A single kernel is accepted, since it runs
+/// only in a guest.
+///
+/// # Errors
+/// When there is such a variant.
+pub fn refuse_alone(variants: &[Variant], options: &QuickOptions) -> Result<(), Failure> {
+    let [alone] = variants else { return Ok(()) };
+    if !options.kernels.is_empty() {
+        return Ok(());
+    }
+    let option = if options.directories.is_empty() { "filesystems" } else { "directories" };
+    let message = format!("--{option}: '{}' alone has nothing to be compared with", alone.name);
+    let usual = filesystems::makeable()
+        .filter(|filesystem| filesystem.is_usual)
+        .map(|filesystem| filesystem.name);
+    let several = if options.directories.is_empty() {
+        usual.take(2).collect::<Vec<_>>().join(",")
+    } else {
+        "A,B".to_owned()
+    };
+    Err(Failure::new(FailureKind::Usage, message)
+        .hint(format!("name two or more: --{option} {several}"))
+        .hint(format!(
+            "`treering run {} --dir DIR` measures one place",
+            options.workload.manifest().name
+        )))
+}
+
+fn device(options: &QuickOptions, jobs: &[PlannedJob]) -> Result<DeviceSpec, Failure> {
+    if !options.devices.is_empty() {
+        return Ok(DeviceSpec::Block { paths: options.devices.clone() });
+    }
+    let bytes = options.image_bytes.unwrap_or_else(|| room(jobs));
+    let mut device = loop_device(bytes);
+    if let DeviceSpec::Loop { directory, disk, .. } = &mut device {
+        directory.clone_from(&options.images);
+        *disk = options.disk.as_deref().map(played_disk).transpose()?;
+    }
+    Ok(device)
+}
+
+/// Checks that a modelled disk exists; for one described in a file, returns the absolute path.
+fn played_disk(name: &str) -> Result<String, Failure> {
+    let path = Path::new(name);
+    if ModelledDisk::named(name).is_none() && (name.contains('/') || path.extension().is_some()) {
+        let path = path.canonicalize().map_err(|error| {
+            Failure::of_path(path, &error).context("--disk: no disk can be read")
+        })?;
+        let name = path.to_string_lossy().into_owned();
+        PlayedModel::find(&name)?;
+        return Ok(name);
+    }
+    PlayedModel::find(name)?;
+    Ok(name.to_owned())
+}
+
+/// Size of an image that holds each job: 1.5 times the largest footprint, to leave room for
+/// metadata, in whole GiB.
+fn room(jobs: &[PlannedJob]) -> u64 {
+    let needs = jobs.iter().map(|job| job.job.footprint(&TargetFacts::unknown()).peak_block_bytes);
+    let most = needs.max().unwrap_or(0);
+    most.saturating_add(most / 2).div_ceil(GIB).max(1).saturating_mul(GIB)
+}
+
+/// Names of the requested filesystems, or of the default ones that can be made here.
+fn names(options: &QuickOptions, lab: &Lab) -> Result<Vec<String>, Failure> {
+    let mut names: Vec<String> = Vec::new();
+    if options.filesystems.is_empty() {
+        let usual: Vec<_> =
+            filesystems::makeable().filter(|filesystem| filesystem.is_usual).collect();
+        let here = usual.iter().filter(|filesystem| {
+            !matches!(lab.availability(filesystem), Availability::Missing { .. })
+        });
+        names.extend(here.map(|filesystem| filesystem.name.to_owned()));
+        if names.len() < 2 {
+            let usual: Vec<&str> = usual.iter().map(|filesystem| filesystem.name).collect();
+            let message = format!("fewer than two of {} can be made here", usual.join(", "));
+            return Err(Failure::new(FailureKind::Environment, message)
+                .hint("`treering lab filesystems` says what is missing and how to get it"));
+        }
+        return Ok(names);
+    }
+    for name in &options.filesystems {
+        let filesystem = filesystems::find(name).ok_or_else(|| {
+            let known = filesystems::names();
+            let message = format!("--filesystems: '{name}' is not one of: {}", known.join(", "));
+            Failure::new(FailureKind::Usage, message)
+        })?;
+        if let Availability::Missing { why, how } = lab.availability(filesystem) {
+            return Err(Failure::new(FailureKind::Environment, format!("{name}: {why}")).hint(how));
+        }
+        if names.contains(name) {
+            let message = format!("--filesystems: '{name}' appears twice");
+            return Err(Failure::new(FailureKind::Usage, message)
+                .hint("--control runs the baseline a second time"));
+        }
+        names.push(name.clone());
+    }
+    Ok(names)
+}
+
+fn directories(paths: Vec<PathBuf>) -> Result<Vec<Variant>, Failure> {
+    let mut variants: Vec<Variant> = Vec::new();
+    for path in paths {
+        let name = path.display().to_string();
+        let path = path.canonicalize().ok().filter(|path| path.is_dir());
+        let path = path.ok_or_else(|| {
+            Failure::new(FailureKind::Usage, format!("--directories: {name} is not a directory"))
+        })?;
+        let device = DeviceSpec::Directory { path };
+        if variants.iter().any(|variant| variant.device == device) {
+            let message = format!("--directories: {name} appears twice");
+            return Err(Failure::new(FailureKind::Usage, message)
+                .hint("--control runs the baseline a second time"));
+        }
+        variants.push(bare_variant(name, device));
+    }
+    Ok(variants)
+}
+
+/// Variant in which nothing but its name and its device is chosen.
+pub(crate) fn bare_variant(name: String, device: DeviceSpec) -> Variant {
+    Variant {
+        name,
+        against: None,
+        kernel: None,
+        guest: None,
+        device,
+        filesystem: String::new(),
+        mkfs: Vec::new(),
+        mount: Vec::new(),
+        image: None,
+        handicap_percent: 0,
+    }
+}

@@ -1,0 +1,151 @@
+//! A packed plan on this machine: its devices and kernels, and what cannot be the same.
+
+use std::fs;
+use std::path::Path;
+
+use treering_model::{CellRole, DeviceSpec, Trial, Variant};
+use treering_observe::{ObserverContext, ObserverOptions, look};
+
+use super::RepeatOptions;
+use super::files::job_record;
+use crate::failure::{Failure, FailureKind};
+use crate::host::Host;
+use crate::plan::{Plan, Stopping};
+
+/// Facts of a machine that are compared before anything is run.
+const MACHINE_FACTS: [&str; 7] = [
+    "machine.architecture",
+    "cpu.model",
+    "cpu.count",
+    "memory.bytes",
+    "kernel.release",
+    "kernel.config",
+    "memory.transparent_hugepages",
+];
+
+/// Differences between this machine and that of the packed trials; empty for trials in guests.
+pub(super) fn machine_differences(trials: &[Trial]) -> Vec<String> {
+    let is_on_machine = |trial: &&Trial| trial.fact("guest.kernel").is_none();
+    let Some(trial) = trials.iter().find(is_on_machine) else { return Vec::new() };
+    let context = ObserverContext { target: Path::new("/"), wanted: ObserverOptions::default() };
+    let here = look(&context).facts;
+    let difference = |name: &&str| {
+        let was = trial.fact(name)?;
+        let is = here.iter().find(|fact| fact.name == **name)?.value.as_str();
+        let short = |value: &str| value.chars().take(80).collect::<String>();
+        (was != is).then(|| format!("{name} is {} here, and was {}", short(is), short(was)))
+    };
+    MACHINE_FACTS.iter().filter_map(difference).collect()
+}
+
+/// Gives every variant its devices and kernels on this machine; returns the differences in words.
+pub(super) fn adapt(
+    plan: &mut Plan,
+    trials: &[Trial],
+    options: &RepeatOptions<'_>,
+    host: &dyn Host,
+) -> Result<Vec<String>, Failure> {
+    let mut differences = Vec::new();
+    let cells = trials.iter().filter_map(|trial| trial.beginning.cell.as_ref());
+    let measured = cells.filter(|cell| cell.role == CellRole::Round).map(|cell| cell.round).max();
+    if let Some(rounds) = options.rounds.or(measured) {
+        plan.stopping = Stopping::Fixed { rounds };
+    }
+    let running = treering_observe::kernel_release();
+    for (at, variant) in plan.variants.iter_mut().enumerate() {
+        adapt_device(variant, at, options, &mut differences)?;
+        adapt_kernel(variant, trials, options, &mut differences)?;
+        if let Some(wanted) = variant.kernel.as_ref().filter(|wanted| **wanted != running) {
+            differences.push(format!(
+                "{}: it ran under the kernel {wanted}; under this one ({running}) it is not run",
+                variant.name
+            ));
+        }
+    }
+    for record in trials.iter().filter_map(job_record) {
+        let Some((name, was)) = record.dataset else { continue };
+        let words = match host.data_set_fingerprint(&name) {
+            Some(is) if is == was => continue,
+            Some(_) => format!("the data set {name} has other files here"),
+            None => format!("the data set {name} is not here"),
+        };
+        if !differences.contains(&words) {
+            differences.push(words);
+        }
+    }
+    Ok(differences)
+}
+
+fn adapt_device(
+    variant: &mut Variant,
+    at: usize,
+    options: &RepeatOptions<'_>,
+    differences: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let name = variant.name.clone();
+    let lacks = |message: String, hint: &str| Failure::new(FailureKind::Usage, message).hint(hint);
+    match &mut variant.device {
+        DeviceSpec::Directory { path } => {
+            let Some(dir) = &options.dir else {
+                let message = format!("{name}: it worked in a directory, {}", path.display());
+                return Err(lacks(message, "name one on the filesystem to measure: --dir DIR"));
+            };
+            let dir = dir.canonicalize().map_err(|error| Failure::of_path(dir, &error))?;
+            let here = dir.join(format!("repeat-{}", at + 1));
+            if !options.dry_run {
+                fs::create_dir_all(&here).map_err(|error| Failure::of_path(&here, &error))?;
+            }
+            *path = here;
+        }
+        DeviceSpec::Block { paths } => {
+            if options.devices.len() != paths.len() {
+                let message = format!("{name}: it used {} block devices", paths.len());
+                let hint = "name as many here, each with --block DEVICE; one that is not empty \
+                            also needs --erase DEVICE";
+                return Err(lacks(message, hint));
+            }
+            paths.clone_from(&options.devices);
+        }
+        DeviceSpec::Loop { directory, .. } => {
+            if let Some(place) = directory.take_if(|place| !place.is_dir()) {
+                differences.push(format!(
+                    "{name}: its image is made elsewhere than in {}",
+                    place.display()
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn adapt_kernel(
+    variant: &mut Variant,
+    trials: &[Trial],
+    options: &RepeatOptions<'_>,
+    differences: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let Some(guest) = &mut variant.guest else { return Ok(()) };
+    let own = options.kernels.iter().find_map(|text| {
+        let (name, file) = text.split_once('=')?;
+        (name == variant.name).then_some(file)
+    });
+    let for_all = options.kernels.iter().map(String::as_str).find(|text| !text.contains('='));
+    let of_variant = trials.iter().find(|trial| {
+        trial.beginning.cell.as_ref().is_some_and(|cell| cell.variant == variant.name)
+    });
+    let was = of_variant.and_then(|trial| trial.fact("guest.kernel")).unwrap_or_default();
+    let Some(file) = own.or(for_all) else {
+        if guest.kernel.exists() {
+            return Ok(());
+        }
+        let message = format!("{}: its kernel is not here: {was}", variant.name);
+        let hint = format!("name its file: --kernel '{}=FILE'", variant.name);
+        return Err(Failure::new(FailureKind::Usage, message).hint(hint));
+    };
+    let kernel = Path::new(file).canonicalize();
+    guest.kernel = kernel.map_err(|error| Failure::of_path(Path::new(file), &error))?;
+    if guest.kernel.file_name().is_some_and(|name| name.to_string_lossy() != was) {
+        differences.push(format!("{}: the kernel is {file}, and was {was}", variant.name));
+    }
+    Ok(())
+}

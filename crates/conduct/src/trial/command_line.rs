@@ -1,0 +1,94 @@
+//! Command lines that repeat stored trials.
+
+use treering_model::{IMPORT_FACT, RunMode, Trial};
+use treering_script::{Settings, ValueKind, Workload};
+
+use super::beginning::named as workload_named;
+use crate::load::{FIO, LOAD};
+use crate::shell::quoted;
+
+/// The command line that repeats a trial of one of these workloads, quoted for a shell.
+pub fn command_line(trial: &Trial, workloads: &[&'static dyn Workload]) -> String {
+    let beginning = &trial.beginning;
+    let classic = beginning.mode == RunMode::Classic;
+    let searches = beginning.workload == LOAD;
+    let verb = if classic || searches { "" } else { "run " };
+    // A place that was made for one cell of a plan is not there any more.
+    let target = match beginning.cell {
+        Some(_) => "DIR".to_owned(),
+        None => quoted(&beginning.target),
+    };
+    // A search names its own options before the load.
+    let name = if searches { FIO } else { &beginning.workload };
+    let specs = workload_named(workloads, name).map_or(&[][..], |workload| {
+        let manifest = workload.manifest();
+        if classic { manifest.classic } else { manifest.native }
+    });
+    let is_operand = |name: &str| {
+        let spec = specs.iter().find(|spec| spec.name == name);
+        spec.is_some_and(|spec| matches!(spec.value, ValueKind::Operand | ValueKind::Operands))
+    };
+    // Where the tool works stands among its own options, or in the file that it is given.
+    let mut names = beginning.parameters.iter().map(|(name, _)| name.as_str());
+    let names_dirs =
+        names.any(|name| ["dir", "directory"].contains(&name) || (classic && is_operand(name)));
+    let dir = match (names_dirs, classic) {
+        (true, _) => String::new(),
+        (false, true) if specs.iter().any(|spec| spec.short == Some('D')) => {
+            format!(" -D {target}")
+        }
+        (false, true) => String::new(),
+        (false, false) => format!(" --dir {target}"),
+    };
+    let mut line = format!("treering {verb}{}{dir}", beginning.workload);
+    let mut parameters = beginning.parameters.iter().peekable();
+    if searches {
+        let is_own = |one: &&(String, String)| !is_operand(&one.0);
+        line = search_line(std::iter::from_fn(|| parameters.next_if(is_own)), &dir);
+    }
+    let settings = Settings::default();
+    let is_command = |name: &str| {
+        specs.iter().any(|spec| spec.name == name && matches!(spec.value, ValueKind::Words))
+    };
+    for (name, value) in parameters {
+        if is_command(name) {
+            // It is quoted already, and the last.
+            line += &format!(" -- {value}");
+            continue;
+        }
+        if is_operand(name) {
+            line += &format!(" {}", quoted(value));
+            continue;
+        }
+        // An option given several times is numbered; options from a job file are in the file.
+        let name = match name.split_once('.') {
+            Some((file, _)) if is_operand(file) => continue,
+            Some((option, _)) => option,
+            None => name,
+        };
+        let is_default = settings.text_or_default(specs, name) == Some(value);
+        match value.as_str() {
+            "false" => {}
+            "true" => line += &format!(" --{name}"),
+            _ if is_default => {}
+            _ => line += &format!(" --{name} {}", quoted(value)),
+        }
+    }
+    line
+}
+
+/// Command line of a load search up to its own options, which precede those of the load.
+fn search_line<'p>(own: impl Iterator<Item = &'p (String, String)>, dir: &str) -> String {
+    let own: Vec<String> =
+        own.map(|(name, value)| format!("--{name} {} ", quoted(value))).collect();
+    format!("treering {LOAD} {}{FIO}{dir}", own.concat())
+}
+
+/// Command line of the trial; `None` for an imported log that lacks the job or the directory.
+pub fn known_command_line(trial: &Trial, workloads: &[&'static dyn Workload]) -> Option<String> {
+    let line = command_line(trial, workloads);
+    let (target, tool) = (&trial.beginning.target, &trial.beginning.workload);
+    let lacks_place = target.is_empty() && line.contains(&quoted(""));
+    let is_unknown = lacks_place || line == format!("treering {tool}");
+    (trial.fact(IMPORT_FACT).is_none() || !is_unknown).then_some(line)
+}

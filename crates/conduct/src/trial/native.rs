@@ -1,0 +1,357 @@
+//! Native runs of a workload outside of plans: engine options, observations, and the trial itself.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use treering_engine::{
+    EngineOptions, HANDICAP_PERCENT_MAX, LatencyMode, PayloadKind, RunProgress, Target,
+};
+use treering_lab::{Lab, OwnedDirectory, RemountableFilesystem, RunTree};
+use treering_model::{TrialId, TrialSink};
+use treering_observe::ObserverOptions;
+use treering_observe::layout::LayoutSchedule;
+use treering_script::{ClassicPayload, Footprint, Job, JobRecord, Settings, TargetFacts, Workload};
+
+use super::beginning::usual_latency;
+use super::{RankShare, TrialOutcome, TrialRequest, run_trial, sources, take_named};
+use crate::failure::{Failure, FailureKind};
+use crate::host::{Host, ResultStore};
+use crate::plan::JobOfRanks;
+use crate::rank_group::Ranks;
+
+/// Options of a native run.
+#[derive(Clone, Debug)]
+pub struct NativeOptions {
+    /// Directory to work in; `None` for a dry run.
+    pub dir: Option<PathBuf>,
+    /// Label of the trial.
+    pub label: String,
+    /// Contents of files: `random`, or `classic` for what the imitated tool writes.
+    pub payload: String,
+    /// Compressible share of random contents, such as `30%`.
+    pub compressibility: String,
+    /// Calls that are timed: `all`, `sampled` or `off`.
+    pub latency: String,
+    /// Slowdown of every task, such as `5%`.
+    pub handicap: String,
+    /// True if block traces are recorded.
+    pub trace: bool,
+    /// True if hot data is recorded.
+    pub heat: bool,
+    /// Half-life of an access's contribution to the temperature.
+    pub heat_half_life: Duration,
+    /// True if the layout is measured after each phase.
+    pub layout: bool,
+    /// Number of tasks after each of which the layout is measured, too.
+    pub layout_every: Option<u32>,
+    /// True if the trees of the trial are kept.
+    pub keep: bool,
+    /// True if neither progress nor footprint is shown.
+    pub quiet: bool,
+    /// Maximum silence of a worker process or a rank.
+    pub rank_timeout: Duration,
+}
+
+/// The program around a native run.
+pub trait NativeHost: Host {
+    /// The lab, for a filesystem that is unmounted and mounted again.
+    fn lab(&self) -> Lab;
+
+    /// Mounts filesystems again that killed runs left unmounted.
+    fn mount_again(&self);
+
+    /// Sinks of the trial's events besides the store, for a run of this many operations.
+    ///
+    /// # Errors
+    /// When one cannot be opened.
+    fn sinks(
+        &self,
+        operations: u64,
+        progress: &Arc<RunProgress>,
+    ) -> Result<Vec<Box<dyn TrialSink>>, Failure>;
+
+    /// Shows how a trial ended that is part of a larger run.
+    ///
+    /// # Errors
+    /// When nothing can be shown.
+    fn show_ending(&self, outcome: &TrialOutcome) -> Result<(), Failure>;
+}
+
+/// A native run that is configured and has not begun.
+pub struct NativeRun<'a> {
+    workload: &'static dyn Workload,
+    options: &'a NativeOptions,
+    ranks: Option<&'a Ranks<'a>>,
+    job: JobOfRanks,
+    engine: EngineOptions,
+}
+
+impl<'a> NativeRun<'a> {
+    /// Configures a run on one or several ranks.
+    ///
+    /// # Errors
+    /// When a setting or an option is wrong.
+    pub fn new(
+        workload: &'static dyn Workload,
+        settings: Settings,
+        options: &'a NativeOptions,
+        ranks: Option<&'a Ranks<'a>>,
+    ) -> Result<Self, Failure> {
+        let job = match ranks {
+            Some(ranks) => ranks.job(workload, &settings)?,
+            None => JobOfRanks { job: workload.native(&settings)?, settings, each: None },
+        };
+        let engine = options.engine(workload, &job)?;
+        Ok(Self { workload, options, ranks, job, engine })
+    }
+
+    /// True on ranks that only assist the first one.
+    fn assists(&self) -> bool {
+        self.ranks.is_some_and(|ranks| !ranks.world.is_first())
+    }
+
+    /// The job of all ranks together.
+    pub fn job(&self) -> &dyn Job {
+        self.job.job.as_ref()
+    }
+
+    /// Facts for a dry run, for which the job is checked; `None` on ranks that only assist.
+    ///
+    /// # Errors
+    /// When the directory cannot be examined, or the job cannot run in it.
+    pub fn rehearse(&self) -> Result<Option<TargetFacts>, Failure> {
+        if self.assists() {
+            return Ok(None);
+        }
+        let facts = dry_facts(self.options.dir.as_deref())?;
+        self.job().check(&facts)?;
+        Ok(Some(facts))
+    }
+
+    /// Runs the trial, on trees that earlier trials made and kept for it; `None` on ranks that do
+    /// not record it.
+    ///
+    /// # Errors
+    /// When the trial cannot begin, or cannot be recorded at all.
+    pub fn run(
+        self,
+        kept: &[RunTree],
+        (store, host): (&dyn ResultStore, &dyn NativeHost),
+    ) -> Result<Option<TrialOutcome>, Failure> {
+        let Self { workload, options, ranks, job: of_ranks, engine } = self;
+        let job = of_ranks.job.as_ref();
+        let usage = |message: &str| Failure::new(FailureKind::Usage, message);
+        if ranks.is_some() && job.remounts() {
+            return Err(usage("with several ranks nothing is unmounted and mounted again")
+                .hint("leave --remount-every out"));
+        }
+        let dir = options.dir.clone().ok_or_else(|| usage("--dir is missing"))?;
+        if let Some(ranks) = ranks.filter(|ranks| !ranks.world.is_first()) {
+            ranks.assist(&[dir], job, &engine)?;
+            return Ok(None);
+        }
+        host.mount_again();
+        let mut place = take_named(&dir)?;
+        place.adopt(kept);
+        let again = job
+            .remounts()
+            .then(|| RemountableFilesystem::examine(place.target().path(), &host.lab()));
+        let again = again.transpose()?;
+        let remount =
+            || again.as_ref().map_or_else(|| Ok(dir.clone()), RemountableFilesystem::remount);
+        let (facts, cautions) = match ranks {
+            None => (Vec::new(), Vec::new()),
+            Some(ranks) => ranks.look(place.target().path())?,
+        };
+        if !options.quiet {
+            host.say(&announcement(job, &place)?);
+        }
+        let progress = Arc::new(RunProgress::new());
+        let listeners = host.sinks(job.tasks(&facts_of(&place)?), &progress)?;
+        let parameters = if job.is_by_program() { Vec::new() } else { options.parameters(&engine) };
+        let request = TrialRequest {
+            label: options.label.clone(),
+            trial: ranks.map_or_else(TrialId::new, |ranks| ranks.trial),
+            parameters,
+            keep: options.keep,
+            cautions,
+            facts,
+            observing: options.observing(),
+            remount: job.remounts().then_some(&remount),
+            ranks: ranks.map(|ranks| RankShare { world: ranks.world, each: of_ranks.each.clone() }),
+            sources: sources(JobRecord::from_settings(&of_ranks.settings), host),
+            ..TrialRequest::new(workload, job, engine)
+        };
+        let mut removing = |tree: &str| {
+            if !options.quiet {
+                host.say(&format!("removing {tree}"));
+            }
+        };
+        run_trial(request, place, listeners, &progress, &mut removing, (store, host)).map(Some)
+    }
+}
+
+impl NativeOptions {
+    /// Engine options of the run.
+    fn engine(
+        &self,
+        workload: &dyn Workload,
+        of_ranks: &JobOfRanks,
+    ) -> Result<EngineOptions, Failure> {
+        let job = of_ranks.job.as_ref();
+        let payload = self.payload(workload.manifest().classic_payload)?;
+        let handicap_percent = percentage("--handicap", &self.handicap, HANDICAP_PERCENT_MAX)?;
+        if job.is_by_program() {
+            self.refuse_engine()?;
+        }
+        let latency = match self.latency.as_str() {
+            "all" => LatencyMode::All,
+            "off" => LatencyMode::Off,
+            // `sampled` becomes `all` for a job that needs every call timed.
+            _ => usual_latency(job),
+        };
+        let specs = workload.manifest().native;
+        let seed = of_ranks.settings.number(specs, "seed", 0..=u64::MAX)?.unwrap_or(1);
+        let usual = EngineOptions::new(latency, payload, seed);
+        Ok(EngineOptions { handicap_percent, stopped_max: self.rank_timeout, ..usual })
+    }
+
+    /// Observations of the run.
+    fn observing(&self) -> ObserverOptions {
+        let every_tasks = self.layout_every.unwrap_or(0);
+        let has_layout = self.layout || self.layout_every.is_some();
+        ObserverOptions {
+            heat_half_life: self.heat.then_some(self.heat_half_life),
+            layout: has_layout.then_some(LayoutSchedule { every_tasks, map: true }),
+            trace: self.trace,
+        }
+    }
+
+    /// Refuses engine options that have no effect on an external program.
+    fn refuse_engine(&self) -> Result<(), Failure> {
+        let changed = [
+            ("--payload", self.payload != "random"),
+            ("--compressibility", self.compressibility != "0%"),
+            ("--latency", self.latency != "sampled"),
+            ("--handicap", self.handicap != "0%"),
+            ("--heat", self.heat && !self.trace),
+        ];
+        match changed.into_iter().find(|(_, is_changed)| *is_changed) {
+            None => Ok(()),
+            Some((option, _)) => {
+                let message = format!("{option} has no effect on the external program");
+                Err(Failure::new(FailureKind::Usage, message)
+                    .hint("leave it out, or run the job natively"))
+            }
+        }
+    }
+
+    /// Contents of files.
+    fn payload(&self, classic: ClassicPayload) -> Result<PayloadKind, Failure> {
+        let percent = percentage("--compressibility", &self.compressibility, 100)?;
+        match self.payload.as_str() {
+            "classic" if percent > 0 => Err(Failure::new(
+                FailureKind::Usage,
+                "--compressibility goes with --payload random only",
+            )),
+            "classic" => Ok(classic_payload(classic)),
+            _ => Ok(PayloadKind::Native { compressibility: percent }),
+        }
+    }
+
+    /// Parameters of the engine, stored beside the parameters of the job.
+    fn parameters(&self, engine: &EngineOptions) -> Vec<(String, String)> {
+        let latency = match engine.latency {
+            LatencyMode::All => "all",
+            LatencyMode::Sampled => "sampled",
+            LatencyMode::Off => "off",
+        };
+        let parameter = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let mut parameters = vec![
+            parameter("payload", &self.payload),
+            parameter("compressibility", &self.compressibility),
+            parameter("latency", latency),
+        ];
+        if engine.handicap_percent > 0 {
+            parameters.push(parameter("handicap", &format!("{}%", engine.handicap_percent)));
+        }
+        // Writing back before each look is work that others do not have.
+        if self.layout {
+            parameters.push(parameter("layout", "true"));
+        }
+        if let Some(tasks) = self.layout_every {
+            parameters.push(parameter("layout-every", &tasks.to_string()));
+        }
+        if self.heat {
+            parameters.push(parameter("heat", "true"));
+            parameters
+                .push(parameter("heat-half-life", &self.heat_half_life.as_secs_f64().to_string()));
+        }
+        if self.trace {
+            parameters.push(parameter("trace", "true"));
+        }
+        parameters
+    }
+}
+
+/// Target facts for a dry run: read from the filesystem if the directory exists, else unknown.
+fn dry_facts(dir: Option<&Path>) -> Result<TargetFacts, Failure> {
+    let Some(dir) = dir.filter(|dir| dir.is_dir()) else { return Ok(TargetFacts::unknown()) };
+    Target::open(dir)
+        .and_then(|target| target.facts())
+        .map_err(|error| Failure::of(FailureKind::Environment, &error))
+}
+
+fn facts_of(place: &OwnedDirectory) -> Result<TargetFacts, Failure> {
+    place.target().facts().map_err(|error| Failure::of(FailureKind::Environment, &error))
+}
+
+/// Announcement of how much the job is going to write.
+fn announcement(job: &dyn Job, place: &OwnedDirectory) -> Result<String, Failure> {
+    let facts = facts_of(place)?;
+    let footprint = job.footprint(&facts);
+    let mib = |bytes: u64| bytes >> 20;
+    if job.is_by_program() && footprint == Footprint::default() {
+        let (path, free) = (place.target().path().display(), mib(facts.free_bytes));
+        return Ok(format!("{path}: what will be written is not known; {free} MiB are free"));
+    }
+    Ok(format!(
+        "{}: {} files, {} MiB will be written; at most {} files and {} MiB at a time; {} MiB are \
+         free",
+        place.target().path().display(),
+        footprint.written_files,
+        mib(footprint.written_bytes),
+        footprint.peak_files,
+        mib(footprint.peak_block_bytes),
+        mib(facts.free_bytes)
+    ))
+}
+
+/// Payload kind that the imitated tool writes.
+pub(super) fn classic_payload(payload: ClassicPayload) -> PayloadKind {
+    match payload {
+        ClassicPayload::LetterA => PayloadKind::Classic,
+        ClassicPayload::Zeros => PayloadKind::Zeros,
+    }
+}
+
+/// A whole number of percent, with or without its sign.
+fn percentage<N: FromStr + PartialOrd + Display>(
+    option: &str,
+    given: &str,
+    most: N,
+) -> Result<N, Failure> {
+    let number = given.strip_suffix('%').unwrap_or(given).parse::<N>().ok();
+    number.filter(|percent| *percent <= most).ok_or_else(|| {
+        let message = format!("{option}: '{given}' is not a percentage");
+        let hint = format!("a percentage is a whole number from 0 to {most}, as 30%");
+        Failure::new(FailureKind::Usage, message).hint(hint)
+    })
+}
+
+/// Names of the engine parameters that only change what is observed, not what is written.
+pub const OBSERVING_PARAMETERS: [&str; 5] =
+    ["latency", "layout", "layout-every", "heat", "heat-half-life"];

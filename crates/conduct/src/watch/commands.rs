@@ -1,0 +1,103 @@
+//! Commands that follow up on the history of a series: more points, or the search for the commit.
+
+use super::WatchOptions;
+use crate::shell::quoted;
+
+/// Change of a series for the worse, at its newest points.
+pub struct WorsePoint {
+    /// Label of the last good point.
+    pub good: String,
+    /// Label of the first worse point.
+    pub worse: String,
+    /// Kernel of the last good point in a guest, if it is known.
+    pub good_kernel: Option<String>,
+}
+
+/// Commands with their purposes, the first one first. `points_needed` is the number of points that
+/// a series lacks to be judged.
+pub fn next_commands(
+    options: &WatchOptions,
+    points_needed: Option<usize>,
+    worse: Option<&WorsePoint>,
+) -> Vec<(String, String)> {
+    let mut commands = Vec::new();
+    if let Some(points) = points_needed {
+        let purpose = if points == 1 {
+            "One more point is needed to decide".to_owned()
+        } else {
+            format!("{points} more points are needed to decide")
+        };
+        commands.push((purpose, again(options, points)));
+    }
+    if let Some(WorsePoint { good, worse, good_kernel }) = worse {
+        let purpose = format!("Find the commit between {good} (good) and {worse} (worse)");
+        let kernel = good_kernel.as_deref().map_or_else(|| "GOOD-KERNEL".to_owned(), quoted);
+        let command = format!(
+            "git bisect start {} {} && git bisect run treering bisect-step --good {kernel} \
+             --build 'make -s -j8 olddefconfig bzImage' {}",
+            tag(worse).as_deref().unwrap_or("BAD"),
+            tag(good).as_deref().unwrap_or("GOOD"),
+            quoted(&options.plan_file.to_string_lossy())
+        );
+        commands.push((purpose, command));
+    }
+    commands
+}
+
+/// Tag or commit in a point's name: `v6.12.9` for 6.12.9, 1a2b3c4 as it is.
+fn tag(key: &str) -> Option<String> {
+    let version = key.strip_prefix('v').unwrap_or(key);
+    let (numbers, candidate) = version.split_once("-rc").unwrap_or((version, "0"));
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    if numbers.contains('.') && numbers.split('.').all(is_number) && is_number(candidate) {
+        return Some(format!("v{version}"));
+    }
+    // Without a letter the digits are a date.
+    let is_commit = (7..=40).contains(&key.len())
+        && key.bytes().any(|byte| byte.is_ascii_lowercase())
+        && key.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    is_commit.then(|| key.to_owned())
+}
+
+/// Command that measures `points` more points.
+fn again(options: &WatchOptions, points: usize) -> String {
+    let mut words = vec!["treering watch".to_owned(), quoted(&options.plan_file.to_string_lossy())];
+    let mut option = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            words.extend([name.to_owned(), quoted(&value)]);
+        }
+    };
+    option("--anchor", options.anchor.clone());
+    option("--label", options.label.clone());
+    option("--label-by", options.label_by.clone());
+    option("--kernel", options.kernel.as_ref().map(|path| path.to_string_lossy().into_owned()));
+    option("--rounds", Some(options.rounds.to_string()));
+    option("--points", Some(points.to_string()));
+    for device in &options.erase {
+        option("--erase", Some(device.to_string_lossy().into_owned()));
+    }
+    option("--store", options.store.as_ref().map(|path| path.to_string_lossy().into_owned()));
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tag;
+
+    #[test]
+    fn versions_and_commits_are_names_for_git_and_days_are_none() {
+        for (key, name) in [
+            ("6.12.9", Some("v6.12.9")),
+            ("v6.13-rc2", Some("v6.13-rc2")),
+            ("1a2b3c4", Some("1a2b3c4")),
+            ("2026-11-24", None),
+            ("20261124", None),
+            ("linux-image-6.12.9-amd64", None),
+            ("6.12.", None),
+            ("6", None),
+            ("", None),
+        ] {
+            assert_eq!(tag(key).as_deref(), name, "{key}");
+        }
+    }
+}
