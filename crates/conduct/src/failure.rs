@@ -7,7 +7,8 @@ use std::path::Path;
 use thiserror::Error;
 use treering_engine::LaunchError;
 use treering_guest::GuestError;
-use treering_lab::LabError;
+use treering_lab::{FreshCopyError, LabError};
+use treering_observe::block_trace::TraceFilesError;
 use treering_script::{ConfigError, with_causes};
 
 use crate::CampaignError;
@@ -129,6 +130,25 @@ impl From<LabError> for Failure {
         };
         let kind = if is_named_wrongly { FailureKind::Usage } else { FailureKind::Environment };
         Self::of(kind, &error).maybe_hint(error.hint())
+    }
+}
+
+impl From<FreshCopyError> for Failure {
+    fn from(error: FreshCopyError) -> Self {
+        match error {
+            FreshCopyError::Lab(error) => error.into(),
+            FreshCopyError::Stopped => Self::new(FailureKind::Interrupted, error.to_string()),
+            _ => Self::of(FailureKind::Environment, &error).maybe_hint(error.hint()),
+        }
+    }
+}
+
+impl From<TraceFilesError> for Failure {
+    fn from(error: TraceFilesError) -> Self {
+        match &error {
+            TraceFilesError::Unopened { path, error } => Self::of_path(path, error),
+            _ => Self::new(FailureKind::Environment, error.to_string()).maybe_hint(error.hint()),
+        }
     }
 }
 

@@ -4,13 +4,13 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, FromArgMatches};
-use treering_age::{Age, MeasuredTree, measured_profile, profile_text, profiles};
+use treering_age::{AgeWorkload, MeasuredTree, measured_profile, profile_text, profiles};
 use treering_conduct::extract_history;
 use treering_model::Ending;
 use treering_observe::census::census;
 use treering_report::pages::history::spread;
 use treering_report::{Cell, Column, Report, Table};
-use treering_store::{Detail, Filter, TrialState};
+use treering_store::{Filter, LoadDetail, TrialState};
 use treering_sys::open_top;
 
 use super::image::Saving;
@@ -107,7 +107,7 @@ fn spread(args: &SpreadArgs) -> Result<ExitCode, Failure> {
     let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
     summaries.retain(|summary| summary.state == TrialState::Ended(Ending::Completed));
     let ids: Vec<_> = summaries.iter().rev().map(|summary| summary.trial).collect();
-    let trials = store.load_many(&ids, Detail::Headlines).map_err(|error| failure(&error))?;
+    let trials = store.load_many(&ids, LoadDetail::Headlines).map_err(|error| failure(&error))?;
     drop(store);
     output::write(&spread::page(&trials), &args.output)?;
     Ok(ExitCode::SUCCESS)

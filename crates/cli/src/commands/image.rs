@@ -3,11 +3,10 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_conduct::trial::OBSERVING_PARAMETERS;
-use treering_lab::{AgedTarget, FilesystemProfile, ImageLibrary, ImageRecord, Lab, ReadOnlyView};
-use treering_model::{Trial, Unit};
-use treering_report::pages::layout::{self, View};
-use treering_report::{Cell, Column, Report, Table};
+use treering_lab::{AgedTarget, FilesystemProfile, ImageLibrary, Lab, ReadOnlyView};
+use treering_model::{ImageRecord, Trial};
+use treering_report::Report;
+use treering_report::pages::machine::images::{self, ListedImage};
 use treering_sys::SignalWatch;
 
 use super::{lab, output};
@@ -16,6 +15,7 @@ use crate::classic_output::say;
 use crate::clock::trial_unix_ms;
 use crate::failure::{Failure, Kind};
 use crate::places;
+use treering_conduct::trial::OBSERVING_PARAMETERS;
 
 /// Runs a subcommand of `treering image`.
 pub(crate) fn run(verb: &ImageVerb) -> Result<ExitCode, Failure> {
@@ -101,25 +101,6 @@ impl Saving {
             pair("mount", &self.target.options()),
             pair("treering", env!("CARGO_PKG_VERSION")),
         ];
-        let mut outcome = Vec::new();
-        if let Some(trial) = trial {
-            recipe.extend(trial.fact("kernel.release").map(|kernel| pair("kernel", kernel)));
-            recipe
-                .extend(trial.fact("age.fingerprint").map(|print| pair("age.fingerprint", print)));
-            let all = trial.beginning.parameters.iter();
-            let decides = all.filter(|(name, _)| !OBSERVING_PARAMETERS.contains(&name.as_str()));
-            recipe.extend(decides.cloned());
-            outcome.push(pair("trial", &trial.beginning.trial.text()));
-            let of_age = trial.facts.iter().filter(|fact| fact.name.starts_with("age."));
-            outcome.extend(of_age.map(|fact| (fact.name.clone(), fact.value.clone())));
-        }
-        let saved_unix_ms = i64::try_from(crate::clock::unix_ms()).unwrap_or(i64::MAX);
-        ImageRecord {
-            name: self.name.clone(),
-            saved_unix_ms,
-            recipe,
-            outcome,
-            ..ImageRecord::default()
-        }
+        ImageRecord::describing(&self.name, trial_unix_ms(), recipe, trial, &OBSERVING_PARAMETERS)
     }
 }

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use treering_conduct::{free_leftovers, freeing_words, mount_again, say_lab_cautions};
 use treering_lab::{
-    Availability, ImageLibrary, Lab, LabDevice, LabError, LabLeftover, PlayedModel, RebootControl,
-    filesystems, serve_played_disk,
+    Availability, ImageLibrary, Lab, LabDevice, LabError, LabLeftover, LeftoverKind, PlanIdentity,
+    PlayedModel, RebootControl, filesystems, serve_played_disk,
 };
 use treering_observe::block_trace::StaleInstance;
 use treering_report::pages::machine::lab as page;
@@ -113,57 +113,14 @@ fn list(args: &OutputArgs, reboots: &RebootControl) -> Result<(), Failure> {
     let mut unusable = Vec::new();
     let lab = opened(&mut unusable);
     say_lab_cautions(&unusable, &Terminal);
-    let all = lab.list()?;
-    let traces = StaleInstance::list();
-    let mut page = Report::new("The lab");
-    if all.is_empty() && traces.is_empty() && !reboots.is_there() {
-        page.paragraph("Nothing made by treering is left.");
-    } else {
-        let columns = vec![Column::long_text("what"), Column::text("whose")];
-        let mut table = Table::new("lab", "", columns);
-        for leftover in &all {
-            let what = Cell::text(leftover.kind.to_string());
-            table.rows.push(vec![what, Cell::text(owner(leftover))]);
-        }
-        for left in &traces {
-            let whose =
-                Cell::text(format!("a recording that has ended (process {})", left.process));
-            table.rows.push(vec![Cell::text(left.to_string()), whose]);
-        }
-        if reboots.is_there() {
-            let what = Cell::text(of_reboots(reboots));
-            table.rows.push(vec![what, Cell::text(whose_reboots(reboots))]);
-        }
-        page.table(table);
-        page.note("`treering lab release` releases what dead runs left behind.");
-    }
-    output::write(&page, args)
-}
-
-fn owner(leftover: &LabLeftover) -> String {
-    let run = match &leftover.plan {
-        Some(plan) => format!("a run of plan {}", plan.name.escape_debug()),
-        None => "a run".to_owned(),
-    };
-    match leftover.pid {
-        Some(pid) if leftover.is_alive => format!("{run}, running (process {pid})"),
-        Some(pid) => format!("{run}, which is gone (process {pid})"),
-        None => format!("{run}, which is gone"),
-    }
-}
-
-/// Describes the pending reboots of a plan.
-fn of_reboots(reboots: &RebootControl) -> String {
-    format!("reboots of this machine ({})", reboots.unit_path().display())
-}
-
-fn whose_reboots(reboots: &RebootControl) -> String {
-    let run = match reboots.record() {
-        Ok(Some(record)) => format!("a run of plan {}", record.plan.name.escape_debug()),
-        Ok(None) | Err(_) => "a run".to_owned(),
-    };
-    let state = if reboots.is_held() { "running" } else { "which goes on after the next boot" };
-    format!("{run}, {state}")
+    let leftovers = lab.list()?;
+    let rows = leftovers.iter().map(|leftover| [leftover.kind.to_string(), leftover.owner()]);
+    let traces = StaleInstance::list().into_iter().map(|left| {
+        let owner = format!("a recording that has ended (process {})", left.process);
+        [left.to_string(), owner]
+    });
+    let reboots = reboots.is_there().then(|| [reboots.words(), reboots.owner()]);
+    output::write(&page::leftovers(rows.chain(traces).chain(reboots).collect()), args)
 }
 
 /// Ends the reboots of a plan; a running trial is the last.

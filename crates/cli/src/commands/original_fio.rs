@@ -14,7 +14,7 @@ use std::process::ExitCode;
 use treering_conduct::trial::{InstalledProgram, run_installed};
 use treering_fio::{installed, native_help};
 use treering_model::{Fact, RunMode, Trial, TrialHeader, TrialId};
-use treering_registry::{Content, Rows, events_of, import};
+use treering_registry::{ImportedTrial, PhaseRows, events_of, import};
 
 use crate::arguments::{FIO, classic_os_words};
 use crate::classic_output::say;

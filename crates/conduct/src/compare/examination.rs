@@ -10,11 +10,11 @@ use treering_observe::{ObserverContext, ObserverOptions, look, look_at_device};
 use treering_script::TargetFacts;
 use treering_sys::is_root;
 
-use crate::beginning::beginning;
 use crate::compare::forecast::Forecast;
 use crate::failure::Failure;
 use crate::host::ResultStore;
 use crate::plan::Plan;
+use crate::trial::beginning::beginning;
 
 /// Findings about a plan.
 #[derive(Debug, Default)]

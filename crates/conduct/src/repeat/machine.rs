@@ -27,7 +27,7 @@ const MACHINE_FACTS: [&str; 7] = [
 pub(super) fn machine_differences(trials: &[Trial]) -> Vec<String> {
     let is_on_machine = |trial: &&Trial| trial.fact("guest.kernel").is_none();
     let Some(trial) = trials.iter().find(is_on_machine) else { return Vec::new() };
-    let context = ObserverContext { target: Path::new("/"), wanted: ObserverOptions::default() };
+    let context = ObserverContext { target: Path::new("/"), options: ObserverOptions::default() };
     let here = look(&context).facts;
     let difference = |name: &&str| {
         let was = trial.fact(name)?;

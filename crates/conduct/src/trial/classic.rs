@@ -197,7 +197,7 @@ fn take_classic(tool: &ClassicMode) -> Result<OwnedDirectory, Untaken> {
         (_, several) => OwnedDirectory::take_roots(several),
     };
     let place = taken.map_err(|error| match error {
-        LabError::Io { what: "cannot make", path, source } => {
+        LabError::Io { action: "cannot make", path, source } => {
             Untaken::Directory { path, error: source }
         }
         // The original meets a file where it works, and fails of that.

@@ -17,7 +17,7 @@ pub use files::{
     ImportFile, ImportFileError, ImportFiles, ORIGIN_FACTS, TrialOrigin, completed_trial, labels,
     origin_of, read_files, remarks,
 };
-pub use import::{ToolOutput, ImportReader, ImportResult, OutputOutline, FileScan, import, tools};
+pub use import::{FileScan, ImportReader, ImportResult, OutputOutline, ToolOutput, import, tools};
 use mmtests::{ResultFile, beginnings, results};
 pub use treering_kit::import::Remark;
 pub use treering_kit::import::rows::PhaseRows;

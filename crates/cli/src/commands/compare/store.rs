@@ -10,7 +10,7 @@ use treering_conduct::{
     EarlierTrial, MeasuredVariant, RecordedTrial, ResultStore, Standing, StoredCell,
 };
 use treering_model::{AnnotationKind, Caution, Ending, Trial, TrialId, TrialSink};
-use treering_store::{Detail, Filter, Store, TrialState, TrialSummary};
+use treering_store::{Filter, LoadDetail, Store, TrialState, TrialSummary};
 
 use super::judging::standing;
 use crate::arguments::{AnyRunArgs, StoreArgs};
@@ -168,7 +168,7 @@ impl SeriesStore for PlanStore<'_> {
         let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
         summaries.retain(|summary| matches!(summary.state, TrialState::Ended(_)));
         let ids: Vec<TrialId> = summaries.iter().rev().map(|summary| summary.trial).collect();
-        store.load_many(&ids, Detail::Headlines).map_err(|error| failure(&error))
+        store.load_many(&ids, LoadDetail::Headlines).map_err(|error| failure(&error))
     }
 
     fn annotate(

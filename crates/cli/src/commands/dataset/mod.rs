@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use treering_datasets::library::{self, DatasetInfo, OverwritePolicy, LibraryError, DatasetOrigin};
+use treering_datasets::library::{self, DatasetInfo, DatasetOrigin, LibraryError, OverwritePolicy};
 use treering_datasets::record::{RecordError, RecordingInput, record};
 use treering_datasets::report::dataset_report;
 use treering_datasets::{Dataset, OmittedEntries, PathSelection, TreeState, check_title, classic};

@@ -13,7 +13,10 @@ use treering_fio::check::{
     Logged, Moved, both_ways, job_work, moved, rehearsed_requests, sequences,
 };
 use treering_lab::RunTree;
-use treering_model::{Ending, Metric, Trial};
+use treering_model::{Ending, Trial};
+use treering_report::pages::tools::fio_check::{
+    CheckTurn, CheckedTrial, FioComparison, SequenceComparison,
+};
 use treering_script::{Job, Settings};
 
 use super::compare::{PlanStore, Terminal};

@@ -7,8 +7,8 @@ use std::process::ExitCode;
 
 use treering_model::{AnnotationKind, Trial, TrialId};
 use treering_registry::{
-    ImportFileError, ImportFiles, ImportReader, ORIGIN_FACTS, OutputOutline, PhaseRows, TrialOrigin,
-    completed_trial, events_of, labels, origin_of, read_files, remarks, tools,
+    ImportFileError, ImportFiles, ImportReader, ORIGIN_FACTS, OutputOutline, PhaseRows,
+    TrialOrigin, completed_trial, events_of, labels, origin_of, read_files, remarks, tools,
 };
 use treering_report::pages::imported::{ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
@@ -23,7 +23,7 @@ use crate::storage::{failure, open_to_write};
 /// Imports the files.
 pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     let ImportFiles { files, errors } = read_files(&args.files, &std::env::temp_dir());
-    let mut failures = errors.into_iter().map(Failure::from);
+    let mut failures = errors.into_iter().map(unreadable_file);
     if files.iter().all(|file| file.scan.outlines.is_empty()) {
         if let Some(failure) = failures.next() {
             return Err(failure);
@@ -47,9 +47,10 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     counters.extend(failures.map(|failure| format!("{}; skipped", failure.message())));
     let mut labels = labels.into_iter();
     for file in files.iter().filter(|file| !file.scan.outlines.is_empty()) {
-        let source = file.reopened()?;
+        let source = file.reopened().map_err(unreadable_file)?;
         let wrong = |error| ImportFileError::unread(&file.path, error);
-        let mut importing = ImportReader::new(source.as_ref()).map_err(wrong)?;
+        let mut importing =
+            ImportReader::new(source.as_ref()).map_err(wrong).map_err(unreadable_file)?;
         let mut outlines = file.scan.outlines.iter().peekable();
         while let Some(line) = outlines.peek().map(|outline| outline.lines.0) {
             // One trial at a time is in memory, however many there are.
@@ -57,7 +58,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
                 let changed =
                     || ImportFileError::unread(&file.path, "it changed while it was read");
                 let is_next = |outline: &&OutputOutline| outline.lines.0 == line;
-                let outline = outlines.next_if(is_next).ok_or_else(changed)?;
+                let outline =
+                    outlines.next_if(is_next).ok_or_else(changed).map_err(unreadable_file)?;
                 let label = labels.next().unwrap_or_default();
                 let now_unix_ms = clock::trial_unix_ms();
                 let (trial, table) = completed_trial(content, outline, file, &label, now_unix_ms);
@@ -76,12 +78,11 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
                 taken = take(content);
                 if taken.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
             });
-            read.map_err(wrong)?;
+            read.map_err(wrong).map_err(unreadable_file)?;
             taken?;
             if outlines.peek().is_some_and(|outline| outline.lines.0 == line) {
-                return Err(
-                    ImportFileError::unread(&file.path, "it changed while it was read").into()
-                );
+                let why = "it changed while it was read";
+                return Err(unreadable_file(ImportFileError::unread(&file.path, why)));
             }
         }
     }
@@ -90,10 +91,9 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     first_failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-impl From<ImportFileError> for Failure {
-    fn from(error: ImportFileError) -> Self {
-        Self::new(Kind::Usage, error.to_string()).hint(error.hint())
-    }
+/// Failure for a file that cannot be imported.
+fn unreadable_file(error: ImportFileError) -> Failure {
+    Failure::new(Kind::Usage, error.to_string()).hint(error.hint())
 }
 
 /// The store, and the origins of the trials in it.

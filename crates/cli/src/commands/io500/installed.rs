@@ -22,18 +22,17 @@ use crate::storage::{Keeping, failure};
 /// Interval at which the program is polled for its end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-impl From<ResultFileError> for Failure {
-    fn from(error: ResultFileError) -> Self {
-        match &error {
-            ResultFileError::Unread { path, error } => Self::of_path(path, error),
-            ResultFileError::TooLong { .. } => Self::new(Kind::Usage, error.to_string()),
-        }
+/// Failure for a result file that cannot be read.
+fn unreadable_result(error: ResultFileError) -> Failure {
+    match &error {
+        ResultFileError::Unread { path, error } => Failure::of_path(path, error),
+        ResultFileError::TooLong { .. } => Failure::new(Kind::Usage, error.to_string()),
     }
 }
 
 /// Runs the installed program.
 pub(super) fn run(args: &InstalledArgs) -> Result<ExitCode, Failure> {
-    let config = read_config(&args.config)?;
+    let config = read_config(&args.config).map_err(unreadable_result)?;
     let results = PathBuf::from(config_value(&config, "resultdir").unwrap_or("./results"));
     let data = PathBuf::from(config_value(&config, "datadir").unwrap_or("./datafiles"));
     let trial = TrialId::new();
@@ -64,7 +63,8 @@ pub(super) fn run(args: &InstalledArgs) -> Result<ExitCode, Failure> {
     let facts = facts.map(|(name, value)| Fact { name: name.to_owned(), value });
     kept.facts.extend(facts);
     kept.artifacts =
-        result_artifacts(found.parent().unwrap_or(Path::new(".")), &mut |line| say(line))?;
+        result_artifacts(found.parent().unwrap_or(Path::new(".")), &mut |line| say(line))
+            .map_err(unreadable_result)?;
     if signal.is_some() {
         kept.ending = Ending::Interrupted;
     } else if !status.success() {
@@ -109,7 +109,7 @@ fn start(args: &InstalledArgs) -> Result<EndedChild, Failure> {
 
 /// The trial of a result, as an import makes it.
 fn figures(path: &Path, beginning: TrialHeader) -> Result<Trial, Failure> {
-    let text = read_result(path)?;
+    let text = read_result(path).map_err(unreadable_result)?;
     let imported = import(text.as_bytes());
     for remark in &imported.remarks {
         say(&format!("{RESULT}:{}: {}", remark.line, remark.what));

@@ -55,13 +55,3 @@ fn bar() -> Option<ProgressBar> {
     let style = ProgressStyle::with_template("{spinner} {msg}: {pos} files  {elapsed}").ok()?;
     stderr().is_terminal().then(|| ProgressBar::new_spinner().with_style(style))
 }
-
-impl From<FreshCopyError> for Failure {
-    fn from(error: FreshCopyError) -> Self {
-        match error {
-            FreshCopyError::Lab(error) => error.into(),
-            FreshCopyError::Stopped => Self::new(Kind::Interrupted, error.to_string()),
-            _ => Self::of(Kind::Environment, &error).maybe_hint(error.hint()),
-        }
-    }
-}

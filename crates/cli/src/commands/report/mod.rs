@@ -20,7 +20,7 @@ use treering_report::{Report, formats};
 use treering_store::{Filter, Store, TrialState, TrialSummary};
 
 pub(crate) use self::gating::{Gating, nothing_compared};
-use self::stored::{StoredTrials, query_of, selection, summaries};
+use self::stored::{StoredTrials, failed_selection, query_of, selection, summaries};
 use super::charts;
 use super::output::{self, with_writer};
 use super::trial::{command_line, quoted};
@@ -129,11 +129,11 @@ fn compare_variants(args: &ReportArgs, absent: &[&str]) -> Result<ExitCode, Fail
     if let Some(why) = selection.nothing_to_compare(&query).filter(|_| args.page.gate) {
         return Ok(nothing_compared(&args.page, &why));
     }
-    let args = &as_planned(args, selection.planned_terms(&query)?);
-    let variants = selection.variants(&query)?;
+    let args = &as_planned(args, selection.planned_terms(&query).map_err(failed_selection)?);
+    let variants = selection.variants(&query).map_err(failed_selection)?;
     let mut compared = compared(&source, &selection, &variants)?;
-    compared.notes.extend(selection.excluded_and_named(&variants)?);
-    compared.excluded = selection.excluded_of(&variants)?;
+    compared.notes.extend(selection.excluded_and_named(&variants).map_err(failed_selection)?);
+    compared.excluded = selection.excluded_of(&variants).map_err(failed_selection)?;
     let outcome = tell(args, format, &source, &variants, compared, gating.accepted.clone())?;
     Ok(gating.answer(&outcome, absent))
 }
@@ -155,7 +155,8 @@ fn compared<'s>(
     variants: &[SelectedVariant],
 ) -> Result<ComparedTrials, Failure> {
     let (control, observed) = (selection.control(&variants[0]), selection.observed(variants));
-    let mut compared = ComparedTrials::read(source, variants, control.as_ref(), &observed)?;
+    let mut compared = ComparedTrials::read(source, variants, control.as_ref(), &observed)
+        .map_err(failed_selection)?;
     compared.notes.extend(selection.notes().iter().cloned());
     Ok(compared)
 }
@@ -216,8 +217,10 @@ fn paged(
     let environment = environment(&compared.baseline, &compared.contenders);
     let repeat = repeat(&compared.baseline, &compared.contenders);
     let draws = args.page.charts.is_some() || output::is_html(args.page.format());
-    let profiles = if draws { compared.profiles(source)? } else { Vec::new() };
-    let observed = if draws { compared.observed_jobs(source)? } else { Vec::new() };
+    let profiles =
+        if draws { compared.profiles(source).map_err(failed_selection)? } else { Vec::new() };
+    let observed =
+        if draws { compared.observed_jobs(source).map_err(failed_selection)? } else { Vec::new() };
     let view = ComparisonView {
         command: &again(args, variants),
         repeat: &repeat,
@@ -243,8 +246,8 @@ pub(crate) fn page_of_campaign(
     if selection.nothing_to_compare(&query).is_some() {
         return Ok(None);
     }
-    let args = as_planned(&args, selection.planned_terms(&query)?);
-    let variants = selection.variants(&query)?;
+    let args = as_planned(&args, selection.planned_terms(&query).map_err(failed_selection)?);
+    let variants = selection.variants(&query).map_err(failed_selection)?;
     let mut compared = compared(&source, &selection, &variants)?;
     // Variants without any job in common, for example.
     let Ok(outcome) = judged(&args, &compared) else { return Ok(None) };

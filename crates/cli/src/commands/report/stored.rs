@@ -7,7 +7,7 @@ use treering_analysis::selection::{
     SelectionError, SelectionQuery, StoredTrial, TrialSelection, TrialSource, factor_of,
 };
 use treering_model::{Trial, TrialId};
-use treering_store::{LoadDetail, Filter, Store, StoreError, TrialState, TrialSummary};
+use treering_store::{Filter, LoadDetail, Store, StoreError, TrialState, TrialSummary};
 
 use super::plans;
 use crate::arguments::ReportArgs;
@@ -55,15 +55,14 @@ impl TrialSource for StoredTrials<'_> {
     }
 }
 
-impl From<SelectionError<StoreError>> for Failure {
-    fn from(error: SelectionError<StoreError>) -> Self {
-        match error {
-            SelectionError::Refused { message, hint } => {
-                Self::new(Kind::Usage, message).maybe_hint(hint)
-            }
-            SelectionError::NoVariants => no_results(),
-            SelectionError::Source(error) => failure(&error),
+/// Failure for a selection that names no trials, or trials that cannot be loaded.
+pub(in crate::commands) fn failed_selection(error: SelectionError<StoreError>) -> Failure {
+    match error {
+        SelectionError::Refused { message, hint } => {
+            Failure::new(Kind::Usage, message).maybe_hint(hint)
         }
+        SelectionError::NoVariants => no_results(),
+        SelectionError::Source(error) => failure(&error),
     }
 }
 
@@ -119,5 +118,5 @@ pub(super) fn selection<'s, 'd>(
     };
     let trials: Vec<StoredTrial> = ended.map(stored).collect();
     let running = all - trials.len();
-    Ok(TrialSelection::new(source, trials, running, query)?)
+    TrialSelection::new(source, trials, running, query).map_err(failed_selection)
 }

@@ -5,7 +5,7 @@ use std::io::{BufWriter, IntoInnerError, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_pack::{PackHead, PackError, PackRecord, PackSeal};
+use treering_pack::{PackError, PackHead, PackRecord, PackSeal};
 use treering_report::pages::machine::pack::{LeftOutName, PackedCounts, page};
 use treering_store::{
     Filter, PackedTrials, PackingError, Store, StoreError, TrialState, TrialSummary,

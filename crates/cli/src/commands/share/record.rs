@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use treering_datasets::library::{Origin, find};
+use treering_datasets::library::{DatasetOrigin, find};
 use treering_model::Fingerprint;
 
 use crate::places;

@@ -13,8 +13,8 @@ use treering_conduct::repeat::{PackedTrials, RepeatOptions, Repetition};
 use treering_conduct::{PlanEnd, PlanOptions, carry_out};
 use treering_model::{Cell, CellRole, Trial, TrialBuilder, TrialEvent, TrialId};
 use treering_pack::PackReader;
-use treering_report::pages::comparison::{View, page};
-use treering_store::{Detail, Filter};
+use treering_report::pages::comparison::{ComparisonView, page};
+use treering_store::{Filter, LoadDetail};
 
 use super::failure as unreadable;
 use crate::arguments::{MergeArgs, OutputArgs, RepeatArgs};
@@ -109,7 +109,7 @@ fn compare(repetition: &Repetition, args: &RepeatArgs) -> Result<ExitCode, Failu
         };
         let own = summaries.iter().filter(|summary| summary.cell.as_ref().is_some_and(is_own));
         let here: Vec<TrialId> = own.map(|summary| summary.trial).rev().collect();
-        let here = store.load_many(&here, Detail::Tasks).map_err(|error| failure(&error))?;
+        let here = store.load_many(&here, LoadDetail::Tasks).map_err(|error| failure(&error))?;
         let was = repetition.packed_trials(&variant.name);
         if here.is_empty() || was.is_empty() {
             say(&format!("{}: there is nothing to compare", variant.name));

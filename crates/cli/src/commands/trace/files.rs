@@ -9,15 +9,6 @@ use treering_trace::{TraceEntry, TraceWindow};
 use crate::classic_output::say;
 use crate::failure::{Failure, Kind};
 
-impl From<TraceFilesError> for Failure {
-    fn from(error: TraceFilesError) -> Self {
-        match &error {
-            TraceFilesError::Unopened { path, error } => Self::of_path(path, error),
-            _ => Self::new(Kind::Environment, error.to_string()).maybe_hint(error.hint()),
-        }
-    }
-}
-
 /// Reads a trace and summarizes the events in the window.
 pub(super) fn summary(path: &Path, window: TraceWindow) -> Result<TracedRun, Failure> {
     let read = summarise_file(path, window)?;

@@ -6,7 +6,8 @@ use std::io::{Seek, Write};
 use thiserror::Error;
 use treering_model::{Fact, PLAN_FACT, TrialEvent, TrialId};
 use treering_pack::{
-    PackHead, NameKind, NameRemover, PackError, PackWriter, PackedPlan, PackRecord, RemovedName, PackSeal,
+    NameKind, NameRemover, PackError, PackHead, PackRecord, PackSeal, PackWriter, PackedPlan,
+    RemovedName,
 };
 
 use crate::{LoadDetail, Store, StoreError, TrialSummary};
@@ -98,7 +99,11 @@ impl<'a> PackedTrials<'a> {
     ///
     /// # Errors
     /// When the store cannot be read, or the writer fails.
-    pub fn write<W: Write + Seek>(&self, head: PackHead, to: W) -> Result<(PackSeal, W), PackingError> {
+    pub fn write<W: Write + Seek>(
+        &self,
+        head: PackHead,
+        to: W,
+    ) -> Result<(PackSeal, W), PackingError> {
         let mut packing = PackWriter::begin(to, head)?;
         self.records(&mut |record| Ok::<(), PackingError>(packing.add(record)?))?;
         Ok(packing.finish()?)

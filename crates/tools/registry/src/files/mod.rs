@@ -18,7 +18,7 @@ use thiserror::Error;
 use treering_model::{Fingerprint, TrialId};
 
 pub use self::trials::{ORIGIN_FACTS, TrialOrigin, completed_trial, labels, origin_of, remarks};
-use crate::{ImportReader, ResultFile, FileScan, TextSource, beginnings, results};
+use crate::{FileScan, ImportReader, ResultFile, TextSource, beginnings, results};
 
 /// Maximum size of a log.
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -177,7 +177,10 @@ fn of_file(path: &Path, temporary: &Path) -> Result<ImportFile, ImportFileError>
 }
 
 /// Contents of a file, unpacked if packed, and the fingerprint of its bytes.
-fn opened(path: &Path, temporary: &Path) -> Result<(Rc<dyn TextSource>, Fingerprint), ImportFileError> {
+fn opened(
+    path: &Path,
+    temporary: &Path,
+) -> Result<(Rc<dyn TextSource>, Fingerprint), ImportFileError> {
     if path == Path::new("-") {
         return unpack(path, io::stdin().lock(), temporary);
     }

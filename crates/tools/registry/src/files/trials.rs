@@ -42,19 +42,22 @@ pub fn labels(files: &[ImportFile], wanted: &[String]) -> Result<Vec<String>, Co
         return Ok(files.iter().flat_map(labels_by_file).collect());
     }
     let all = numbered(files);
-    let label = |(number, found): &(usize, &OutputOutline)| match (wanted.get(*number), &found.label) {
-        (Some(label), _) | (None, Some(label)) => Ok(label.clone()),
-        (None, None) => {
-            let tool = found.tool;
-            let numbers = all.iter().filter(|(_, other)| other.tool == tool).map(|(of, _)| of + 1);
-            let outputs = numbers.max().unwrap_or(0);
-            let message = format!("--label names {} of {outputs} outputs of {tool}", wanted.len());
-            Err(ConfigError::new(message).hint(
+    let label =
+        |(number, found): &(usize, &OutputOutline)| match (wanted.get(*number), &found.label) {
+            (Some(label), _) | (None, Some(label)) => Ok(label.clone()),
+            (None, None) => {
+                let tool = found.tool;
+                let numbers =
+                    all.iter().filter(|(_, other)| other.tool == tool).map(|(of, _)| of + 1);
+                let outputs = numbers.max().unwrap_or(0);
+                let message =
+                    format!("--label names {} of {outputs} outputs of {tool}", wanted.len());
+                Err(ConfigError::new(message).hint(
                 "give one label for each output of a tool (for MMTests, each run), separated by \
                  commas",
             ))
-        }
-    };
+            }
+        };
     all.iter().map(label).collect()
 }
 

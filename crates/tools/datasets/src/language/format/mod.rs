@@ -8,7 +8,9 @@ mod escape;
 mod read;
 mod write;
 
-pub use read::{EntryFault, FormatError, HeaderFault, ReaderLimits, read, read_header, read_within};
+pub use read::{
+    EntryFault, FormatError, HeaderFault, ReaderLimits, read, read_header, read_within,
+};
 pub use treering_model::ListCount;
 pub use write::{WriteError, write};
 
