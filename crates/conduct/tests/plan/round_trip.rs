@@ -13,7 +13,7 @@ use treering_datasets::TreeState;
 use treering_model::{Accelerator, DeviceSpec, GuestDisk, GuestSpec, Variant};
 use treering_script::{JobRecord, Settings};
 
-use crate::{read_file, read_plan};
+use crate::{read_file, read_plan, read_sized};
 
 const PLAIN: &str = "[[variant]]\nfilesystem = \"ext4\"\n[[variant]]\nfilesystem = \"xfs\"\n";
 
@@ -253,6 +253,22 @@ proptest! {
         assert_eq!(format!("{again:#?}"), format!("{plan:#?}"), "{text}");
         assert_eq!(again.digest(), plan.digest(), "{text}");
         assert_eq!(again.to_toml(), text);
+    }
+}
+
+#[test]
+fn each_example_reads_back_to_the_same_plan() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/plans");
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        for is_full_size in [false, true] {
+            let plan = read_sized(&fs::read_to_string(&path).unwrap(), name, is_full_size).unwrap();
+            let text = plan.to_toml();
+            let again = read_plan(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+            assert_eq!(format!("{again:#?}"), format!("{plan:#?}"), "{text}");
+            assert_eq!((again.digest(), again.to_toml()), (plan.digest(), text), "{name}");
+        }
     }
 }
 

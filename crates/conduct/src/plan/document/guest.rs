@@ -3,151 +3,91 @@
 
 use std::path::{Path, PathBuf};
 
-use treering_model::{Accelerator, GuestDisk, GuestSpec, Variant};
+use treering_model::{Accelerator, GuestSpec, Variant};
 
 use super::Known;
-use super::nearest::suggestion;
-use super::quantity::size;
-use super::section::{GUEST, Section, Value};
+use super::format::{GuestTable, PlanTable, VariantTable};
+use super::tree::Optional;
+use super::values::Whole;
 use crate::plan::Machine;
 use crate::plan::error::{Fault, quoted};
 
-/// Accepted guest memory, in MiB.
-const MEMORY_MIB: std::ops::RangeInclusive<u64> = 256..=1 << 20;
-const CPUS_MAX: u64 = 255;
-/// Accepted boot timeout: emulated kernels need at least 10 s; one day is the cap.
-const TIMEOUT_SECONDS: std::ops::RangeInclusive<u32> = 10..=86_400;
 /// File name extensions of kernel packages.
 const PACKAGES: [&str; 2] = [".deb", ".rpm"];
 
-/// Guest of a plan document, without a kernel.
-#[derive(Clone, Debug)]
-pub(super) struct Guest(GuestSpec);
-
-impl Guest {
-    /// Guest specification with an empty path as its kernel.
-    pub(super) fn spec(self) -> GuestSpec {
-        self.0
-    }
-}
-
-/// Reads a `[guest]` section.
-pub(super) fn guest(value: &Value<'_>) -> Result<Guest, Fault> {
-    let section = value.section(&GUEST)?;
-    let mut spec = GuestSpec::new(PathBuf::new());
-    if let Some(cpus) = section.get("cpus") {
-        spec.cpus = u16::try_from(cpus.whole(1..=CPUS_MAX)?).unwrap_or(spec.cpus);
-    }
-    if let Some(memory) = section.get("memory") {
-        let bytes = size(&memory)?;
-        if !MEMORY_MIB.contains(&(bytes >> 20)) {
-            let message = format!("a guest with {bytes} bytes of memory cannot be had");
-            return Err(memory.fault(message, "write a size from \"256MiB\" to \"1TiB\""));
+/// Guest of a section, with an empty path as its kernel.
+pub(super) fn guest(section: &GuestTable) -> Result<GuestSpec, Fault> {
+    let default = GuestSpec::new(PathBuf::new());
+    let mut spec = GuestSpec {
+        cpus: section.cpus.value().map_or(default.cpus, Whole::small),
+        memory_bytes: section.memory.value().map_or(default.memory_bytes, |memory| memory.0),
+        disk: section.disk.value().map_or(default.disk, |disk| disk.0),
+        accelerator: section.accelerator.value().map(|accelerator| accelerator.0),
+        timeout_seconds: section.timeout.value().map_or(default.timeout_seconds, Whole::small),
+        ..default
+    };
+    if let (Some(Accelerator::Icount), Some(value)) = (spec.accelerator, &section.accelerator) {
+        if section.cpus.is_some() && spec.cpus > 1 {
+            let message = "instructions are counted on one CPU only";
+            return Err(value.fault(message, "").hint("write cpus = 1"));
         }
-        spec.memory_bytes = bytes;
+        spec.cpus = 1;
     }
-    if let Some(disk) = section.get("disk") {
-        let known = GuestDisk::ALL.map(|one| (one, one.name()));
-        spec.disk = choice(&disk, "a kind of disk", "disks", &known)?;
-    }
-    if let Some(accelerator) = section.get("accelerator") {
-        let known = Accelerator::ALL.map(|one| (one, one.name()));
-        spec.accelerator = Some(choice(&accelerator, "an accelerator", "accelerators", &known)?);
-        if spec.accelerator == Some(Accelerator::Icount) {
-            if section.get("cpus").is_some() && spec.cpus > 1 {
-                let message = "instructions are counted on one CPU only";
-                return Err(accelerator.fault(message, "").hint("write cpus = 1"));
-            }
-            spec.cpus = 1;
-        }
-    }
-    if let Some(timeout) = section.get("timeout") {
-        spec.timeout_seconds = timeout.whole_u32(TIMEOUT_SECONDS)?;
-    }
-    Ok(Guest(spec))
+    Ok(spec)
 }
 
-/// Reads the machine that runs the kernels. With reboots, each variant must name an installed
-/// kernel.
-pub(super) fn machine(value: &Value<'_>, variants: &[Variant]) -> Result<Machine, Fault> {
-    let known = Machine::ALL.map(|one| (one, one.name()));
-    let machine = choice(value, "a machine", "machines", &known)?;
-    if machine == Machine::Guest {
-        return Ok(machine);
-    }
-    if let Some(variant) = variants.iter().find(|variant| variant.kernel.is_none()) {
-        let name = quoted(&variant.name);
-        let (message, hint) = match &variant.guest {
-            Some(guest) => (
-                format!("{name} names a file, which this machine cannot boot"),
-                format!(
-                    "install {} and name its release, as printed by `uname -r`; or write machine \
-                     = \"guest\"",
-                    guest.kernel.file_name().unwrap_or_default().display()
-                ),
+/// Machine that runs the kernels. With reboots, each variant must name an installed kernel.
+pub(super) fn machine(top: &PlanTable, variants: &[Variant]) -> Result<Machine, Fault> {
+    let Some(value) = &top.machine else { return Ok(Machine::default()) };
+    let without = variants.iter().find(|variant| variant.kernel.is_none());
+    let (Machine::Reboot, Some(variant)) = (value.0, without) else { return Ok(value.0) };
+    let name = quoted(&variant.name);
+    let (message, hint) = match &variant.guest {
+        Some(guest) => (
+            format!("{name} names a file, which this machine cannot boot"),
+            format!(
+                "install {} and name its release, as printed by `uname -r`; or write machine = \
+                 \"guest\"",
+                guest.kernel.file_name().unwrap_or_default().display()
             ),
-            None => (
-                format!("{name} names no kernel to boot"),
-                "write kernel = \"6.1.0-47-amd64\", as printed by `uname -r`, in each variant"
-                    .to_owned(),
-            ),
-        };
-        return Err(value.fault(message, "").hint(hint));
-    }
-    Ok(machine)
+        ),
+        None => (
+            format!("{name} names no kernel to boot"),
+            "write kernel = \"6.1.0-47-amd64\", as printed by `uname -r`, in each variant"
+                .to_owned(),
+        ),
+    };
+    Err(value.fault(message, "").hint(hint))
 }
 
-fn choice<T: Copy>(
-    value: &Value<'_>,
-    what: &str,
-    all: &str,
-    known: &[(T, &str)],
-) -> Result<T, Fault> {
-    let word = value.word(what)?;
-    let found = known.iter().find(|(_, name)| *name == word).map(|(one, _)| *one);
-    found.ok_or_else(|| {
-        let names: Vec<&str> = known.iter().map(|(_, name)| *name).collect();
-        let message = format!("{} is not {what}", quoted(word));
-        value.fault(message, "").hint(suggestion(word, &names, all))
-    })
-}
-
-/// Reads the kernel of a variant: the release that must be running, or a guest with its own kernel.
+/// Kernel of a variant: the release that must be running, or a guest with its own kernel.
 pub(super) fn kernel_and_guest(
-    section: &Section<'_>,
-    shared: Option<&Guest>,
+    section: &VariantTable,
+    shared: Option<&GuestSpec>,
     known: &Known<'_>,
 ) -> Result<(Option<String>, Option<GuestSpec>), Fault> {
-    let own = section.get("guest");
-    let Some(value) = section.get("kernel") else {
-        return match own {
-            None => Ok((None, None)),
-            Some(stray) => {
-                let message = "a guest without a kernel: nothing is booted in it";
-                let hint = "write kernel = \"linux-image-….deb\", or leave `guest` out";
-                Err(Fault::at(stray.key_span, message, "").hint(hint))
-            }
-        };
+    let own = section.guest.as_ref();
+    let Some(kernel) = &section.kernel else {
+        let Some(stray) = own else { return Ok((None, None)) };
+        let message = "a guest without a kernel: nothing is booted in it";
+        let hint = "write kernel = \"linux-image-….deb\", or leave `guest` out";
+        return Err(stray.key_fault(message, "").hint(hint));
     };
-    let word = value.word("a kernel release, or the file of a kernel")?;
-    let is_file = word.contains('/') || PACKAGES.iter().any(|end| word.ends_with(end));
-    if is_file {
-        let of_variant = own.map(|own| guest(&own)).transpose()?;
-        let spec = of_variant
-            .as_ref()
-            .or(shared)
-            .map_or_else(|| GuestSpec::new(PathBuf::new()), |Guest(spec)| spec.clone());
+    if kernel.contains('/') || PACKAGES.iter().any(|end| kernel.ends_with(end)) {
+        let own = own.map(|own| guest(own)).transpose()?;
+        let spec = own.or_else(|| shared.cloned());
+        let spec = spec.unwrap_or_else(|| GuestSpec::new(PathBuf::new()));
         let base = known.base_dir.as_deref().unwrap_or(Path::new(""));
-        return Ok((None, Some(GuestSpec { kernel: base.join(word), ..spec })));
+        return Ok((None, Some(GuestSpec { kernel: base.join(kernel.text()), ..spec })));
     }
     if let Some(stray) = own {
-        let message = format!("{} names a kernel that runs already", quoted(word));
+        let message = format!("{} names a kernel that runs already", quoted(kernel));
         let hint = "leave `guest` out, or name the file of a kernel, with a / in it";
-        return Err(Fault::at(stray.key_span, message, "").hint(hint));
+        return Err(stray.key_fault(message, "").hint(hint));
     }
-    if word.contains(char::is_whitespace) {
-        let message = format!("{} is no kernel release", quoted(word));
-        return Err(value.fault(message, "").hint("give it as printed by `uname -r`"));
+    if kernel.contains(char::is_whitespace) {
+        let message = format!("{} is no kernel release", quoted(kernel));
+        return Err(kernel.fault(message, "").hint("give it as printed by `uname -r`"));
     }
-    Ok((Some(word.to_owned()), None))
+    Ok((Some(kernel.to_string()), None))
 }

@@ -1,21 +1,24 @@
 //! Plans as TOML documents, for people. docs/plan.md describes every key.
 //!
-//! A document is read into a tree in which every key and value has its place; each section then
-//! takes what it knows. So each fault points at a line, and nothing is guessed: unknown keys,
-//! contradictions and values that a workload or mkfs would refuse are refused before anything is
-//! made. Documents are taken for hostile: their size, depth and numbers are bounded.
+//! `format.rs` declares the sections with their keys and types, and serde reads them. The other
+//! files check what needs more than one key. Each fault points at a line, and nothing is guessed:
+//! unknown keys, contradictions and values that a workload or mkfs would refuse are refused before
+//! anything is made. Documents are taken for hostile: their size, depth and numbers are bounded.
 
 mod command;
 mod device;
 mod ending;
+mod format;
+mod given;
 mod guest;
 mod job;
 mod nearest;
 mod observing;
-mod quantity;
 mod ranks;
-mod section;
+mod report;
 mod sweep;
+mod tree;
+mod values;
 mod variant;
 mod words;
 
@@ -23,23 +26,19 @@ use std::path::{Path, PathBuf};
 
 use toml::de::DeTable;
 use treering_model::filesystems::is_in_memory;
-use treering_model::{DeviceSpec, Metric, Variant};
+use treering_model::{DeviceSpec, Variant};
 use treering_script::Workload;
 
-use device::PlacedDevice;
-use nearest::nearest;
-use section::{DEVICE, PLAN, REPORT, Section};
+use format::PlanTable;
+use tree::Optional;
 
 pub use nearest::by_nearness;
 
 use super::error::{Fault, PlanError, is_invisible, quoted};
-use super::{Conditions, Judging, Plan, PlannedJob, family, foreseen, is_known, known_metrics};
+use super::{Conditions, Plan, family};
 
 /// Maximum size of a plan document.
 pub const BYTES_MAX: usize = 1 << 20;
-const METRICS_MAX: usize = 64;
-/// Maximum number of metric names in a hint.
-const METRICS_SHOWN: usize = 8;
 
 /// Names and settings that a document can refer to.
 #[derive(Default)]
@@ -74,33 +73,23 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     }
     let document = DeTable::parse(text).map_err(|error| syntax(&error))?;
     let expanded = sweep::expanded(document.get_ref())?;
+    let top = format::plan_table(expanded.unwrap_or_else(|| document.into_inner()))?;
     // Missing keys are reported at the end of the plan.
     let end = text.trim_end().len();
-    let top = Section::new(&PLAN, expanded.as_ref().unwrap_or(document.get_ref()), end..end)?;
-    let name = match top.get("name") {
-        Some(value) => value.word("a name")?.to_owned(),
-        None => stem(name_of_file),
-    };
-    let question = match top.get("question") {
-        Some(value) => value.text("a question in quotation marks")?.to_owned(),
-        None => String::new(),
-    };
+    let end = end..end;
+    let name = top.name.as_ref().map_or_else(|| stem(name_of_file), |name| name.to_string());
+    let question = top.question.as_ref().map(|question| question.value.clone()).unwrap_or_default();
     // Checks the rule first; its defaults depend on everything else.
     ending::stopping(&top, 1)?;
-    let shared = match top.get("device") {
-        Some(value) => device::device(&value.section(&DEVICE)?)?,
-        None => PlacedDevice::default(),
-    };
-    let shared = device::played(shared, top.get("disk").as_ref())?;
-    let guest = top.get("guest").map(|value| guest::guest(&value)).transpose()?;
-    let variants = variant::variants(&top, (&shared, guest.as_ref()), known)?;
+    let shared = device::shared(top.device.as_ref(), top.disk.as_ref())?;
+    let guest = top.guest.as_ref().map(|section| guest::guest(section)).transpose()?;
+    let variants = variant::variants(&top, &end, (&shared, guest.as_ref()), known)?;
     let conditions = conditions(&top, &variants)?;
     let observing = observing::observing(&top)?;
     let jobs = job::jobs(&top, known)?;
-    ranks::suits(&top, &variants, &conditions, &jobs)?;
-    let judging = judging(&top, &jobs)?;
+    ranks::suits(&top, &end, (&variants, &conditions, &jobs))?;
+    let judging = report::judging(&top, &jobs)?;
     let stopping = ending::stopping(&top, family(&variants, &jobs, &judging))?;
-    let guest = guest.map(guest::Guest::spec);
     Ok(Plan { name, question, variants, guest, jobs, stopping, conditions, observing, judging })
 }
 
@@ -147,87 +136,29 @@ fn stem(name_of_file: &str) -> String {
     if stem.is_empty() { "plan".to_owned() } else { stem.to_owned() }
 }
 
-fn conditions(top: &Section<'_>, variants: &[Variant]) -> Result<Conditions, Fault> {
+fn conditions(top: &PlanTable, variants: &[Variant]) -> Result<Conditions, Fault> {
     let default = Conditions::default();
-    let flag = |key: &str, default| top.get(key).map_or(Ok(default), |value| value.flag());
-    let remount = flag("remount", default.remount)?;
-    if let Some(value) = top.get("remount").filter(|_| remount) {
+    if let Some(remount) = top.remount.as_ref().filter(|remount| remount.value) {
         let stays = |variant: &&Variant| {
             matches!(variant.device, DeviceSpec::Directory { .. })
                 || is_in_memory(&variant.filesystem)
         };
         if let Some(variant) = variants.iter().find(stays) {
             let message = format!("{} cannot be mounted again", quoted(&variant.name));
-            return Err(value.fault(message, "").hint(
+            return Err(remount.fault(message, "").hint(
                 "a directory is used as it is, and a tmpfs would be empty: write remount = false",
             ));
         }
     }
     Ok(Conditions {
-        seed: top.get("seed").map_or(Ok(default.seed), |value| value.whole(0..=u64::MAX))?,
-        warm_up: flag("warm-up", default.warm_up)?,
-        control: flag("control", default.control)?,
-        remount,
-        settle_seconds: match top.get("settle-seconds") {
-            Some(value) => quantity::seconds(&value)?,
-            None => default.settle_seconds,
-        },
-        machine: match top.get("machine") {
-            Some(value) => guest::machine(&value, variants)?,
-            None => default.machine,
-        },
+        seed: top.seed.value().map_or(default.seed, |seed| seed.0),
+        warm_up: top.warm_up.value().unwrap_or(default.warm_up),
+        control: top.control.value().unwrap_or(default.control),
+        remount: top.remount.value().unwrap_or(default.remount),
+        settle_seconds: top
+            .settle_seconds
+            .value()
+            .map_or(default.settle_seconds, |seconds| seconds.0),
+        machine: guest::machine(top, variants)?,
     })
-}
-
-fn judging(top: &Section<'_>, jobs: &[PlannedJob]) -> Result<Judging, Fault> {
-    let Some(value) = top.get("report") else { return Ok(Judging::default()) };
-    let section = value.section(&REPORT)?;
-    let threshold = section.get("threshold");
-    let threshold = threshold.map(|value| quantity::share(&value, 0.0, 10.0)).transpose()?;
-    let mut primary: Vec<String> = Vec::new();
-    if let Some(value) = section.get("primary") {
-        let known = foreseen(jobs);
-        let wanted = "an array of metrics, such as [\"create/mib_per_second\"]";
-        for element in value.array(wanted)? {
-            let metric = element.word("the name of a metric")?;
-            let last = metric.rsplit('/').next().unwrap_or_default();
-            let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-            if last.is_empty() || !last.chars().all(is_word) || metric.starts_with('/') {
-                let message = format!("{} is no metric", quoted(metric));
-                let hint = "use the JSON names of metrics: \"create/mib_per_second\"";
-                return Err(element.fault(message, "").hint(hint));
-            }
-            if primary.iter().any(|other| other == metric) {
-                return Err(element.fault(format!("{} appears twice", quoted(metric)), "again"));
-            }
-            if primary.len() == METRICS_MAX {
-                let message = format!("more than {METRICS_MAX} primary metrics are not supported");
-                return Err(element
-                    .fault(message, "")
-                    .hint("choose few: they are corrected together"));
-            }
-            if !is_known(&known, metric) {
-                return Err(element
-                    .fault(format!("no job of this plan yields {}", quoted(metric)), "")
-                    .hint(known_names(metric, &known)));
-            }
-            primary.push(metric.to_owned());
-        }
-    }
-    Ok(Judging { primary, threshold })
-}
-
-/// Hint for an unknown metric: the nearest name, and a list of known ones.
-fn known_names(metric: &str, foreseen: &[Vec<Metric>]) -> String {
-    let known = known_metrics(foreseen);
-    let shown: Vec<&str> = known.iter().map(String::as_str).take(METRICS_SHOWN).collect();
-    let more = match known.len().saturating_sub(shown.len()) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let all = format!("metrics of its jobs: {}{more}", shown.join(", "));
-    match nearest(metric, known.iter().map(String::as_str)) {
-        Some(meant) => format!("did you mean `{meant}`? {all}"),
-        None => all,
-    }
 }

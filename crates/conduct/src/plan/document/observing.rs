@@ -1,47 +1,29 @@
 //! `[observe]`: traces and layouts to record, and the rounds for them.
 
-use super::section::{OBSERVE, Section};
-use crate::plan::error::{Fault, quoted};
+use super::format::PlanTable;
+use super::tree::Optional;
+use super::values::Whole;
+use crate::plan::error::Fault;
 use crate::plan::{ObservedIn, Observing};
 
-const ROUNDS_MAX: u32 = 1000;
-const EVERY_MAX: u32 = 1_000_000;
-
-pub(super) fn observing(top: &Section<'_>) -> Result<Observing, Fault> {
-    let mut observing = Observing::default();
-    let Some(value) = top.get("observe") else { return Ok(observing) };
-    let section = value.section(&OBSERVE)?;
-    if let Some(value) = section.get("trace") {
-        observing.trace = value.flag()?;
-    }
-    if let Some(value) = section.get("layout") {
-        observing.layout = value.flag()?;
-    }
-    if let Some(value) = section.get("layout-every") {
-        observing.layout_every = value.whole_u32(1..=EVERY_MAX)?;
-    }
-    if let Some(value) = section.get("in") {
-        let word = value.word("\"own\" or \"measured\"")?;
-        observing.place = ObservedIn::from_name(word).ok_or_else(|| {
-            let message = format!("`in` is {}, not \"own\" or \"measured\"", quoted(word));
-            value.fault(message, "").hint(
-                "\"own\": in separate rounds after the others; \"measured\": in the rounds that \
-                 are compared",
-            )
-        })?;
-    }
-    if let Some(value) = section.get("rounds") {
-        observing.rounds = value.whole_u32(1..=ROUNDS_MAX)?;
-        if observing.place == ObservedIn::Measured {
-            let message = "`rounds` is the number of observing rounds, but there are none";
-            return Err(
-                Fault::at(value.key_span, message, "").hint("leave it out, or write in = \"own\"")
-            );
-        }
+/// Checks what needs two keys, and fills in the defaults.
+pub(super) fn observing(top: &PlanTable) -> Result<Observing, Fault> {
+    let default = Observing::default();
+    let Some(section) = &top.observe else { return Ok(default) };
+    let observing = Observing {
+        trace: section.trace.value().unwrap_or_default(),
+        layout: section.layout.value().unwrap_or_default(),
+        layout_every: section.layout_every.value().map_or(0, Whole::small),
+        place: section.r#in.value().map_or(default.place, |place| place.0),
+        rounds: section.rounds.value().map_or(default.rounds, Whole::small),
+    };
+    if let (Some(rounds), ObservedIn::Measured) = (&section.rounds, observing.place) {
+        let message = "`rounds` is the number of observing rounds, but there are none";
+        return Err(rounds.key_fault(message, "").hint("leave it out, or write in = \"own\""));
     }
     if !observing.is_wanted() {
         let message = "[observe] does not say what to observe";
-        return Err(value.fault(message, "").hint("write trace = true, layout = true, or both"));
+        return Err(section.fault(message, "").hint("write trace = true, layout = true, or both"));
     }
     Ok(observing)
 }

@@ -1,77 +1,62 @@
 //! Ranks of jobs: their number, the launcher, and the settings that ranks exclude.
 
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use treering_model::{DeviceSpec, Variant};
 use treering_script::{RankDistribution, Workload};
 
-use super::Known;
-use super::section::{Section, Value};
-use super::words;
+use super::format::{JobTable, PlanTable};
+use super::tree::{Optional, Placed};
+use super::values::Whole;
+use super::{Known, words};
 use crate::plan::error::{Fault, quoted};
 use crate::plan::launch::{is_by_rank, which_can};
-use crate::plan::{Conditions, Launch, PlannedJob, RANK_TIMEOUT_SECONDS, RANKS_MAX};
-
-const LAUNCHER: &str = "launcher";
-const PROGRAM: &str = "mpi-program";
-const TIMEOUT: &str = "rank-timeout";
-/// Keys that need `ranks`.
-const OF_RANKS: [&str; 3] = [LAUNCHER, PROGRAM, TIMEOUT];
-/// Maximum timeout in seconds: a day.
-const TIMEOUT_MAX: u32 = 86_400;
+use crate::plan::{Conditions, Launch, PlannedJob, RANK_TIMEOUT_SECONDS};
 
 /// Launch of a job: keys of the job take precedence over those of the plan.
 pub(super) fn launch(
-    (top, section): (&Section<'_>, &Section<'_>),
+    top: &PlanTable,
+    section: Option<&JobTable>,
     workload: &dyn Workload,
     known: &Known<'_>,
 ) -> Result<Option<Launch>, Fault> {
-    let said = |key: &str| section.get(key).or_else(|| top.get(key));
-    let Some(value) = said("ranks") else {
-        return match section.any_of(&OF_RANKS) {
-            None => Ok(None),
-            Some(stray) => {
-                let message = format!("`{}` without `ranks`: nothing is launched", stray.key);
-                Err(Fault::at(stray.key_span, message, "").hint("write how many: ranks = 4"))
-            }
-        };
+    let ranks = section.and_then(|section| section.ranks.as_ref()).or(top.ranks.as_ref());
+    let launcher = section.and_then(|section| section.launcher.as_ref()).or(top.launcher.as_ref());
+    let program =
+        section.and_then(|section| section.mpi_program.as_ref()).or(top.mpi_program.as_ref());
+    let timeout = section.and_then(|section| section.rank_timeout.value());
+    let timeout = timeout.or(top.rank_timeout.value());
+    let Some(ranks) = ranks else {
+        let stray = section.and_then(|section| {
+            let keys = [section.launcher.key(), section.mpi_program.key()];
+            keys.into_iter().flatten().next().or(section.rank_timeout.key())
+        });
+        return stray.map_or(Ok(None), |stray| Err(nothing_is_launched(&stray)));
     };
-    let ranks = number(&value)?;
     if workload.over_ranks() == RankDistribution::Never {
         let message = format!("{} cannot run on several ranks", workload.manifest().name);
-        return Err(value.fault(message, "").hint(which_can(known.workloads)));
+        return Err(ranks.fault(message, "").hint(which_can(known.workloads)));
     }
-    let launcher = match said(LAUNCHER) {
-        None => Vec::new(),
-        Some(value) => {
-            let words = words::of_command(&value)?;
-            if words.first().is_none_or(|program| program.trim().is_empty()) {
-                let hint = "name the program: launcher = \"mpirun --map-by node\"";
-                return Err(value.fault("the launcher has no name", "").hint(hint));
-            }
-            words
-        }
-    };
-    let program = said(PROGRAM).map(|value| program(&value, known)).transpose()?;
-    let timeout = said(TIMEOUT).map(|value| value.whole_u32(1..=TIMEOUT_MAX)).transpose()?;
-    let timeout_seconds = timeout.unwrap_or(RANK_TIMEOUT_SECONDS);
-    Ok(Some(Launch { ranks, launcher, program, timeout_seconds }))
+    let words = launcher.map(words::of_command).transpose()?.unwrap_or_default();
+    if let Some(launcher) = launcher
+        && words.first().is_none_or(|program| program.trim().is_empty())
+    {
+        let hint = "name the program: launcher = \"mpirun --map-by node\"";
+        return Err(launcher.fault("the launcher has no name", "").hint(hint));
+    }
+    let base = known.base_dir.as_deref().unwrap_or(Path::new(""));
+    Ok(Some(Launch {
+        ranks: ranks.0,
+        launcher: words,
+        program: program.map(|program| base.join(program.text())),
+        timeout_seconds: timeout.map_or(RANK_TIMEOUT_SECONDS, Whole::small),
+    }))
 }
 
-/// Reads a number of ranks; sweeps substitute it as a string.
-fn number(value: &Value<'_>) -> Result<u32, Fault> {
-    let swept = value.value.as_str().and_then(|text| text.parse::<u32>().ok());
-    match swept.filter(|ranks| (1..=RANKS_MAX).contains(ranks)) {
-        Some(ranks) => Ok(ranks),
-        None => value.whole_u32(1..=RANKS_MAX),
-    }
-}
-
-/// Reads the path of the program, relative to the directory of the plan.
-fn program(value: &Value<'_>, known: &Known<'_>) -> Result<PathBuf, Fault> {
-    let word = value.word("the path of treering-mpi")?;
-    Ok(known.base_dir.as_deref().unwrap_or(Path::new("")).join(word))
+fn nothing_is_launched(stray: &Placed<&str>) -> Fault {
+    let message = format!("`{}` without `ranks`: nothing is launched", stray.value);
+    stray.fault(message, "").hint("write how many: ranks = 4")
 }
 
 /// Fault for a remount with ranks: the other ranks would lose the filesystem while they work in it.
@@ -82,20 +67,19 @@ pub(super) fn is_mounted_again(span: Range<usize>) -> Fault {
 
 /// Checks that the plan has no settings excluded by ranks, or, without ranks, none that need them.
 pub(super) fn suits(
-    top: &Section<'_>,
-    variants: &[Variant],
-    conditions: &Conditions,
-    jobs: &[PlannedJob],
+    top: &PlanTable,
+    end: &Range<usize>,
+    (variants, conditions, jobs): (&[Variant], &Conditions, &[PlannedJob]),
 ) -> Result<(), Fault> {
-    let place = || top.get("ranks").map_or(top.span.clone(), |value| value.span);
+    let place = || top.ranks.as_ref().map_or(end, |ranks| &ranks.span).clone();
     let launched = jobs.iter().find(|job| job.launch.is_some());
-    if let (None, Some(stray)) = (launched, top.any_of(&OF_RANKS)) {
-        let message = format!("`{}` without `ranks`: nothing is launched", stray.key);
-        return Err(Fault::at(stray.key_span, message, "").hint("write how many: ranks = 4"));
+    let keys = [top.launcher.key(), top.mpi_program.key(), top.rank_timeout.key()];
+    if let (None, Some(stray)) = (launched, keys.into_iter().flatten().next()) {
+        return Err(nothing_is_launched(&stray));
     }
-    if let (Some(_), true, Some(value)) = (launched, conditions.remount, top.get("remount")) {
+    if let (Some(_), true, Some(remount)) = (launched, conditions.remount, &top.remount) {
         let message = "with ranks nothing is unmounted and mounted again";
-        return Err(value.fault(message, "").hint("leave `remount` out, or `ranks`"));
+        return Err(remount.fault(message, "").hint("leave `remount` out, or `ranks`"));
     }
     let in_guest = variants.iter().find(|variant| variant.guest.is_some());
     if let (Some(job), Some(variant)) = (launched, in_guest) {

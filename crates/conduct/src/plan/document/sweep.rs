@@ -7,11 +7,14 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use serde::Deserialize;
 use toml::Spanned;
 use toml::de::{DeArray, DeTable, DeValue};
 
 use super::command;
-use super::section::Value;
+use super::format::{SweepTable, fault};
+use super::tree::{Script, Value};
+use super::values::Datum;
 use crate::plan::error::{Fault, quoted};
 
 /// Maximum number of combinations of a sweep, and of values of a key.
@@ -82,7 +85,8 @@ fn combinations<'d>(
     is_job: bool,
 ) -> Result<Vec<DeTable<'d>>, Fault> {
     let Some((key, value)) = table.get_key_value(SWEEP) else { return Ok(vec![table.clone()]) };
-    let swept = swept(&Value::new(key, value))?;
+    let key = (key.get_ref().as_ref(), key.span());
+    let swept = swept(Value::new(key, value.get_ref(), value.span()), value.span())?;
     let count: usize = swept.iter().map(|one| one.values.len()).product();
     if count > COMBINATIONS_MAX {
         let message = format!("the sweep has {count} combinations; at most {COMBINATIONS_MAX}");
@@ -135,48 +139,44 @@ fn name(table: &DeTable<'_>, is_job: bool) -> String {
     text("name").or(kind).unwrap_or_else(|| default.to_owned())
 }
 
-/// Reads the keys of a sweep with their values.
-fn swept(value: &Value<'_>) -> Result<Vec<Swept>, Fault> {
-    let table = value.table("a table: sweep = { threads = [1, 4, 16] }")?;
-    let mut keys: Vec<_> = table.iter().collect();
-    keys.sort_by_key(|(key, _)| key.span().start);
-    if keys.is_empty() || keys.len() > KEYS_MAX {
-        let message = format!("a sweep has 1 to {KEYS_MAX} keys, this one has {}", keys.len());
-        return Err(value.fault(message, ""));
+/// Keys of a sweep with their values.
+fn swept(sweep: Value<'_>, span: Range<usize>) -> Result<Vec<Swept>, Fault> {
+    let SweepTable(entries) = SweepTable::deserialize(sweep).map_err(fault)?;
+    if entries.is_empty() || entries.len() > KEYS_MAX {
+        let message = format!("a sweep has 1 to {KEYS_MAX} keys, this one has {}", entries.len());
+        return Err(Fault::at(span, message, ""));
     }
-    let one = |(key, value): (&Spanned<Cow<'_, str>>, &Spanned<DeValue<'_>>)| {
-        let values = match value.get_ref() {
-            DeValue::Array(values) => values.iter().map(written).collect::<Option<Vec<_>>>(),
-            DeValue::String(range) => range_of(range),
+    let mut swept = Vec::new();
+    for entry in entries {
+        let wrong = |message: String| entry.fault(message, "").hint(WANTED);
+        let name = quoted(&entry.key);
+        let values = match &entry.value {
+            Datum::Array(values) => values.iter().map(|value| written(value)).collect(),
+            Datum::String(Script(range)) => range_of(range),
             _ => None,
         };
-        let wrong = |message: String| Fault::at(value.span(), message, "").hint(WANTED);
-        let name = quoted(key.get_ref());
-        let values = values.ok_or_else(|| wrong(format!("{name} has no values to sweep over")))?;
+        let values: Vec<String> =
+            values.ok_or_else(|| wrong(format!("{name} has no values to sweep over")))?;
         if values.is_empty() || values.len() > VALUES_MAX {
             let message = format!("{name} has {} values; 1 to {VALUES_MAX}", values.len());
             return Err(wrong(message));
         }
-        if let Some(twice) = values.iter().enumerate().find(|(at, one)| values[..*at].contains(one))
-        {
-            return Err(wrong(format!("{name} has {} twice", quoted(twice.1))));
+        let mut indexed = values.iter().enumerate();
+        if let Some((_, twice)) = indexed.find(|(at, value)| values[..*at].contains(value)) {
+            return Err(wrong(format!("{name} has {} twice", quoted(twice))));
         }
-        Ok(Swept { key: key.get_ref().to_string(), span: key.span(), values })
-    };
-    keys.into_iter().map(one).collect()
+        swept.push(Swept { key: entry.key.clone(), span: entry.key_span.clone(), values });
+    }
+    Ok(swept)
 }
 
 /// A value as a person would write it.
-fn written(value: &Spanned<DeValue<'_>>) -> Option<String> {
-    Some(match value.get_ref() {
-        DeValue::String(text) => text.to_string(),
-        DeValue::Integer(number) => {
-            i128::from_str_radix(number.as_str(), number.radix()).ok()?.to_string()
-        }
-        DeValue::Float(number) => number.as_str().to_owned(),
-        DeValue::Boolean(flag) => flag.to_string(),
-        _ => return None,
-    })
+fn written(value: &Datum) -> Option<String> {
+    match value {
+        Datum::String(Script(text)) => Some(text.clone()),
+        Datum::Boolean(flag) => Some(flag.to_string()),
+        number => number.number(),
+    }
 }
 
 /// Values of a range of integers; the end is included if the steps meet it.

@@ -6,37 +6,33 @@ use std::path::PathBuf;
 use treering_engine::HANDICAP_PERCENT_MAX;
 use treering_lab::filesystems::{MkfsRequest, arguments, find};
 use treering_model::filesystems::Filesystem;
-use treering_model::{CellRole, DeviceSpec, Variant};
+use treering_model::{CellRole, DeviceSpec, GuestSpec, Variant};
 use treering_sys::{MountOptionError, MountOptions};
 
 use super::device::{PlacedDevice, device, played};
-use super::guest::{self, Guest};
-pub(super) use super::nearest::suggestion;
-use super::quantity::share;
-use super::section::{DEVICE, Section, VARIANT, Value};
-use super::{Known, words};
+use super::format::{PlanTable, VariantTable};
+use super::nearest::suggestion;
+use super::tree::{Entry, Optional, Placed};
+use super::values::{Listed, Name, VariantName};
+use super::{Known, guest, words};
 use crate::plan::error::{Fault, quoted};
 
-const VARIANTS_MAX: usize = 128;
-
-/// Reads the variants, the baseline first.
+/// Variants of a plan, the baseline first.
 pub(super) fn variants(
-    top: &Section<'_>,
-    shared: (&PlacedDevice, Option<&Guest>),
+    top: &PlanTable,
+    end: &Range<usize>,
+    shared: (&PlacedDevice, Option<&GuestSpec>),
     known: &Known<'_>,
 ) -> Result<Vec<Variant>, Fault> {
-    let sections = match top.get("variant") {
-        Some(value) => value.sections(&VARIANT, VARIANTS_MAX)?,
-        None => Vec::new(),
-    };
+    let sections = top.variant.as_ref().map_or(&[][..], |sections| &sections.0);
     if sections.is_empty() {
         let hint = "for example: [[variant]] followed by filesystem = \"ext4\"";
         let message = "the plan has no [[variant]]";
-        return Err(Fault::at(top.span.clone(), message, "nothing is compared").hint(hint));
+        return Err(Fault::at(end.clone(), message, "nothing is compared").hint(hint));
     }
     let mut variants: Vec<Variant> = Vec::new();
     let mut spans: Vec<Range<usize>> = Vec::new();
-    for section in &sections {
+    for section in sections {
         let (variant, span) = variant(section, shared, known)?;
         if let Some(first) = variants.iter().position(|other| other.name == variant.name) {
             let message = format!("two variants are called {}", quoted(&variant.name));
@@ -48,36 +44,34 @@ pub(super) fn variants(
         spans.push(span);
     }
     for (place, section) in sections.iter().enumerate() {
-        if let Some(value) = section.get("against") {
-            variants[place].against = Some(against(&value, place, &variants)?);
+        if let Some(name) = &section.against {
+            variants[place].against = Some(against(name, place, &variants)?);
         }
     }
-    if let Some(value) = top.get("baseline") {
-        let name = value.word("the name of a variant")?;
-        let Some(place) = variants.iter().position(|variant| variant.name == name) else {
+    if let Some(name) = &top.baseline {
+        let Some(place) = variants.iter().position(|variant| variant.name == name.text()) else {
             let names: Vec<&str> = variants.iter().map(|variant| variant.name.as_str()).collect();
             let message = format!("no variant is called {}", quoted(name));
-            return Err(value.fault(message, "").hint(suggestion(name, &names, "variants")));
+            return Err(name.fault(message, "").hint(suggestion(name, &names, "variants")));
         };
         if variants[place].against.is_some() {
             let message = format!("{} is compared with another variant", quoted(name));
             let hint = "leave its `against` out, or choose another baseline";
-            return Err(value.fault(message, "so it is not the baseline").hint(hint));
+            return Err(name.fault(message, "so it is not the baseline").hint(hint));
         }
         variants[..=place].rotate_right(1);
     }
     Ok(variants)
 }
 
-/// Reads the name of the variant to compare with. It must be defined above, so that no two variants
-/// name each other.
-fn against(value: &Value<'_>, place: usize, variants: &[Variant]) -> Result<String, Fault> {
-    let name = value.word("the name of a variant")?;
+/// Name of the variant to compare with. It must be defined above, so that no two variants name each
+/// other.
+fn against(name: &Entry<VariantName>, place: usize, variants: &[Variant]) -> Result<String, Fault> {
     let names: Vec<&str> = variants[..place].iter().map(|variant| variant.name.as_str()).collect();
-    if names.contains(&name) {
-        return Ok(name.to_owned());
+    if names.contains(&name.text()) {
+        return Ok(name.to_string());
     }
-    let (message, hint) = match variants.iter().position(|variant| variant.name == name) {
+    let (message, hint) = match variants.iter().position(|variant| variant.name == name.text()) {
         Some(itself) if itself == place => (
             "a variant cannot be compared with itself".to_owned(),
             "`control = true` runs the baseline twice".to_owned(),
@@ -91,46 +85,39 @@ fn against(value: &Value<'_>, place: usize, variants: &[Variant]) -> Result<Stri
             suggestion(name, &names, "variants"),
         ),
     };
-    Err(value.fault(message, "").hint(hint))
+    Err(name.fault(message, "").hint(hint))
 }
 
-/// Reads a variant, with the position of the value that names it.
+/// Variant of a section, with the position of the value that names it.
 fn variant(
-    section: &Section<'_>,
-    (shared, guest): (&PlacedDevice, Option<&Guest>),
+    section: &Placed<VariantTable>,
+    (shared, guest): (&PlacedDevice, Option<&GuestSpec>),
     known: &Known<'_>,
 ) -> Result<(Variant, Range<usize>), Fault> {
-    let own = section.get("device").map(|value| device(&value.section(&DEVICE)?)).transpose()?;
-    let on = own.unwrap_or_else(|| shared.clone());
-    let on = &played(on, section.get("disk").as_ref())?;
+    let own = device(section.device.as_ref())?;
+    let on = &played(own.unwrap_or_else(|| shared.clone()), section.disk.as_ref())?;
     let (filesystem, default_name, default_span) = match &on.spec {
         DeviceSpec::Directory { path } => {
             is_left_alone(section, on)?;
-            (String::new(), path.to_string_lossy().into_owned(), section.span.clone())
+            (String::new(), path.to_string_lossy().into_owned(), &section.span)
         }
         DeviceSpec::Loop { .. } | DeviceSpec::Block { .. } => {
-            let Some(value) = section.get("filesystem") else {
-                let message = "the variant has no filesystem";
-                let hint = format!(
-                    "write filesystem = \"ext4\", or another of: {}; or give it a directory as \
-                     device",
-                    known.filesystems.join(", ")
-                );
-                return Err(Fault::at(section.span.clone(), message, "").hint(hint));
-            };
-            let name = filesystem(&value, known)?;
-            (name.to_owned(), name.to_owned(), value.span)
+            let (name, span) = filesystem(section, known)?;
+            (name.to_owned(), name.to_owned(), span)
         }
     };
-    let (name, span) = match section.get("name") {
-        Some(value) => (name(&value)?, value.span),
+    let (name, span) = match &section.name {
+        Some(name) => {
+            is_free(name)?;
+            (name.to_string(), &name.span)
+        }
         None => (default_name, default_span),
     };
-    let mkfs = section.get("mkfs").map_or(Ok(Vec::new()), |value| words::of_command(&value))?;
-    let image = section.get("image").map(|value| image(&value, section, on)).transpose()?;
-    let mount = section.get("mount").map_or(Ok(Vec::new()), |value| words::mount(&value))?;
+    let mkfs = section.mkfs.as_ref().map_or(Ok(Vec::new()), words::of_command)?;
+    let image = image(section, on)?;
+    let mount = section.mount.as_ref().map_or(Ok(Vec::new()), words::mount)?;
     let (kernel, guest) = guest::kernel_and_guest(section, guest, known)?;
-    let handicap_percent = section.get("handicap").map_or(Ok(0), |value| handicap(&value))?;
+    let handicap_percent = handicap(section)?;
     let device = on.spec.clone();
     let variant = Variant {
         name,
@@ -146,38 +133,38 @@ fn variant(
     };
     if let (Some(_), DeviceSpec::Directory { .. }) = (&variant.guest, &variant.device) {
         let message = "a kernel in a guest cannot work in a directory of this machine";
-        return Err(Fault::at(on.span.clone().unwrap_or(section.span.clone()), message, "")
+        return Err(Fault::at(on.place_or(&section.span), message, "")
             .hint("give the variant a device: device = { loop = \"4GiB\" }"));
     }
     if let Some(filesystem) = find(&variant.filesystem) {
         suits(filesystem, &variant, on, section)?;
     }
-    Ok((variant, span))
+    Ok((variant, span.clone()))
 }
 
-fn name(value: &Value<'_>) -> Result<String, Fault> {
-    let name = value.word("a name")?;
-    if name.ends_with(CellRole::Observed.suffix()) {
-        let message = format!("{} is the name of an observed trial", quoted(name));
-        let hint = "this name is reserved for observing rounds: choose another one";
-        return Err(value.fault(message, "").hint(hint));
-    }
-    if name.ends_with(CellRole::Control.suffix()) {
-        let message = format!("{} is the name of a control", quoted(name));
-        let hint = "this name is reserved for the second run of the baseline in each round: \
-                    choose another one";
-        return Err(value.fault(message, "").hint(hint));
-    }
-    Ok(name.to_owned())
+/// Refuses names that are reserved for other trials.
+fn is_free(name: &Placed<Name>) -> Result<(), Fault> {
+    let (what, hint) = if name.ends_with(CellRole::Observed.suffix()) {
+        ("an observed trial", "this name is reserved for observing rounds: choose another one")
+    } else if name.ends_with(CellRole::Control.suffix()) {
+        (
+            "a control",
+            "this name is reserved for the second run of the baseline in each round: choose \
+             another one",
+        )
+    } else {
+        return Ok(());
+    };
+    Err(name.fault(format!("{} is the name of {what}", quoted(name)), "").hint(hint))
 }
 
-/// Reads the name of a saved image; the lab checks later that the image exists.
-fn image(value: &Value<'_>, section: &Section<'_>, on: &PlacedDevice) -> Result<String, Fault> {
-    let name = value.word("the name of a saved image")?;
-    if let Some(mkfs) = section.get("mkfs") {
+/// Name of a saved image; the lab checks later that the image exists.
+fn image(section: &VariantTable, on: &PlacedDevice) -> Result<Option<String>, Fault> {
+    let Some(name) = &section.image else { return Ok(None) };
+    if let Some(mkfs) = &section.mkfs {
         let message = "a saved image was made with options of its own";
-        let fault = Fault::at(mkfs.key_span, message, "has no meaning here");
-        return Err(fault.also(value.span.clone(), "the image").hint("leave `mkfs` out"));
+        let fault = mkfs.key_fault(message, "has no meaning here");
+        return Err(fault.also(name.span.clone(), "the image").hint("leave `mkfs` out"));
     }
     let is_one_device = match &on.spec {
         DeviceSpec::Loop { count, .. } => *count == 1,
@@ -187,13 +174,14 @@ fn image(value: &Value<'_>, section: &Section<'_>, on: &PlacedDevice) -> Result<
     if !is_one_device {
         let message = "a saved image is restored to one device";
         let hint = "give the variant one, as large as the image: device = { loop = \"4GiB\" }";
-        return Err(value.fault(message, "").hint(hint));
+        return Err(name.fault(message, "").hint(hint));
     }
-    Ok(name.to_owned())
+    Ok(Some(name.to_string()))
 }
 
-fn handicap(value: &Value<'_>) -> Result<u32, Fault> {
-    let percent = share(value, 0.0, f64::from(HANDICAP_PERCENT_MAX) / 100.0)? * 100.0;
+fn handicap(section: &VariantTable) -> Result<u32, Fault> {
+    let Some(value) = &section.handicap else { return Ok(0) };
+    let percent = value.0 * 100.0;
     (0..=HANDICAP_PERCENT_MAX).find(|whole| (percent - f64::from(*whole)).abs() < 1e-9).ok_or_else(
         || {
             let message = "a handicap is a whole number of percent";
@@ -202,22 +190,33 @@ fn handicap(value: &Value<'_>) -> Result<u32, Fault> {
     )
 }
 
-fn filesystem<'d>(value: &Value<'d>, known: &Known<'_>) -> Result<&'d str, Fault> {
-    let name = value.word("the name of a filesystem")?;
-    if known.filesystems.contains(&name) {
-        return Ok(name);
+/// Filesystem of a variant, with the position of its name.
+fn filesystem<'s>(
+    section: &'s Placed<VariantTable>,
+    known: &Known<'_>,
+) -> Result<(&'s str, &'s Range<usize>), Fault> {
+    let Some(name) = &section.filesystem else {
+        let message = "the variant has no filesystem";
+        let hint = format!(
+            "write filesystem = \"ext4\", or another of: {}; or give it a directory as device",
+            known.filesystems.join(", ")
+        );
+        return Err(section.fault(message, "").hint(hint));
+    };
+    if known.filesystems.contains(&name.text()) {
+        return Ok((name, &name.span));
     }
     let message = format!("unknown filesystem {}", quoted(name));
-    Err(value.fault(message, "").hint(suggestion(name, known.filesystems, "filesystems")))
+    Err(name.fault(message, "").hint(suggestion(name, known.filesystems, "filesystems")))
 }
 
 /// Refuses mkfs, mount and image options for a directory, which is used as it is.
-fn is_left_alone(section: &Section<'_>, on: &PlacedDevice) -> Result<(), Fault> {
-    let Some(stray) = section.any_of(&["filesystem", "mkfs", "image", "mount"]) else {
-        return Ok(());
-    };
-    let message = format!("`{}` is not possible on a directory", stray.key);
-    let mut fault = Fault::at(stray.key_span, message, "has no meaning here");
+fn is_left_alone(section: &VariantTable, on: &PlacedDevice) -> Result<(), Fault> {
+    let keys =
+        [section.filesystem.key(), section.mkfs.key(), section.image.key(), section.mount.key()];
+    let Some(stray) = keys.into_iter().flatten().next() else { return Ok(()) };
+    let message = format!("`{}` is not possible on a directory", *stray);
+    let mut fault = stray.fault(message, "has no meaning here");
     if let Some(span) = &on.span {
         fault = fault.also(span.clone(), "the device is a directory, which is used as it is");
     }
@@ -230,10 +229,10 @@ fn suits(
     filesystem: &Filesystem,
     variant: &Variant,
     on: &PlacedDevice,
-    section: &Section<'_>,
+    section: &Placed<VariantTable>,
 ) -> Result<(), Fault> {
     let name = filesystem.name;
-    let place = || on.span.clone().unwrap_or(section.span.clone());
+    let place = || on.place_or(&section.span);
     let (devices, bytes) = match &variant.device {
         DeviceSpec::Loop { count, bytes, .. } => (usize::from(*count), *bytes),
         DeviceSpec::Block { paths } => (paths.len(), u64::MAX),
@@ -264,16 +263,17 @@ fn suits(
     }
     let nodes: Vec<PathBuf> = vec![PathBuf::from("/dev/null"); devices];
     let request = MkfsRequest { devices: &nodes, label: "treering", options: &variant.mkfs };
-    if let (Some(value), Err(refusal)) = (section.get("mkfs"), arguments(filesystem, &request)) {
+    if let (Some(mkfs), Err(refusal)) = (&section.mkfs, arguments(filesystem, &request)) {
         let message = format!("{name} cannot be made with {}", quoted(&refusal.option));
-        return Err(value.element_with(&refusal.option).fault(message, "").hint(refusal.why));
+        let place = element_with(mkfs, &refusal.option);
+        return Err(Fault::at(place, message, "").hint(refusal.why));
     }
-    if let Some(value) = section.get("mount") {
+    if let Some(mount) = &section.mount {
         match MountOptions::parse(&variant.mount) {
-            Err(error) => return Err(refused_by_the_kernel(&value, &error)),
+            Err(error) => return Err(refused_by_the_kernel(mount, &error)),
             Ok(options) if options.is_read_only() => {
                 let message = "a filesystem that is mounted read-only cannot be measured";
-                return Err(value.fault(message, "").hint("leave `ro` out"));
+                return Err(mount.fault(message, "").hint("leave `ro` out"));
             }
             Ok(_) => {}
         }
@@ -281,12 +281,19 @@ fn suits(
     Ok(())
 }
 
-fn refused_by_the_kernel(value: &Value<'_>, error: &MountOptionError) -> Fault {
+fn refused_by_the_kernel(mount: &Placed<Listed<String>>, error: &MountOptionError) -> Fault {
     let place = match error {
         MountOptionError::Control(option) | MountOptionError::NotForTheKernel(option) => {
-            value.element_with(option)
+            element_with(mount, option)
         }
-        MountOptionError::TooLong => value.clone(),
+        MountOptionError::TooLong => mount.span.clone(),
     };
-    place.fault(format!("`mount`: {error}"), "")
+    Fault::at(place, format!("`mount`: {error}"), "")
+}
+
+/// Position of the element that contains this text; of the whole value if none does.
+fn element_with(options: &Placed<Listed<String>>, text: &str) -> Range<usize> {
+    let elements = options.elements(&options.span);
+    let element = elements.into_iter().find(|(_, element)| element.contains(text));
+    element.map_or(&options.span, |(span, _)| span).clone()
 }

@@ -1,56 +1,39 @@
 //! Lists of words: mkfs options and launchers in the words of a shell, mount options between
 //! commas.
 
-use toml::de::DeValue;
-
-use super::section::Value;
+use super::tree::Entry;
+use super::values::Listed;
 use crate::plan::error::Fault;
 
-/// Reads a command such as mkfs options or a launcher: strings are split as a shell would, array
+/// Words of a command such as mkfs options or a launcher: strings are split as a shell would, array
 /// elements are single arguments.
-pub(super) fn of_command(value: &Value<'_>) -> Result<Vec<String>, Fault> {
-    const WANTED: &str = "a string or an array of strings";
-    match value.value {
-        DeValue::String(_) => {
-            let text = value.text(WANTED)?;
-            split_shell(text).map_err(|why| {
-                value.fault(format!("`{}`: {why}", value.key), "").hint(
-                    "quotation marks and backslashes work as in a shell; an array of strings \
-                     needs none",
-                )
-            })
-        }
-        DeValue::Array(array) => {
-            let one = |element: &Value<'_>| element.text(WANTED).map(str::to_owned);
-            value.elements(array).iter().map(one).collect()
-        }
-        _ => Err(value.wrong(WANTED)),
+pub(super) fn of_command(entry: &Entry<Listed<String>>) -> Result<Vec<String>, Fault> {
+    match &entry.value {
+        Listed::Single(text) => split_shell(text).map_err(|why| {
+            entry.fault(format!("`{}`: {why}", entry.key), "").hint(
+                "quotation marks and backslashes work as in a shell; an array of strings needs \
+                 none",
+            )
+        }),
+        Listed::Array(texts) => Ok(texts.iter().map(|text| text.value.clone()).collect()),
     }
 }
 
-/// Reads mount options: separated by commas, in an array, or both.
-pub(super) fn mount(value: &Value<'_>) -> Result<Vec<String>, Fault> {
-    const WANTED: &str = "a string or an array of strings";
-    let elements = match value.value {
-        DeValue::String(_) => vec![value.clone()],
-        DeValue::Array(array) => value.elements(array),
-        _ => return Err(value.wrong(WANTED)),
-    };
+/// Mount options: separated by commas, in an array, or both.
+pub(super) fn mount(entry: &Entry<Listed<String>>) -> Result<Vec<String>, Fault> {
     let mut options = Vec::new();
-    for element in &elements {
-        let text = element.text(WANTED)?;
+    for (span, text) in entry.elements(&entry.span) {
+        let fault = |message| Fault::at(span.clone(), message, "");
         if text.is_empty() {
             continue;
         }
         if text.matches('"').count() % 2 == 1 {
-            let message = format!("`{}`: a quotation mark is never closed", value.key);
-            return Err(element.fault(message, ""));
+            return Err(fault("`mount`: a quotation mark is never closed"));
         }
         for piece in split_commas(text) {
             if piece.is_empty() || piece.trim() != piece {
-                let message = format!("`{}` has an empty option, or blanks around one", value.key);
                 let hint = "write options with one comma between, as \"noatime,commit=30\"";
-                return Err(element.fault(message, "").hint(hint));
+                return Err(fault("`mount` has an empty option, or blanks around one").hint(hint));
             }
             options.push(piece.to_owned());
         }

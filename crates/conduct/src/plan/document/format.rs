@@ -1,0 +1,288 @@
+//! Format of plan documents: each section with its keys and their types. docs/plan.md describes
+//! what they mean.
+//!
+//! A new key is a field here, a row in docs/plan.md, a line in `write.rs`, and its use in the file
+//! of its section. What a type accepts is in `values.rs`; what needs two keys is checked there.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+use treering_engine::HANDICAP_PERCENT_MAX;
+use treering_model::{Accelerator, GuestDisk};
+
+use super::nearest::nearest;
+use super::tree::{Entry, Key, Placed, Refused, Value};
+use super::values::{
+    AbsolutePath, BlockDevices, Choice, Command, ComparedRounds, Datum, DiskName, FilesystemName,
+    ImageName, KernelName, Listed, MetricName, Name, Number, ProgramPath, RankCount, Share, Size,
+    StoppingRule, VariantName, Whole, WorkloadName,
+};
+use crate::plan::error::{Fault, quoted};
+use crate::plan::{Machine, ObservedIn};
+
+/// Keys above the first section.
+#[derive(Debug, Deserialize)]
+#[serde(rename = "the plan itself", rename_all = "kebab-case")]
+pub(super) struct PlanTable {
+    pub(super) name: Key<Name>,
+    pub(super) question: Key<String>,
+    pub(super) rounds: Key<Whole<1, 10_000>>,
+    pub(super) seed: Key<Whole<0, { u64::MAX }>>,
+    pub(super) warm_up: Key<bool>,
+    pub(super) control: Key<bool>,
+    pub(super) remount: Key<bool>,
+    pub(super) settle_seconds: Key<Number<0, 8_640_000>>,
+    pub(super) machine: Key<Choice<Machine>>,
+    pub(super) baseline: Key<VariantName>,
+    pub(super) ranks: Key<RankCount>,
+    pub(super) launcher: Key<Listed<String>>,
+    pub(super) mpi_program: Key<ProgramPath>,
+    pub(super) rank_timeout: Key<Whole<1, 86_400>>,
+    pub(super) stopping: Key<StoppingTable>,
+    pub(super) device: Key<DeviceTable>,
+    pub(super) disk: Key<DiskName>,
+    pub(super) guest: Key<GuestTable>,
+    pub(super) variant: Key<VariantTables>,
+    pub(super) job: Key<JobTables>,
+    pub(super) observe: Key<ObserveTable>,
+    pub(super) report: Key<ReportTable>,
+}
+
+/// Stopping rule; each rule has some of the keys.
+#[derive(Debug, Deserialize)]
+#[serde(rename = "[stopping]", rename_all = "kebab-case")]
+pub(super) struct StoppingTable {
+    pub(super) rule: Key<Choice<StoppingRule>>,
+    pub(super) rounds: Key<Whole<1, 10_000>>,
+    pub(super) half_width: Key<Share<1, 10_000>>,
+    pub(super) fewest: Key<ComparedRounds>,
+    pub(super) most: Key<ComparedRounds>,
+    pub(super) looks: Key<Vec<Placed<ComparedRounds>>>,
+    pub(super) minutes: Key<Number<1, 1_008_000>>,
+}
+
+/// Device; the keys behind `directory` are for `loop`.
+#[derive(Debug, Deserialize)]
+#[serde(rename = "[device]", rename_all = "kebab-case")]
+pub(super) struct DeviceTable {
+    /// Bytes of an image: at least what the smallest filesystem needs, at most the largest file of
+    /// any filesystem.
+    pub(super) r#loop: Key<Size<1, { 1 << 36 }>>,
+    pub(super) block: Key<BlockDevices>,
+    pub(super) directory: Key<AbsolutePath>,
+    pub(super) count: Key<Whole<1, 64>>,
+    pub(super) sparse: Key<bool>,
+    pub(super) direct_io: Key<bool>,
+    pub(super) sector_bytes: Key<Whole<512, 4096>>,
+    pub(super) images: Key<AbsolutePath>,
+    pub(super) disk: Key<DiskName>,
+}
+
+/// Variant to compare.
+#[derive(Debug, Deserialize)]
+#[serde(rename = "[[variant]]", rename_all = "kebab-case")]
+pub(super) struct VariantTable {
+    pub(super) name: Key<Name>,
+    pub(super) against: Key<VariantName>,
+    pub(super) filesystem: Key<FilesystemName>,
+    pub(super) mkfs: Key<Listed<String>>,
+    pub(super) mount: Key<Listed<String>>,
+    pub(super) image: Key<ImageName>,
+    pub(super) kernel: Key<KernelName>,
+    pub(super) guest: Key<GuestTable>,
+    pub(super) device: Key<DeviceTable>,
+    pub(super) disk: Key<DiskName>,
+    pub(super) handicap: Key<Share<0, { 100 * HANDICAP_PERCENT_MAX }>>,
+    /// Lists of values; `sweep.rs` has taken it apart before the variant is read.
+    #[serde(rename = "sweep")]
+    _sweep: Option<IgnoredAny>,
+}
+
+/// Job to run on each variant.
+#[derive(Debug, Deserialize)]
+#[serde(rename = "[[job]]", rename_all = "kebab-case")]
+pub(super) struct JobTable {
+    pub(super) name: Key<Name>,
+    pub(super) workload: Key<WorkloadName>,
+    pub(super) options: Key<JobOptions>,
+    pub(super) full: Key<JobOptions>,
+    pub(super) ranks: Key<RankCount>,
+    pub(super) launcher: Key<Listed<String>>,
+    pub(super) mpi_program: Key<ProgramPath>,
+    pub(super) rank_timeout: Key<Whole<1, 86_400>>,
+    pub(super) command: Key<Command>,
+    pub(super) prepare: Key<Command>,
+    pub(super) cleanup: Key<Command>,
+    pub(super) metric: Key<Metrics>,
+    /// Lists of values; `sweep.rs` has taken it apart before the job is read.
+    #[serde(rename = "sweep")]
+    _sweep: Option<IgnoredAny>,
+}
+
+/// Metric in the output of a command.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename = "[[job.metric]]", rename_all = "kebab-case")]
+pub(super) struct MetricTable {
+    pub(super) name: Key<Name>,
+    pub(super) regex: Key<String>,
+    pub(super) json: Key<String>,
+    pub(super) unit: Key<String>,
+    pub(super) better: Key<String>,
+    pub(super) primary: Key<bool>,
+}
+
+/// Guest for the kernels of variants.
+#[derive(Debug, Deserialize)]
+#[serde(rename = "[guest]", rename_all = "kebab-case")]
+pub(super) struct GuestTable {
+    pub(super) cpus: Key<Whole<1, 255>>,
+    pub(super) memory: Key<Size<256, { 1 << 20 }>>,
+    pub(super) disk: Key<Choice<GuestDisk>>,
+    pub(super) accelerator: Key<Choice<Accelerator>>,
+    /// Emulated kernels need at least 10 s to boot.
+    pub(super) timeout: Key<Whole<10, 86_400>>,
+}
+
+/// Traces and layouts to record.
+#[derive(Debug, Deserialize)]
+#[serde(rename = "[observe]", rename_all = "kebab-case")]
+pub(super) struct ObserveTable {
+    pub(super) trace: Key<bool>,
+    pub(super) layout: Key<bool>,
+    pub(super) layout_every: Key<Whole<1, 1_000_000>>,
+    pub(super) r#in: Key<Choice<ObservedIn>>,
+    pub(super) rounds: Key<Whole<1, 1_000>>,
+}
+
+/// Rules of the comparison.
+#[derive(Debug, Deserialize)]
+#[serde(rename = "[report]", rename_all = "kebab-case")]
+pub(super) struct ReportTable {
+    pub(super) primary: Key<PrimaryMetrics>,
+    pub(super) threshold: Key<Share<0, 100_000>>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename = "a list of [[variant]]")]
+pub(super) struct VariantTables(pub(super) Vec<Placed<VariantTable>>);
+
+#[derive(Debug, Deserialize)]
+#[serde(rename = "a list of [[job]]")]
+pub(super) struct JobTables(pub(super) Vec<Placed<JobTable>>);
+
+/// Options of a workload by their names.
+#[derive(Debug, Deserialize)]
+#[serde(rename = "a table: [job.options]")]
+pub(super) struct JobOptions(pub(super) Vec<Entry<Datum>>);
+
+/// Keys of a sweep with their values.
+#[derive(Debug, Deserialize)]
+#[serde(rename = "a table: sweep = { threads = [1, 4, 16] }")]
+pub(super) struct SweepTable(pub(super) Vec<Entry<Datum>>);
+
+#[derive(Debug, Deserialize)]
+#[serde(rename = "an array of metrics, such as [\"create/mib_per_second\"]")]
+pub(super) struct PrimaryMetrics(pub(super) Vec<Placed<MetricName>>);
+
+#[derive(Debug, Deserialize)]
+#[serde(rename = "a table { name, regex or json, unit, better }, or an array of them")]
+pub(super) struct Metrics(pub(super) Listed<MetricForm>);
+
+/// Metric as a table, or as on the command line.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename = "a table { name, regex or json, unit, better }", rename_all = "lowercase")]
+pub(super) enum MetricForm {
+    String(String),
+    Table(Box<MetricTable>),
+}
+
+/// Reads a document in which sweeps have been expanded.
+pub(super) fn plan_table(document: DeTable<'_>) -> Result<PlanTable, Fault> {
+    let document = DeValue::Table(document);
+    let value = Value::new(("the plan", 0..0), &document, 0..0);
+    PlanTable::deserialize(value).map_err(fault)
+}
+
+/// Fault for a value that was refused.
+pub(super) fn fault(refused: Refused) -> Fault {
+    match refused {
+        Refused::Placed(fault) => fault,
+        Refused::Key { title, keys, key, span } => {
+            let hint = about_key(title, keys, &key);
+            let message = format!("{title} has no key {}", quoted(&key));
+            Fault::at(span, message, "unknown key").hint(hint)
+        }
+        other => Fault::whole(other.to_string()),
+    }
+}
+
+fn about_key(title: &str, keys: &[&str], key: &str) -> String {
+    let listed = format!("{title} has: {}", keys.join(", "));
+    if let Some(meant) = nearest(key, keys.iter().copied()) {
+        return format!("did you mean `{meant}`? {listed}");
+    }
+    match sections().into_iter().find(|(_, keys)| keys.contains(&key)) {
+        Some((title, _)) if title.starts_with('[') => format!("`{key}` belongs to {title}"),
+        Some((title, _)) => {
+            format!("`{key}` belongs to {title}: write it above the first [section]")
+        }
+        None => listed,
+    }
+}
+
+/// Title and keys of a section.
+type Section = (&'static str, &'static [&'static str]);
+
+/// Sections of a plan.
+fn sections() -> Vec<Section> {
+    let any = DeTable::from_iter([(
+        Spanned::new(0..0, Cow::Borrowed("")),
+        Spanned::new(0..0, DeValue::Boolean(true)),
+    )]);
+    let any = &DeValue::Table(any);
+    let sections = [
+        section::<PlanTable>(any),
+        section::<StoppingTable>(any),
+        section::<DeviceTable>(any),
+        section::<VariantTable>(any),
+        section::<GuestTable>(any),
+        section::<JobTable>(any),
+        section::<MetricTable>(any),
+        section::<ObserveTable>(any),
+        section::<ReportTable>(any),
+    ];
+    sections.into_iter().flatten().collect()
+}
+
+/// Title and keys as the declaration of a section has them: the refusal of any other key names
+/// them.
+fn section<'d, T: Deserialize<'d>>(any: &'d DeValue<'d>) -> Option<Section> {
+    match T::deserialize(Value::new(("", 0..0), any, 0..0)) {
+        Err(Refused::Key { title, keys, .. }) => Some((title, keys)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sections;
+
+    #[test]
+    fn every_key_stands_in_the_reference() {
+        let reference = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plan.md");
+        let reference = std::fs::read_to_string(reference).unwrap();
+        for (title, keys) in sections() {
+            for key in keys {
+                let is_there = |word: String| reference.contains(&word);
+                let has_row = is_there(format!("`{key}`"));
+                assert!(
+                    has_row || is_there(format!("## [{key}]")) || is_there(format!("## [[{key}]]")),
+                    "{title}: {key}"
+                );
+            }
+        }
+    }
+}

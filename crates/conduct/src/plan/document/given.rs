@@ -1,0 +1,163 @@
+//! Options of jobs, in the words of the command line.
+
+use std::ops::Range;
+
+use treering_script::{OptionSpec, ValueKind, WorkloadManifest};
+
+use super::format::JobOptions;
+use super::nearest::nearest;
+use super::tree::{Entry, Placed, Script};
+use super::values::Datum;
+use crate::plan::error::{Fault, is_invisible, quoted};
+
+/// Name of the option that sets parameters inside a job file.
+const SET: &str = "set";
+
+/// Option with its text and its position in the document.
+#[derive(Clone, Debug)]
+pub(super) struct GivenOption {
+    pub(super) name: &'static str,
+    pub(super) text: String,
+    pub(super) span: Range<usize>,
+    /// Parameter inside a job file.
+    parameter: Option<String>,
+}
+
+impl GivenOption {
+    pub(super) fn new(name: &'static str, text: String, span: &Range<usize>) -> Self {
+        Self { name, text, span: span.clone(), parameter: None }
+    }
+
+    /// Name under which options are compared: parameters of a job file have their own.
+    fn compared(&self) -> &str {
+        self.parameter.as_deref().unwrap_or(self.name)
+    }
+}
+
+/// Options of the job, with those of the full size in place of the ones with the same names.
+pub(super) fn merged(options: Vec<GivenOption>, full: Vec<GivenOption>) -> Vec<GivenOption> {
+    let is_replaced =
+        |option: &GivenOption| full.iter().any(|other| other.compared() == option.compared());
+    let mut merged: Vec<GivenOption> =
+        options.into_iter().filter(|option| !is_replaced(option)).collect();
+    merged.extend(full);
+    merged.sort_by_key(|given| given.name);
+    merged
+}
+
+/// Options sorted by name. Flags that are false are left out.
+pub(super) fn given(
+    options: &JobOptions,
+    manifest: &WorkloadManifest,
+) -> Result<Vec<GivenOption>, Fault> {
+    let mut given = Vec::new();
+    for entry in &options.0 {
+        let spec = manifest.native.iter().find(|spec| spec.name == entry.key);
+        let Some(spec) = spec else {
+            given.push(parameter(entry, manifest)?);
+            continue;
+        };
+        let is_list = matches!(spec.value, ValueKind::Words | ValueKind::Texts);
+        match &entry.value {
+            Datum::Array(elements) if is_list => {
+                for element in elements {
+                    let Datum::String(Script(text)) = &element.value else {
+                        return Err(wrong(&entry.key, element, "a string"));
+                    };
+                    given.push(GivenOption::new(spec.name, text.clone(), &element.span));
+                }
+            }
+            _ => {
+                let text = option_text(entry, spec)?;
+                given.extend(text.map(|text| GivenOption::new(spec.name, text, &entry.span)));
+            }
+        }
+    }
+    given.sort_by_key(|given| given.name);
+    Ok(given)
+}
+
+/// Unknown key as a parameter inside the job file, for workloads with job files.
+fn parameter(entry: &Entry<Datum>, manifest: &WorkloadManifest) -> Result<GivenOption, Fault> {
+    let Some(set) = manifest.native.iter().find(|spec| spec.name == SET) else {
+        return Err(unknown_option(entry, manifest));
+    };
+    let text = match entry.value {
+        Datum::Boolean(is_set) => u8::from(is_set).to_string(),
+        _ => option_text(entry, &OptionSpec::long(SET, ValueKind::Text, None, ""))?
+            .unwrap_or_default(),
+    };
+    let text = format!("{}={text}", entry.key);
+    let parameter = Some(entry.key.clone());
+    Ok(GivenOption { parameter, ..GivenOption::new(set.name, text, &entry.span) })
+}
+
+fn unknown_option(entry: &Entry<Datum>, manifest: &WorkloadManifest) -> Fault {
+    let names: Vec<&str> = manifest.native.iter().map(|spec| spec.name).collect();
+    let name = manifest.name;
+    let meant = nearest(&entry.key, names.iter().copied());
+    let is_classic = manifest.classic.iter().any(|spec| spec.name == entry.key);
+    let listed = format!("options of {name}: {}", names.join(", "));
+    let hint = match meant {
+        Some(meant) => format!("did you mean `{meant}`? {listed}"),
+        None if is_classic => format!("plans take the options of `treering run {name}`; {listed}"),
+        None => listed,
+    };
+    let message = format!("{name} has no option {}", quoted(&entry.key));
+    entry.key_fault(message, "unknown option").hint(hint)
+}
+
+/// Command-line form of a value; `None` for a flag that is not set.
+fn option_text(entry: &Entry<Datum>, spec: &OptionSpec) -> Result<Option<String>, Fault> {
+    use ValueKind::{Flag, Optional, Percent, Text, Texts, Words};
+    match (spec.value, &entry.value) {
+        (Flag, Datum::Boolean(is_set)) => Ok(is_set.then(|| "true".to_owned())),
+        (Optional(missing), Datum::Boolean(is_set)) => Ok(is_set.then(|| missing.to_owned())),
+        // Plans are written so, since a flag could not be told from a text there.
+        (Words | Text, Datum::Boolean(true)) => Ok(Some("true".to_owned())),
+        (Percent, Datum::Float(_)) => {
+            // .4 could be meant as 40 %.
+            let hint = "a percentage is written in quotation marks, such as \"40%\"";
+            Err(wrong(&entry.key, entry, "a percentage").hint(hint))
+        }
+        (kind, Datum::String(Script(text))) if !matches!(kind, Flag) => {
+            let is_script = matches!(kind, Words | Text | Texts);
+            if !is_script && text.contains(is_invisible) {
+                let message = format!("{} has several lines, or a tab", quoted(&entry.key));
+                return Err(entry.fault(message, "").hint("write it on one line"));
+            }
+            Ok(Some(text.clone()))
+        }
+        (kind, number) if !matches!(kind, Flag) && number.number().is_some() => Ok(number.number()),
+        (kind, _) => Err(wrong(&entry.key, entry, wanted(kind))),
+    }
+}
+
+/// Fault for a value of another type than `wanted`.
+fn wrong(key: &str, value: &Placed<Datum>, wanted: &str) -> Fault {
+    let fault = |is| {
+        let message = format!("{} is {is}, not {wanted}", quoted(key));
+        value.fault(message, format!("write {wanted}"))
+    };
+    match &value.value {
+        Datum::String(Script(text)) if matches!(text.as_str(), "true" | "false") => {
+            fault("a string").hint(format!("write {text} without quotation marks"))
+        }
+        other => fault(other.kind()),
+    }
+}
+
+fn wanted(kind: ValueKind) -> &'static str {
+    match kind {
+        ValueKind::Flag => "true or false",
+        ValueKind::Number => "a whole number",
+        ValueKind::Size => "a size, as \"256K\"",
+        ValueKind::Percent => "a percentage, as \"40%\"",
+        ValueKind::Path | ValueKind::Paths | ValueKind::Operand | ValueKind::Operands => {
+            "a path in quotation marks"
+        }
+        ValueKind::Choice(_) => "a word in quotation marks",
+        ValueKind::Words | ValueKind::Texts => "an array of strings",
+        ValueKind::Text | ValueKind::Optional(_) => "a string",
+    }
+}
