@@ -8,18 +8,18 @@ const BEGIN: u32 = 0x61c8_8647;
 pub(super) fn hash(path: &[u8]) -> u32 {
     let bytes = u32::try_from(path.len()).unwrap_or(u32::MAX);
     let mut words = [BEGIN.wrapping_add(bytes); 3];
-    let mut rest = path;
-    while rest.len() > 12 {
-        for (word, byte) in words.iter_mut().zip(rest.iter().step_by(4)) {
+    let mut remaining = path;
+    while remaining.len() > 12 {
+        for (word, byte) in words.iter_mut().zip(remaining.iter().step_by(4)) {
             *word = word.wrapping_add(u32::from(*byte));
         }
         mix(&mut words);
-        rest = &rest[12..];
+        remaining = &remaining[12..];
     }
-    if rest.is_empty() {
+    if remaining.is_empty() {
         return words[2];
     }
-    for (word, four) in words.iter_mut().zip(rest.chunks(4)) {
+    for (word, four) in words.iter_mut().zip(remaining.chunks(4)) {
         let number = four.iter().rev().fold(0, |number, byte| (number << 8) | u32::from(*byte));
         *word = word.wrapping_add(number);
     }

@@ -1,13 +1,13 @@
 //! Headline metrics of each job: throughput and latency.
 
-use crate::language::{Direction, Unified};
+use crate::language::{Direction, UnifiedReporting};
 use treering_model::metrics::fio::{
     DIRECTION_COMPLETION_NANOSECONDS, DIRECTION_LATENCY_NANOSECONDS,
 };
 use treering_model::metrics::{MetricSpec, cpu, rates};
 use treering_model::{Metric, Scope, TaskTotals};
 
-use super::scene::Scene;
+use super::run_plan::RunPlan;
 use super::tally::{DirectionTally, Latencies, Tally};
 
 /// Name of the row that unifies all directions.
@@ -27,12 +27,12 @@ pub(super) struct Headline {
 }
 
 impl Headline {
-    pub(super) fn new(scene: &Scene) -> Self {
-        let names = scene.workers.iter().map(|worker| worker.job.name.as_str());
-        let mut headline = Self::from_rows(scene.rows().into_iter().zip(names));
-        for (&row, worker) in headline.rows.iter().zip(&scene.workers) {
-            let is_mixed = worker.job.extras.unified == Unified::Mixed;
-            headline.mixed[row] |= is_mixed && scene.namespace.classic;
+    pub(super) fn new(plan: &RunPlan) -> Self {
+        let names = plan.workers.iter().map(|worker| worker.job.name.as_str());
+        let mut headline = Self::from_rows(plan.rows().into_iter().zip(names));
+        for (&row, worker) in headline.rows.iter().zip(&plan.workers) {
+            let is_mixed = worker.job.extras.unified == UnifiedReporting::Mixed;
+            headline.mixed[row] |= is_mixed && plan.namespace.classic;
         }
         headline
     }
@@ -113,9 +113,9 @@ impl Headline {
                 metrics.extend(latencies(name, word, done));
             }
             if is_mixed {
-                let all = sum.mixed();
-                metrics.extend(rates_of(name, MIXED, &[&all], sum.clones, decides));
-                metrics.extend(latencies(name, MIXED, &all));
+                let mixed = sum.mixed();
+                metrics.extend(rates_of(name, MIXED, &[&mixed], sum.clones, decides));
+                metrics.extend(latencies(name, MIXED, &mixed));
             }
         }
         let mut reported: Vec<&str> = Vec::new();
@@ -129,14 +129,14 @@ impl Headline {
             let count = clones.iter().map(|sum| sum.clones).sum();
             let is_mixed = self.names.iter().zip(&self.mixed).any(|(own, is)| own.0 == *job && *is);
             for (direction, word) in Direction::ALL.into_iter().zip(Direction::NAMES) {
-                let all: Vec<&DirectionTally> =
+                let directions: Vec<&DirectionTally> =
                     clones.iter().map(|sum| &sum.directions[direction.place()]).collect();
-                metrics.extend(rates_of(job, word, &all, count, !is_mixed));
+                metrics.extend(rates_of(job, word, &directions, count, !is_mixed));
             }
             if is_mixed {
-                let all: Vec<DirectionTally> = clones.iter().map(|sum| sum.mixed()).collect();
-                let all: Vec<&DirectionTally> = all.iter().collect();
-                metrics.extend(rates_of(job, MIXED, &all, count, true));
+                let mixed: Vec<DirectionTally> = clones.iter().map(|sum| sum.mixed()).collect();
+                let mixed: Vec<&DirectionTally> = mixed.iter().collect();
+                metrics.extend(rates_of(job, MIXED, &mixed, count, true));
             }
         }
         if requests > 0 {
@@ -152,17 +152,17 @@ impl Headline {
 fn rates_of(
     name: &str,
     word: &str,
-    all: &[&DirectionTally],
+    directions: &[&DirectionTally],
     clones: u64,
     decides: bool,
 ) -> Vec<Metric> {
-    let requests: u64 = all.iter().map(|done| done.requests).sum();
-    let longest = all.iter().map(|done| done.runtime_ms).max().unwrap_or(0);
+    let requests: u64 = directions.iter().map(|done| done.requests).sum();
+    let longest = directions.iter().map(|done| done.runtime_ms).max().unwrap_or(0);
     if requests == 0 || longest == 0 {
         return Vec::new();
     }
     let seconds = longest as f64 / 1e3;
-    let mib = all.iter().map(|done| done.bytes as f64).sum::<f64>() / 1_048_576.0 / seconds;
+    let mib = directions.iter().map(|done| done.bytes as f64).sum::<f64>() / 1_048_576.0 / seconds;
     let of = |spec: MetricSpec, value: f64| {
         spec.of_member(&[word], Scope::Kind(name.to_owned()), value).of_tasks(clones)
     };
@@ -179,11 +179,11 @@ fn latencies(name: &str, word: &str, done: &DirectionTally) -> Vec<Metric> {
     if done.requests == 0 || done.runtime_ms == 0 || whole.stat.samples == 0 {
         return Vec::new();
     }
-    let mut all = figures(DIRECTION_LATENCY_NANOSECONDS, name, word, whole);
+    let mut metrics = figures(DIRECTION_LATENCY_NANOSECONDS, name, word, whole);
     if done.clat.stat.samples > 0 {
-        all.extend(figures(DIRECTION_COMPLETION_NANOSECONDS, name, word, &done.clat));
+        metrics.extend(figures(DIRECTION_COMPLETION_NANOSECONDS, name, word, &done.clat));
     }
-    all
+    metrics
 }
 
 /// Mean, percentiles and maximum of latencies of one kind.

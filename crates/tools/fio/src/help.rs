@@ -10,13 +10,13 @@ use thiserror::Error;
 const TABLE: &str = include_str!("../shared/fio-jobfile");
 
 /// Row of the help table: keys, description, and default.
-struct Entry {
+struct HelpRow {
     keys: Vec<&'static str>,
     text: String,
     default: String,
 }
 
-fn entries() -> impl Iterator<Item = Entry> {
+fn entries() -> impl Iterator<Item = HelpRow> {
     TABLE.lines().filter_map(|line| {
         let cells: Vec<&str> = line.strip_prefix("| `")?.strip_suffix(" |")?.split(" | ").collect();
         let [keys, text, rest @ ..] = cells.as_slice() else { return None };
@@ -24,7 +24,7 @@ fn entries() -> impl Iterator<Item = Entry> {
         let keys: Vec<&str> = keys.collect();
         let plain = |cell: &str| cell.replace('`', "").trim().to_owned();
         let default = rest.first().map_or(String::new(), |cell| plain(cell));
-        (!keys.is_empty()).then(|| Entry { keys, text: plain(text), default })
+        (!keys.is_empty()).then(|| HelpRow { keys, text: plain(text), default })
     })
 }
 
@@ -53,27 +53,27 @@ pub fn native_help(word: &str) -> Option<Result<String, HelpError>> {
 fn of_keys(about: &str) -> Result<String, HelpError> {
     if matches!(about, "" | "all") {
         let line = |key: &str, text: &str| format!("{key:<24}: {text}\n");
-        let all = entries().flat_map(|entry| {
+        let rows = entries().flat_map(|entry| {
             let lines = entry.keys.iter().map(|key| line(key, &entry.text));
             lines.collect::<Vec<_>>()
         });
-        return Ok(all.collect());
+        return Ok(rows.collect());
     }
-    let asked = KNOWN.iter().find(|(known, _)| *known == about);
-    let Some((_, name)) = asked else {
+    let entry_keys = KNOWN.iter().find(|(known, _)| *known == about);
+    let Some((_, name)) = entry_keys else {
         return Err(HelpError::NoCommand(about.to_owned()));
     };
     let others = KNOWN.iter().filter(|(other, meant)| meant == name && other != name);
     let aliases: Vec<&str> = others.map(|(other, _)| *other).collect();
     let entry = entries().find(|entry| entry.keys.contains(&about) || entry.keys.contains(name));
-    let (text, default) = entry.map_or_else(Default::default, |one| (one.text, one.default));
-    let mut all = format!("{name:>20}: {text}\n");
+    let (text, default) = entry.map_or_else(Default::default, |entry| (entry.text, entry.default));
+    let mut help = format!("{name:>20}: {text}\n");
     if !aliases.is_empty() {
-        all.push_str(&format!("{:>20}: {}\n", "alias", aliases.join(", ")));
+        help.push_str(&format!("{:>20}: {}\n", "alias", aliases.join(", ")));
     }
     let default = if default.is_empty() { "no default" } else { &default };
-    all.push_str(&format!("{:>20}: {default}\n", "default"));
-    Ok(all)
+    help.push_str(&format!("{:>20}: {default}\n", "default"));
+    Ok(help)
 }
 
 fn of_engines(about: &str) -> Result<String, HelpError> {

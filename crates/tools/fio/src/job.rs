@@ -11,12 +11,12 @@ use treering_script::{
 };
 
 use super::headline::Headline;
-use super::namespace::{DIRECTORY, Name, numbered};
-use super::offered::Offered;
+use super::namespace::{DIRECTORY, FileName, numbered};
+use super::offered::JobLoad;
 use super::options::{CLASSIC, JOB_FILE, NATIVE, REUSE, SET};
-use super::scene::Scene;
+use super::run_plan::RunPlan;
 use super::session::JobSession;
-use super::status::StatusAsked;
+use super::status::StatusTriggers;
 use super::typed;
 use treering_kit::occupied::{is_numbered, refuse_existing};
 
@@ -29,13 +29,13 @@ const STANDARD_INPUT: &str = "-";
 /// Jobs of a file, resolved, with the settings of the run.
 #[derive(Debug)]
 pub(super) struct FileJob {
-    scene: Scene,
+    plan: RunPlan,
     parameters: Vec<(String, String)>,
     classic: bool,
     /// True if files of an earlier run may be reused.
     reuses: bool,
     /// Interim reports while jobs work; `None` if they are not supported by the mode.
-    status: Option<StatusAsked>,
+    status: Option<StatusTriggers>,
 }
 
 /// Job files and the context for parsing them.
@@ -101,16 +101,16 @@ impl<'s> Source<'s> {
     /// Parses each file, limited to the sections that the settings select. As in the original,
     /// settings of the command line and the choice of sections apply to the first file only.
     pub(super) fn parsed<J>(&self, parse: Parser<J>) -> Result<Vec<J>, ConfigError> {
-        let mut all = Vec::new();
+        let mut parsed = Vec::new();
         let mut typed: Vec<String> =
             self.settings.values(typed::OPTION).map(str::to_owned).collect();
         let mut only: Vec<String> = self.settings.values("section").map(str::to_owned).collect();
         for file in &self.files {
-            all.push(self.parsed_one(file, &typed, &only, parse)?);
+            parsed.push(self.parsed_one(file, &typed, &only, parse)?);
             typed.clear();
             only.clear();
         }
-        Ok(all)
+        Ok(parsed)
     }
 
     fn parsed_one<J>(
@@ -133,8 +133,8 @@ impl<'s> Source<'s> {
             Ok((included.to_owned(), text))
         };
         let environment = |name: &str| {
-            let mut all = self.settings.environment.iter();
-            all.find(|(variable, _)| variable == name).map(|(_, value)| value.clone())
+            let mut variables = self.settings.environment.iter();
+            variables.find(|(variable, _)| variable == name).map(|(_, value)| value.clone())
         };
         let overriding = overriding(self.settings)?;
         let around = ParseContext {
@@ -247,16 +247,16 @@ fn parameter(name: &str, value: impl ToString) -> (String, String) {
 
 /// Settings of the jobs, each job under a unique name.
 fn contents(jobs: &[Section]) -> Vec<(String, String)> {
-    let mut all = Vec::new();
+    let mut contents = Vec::new();
     for (number, job) in jobs.iter().enumerate() {
-        all.push((format!("{JOB_FILE}.{number}.name"), job.name.clone()));
+        contents.push((format!("{JOB_FILE}.{number}.name"), job.name.clone()));
         if job.heading.title != job.name {
-            all.push((format!("{JOB_FILE}.{number}.section"), job.heading.title.clone()));
+            contents.push((format!("{JOB_FILE}.{number}.section"), job.heading.title.clone()));
         }
         let resolved = job.resolved().into_iter().filter(|(key, _)| *key != "name");
-        all.extend(resolved.map(|(key, value)| (format!("{JOB_FILE}.{number}.{key}"), value)));
+        contents.extend(resolved.map(|(key, value)| (format!("{JOB_FILE}.{number}.{key}"), value)));
     }
-    all
+    contents
 }
 
 impl FileJob {
@@ -264,9 +264,9 @@ impl FileJob {
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let (mut parameters, jobs) = read_jobs(settings, CLASSIC)?;
         parameters.extend(contents(&jobs));
-        let scene = Scene::classic(settings, jobs)?;
-        let status = Some(StatusAsked::of(settings)?);
-        Ok(Self { scene, parameters, classic: true, reuses: false, status })
+        let plan = RunPlan::classic(settings, jobs)?;
+        let status = Some(StatusTriggers::from_settings(settings)?);
+        Ok(Self { plan, parameters, classic: true, reuses: false, status })
     }
 
     /// Builds the job from native options.
@@ -276,7 +276,7 @@ impl FileJob {
 
     /// The sections of the jobs.
     pub(super) fn sections(&self) -> impl Iterator<Item = &Section> {
-        self.scene.jobs.iter().map(AsRef::as_ref)
+        self.plan.jobs.iter().map(AsRef::as_ref)
     }
 
     /// Builds the job from native options, with `change` applied to each section.
@@ -312,14 +312,14 @@ impl FileJob {
         let seed = settings.number(NATIVE, "seed", 0..=u64::MAX)?.unwrap_or(1);
         parameters.push(parameter("seed", seed));
         let resolved = contents(&jobs);
-        let offered = Offered::asked(settings, NATIVE, &mut jobs, &mut parameters)?;
+        let offered = JobLoad::asked(settings, NATIVE, &mut jobs, &mut parameters)?;
         parameters.extend(resolved);
-        let scene = Scene::new(jobs, offered, settings.started_unix_ms)?;
+        let plan = RunPlan::new(jobs, offered, settings.started_unix_ms)?;
         let reuses = settings.flag(REUSE);
         if reuses {
             parameters.push(parameter(REUSE, true));
         }
-        Ok(Self { scene, parameters, classic: false, reuses, status: None })
+        Ok(Self { plan, parameters, classic: false, reuses, status: None })
     }
 }
 
@@ -358,7 +358,7 @@ impl Job for FileJob {
     }
 
     fn refuses_ranks(&self) -> Option<&'static str> {
-        self.scene.offered.is_some().then_some("an offered load is one stream of requests")
+        self.plan.offered.is_some().then_some("an offered load is one stream of requests")
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
@@ -370,8 +370,8 @@ impl Job for FileJob {
 
     fn footprint(&self, facts: &TargetFacts) -> Footprint {
         let block = facts.block_bytes.max(1);
-        let mut files: HashMap<&Name, u64> = HashMap::new();
-        let workers = self.scene.workers.iter().filter(|one| one.job.engine != Engine::Null);
+        let mut files: HashMap<&FileName, u64> = HashMap::new();
+        let workers = self.plan.workers.iter().filter(|worker| worker.job.engine != Engine::Null);
         for worker in workers {
             let bytes = file_bytes(&worker.job, worker.number);
             for name in &worker.files {
@@ -386,13 +386,13 @@ impl Job for FileJob {
         let count = files.len() as u64;
         let peak = Footprint {
             peak_files: count,
-            peak_dirs: self.scene.namespace.directories.len() as u64,
+            peak_dirs: self.plan.namespace.directories.len() as u64,
             peak_bytes: bytes,
             peak_block_bytes: sum(&|bytes| bytes.div_ceil(block).saturating_mul(block)),
             written_files: count,
             written_bytes: bytes,
         };
-        let directories = numbered(self.scene.namespace.directories.len());
+        let directories = numbered(self.plan.namespace.directories.len());
         let is_there = directories.iter().all(|name| facts.existing.contains(name));
         if self.reuses && is_there {
             // Reused files need no further space.
@@ -403,12 +403,12 @@ impl Job for FileJob {
 
     /// Resolved jobs, as a job file.
     fn outline(&self, _facts: &TargetFacts) -> Vec<OutlineLine> {
-        let jobs: Vec<Section> = self.scene.jobs.iter().map(|job| Section::clone(job)).collect();
+        let jobs: Vec<Section> = self.plan.jobs.iter().map(|job| Section::clone(job)).collect();
         language::show(&jobs).lines().map(str::to_owned).collect()
     }
 
     fn work(&self) -> WorkLimit {
-        let timed = self.scene.jobs.iter().any(|job| job.runtime_us > 0);
+        let timed = self.plan.jobs.iter().any(|job| job.runtime_us > 0);
         if timed { WorkLimit::Timed } else { WorkLimit::Fixed }
     }
 
@@ -418,16 +418,16 @@ impl Job for FileJob {
 
     fn tasks(&self, _facts: &TargetFacts) -> u64 {
         // Each clone has two tasks: the layout of its files, and its work.
-        2 * self.scene.workers.len() as u64 + u64::from(!self.classic)
+        2 * self.plan.workers.len() as u64 + u64::from(!self.classic)
     }
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
-        let workers = self.scene.workers.iter();
-        Headline::new(&self.scene).foreseen(workers.map(|worker| worker.job.directions().collect()))
+        let workers = self.plan.workers.iter();
+        Headline::new(&self.plan).foreseen(workers.map(|worker| worker.job.directions().collect()))
     }
 
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
         let there = if self.reuses { facts.existing.as_slice() } else { &[] };
-        Box::new(JobSession::new(self.scene.clone(), self.status.clone(), there))
+        Box::new(JobSession::new(self.plan.clone(), self.status.clone(), there))
     }
 }

@@ -11,7 +11,7 @@ use treering_script::{CreateHow, DirSlot, ExpectedErrors, FileSlot, Io, Script, 
 
 use super::namespace::{Namespace, numbered};
 use super::sizes::{Extent, Extents, extents};
-use super::tausworthe::Use;
+use super::tausworthe::SeedUse;
 use super::worker::Worker;
 
 const FILE: FileSlot = FileSlot(0);
@@ -19,7 +19,7 @@ const FILE: FileSlot = FileSlot(0);
 /// Outcome of laying out the files of a clone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Became {
+pub(super) enum LayoutOutcome {
     /// Every file existed, or none is needed.
     #[default]
     Kept,
@@ -33,8 +33,8 @@ pub(super) enum Became {
 
 /// State of a clone's files before the clone begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct LaidOut {
-    pub(super) became: Became,
+pub(super) struct LayoutCounters {
+    pub(super) became: LayoutOutcome,
     /// Sizes of the files before layout.
     pub(super) found_bytes: Vec<u64>,
 }
@@ -46,7 +46,7 @@ pub(super) struct MakeDirectories {
 
 impl MakeDirectories {
     /// Takes the names of the directories, which hold letters and digits only, so never a NUL.
-    pub(super) fn of(names: &[String]) -> Self {
+    pub(super) fn new(names: &[String]) -> Self {
         let named = |name: &String| CString::new(name.as_str()).unwrap_or_default();
         Self { names: names.iter().map(named).collect() }
     }
@@ -60,7 +60,7 @@ impl Script for MakeDirectories {
 
 /// The names of the directories below the target.
 pub(super) fn names(namespace: &Namespace) -> Vec<CString> {
-    MakeDirectories::of(&numbered(namespace.directories.len())).names
+    MakeDirectories::new(&numbered(namespace.directories.len())).names
 }
 
 /// Task that creates the files of one clone.
@@ -69,7 +69,7 @@ pub(super) struct Layout {
     namespace: Arc<Namespace>,
     names: Vec<CString>,
     found: Vec<u64>,
-    extents: Result<Extents, super::sizes::Unsized>,
+    extents: Result<Extents, super::sizes::SizeError>,
     made: bool,
     /// Errno of the file that could not be created.
     error: Option<i32>,
@@ -133,7 +133,7 @@ impl Script for Layout {
             let size = io.size(file.dir(), &file.name).unless_missing()?;
             self.found.push(size.unwrap_or(0));
         }
-        let draws = worker.seeds.generator(Use::FileSize);
+        let draws = worker.seeds.generator(SeedUse::FileSize);
         self.extents = extents(&worker.job, worker.number, &self.found, draws);
         let job = &worker.job;
         let leaves = job.create_on_open
@@ -160,11 +160,14 @@ impl Script for Layout {
 
     fn counters(&mut self) -> Counters {
         let became = match (&self.extents, self.error) {
-            (Err(_), _) => Became::Unsized,
-            (_, Some(errno)) => Became::Failed(errno),
-            (Ok(_), None) if self.made => Became::Made,
-            (Ok(_), None) => Became::Kept,
+            (Err(_), _) => LayoutOutcome::Unsized,
+            (_, Some(errno)) => LayoutOutcome::Failed(errno),
+            (Ok(_), None) if self.made => LayoutOutcome::Made,
+            (Ok(_), None) => LayoutOutcome::Kept,
         };
-        Counters::from_value(&LaidOut { became, found_bytes: std::mem::take(&mut self.found) })
+        Counters::from_value(&LayoutCounters {
+            became,
+            found_bytes: std::mem::take(&mut self.found),
+        })
     }
 }

@@ -1,8 +1,8 @@
 //! fio: job files run natively, as fio 3.33 runs them.
 //!
-//! `language` parses job files; `scene` orders the clones, `layout` creates the files, `generator`
-//! chooses the requests and `runner` issues them. `with_fio` has the original do it instead, and
-//! `check` compares the two. Nothing else in this crate calls the kernel.
+//! `language` parses job files; `run_plan` orders the clones, `layout` creates the files,
+//! `generator` chooses the requests and `runner` issues them. `with_fio` has the original do it
+//! instead, and `check` compares the two. Nothing else in this crate calls the kernel.
 
 pub mod check;
 mod classic;
@@ -21,8 +21,8 @@ mod options;
 mod output;
 mod random_map;
 mod report;
+mod run_plan;
 mod runner;
-mod scene;
 mod session;
 mod sizes;
 mod status;

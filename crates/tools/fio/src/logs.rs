@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use crate::language::{LogOptions, Section};
 
-use super::tally::Line;
+use super::tally::LogLine;
 
 /// Most log lines of a clone; longer runs need averaged logs.
 const LINES_MAX: usize = 3 << 20;
@@ -68,7 +68,7 @@ pub(super) struct CompletedRequest {
 #[derive(Clone, Debug)]
 pub(super) struct Logs {
     options: LogOptions,
-    lines: Vec<Line>,
+    lines: Vec<LogLine>,
     windows: [[AveragingWindow; 3]; 3],
     /// Start of the window of bandwidth and IOPS, common to all directions.
     rates_began_ms: u64,
@@ -176,7 +176,7 @@ impl Logs {
         }
     }
 
-    fn push(&mut self, line: Line) {
+    fn push(&mut self, line: LogLine) {
         match self.lines.len() {
             0..LINES_MAX => self.lines.push(line),
             LINES_MAX => self.lines.push([CUT; 6]),
@@ -185,7 +185,7 @@ impl Logs {
     }
 
     /// Takes all lines; the last interval of each latency log ends with the work.
-    pub(super) fn take(&mut self) -> Vec<Line> {
+    pub(super) fn take(&mut self) -> Vec<LogLine> {
         for kind in [SLAT, CLAT, LAT] {
             for direction in [0, 1, 2] {
                 self.close(kind, direction, self.last_ms);
@@ -196,14 +196,14 @@ impl Logs {
 }
 
 /// Log files of a clone, the `number`th of all from 1: path and text.
-pub(super) fn files(job: &Section, number: usize, lines: &[Line]) -> Vec<(String, String)> {
+pub(super) fn files(job: &Section, number: usize, lines: &[LogLine]) -> Vec<(String, String)> {
     let mut files = Vec::new();
     for (kind, name) in KINDS.into_iter().enumerate() {
         let Some(prefix) = prefix(&job.logs, kind) else { continue };
         let prefix = if prefix.is_empty() { &job.name } else { prefix };
         let mut text = String::new();
-        let all = lines.iter().filter(|line| line[0] == kind as u64);
-        for [_, ms, value, direction, bytes, offset] in all {
+        let lines_of_kind = lines.iter().filter(|line| line[0] == kind as u64);
+        for [_, ms, value, direction, bytes, offset] in lines_of_kind {
             let offset = if job.logs.offsets { format!(" {offset},") } else { String::new() };
             // Writing into a string cannot fail.
             let _ = writeln!(text, "{ms}, {value}, {direction}, {bytes},{offset} 0");
@@ -219,7 +219,7 @@ pub(super) fn files(job: &Section, number: usize, lines: &[Line]) -> Vec<(String
 }
 
 /// Text of the `write_iolog` file of a clone whose files have these names.
-pub(super) fn requests(names: &[String], lines: &[Line]) -> String {
+pub(super) fn requests(names: &[String], lines: &[LogLine]) -> String {
     let mut text = "fio version 3 iolog\n".to_owned();
     // Writing into a string cannot fail.
     names.iter().for_each(|name| {

@@ -29,12 +29,12 @@ pub(super) fn numbered(count: usize) -> Vec<String> {
 
 /// File: the number of its directory, and its name within.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Name {
+pub(super) struct FileName {
     pub(super) directory: u16,
     pub(super) name: CString,
 }
 
-impl Name {
+impl FileName {
     /// Slot of its directory.
     pub(super) const fn dir(&self) -> DirSlot {
         slot(self.directory)
@@ -85,7 +85,11 @@ impl Namespace {
     }
 
     /// Adds the files of a clone, and their directories.
-    pub(super) fn files(&mut self, job: &Section, clone: u64) -> Result<Vec<Name>, ConfigError> {
+    pub(super) fn files(
+        &mut self,
+        job: &Section,
+        clone: u64,
+    ) -> Result<Vec<FileName>, ConfigError> {
         let directory = directory_of(job, clone);
         let mut files = Vec::new();
         for number in 0..job.files {
@@ -96,13 +100,14 @@ impl Namespace {
 
     /// Hashes of the file paths, if seeds depend on them. In native runs the paths are those that
     /// the original gets with `--with-fio`.
-    pub(super) fn hashes(&self, job: &Section, clone: u64, files: &[Name]) -> Vec<u32> {
+    pub(super) fn hashes(&self, job: &Section, clone: u64, files: &[FileName]) -> Vec<u32> {
         if !(job.rw.random && job.draws.distribution.is_by_file()) {
             return Vec::new();
         }
-        let below =
-            |file: &Name| [beside(file.directory).as_bytes(), b"/", file.name.as_bytes()].concat();
-        let of = |(number, file): (u64, &Name)| {
+        let below = |file: &FileName| {
+            [beside(file.directory).as_bytes(), b"/", file.name.as_bytes()].concat()
+        };
+        let of = |(number, file): (u64, &FileName)| {
             hash(&if self.classic { spelled(job, clone, number).into_bytes() } else { below(file) })
         };
         (0..).zip(files).map(of).collect()
@@ -119,7 +124,7 @@ impl Namespace {
             let within = job.directories.first().map(String::as_str);
             let mut paths = Vec::new();
             for path in &job.filenames {
-                let Name { directory, name } = self.file(job, within, path)?;
+                let FileName { directory, name } = self.file(job, within, path)?;
                 let name = name.to_string_lossy().replace(':', "\\:");
                 paths.push(format!("{}/{name}", beside(directory)));
             }
@@ -146,7 +151,7 @@ impl Namespace {
         job: &Section,
         directory: Option<&str>,
         path: &str,
-    ) -> Result<Name, ConfigError> {
+    ) -> Result<FileName, ConfigError> {
         let whole = whole(directory, path);
         let whole = if self.classic { led(whole) } else { whole };
         let (parent, name) = whole.rsplit_once('/').unwrap_or((".", &whole));
@@ -167,7 +172,7 @@ impl Namespace {
         }
         let directory = self.number(&parent)?;
         let name = CString::new(name).map_err(|_nul| wrong("has a NUL in its name"))?;
-        Ok(Name { directory, name })
+        Ok(FileName { directory, name })
     }
 
     /// The call that opens a directory: one of the roots, or one below the target.
@@ -241,8 +246,8 @@ fn is_among_devices(directory: &Path) -> bool {
 /// True if the path exists and neither is a regular file nor leads to one, so that it must not be
 /// removed.
 fn is_no_file(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| {
-        let kind = found.file_type();
+    path.symlink_metadata().is_ok_and(|metadata| {
+        let kind = metadata.file_type();
         !(kind.is_file() || kind.is_symlink() || kind.is_dir())
     })
 }

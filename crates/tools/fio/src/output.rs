@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::classic::text::{Format, When, report};
+use crate::classic::text::{Format, ReportContext, report};
 use crate::language::{Direction, Section, show};
 use treering_model::{Counters, Ending, TaskTotals, TrialEvent};
 use treering_script::{
@@ -13,13 +13,13 @@ use treering_script::{
 };
 
 use super::job::{read_jobs, shown_command};
-use super::layout::{Became, LaidOut};
+use super::layout::{LayoutCounters, LayoutOutcome};
 use super::logs::{self, CUT};
 use super::options::{CLASSIC, WARNINGS_FATAL};
-use super::scene::Scene;
+use super::run_plan::RunPlan;
 use super::session::LAYOUT;
 use super::status::{seconds_left, so_far};
-use super::tally::{Complaint, Line, Tally};
+use super::tally::{LogLine, Tally, VerifyError};
 use super::verify::{state, state_name};
 use treering_kit::cautions;
 
@@ -36,10 +36,10 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     let terse_version = terse.and_then(|word| word.parse().ok()).unwrap_or(3);
     check(settings, &jobs)?;
     let shown = settings.flag("show-options").then(|| show(&jobs));
-    let scene = Scene::classic(settings, jobs)?;
+    let plan = RunPlan::classic(settings, jobs)?;
     // The original makes the directories of files, but none of those that are named as such.
-    let names_directory = scene.jobs.iter().any(|job| !job.directories.is_empty());
-    let roots: Vec<PathBuf> = scene.namespace.directories.iter().map(PathBuf::from).collect();
+    let names_directory = plan.jobs.iter().any(|job| !job.directories.is_empty());
+    let roots: Vec<PathBuf> = plan.namespace.directories.iter().map(PathBuf::from).collect();
     let output = settings.text("output").map(|output| settings.file(output));
     Ok(ClassicMode {
         roots,
@@ -54,8 +54,8 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
         signal_exit: 128,
         catches_sigint: true,
         output: Box::new(Output {
-            done: vec![None; scene.workers.len()],
-            scene,
+            done: vec![None; plan.workers.len()],
+            plan,
             formats,
             terse_version,
             shown,
@@ -95,23 +95,23 @@ fn formats(settings: &Settings) -> Result<Vec<Format>, ConfigError> {
         return Ok(vec![Format::Terse]);
     }
     let text = settings.text_or_default(CLASSIC, "output-format").unwrap_or_default();
-    let one = |word: &str| {
-        let found = Format::NAMES.iter().find(|(name, _)| *name == word.trim());
-        found.map(|(_, format)| *format).ok_or_else(|| {
+    let parse_format = |word: &str| {
+        let format = Format::NAMES.iter().find(|(name, _)| *name == word.trim());
+        format.map(|(_, format)| *format).ok_or_else(|| {
             let names: Vec<&str> = Format::NAMES.iter().map(|(name, _)| *name).collect();
             ConfigError::new(format!("--output-format: '{}' is no form", word.escape_debug()))
                 .hint(format!("forms are {}", names.join(", ")))
         })
     };
-    let mut all = text.split(',').map(one).collect::<Result<Vec<_>, _>>()?;
-    all.extend(settings.flag("append-terse").then_some(Format::Terse));
-    all.sort_unstable();
-    all.dedup();
-    Ok(all)
+    let mut formats = text.split(',').map(parse_format).collect::<Result<Vec<_>, _>>()?;
+    formats.extend(settings.flag("append-terse").then_some(Format::Terse));
+    formats.sort_unstable();
+    formats.dedup();
+    Ok(formats)
 }
 
 struct Output {
-    scene: Scene,
+    plan: RunPlan,
     done: Vec<Option<Tally>>,
     formats: Vec<Format>,
     terse_version: u64,
@@ -145,9 +145,9 @@ impl Output {
 
     /// Warnings about the jobs, for standard output or for standard error.
     fn warnings(&self, for_output: bool) -> String {
-        let all = self.scene.jobs.iter().flat_map(|job| &job.extras.warnings);
-        let all = all.filter(|warning| warning.is_for_output() == for_output);
-        all.flat_map(|warning| [warning.text(), "\n"]).collect()
+        let warnings = self.plan.jobs.iter().flat_map(|job| &job.extras.warnings);
+        let warnings = warnings.filter(|warning| warning.is_for_output() == for_output);
+        warnings.flat_map(|warning| [warning.text(), "\n"]).collect()
     }
 
     /// Words that belong to the normal form only.
@@ -160,12 +160,12 @@ impl Output {
     }
 
     /// The logs of a clone.
-    fn logs(&mut self, number: usize, lines: &[Line]) -> ToolOutput {
-        let job = Arc::clone(&self.scene.workers[number].job);
+    fn logs(&mut self, number: usize, lines: &[LogLine]) -> ToolOutput {
+        let job = Arc::clone(&self.plan.workers[number].job);
         let files = logs::files(&job, number + 1, lines);
-        let mut said = ToolOutput::default();
+        let mut output = ToolOutput::default();
         if lines.last() == Some(&[CUT; 6]) {
-            said.err = format!(
+            output.err = format!(
                 "treering: {}: its logs were cut: write log_avg_msec=... for fewer lines\n",
                 job.name.escape_debug()
             );
@@ -175,27 +175,27 @@ impl Output {
             if job.logs.together {
                 let whole = self.shared_logs.entry(path.clone()).or_default();
                 whole.extend_from_slice(text.as_bytes());
-                said.files.push((path, whole.clone()));
+                output.files.push((path, whole.clone()));
             } else {
-                said.files.push((path, text.into_bytes()));
+                output.files.push((path, text.into_bytes()));
             }
         }
         if let Some(path) = &job.logs.requests {
             let path = self.settled(path);
-            let text = logs::requests(&self.scene.workers[number].spelled(), lines);
+            let text = logs::requests(&self.plan.workers[number].spelled(), lines);
             // As the original: what is in the file stays.
             let before = || std::fs::read(&path).unwrap_or_default();
             let whole = self.shared_logs.entry(path.clone()).or_insert_with(before);
             whole.extend_from_slice(text.as_bytes());
-            said.files.push((path, whole.clone()));
+            output.files.push((path, whole.clone()));
         }
-        said
+        output
     }
 
     /// Blocks that were not what had been written, and files of them where they are to be kept.
-    fn complain(&self, said: &mut ToolOutput, number: usize, complaints: &[Complaint]) {
-        let worker = &self.scene.workers[number];
-        for Complaint { text, file, dumps } in complaints {
+    fn complain(&self, said: &mut ToolOutput, number: usize, complaints: &[VerifyError]) {
+        let worker = &self.plan.workers[number];
+        for VerifyError { text, file, dumps } in complaints {
             said.err.push_str(text);
             let Some((at, received, expected)) = dumps else { continue };
             let file = usize::try_from(*file).unwrap_or(usize::MAX);
@@ -211,7 +211,7 @@ impl Output {
 
     /// Writes the verify state file of a clone with verifiable writes.
     fn save_state(&self, said: &mut ToolOutput, number: usize, tally: &Tally) {
-        let job = &self.scene.workers[number].job;
+        let job = &self.plan.workers[number].job;
         let verify = &job.extras.verify;
         if verify.kind.is_none() || !verify.saves_state || !job.rw.writes {
             return;
@@ -229,24 +229,24 @@ impl Output {
     fn task_ended(&mut self, task: &TaskTotals) -> ToolOutput {
         if task.phase > 0 {
             let batch = usize::try_from(task.phase - 1).unwrap_or(usize::MAX);
-            let worker = self.scene.batch(batch).nth(usize::from(task.worker));
+            let worker = self.plan.batch(batch).nth(usize::from(task.worker));
             if let (Some((number, _)), Some(tally)) = (worker, Tally::read(&task.counters)) {
                 let (user_ns, system_ns) = (task.cpu.user_ns, task.cpu.system_ns);
                 let mut tally = Tally { user_ns, system_ns, ..tally };
-                let mut said = self.logs(number, &std::mem::take(&mut tally.logs));
-                self.complain(&mut said, number, &std::mem::take(&mut tally.complaints));
-                self.save_state(&mut said, number, &tally);
+                let mut output = self.logs(number, &std::mem::take(&mut tally.logs));
+                self.complain(&mut output, number, &std::mem::take(&mut tally.complaints));
+                self.save_state(&mut output, number, &tally);
                 self.done[number] = Some(tally);
-                return said;
+                return output;
             }
             return ToolOutput::default();
         }
         if task.kind != LAYOUT {
             return ToolOutput::default();
         }
-        let worker = self.scene.workers.get(self.laid_out);
-        let laid_out = task.counters.read::<LaidOut>();
-        let made = |became| matches!(became, Became::Made | Became::Failed(_));
+        let worker = self.plan.workers.get(self.laid_out);
+        let laid_out = task.counters.read::<LayoutCounters>();
+        let made = |became| matches!(became, LayoutOutcome::Made | LayoutOutcome::Failed(_));
         let is_made = laid_out.is_some_and(|laid_out| made(laid_out.became));
         self.laid_out += 1;
         let Some(worker) = worker.filter(|_| is_made) else {
@@ -265,7 +265,7 @@ impl Output {
     /// report.
     fn disk(&self, elapsed_ms: u64, witness: &mut dyn OutputContext) -> Option<(DiskCounts, u64)> {
         let is_off = |(key, value): &(String, String)| key == "disk_util" && value == "0";
-        let mut jobs = self.scene.jobs.iter();
+        let mut jobs = self.plan.jobs.iter();
         if jobs.clone().all(|job| !job.engine.tells_disk()) {
             return None;
         }
@@ -294,7 +294,7 @@ impl Output {
         witness: &mut dyn OutputContext,
     ) -> Option<ToolOutput> {
         let now = so_far(&self.done, tick)?;
-        let left_s = seconds_left(&self.scene, &self.done, &now);
+        let left_s = seconds_left(&self.plan, &self.done, &now);
         Some(self.report_of(&now, left_s, elapsed_ms, witness))
     }
 
@@ -308,14 +308,14 @@ impl Output {
     ) -> ToolOutput {
         let (time, disk) = (witness.time(), self.disk(elapsed_ms, witness));
         let unix_ms = self.started_unix_ms.saturating_add(elapsed_ms);
-        let when = When { process: self.process, unix_ms, time, elapsed_ms, left_s, disk };
-        let rows = self.scene.report(done);
-        let first = self.scene.jobs.first();
-        let all = self
+        let when = ReportContext { process: self.process, unix_ms, time, elapsed_ms, left_s, disk };
+        let rows = self.plan.report(done);
+        let first = self.plan.jobs.first();
+        let reports = self
             .formats
             .iter()
             .map(|format| report(*format, self.terse_version, &rows, first, &when));
-        let words = all.collect::<String>();
+        let words = reports.collect::<String>();
         self.say(words)
     }
 }
@@ -337,13 +337,13 @@ impl OutputContext for AtStart {
 
 impl ClassicOutput for Output {
     fn open(&mut self, _scene: &ClassicScene) -> ToolOutput {
-        let mut said = self.say(self.warnings(true));
-        let normally = self.say_normally(|| self.scene.opening());
-        said.out.push_str(&normally.out);
-        said.log.push_str(&normally.log);
-        said.err = self.warnings(false);
-        said.err.push_str(&self.shown.take().unwrap_or_default());
-        said
+        let mut output = self.say(self.warnings(true));
+        let normally = self.say_normally(|| self.plan.opening());
+        output.out.push_str(&normally.out);
+        output.log.push_str(&normally.log);
+        output.err = self.warnings(false);
+        output.err.push_str(&self.shown.take().unwrap_or_default());
+        output
     }
 
     fn log_begins_anew(&self) -> bool {
@@ -362,7 +362,7 @@ impl ClassicOutput for Output {
 
     fn without_directory(
         &mut self,
-        scene: &ClassicScene,
+        plan: &ClassicScene,
         lacking: &UnusableDirectory<'_>,
     ) -> ToolOutput {
         let path = lacking.path.display();
@@ -371,14 +371,14 @@ impl ClassicOutput for Output {
                 format!("fio: {path} is not a directory\nfio: failed parsing directory={path}");
             return ToolOutput::err_line(&words);
         }
-        let mut said = self.open(scene);
+        let mut output = self.open(plan);
         let errno = u64::from(lacking.errno.unsigned_abs());
         self.done.fill(Some(Tally { errno, ..Tally::default() }));
-        let report = self.report(0, &mut AtStart { time: scene.started.clone() });
-        said.out += &report.out;
-        said.log += &report.log;
-        said.err += &format!("fio: pid=0, err={errno}/file:{path}, error={}\n", lacking.why);
-        said
+        let report = self.report(0, &mut AtStart { time: plan.started.clone() });
+        output.out += &report.out;
+        output.log += &report.log;
+        output.err += &format!("fio: pid=0, err={errno}/file:{path}, error={}\n", lacking.why);
+        output
     }
 
     fn refused(&mut self, error: &ConfigError) -> ToolOutput {

@@ -47,9 +47,9 @@ impl RandomMap {
         for level in &mut self.levels {
             level.fill(0);
             // Bits after the last block are never free.
-            let rest = bits % BITS;
-            if let Some(last) = level.last_mut().filter(|_| rest > 0 || bits == 0) {
-                *last = u64::MAX << rest;
+            let remaining = bits % BITS;
+            if let Some(last) = level.last_mut().filter(|_| remaining > 0 || bits == 0) {
+                *last = u64::MAX << remaining;
             }
             bits = bits.div_ceil(BITS);
         }
@@ -58,8 +58,8 @@ impl RandomMap {
     /// True if the block is free.
     #[inline]
     pub(super) fn is_free(&self, block: u64) -> bool {
-        let found = self.levels[0].get(word(block));
-        block < self.blocks && found.is_some_and(|word| word & (1 << (block % BITS)) == 0)
+        let word_bits = self.levels[0].get(word(block));
+        block < self.blocks && word_bits.is_some_and(|word| word & (1 << (block % BITS)) == 0)
     }
 
     /// Marks up to `wanted` blocks from `block` on, stopping at a used one, and returns their
@@ -141,20 +141,20 @@ mod tests {
                 let at = at % blocks;
                 let place = usize::try_from(at).unwrap();
                 let after = (place..plain.len()).chain(0..place);
-                let free = after.clone().find(|&one| !plain[one]);
+                let free = after.clone().find(|&block| !plain[block]);
                 prop_assert_eq!(map.is_free(at), !plain[place]);
-                let first = (place..plain.len()).find(|&one| !plain[one]);
-                let first = first.or_else(|| (0..plain.len()).find(|&one| !plain[one]));
-                prop_assert_eq!(map.next_free(at), first.map(|one| one as u64));
+                let first = (place..plain.len()).find(|&block| !plain[block]);
+                let first = first.or_else(|| (0..plain.len()).find(|&block| !plain[block]));
+                prop_assert_eq!(map.next_free(at), first.map(|block| block as u64));
                 prop_assert_eq!(first.is_some(), free.is_some());
                 let mut taken = 0;
                 // Bits after the last block are tested separately.
                 let wanted = wanted.min(blocks - at);
-                for one in plain.iter_mut().skip(place) {
-                    if taken == wanted || *one {
+                for is_used in plain.iter_mut().skip(place) {
+                    if taken == wanted || *is_used {
                         break;
                     }
-                    *one = true;
+                    *is_used = true;
                     taken += 1;
                 }
                 prop_assert_eq!(map.take(at, wanted), taken);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::language::{Engine, Exits};
+use crate::language::{Engine, ExitScope};
 use treering_model::{Counters, Metric, Op, TaskTotals};
 use treering_script::{
     Conductor, CounterBoard, Deadline, IoQueue, NoListener, ParallelGroup, ParallelOptions, Phase,
@@ -14,15 +14,15 @@ use treering_script::{
 };
 
 use super::headline::Headline;
-use super::layout::{Became, LaidOut, Layout, MakeDirectories};
+use super::layout::{Layout, LayoutCounters, LayoutOutcome, MakeDirectories};
 use super::namespace::numbered;
-use super::offered::{Offered, Running};
+use super::offered::{JobLoad, RunningLoad};
+use super::run_plan::RunPlan;
 use super::runner::{Deadlines, FlowShare, Runner, SteadyShare};
-use super::scene::Scene;
 use super::sizes::{Extents, extents};
-use super::status::{Status, StatusAsked};
+use super::status::{Status, StatusTriggers};
 use super::tally::Tally;
-use super::tausworthe::Use;
+use super::tausworthe::SeedUse;
 use super::worker::Worker;
 
 /// The phase in which files are made, and the kinds of its tasks.
@@ -34,7 +34,7 @@ const UNSIZED: i32 = 22;
 
 /// A run in progress.
 pub(super) struct JobSession {
-    scene: Scene,
+    plan: RunPlan,
     /// Directories that are to be made.
     missing: Vec<String>,
     has_begun: bool,
@@ -45,42 +45,42 @@ pub(super) struct JobSession {
     /// A job that is done ended all others.
     ended: bool,
     /// Requests that come by the clock.
-    running: Option<Running>,
+    running: Option<RunningLoad>,
     /// Reports while jobs work, and how often it is looked whether one is due.
     status: Option<(Status, Duration)>,
 }
 
 impl JobSession {
     /// `there` are names of an earlier run's directories that are used again.
-    pub(super) fn new(scene: Scene, status: Option<StatusAsked>, there: &[String]) -> Self {
-        let count = scene.namespace.directories.len();
+    pub(super) fn new(plan: RunPlan, status: Option<StatusTriggers>, there: &[String]) -> Self {
+        let count = plan.namespace.directories.len();
         Self {
             missing: numbered(count).into_iter().filter(|name| !there.contains(name)).collect(),
-            headline: Headline::new(&scene),
-            running: scene.offered.as_ref().map(Offered::begin),
-            scene,
+            headline: Headline::new(&plan),
+            running: plan.offered.as_ref().map(JobLoad::begin),
+            plan,
             has_begun: false,
             extents: Vec::new(),
             failure: None,
             ended: false,
-            status: status.map(|asked| {
-                let look_every = asked.look_every();
-                (Status::new(asked), look_every)
+            status: status.map(|triggers| {
+                let look_every = triggers.look_every();
+                (Status::new(triggers), look_every)
             }),
         }
     }
 
     /// Makes the directories that are missing, then the files of each job.
     fn set_up(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
-        let is_native = !self.scene.namespace.classic;
-        conductor.phase(Phase::new(SETUP, self.scene.workers.len() + 1))?;
+        let is_native = !self.plan.namespace.classic;
+        conductor.phase(Phase::new(SETUP, self.plan.workers.len() + 1))?;
         if is_native {
-            let script = MakeDirectories::of(&self.missing);
+            let script = MakeDirectories::new(&self.missing);
             let task = Task::new(DIRECTORIES, "all", Op::MakeDir, Box::new(script));
             conductor.group(ParallelGroup::new(vec![task]), &mut NoListener)?;
         }
-        for worker in self.scene.workers.clone() {
-            let script = Layout::new(Arc::clone(&worker), Arc::clone(&self.scene.namespace));
+        for worker in self.plan.workers.clone() {
+            let script = Layout::new(Arc::clone(&worker), Arc::clone(&self.plan.namespace));
             let task = Task::new(LAYOUT, &worker.subject(), Op::Create, Box::new(script));
             let mut listener = |totals: &TaskTotals| self.laid_out(&worker, totals);
             conductor.group(ParallelGroup::new(vec![task]), &mut listener)?;
@@ -96,32 +96,32 @@ impl JobSession {
     }
 
     fn work(&mut self, batch: usize) -> ParallelGroup {
-        let workers = self.scene.batch(batch);
+        let workers = self.plan.batch(batch);
         let snapshots: Option<Vec<(usize, StatusText)>> =
             self.status.as_mut().map(|(status, _)| {
-                let all: Vec<_> =
+                let snapshots: Vec<_> =
                     workers.map(|(number, _)| (number, StatusText::default())).collect();
-                status.begin(all.clone());
-                all
+                status.begin(snapshots.clone());
+                snapshots
             });
-        let workers: Vec<(usize, &Arc<Worker>)> = self.scene.batch(batch).collect();
+        let workers: Vec<(usize, &Arc<Worker>)> = self.plan.batch(batch).collect();
         let time = Deadline::default();
         let ends: Vec<Deadline> = workers.iter().map(|_| Deadline::default()).collect();
         let done: Vec<Deadline> = workers.iter().map(|_| Deadline::default()).collect();
         let awaited = |name: &Option<String>| {
             let is_it = |other: &Worker| name.as_ref().is_some_and(|name| *name == other.job.name);
-            let all = workers.iter().zip(&done).filter(|((_, other), _)| is_it(other));
-            all.map(|(_, deadline)| deadline.clone()).collect()
+            let deadlines = workers.iter().zip(&done).filter(|((_, other), _)| is_it(other));
+            deadlines.map(|(_, deadline)| deadline.clone()).collect()
         };
         let flows = Self::flows(&workers);
         let states = Self::states(&workers);
         let mut tasks = Vec::new();
         for (place, (number, worker)) in workers.iter().enumerate() {
-            let ended_by = |exits: Option<Exits>| {
+            let ended_by = |exits: Option<ExitScope>| {
                 let are = workers.iter().zip(&ends).filter(move |((_, other), _)| match exits {
                     None => false,
-                    Some(Exits::Group) => other.group == worker.group,
-                    Some(Exits::Stonewall | Exits::All) => true,
+                    Some(ExitScope::Group) => other.group == worker.group,
+                    Some(ExitScope::Stonewall | ExitScope::All) => true,
                 });
                 are.map(|(_, deadline)| deadline.clone())
             };
@@ -132,9 +132,9 @@ impl JobSession {
             let before = awaited(&worker.job.extras.waits_for);
             let flow = flows[place].clone();
             let steady = states[place].clone();
-            let stream = self.running.as_ref().and_then(|all| all.stream(worker.section));
+            let stream = self.running.as_ref().and_then(|running| running.stream(worker.section));
             let (end, time) = (ends[place].clone(), time.clone());
-            let snapshot = snapshots.as_ref().map(|all| all[place].1.clone());
+            let snapshot = snapshots.as_ref().map(|snapshots| snapshots[place].1.clone());
             let deadlines =
                 Deadlines { end, time, others, on_error, before, flow, steady, stream, snapshot };
             tasks.push(self.task(*number, worker, deadlines));
@@ -160,7 +160,7 @@ impl JobSession {
         let mut boards: HashMap<u64, CounterBoard> = HashMap::new();
         let mut share = |(_, worker): &(usize, &Arc<Worker>)| {
             let job = &worker.job;
-            FlowShare::of(job, boards.entry(job.extras.flow.id).or_default().clone())
+            FlowShare::from_job(job, boards.entry(job.extras.flow.id).or_default().clone())
         };
         workers.iter().map(&mut share).collect()
     }
@@ -169,7 +169,7 @@ impl JobSession {
     /// the rates of all.
     fn states(workers: &[(usize, &Arc<Worker>)]) -> Vec<Option<SteadyShare>> {
         let mut boards: HashMap<usize, CounterBoard> = HashMap::new();
-        let together = |one: &Worker| one.job.group_reporting.then_some(one.group);
+        let together = |worker: &Worker| worker.job.group_reporting.then_some(worker.group);
         let mut share = |(place, (_, worker)): (usize, &(usize, &Arc<Worker>))| {
             let group = together(worker);
             let is_last = !workers[place + 1..]
@@ -179,7 +179,7 @@ impl JobSession {
                 Some(group) => boards.entry(group).or_default().clone(),
                 None => CounterBoard::default(),
             };
-            SteadyShare::of(&worker.job, board, is_last)
+            SteadyShare::from_job(&worker.job, board, is_last)
         };
         workers.iter().enumerate().map(&mut share).collect()
     }
@@ -195,7 +195,7 @@ impl JobSession {
             job.io_bytes(extents.size).unwrap_or(extents.size) * job.loops
         };
         let runner =
-            Runner::new(Arc::clone(worker), Arc::clone(&self.scene.namespace), extents, deadlines);
+            Runner::new(Arc::clone(worker), Arc::clone(&self.plan.namespace), extents, deadlines);
         let runner = match unable {
             Some(errno) => runner.unable(errno),
             None => runner,
@@ -229,15 +229,15 @@ impl JobSession {
 
     fn laid_out(&mut self, worker: &Worker, totals: &TaskTotals) {
         let laid_out = totals.counters.read().unwrap_or_default();
-        let LaidOut { became, found_bytes } = laid_out;
-        let draws = worker.seeds.generator(Use::FileSize);
+        let LayoutCounters { became, found_bytes } = laid_out;
+        let draws = worker.seeds.generator(SeedUse::FileSize);
         let extents = extents(&worker.job, worker.number, &found_bytes, draws);
         self.extents.push(match (extents, became) {
-            (Err(why), Became::Unsized) => {
+            (Err(why), LayoutOutcome::Unsized) => {
                 self.failure.get_or_insert(SessionError::at(&*worker.job.name, why.why()));
                 Err(UNSIZED)
             }
-            (_, Became::Failed(errno)) => {
+            (_, LayoutOutcome::Failed(errno)) => {
                 let why = std::io::Error::from_raw_os_error(errno);
                 let what = format!("its files cannot be made: {why}");
                 self.failure.get_or_insert(SessionError::at(&*worker.job.name, what));
@@ -249,7 +249,7 @@ impl JobSession {
 
     fn worked(&mut self, totals: &TaskTotals, batch: usize) {
         let place = usize::from(totals.worker);
-        let Some((number, worker)) = self.scene.batch(batch).nth(place) else { return };
+        let Some((number, worker)) = self.plan.batch(batch).nth(place) else { return };
         let Some(tally) = Tally::read(&totals.counters) else { return };
         if tally.errno != 0 {
             let why = std::io::Error::from_raw_os_error(i32::try_from(tally.errno).unwrap_or(5));
@@ -261,7 +261,7 @@ impl JobSession {
         {
             status.ended(totals.wall_ns);
         }
-        self.ended |= worker.job.exits == Some(Exits::All);
+        self.ended |= worker.job.exits == Some(ExitScope::All);
         if let (Some(running), Some(offered)) = (&mut self.running, &tally.offered) {
             running.worked(offered);
         }
@@ -296,8 +296,8 @@ impl TaskListener for BatchListener<'_> {
     }
 
     fn others_task_ended(&mut self, totals: &TaskTotals) {
-        let JobSession { scene, headline, .. } = &mut *self.session;
-        let own = scene.batch(self.batch).nth(usize::from(totals.worker));
+        let JobSession { plan, headline, .. } = &mut *self.session;
+        let own = plan.batch(self.batch).nth(usize::from(totals.worker));
         if let (Some((number, _)), Some(tally)) = (own, Tally::read(&totals.counters)) {
             headline.worked(number, totals, &tally);
         }
@@ -313,16 +313,16 @@ impl Session for JobSession {
     fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         self.has_begun = true;
         self.set_up(conductor)?;
-        let is_native = !self.scene.namespace.classic;
-        for batch in 0..self.scene.batches {
-            let workers = self.scene.batch(batch);
+        let is_native = !self.plan.namespace.classic;
+        for batch in 0..self.plan.batches {
+            let workers = self.plan.batch(batch);
             let mut jobs: Vec<&str> = workers.map(|(_, worker)| worker.job.name.as_str()).collect();
             let tasks = jobs.len();
             jobs.dedup();
             conductor.phase(Phase::new(jobs.join(", "), tasks))?;
             let group = self.work(batch);
             conductor.group(group, &mut BatchListener { session: self, batch })?;
-            let is_last = self.ended || batch + 1 == self.scene.batches;
+            let is_last = self.ended || batch + 1 == self.plan.batches;
             self.check(is_last || is_native)?;
             if self.ended {
                 break;
@@ -332,14 +332,14 @@ impl Session for JobSession {
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        let offered = self.running.as_ref().map(Running::metrics);
+        let offered = self.running.as_ref().map(RunningLoad::metrics);
         self.headline.metrics().into_iter().chain(offered.into_iter().flatten()).collect()
     }
 
     fn remains(&self) -> Vec<String> {
-        if self.scene.namespace.classic || !self.has_begun {
+        if self.plan.namespace.classic || !self.has_begun {
             return Vec::new();
         }
-        numbered(self.scene.namespace.directories.len())
+        numbered(self.plan.namespace.directories.len())
     }
 }

@@ -50,7 +50,7 @@ pub(super) struct Extents {
 
 /// Reason why the sizes of the files cannot be determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unsized {
+pub(super) enum SizeError {
     /// No option states a size, and the files do not exist.
     NoSize,
     /// The range begins after the end of a file.
@@ -61,7 +61,7 @@ pub(super) enum Unsized {
     TooMany,
 }
 
-impl Unsized {
+impl SizeError {
     /// Message for the user.
     pub(super) const fn why(self) -> &'static str {
         match self {
@@ -77,16 +77,16 @@ impl Unsized {
 pub(super) fn extents(
     job: &Section,
     clone: u64,
-    found: &[u64],
+    existing: &[u64],
     mut draws: Tausworthe,
-) -> Result<Extents, Unsized> {
+) -> Result<Extents, SizeError> {
     if let Some(replay) = &job.extras.replay {
         // The log determines the offsets.
         let whole =
             |&found_bytes: &u64| Extent { file_bytes: u64::MAX, found_bytes, ..Extent::default() };
-        return Ok(Extents { files: found.iter().map(whole).collect(), size: replay.bytes() });
+        return Ok(Extents { files: existing.iter().map(whole).collect(), size: replay.bytes() });
     }
-    let (least, count) = (job.least_block(), found.len().max(1) as u64);
+    let (least, count) = (job.least_block(), existing.len().max(1) as u64);
     let (size, percent) = match job.size {
         Some(Amount::Bytes(bytes)) => (bytes, 100),
         Some(Amount::Percent(percent)) => (0, percent),
@@ -94,35 +94,35 @@ pub(super) fn extents(
     };
     // Engines without files take the stated size, or no limit.
     let unreal = if size > 0 { size / count } else { u64::MAX };
-    let unreal = (job.engine == Engine::Null).then(|| vec![unreal; found.len()]);
-    let found = unreal.as_deref().unwrap_or(found);
-    let total = found.iter().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
+    let unreal = (job.engine == Engine::Null).then(|| vec![unreal; existing.len()]);
+    let sizes = unreal.as_deref().unwrap_or(existing);
+    let total = sizes.iter().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes));
     if matches!(total, 0 | u64::MAX) && size == 0 && job.file_size.is_none() {
-        return Err(Unsized::NoSize);
+        return Err(SizeError::NoSize);
     }
     let each = size / count;
     // The remainder extends the first files, by a request each.
     let mut longer = (size - each * count) / least;
-    let mut files = Vec::with_capacity(found.len());
-    for &found_bytes in found {
+    let mut files = Vec::with_capacity(sizes.len());
+    for &found_bytes in sizes {
         let offset = start(job, clone, found_bytes);
         let bytes = match job.file_size {
             None => {
                 let more = if longer > 0 { least } else { 0 };
                 longer = longer.saturating_sub(1);
                 match each + more {
-                    0 => found_bytes.checked_sub(offset).ok_or(Unsized::Behind)?,
+                    0 => found_bytes.checked_sub(offset).ok_or(SizeError::Behind)?,
                     bytes => bytes,
                 }
             }
             Some((low, high)) if found_bytes < low || found_bytes > high => {
                 if offset > low {
-                    return Err(Unsized::Behind);
+                    return Err(SizeError::Behind);
                 }
                 let whole = if low == high { low } else { drawn(low, high, least, &mut draws) };
-                whole.checked_sub(offset).ok_or(Unsized::Behind)?
+                whole.checked_sub(offset).ok_or(SizeError::Behind)?
             }
-            Some(_) => found_bytes.checked_sub(offset).ok_or(Unsized::Behind)?,
+            Some(_) => found_bytes.checked_sub(offset).ok_or(SizeError::Behind)?,
         };
         let mut extent = Extent { offset, bytes, found_bytes, ..Extent::default() };
         if percent < 100 {
@@ -137,10 +137,10 @@ pub(super) fn extents(
     let sum = files.iter().fold(0_u64, |sum, extent| sum.saturating_add(extent.bytes));
     let size = if size == 0 || (sum > 0 && size > sum) { sum } else { size };
     if size < least || job.io_bytes(size).is_some_and(|bytes| bytes < least) {
-        return Err(Unsized::TooSmall);
+        return Err(SizeError::TooSmall);
     }
     if job.rw.random && job.draws.random_map && sum / least > BLOCKS_MAX {
-        return Err(Unsized::TooMany);
+        return Err(SizeError::TooMany);
     }
     Ok(Extents { files, size })
 }

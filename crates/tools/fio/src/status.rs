@@ -14,7 +14,7 @@ use treering_model::Counters;
 use treering_script::{ConfigError, Settings, StatusText};
 
 use super::options::STATUS_INTERVAL;
-use super::scene::Scene;
+use super::run_plan::RunPlan;
 use super::tally::Tally;
 
 /// Poll periods for a due report, with an interval and without one.
@@ -28,14 +28,14 @@ const UNKNOWN_S: u64 = i32::MAX as u64;
 
 /// Triggers of interim reports: an interval, a signal.
 #[derive(Clone, Debug)]
-pub(super) struct StatusAsked {
+pub(super) struct StatusTriggers {
     every_ns: Option<u64>,
     by_signal: Arc<AtomicBool>,
 }
 
-impl StatusAsked {
+impl StatusTriggers {
     /// Reads the interval of the command line.
-    pub(super) fn of(settings: &Settings) -> Result<Self, ConfigError> {
+    pub(super) fn from_settings(settings: &Settings) -> Result<Self, ConfigError> {
         let typed = settings.text(STATUS_INTERVAL);
         let every_ns = typed.map(interval_ns).transpose()?;
         Ok(Self { every_ns, by_signal: Arc::clone(&settings.report_asked) })
@@ -71,7 +71,7 @@ struct StatusSnapshot {
 /// State of a run's interim reports.
 #[derive(Debug)]
 pub(super) struct Status {
-    asked: StatusAsked,
+    asked: StatusTriggers,
     /// Total time of earlier groups, and the due time of the next report, both from the start of
     /// the first group.
     before_ns: u64,
@@ -81,7 +81,7 @@ pub(super) struct Status {
 }
 
 impl Status {
-    pub(super) fn new(asked: StatusAsked) -> Self {
+    pub(super) fn new(asked: StatusTriggers) -> Self {
         let next_ns = asked.every_ns.unwrap_or(u64::MAX);
         Self { asked, before_ns: 0, next_ns, working: Vec::new() }
     }
@@ -124,21 +124,21 @@ impl Status {
 /// `None` if the tick holds no snapshot.
 pub(super) fn so_far(done: &[Option<Tally>], tick: &Counters) -> Option<Vec<Option<Tally>>> {
     let shown: StatusSnapshot = tick.read()?;
-    let mut all = done.to_vec();
+    let mut tallies = done.to_vec();
     for (number, json) in shown.clones {
-        if let Some(one) = all.get_mut(number).filter(|one| one.is_none()) {
-            *one = Tally::read(&Counters::from_json(json));
+        if let Some(tally) = tallies.get_mut(number).filter(|tally| tally.is_none()) {
+            *tally = Tally::read(&Counters::from_json(json));
         }
     }
     let begun = |tally: Option<Tally>| Some(tally.unwrap_or_default());
-    Some(all.into_iter().map(begun).collect())
+    Some(tallies.into_iter().map(begun).collect())
 }
 
 /// Estimated remaining seconds: the longest of the clones of a batch, summed over batches.
-pub(super) fn seconds_left(scene: &Scene, done: &[Option<Tally>], now: &[Option<Tally>]) -> u64 {
+pub(super) fn seconds_left(plan: &RunPlan, done: &[Option<Tally>], now: &[Option<Tally>]) -> u64 {
     let of_batch = |batch: usize| {
-        let all = scene.batch(batch).filter(|(number, _)| done[*number].is_none());
-        let mut left = all.map(|(number, worker)| {
+        let clones = plan.batch(batch).filter(|(number, _)| done[*number].is_none());
+        let mut left = clones.map(|(number, worker)| {
             let job = &worker.job;
             let tally = now[number].as_ref();
             let worked_ms = tally.map_or(0, |tally| tally.runtime_ms);
@@ -159,7 +159,7 @@ pub(super) fn seconds_left(scene: &Scene, done: &[Option<Tally>], now: &[Option<
         });
         left.try_fold(0, |most, left_ms| left_ms.map(|left_ms| left_ms.max(most)))
     };
-    let left_ms: Option<u64> = (0..scene.batches).map(of_batch).sum();
+    let left_ms: Option<u64> = (0..plan.batches).map(of_batch).sum();
     left_ms.map_or(UNKNOWN_S, |ms| (ms / 1000).min(UNKNOWN_S))
 }
 
@@ -171,7 +171,7 @@ mod tests {
     use treering_model::Counters;
     use treering_script::StatusText;
 
-    use super::{Status, StatusAsked, Tally, interval_ns, so_far};
+    use super::{Status, StatusTriggers, Tally, interval_ns, so_far};
 
     #[test]
     fn intervals_without_unit_are_seconds() {
@@ -187,8 +187,8 @@ mod tests {
     #[test]
     fn reports_are_due_at_multiples_and_on_request() {
         let by_signal = Arc::new(AtomicBool::new(false));
-        let asked = StatusAsked { every_ns: Some(1000), by_signal: Arc::clone(&by_signal) };
-        let mut status = Status::new(asked);
+        let triggers = StatusTriggers { every_ns: Some(1000), by_signal: Arc::clone(&by_signal) };
+        let mut status = Status::new(triggers);
         let snapshot = StatusText::default();
         snapshot.show(Tally { runtime_ms: 7, ..Tally::default() }.counters().json());
         snapshot.end();

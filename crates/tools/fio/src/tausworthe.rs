@@ -113,12 +113,12 @@ impl Tausworthe {
 
 /// Uses of random draws, with the indices of their seeds in the original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Use {
+pub(super) enum SeedUse {
     ReadSize = 0,
     WriteSize = 1,
     TrimSize = 2,
     Verify = 3,
-    Mix = 4,
+    DirectionMix = 4,
     File = 5,
     Block = 6,
     FileSize = 7,
@@ -131,7 +131,7 @@ pub(super) enum Use {
     PoissonTrim = 18,
 }
 
-impl Use {
+impl SeedUse {
     /// True if this use draws from the 64-bit generator when the job asks for it.
     const fn may_be_long(self) -> bool {
         matches!(
@@ -183,7 +183,7 @@ impl Seeds {
             }
         }
         if is_random && draws.repeatable {
-            seeds[Use::Block as usize] = REPEATABLE.wrapping_mul(number);
+            seeds[SeedUse::Block as usize] = REPEATABLE.wrapping_mul(number);
         }
         Self { seeds, number, repeatable: draws.repeatable, long: draws.long }
     }
@@ -195,19 +195,19 @@ impl Seeds {
         if self.repeatable {
             hash.wrapping_mul(self.number as u32)
         } else {
-            self.seeds[Use::Block as usize] as u32
+            self.seeds[SeedUse::Block as usize] as u32
         }
     }
 
     /// Seed of the choice of files, for distributions that are not uniform.
     #[expect(clippy::cast_possible_truncation, reason = "the lower half is what is meant")]
     pub(super) const fn of_files(&self) -> u32 {
-        self.seeds[Use::File as usize] as u32
+        self.seeds[SeedUse::File as usize] as u32
     }
 
     /// Seed of the offsets in all files.
     pub(super) const fn of_blocks(&self) -> u64 {
-        self.seeds[Use::Block as usize]
+        self.seeds[SeedUse::Block as usize]
     }
 
     /// Number of the clone among all, from 1.
@@ -216,7 +216,7 @@ impl Seeds {
     }
 
     /// Creates the generator of a use.
-    pub(super) fn generator(&self, of: Use) -> Tausworthe {
+    pub(super) fn generator(&self, of: SeedUse) -> Tausworthe {
         let seed = self.seeds[of as usize];
         if self.long && of.may_be_long() { Tausworthe::long(seed) } else { Tausworthe::new(seed) }
     }
@@ -224,14 +224,14 @@ impl Seeds {
 
 #[cfg(test)]
 mod tests {
-    use super::{RandomOptions, Seeds, Use};
+    use super::{RandomOptions, SeedUse, Seeds};
 
     #[test]
     fn random_sequences_equal_those_of_the_original() {
         // Seeds as fio 3.33 prints them with --debug=random.
         let draws = RandomOptions::default();
         let first = |draws: &RandomOptions, number| {
-            let mut generator = Seeds::new(draws, true, number, None).generator(Use::Block);
+            let mut generator = Seeds::new(draws, true, number, None).generator(SeedUse::Block);
             [generator.draw(), generator.draw(), generator.draw()]
         };
         assert_eq!(first(&draws, 1), [259_043_585, 3_179_521_932, 3_621_444_214]);
@@ -239,7 +239,7 @@ mod tests {
         let seeded = RandomOptions { repeatable: false, seed: 77, ..draws.clone() };
         assert_eq!(first(&seeded, 1), [2_354_298_229, 3_039_692_898, 1_700_308_767]);
         assert_eq!(first(&seeded, 2)[0], 20_773_687);
-        let all = RandomOptions { all_repeatable: true, ..draws };
-        assert_eq!(first(&all, 1)[0], 259_043_585);
+        let all_repeatable = RandomOptions { all_repeatable: true, ..draws };
+        assert_eq!(first(&all_repeatable, 1)[0], 259_043_585);
     }
 }

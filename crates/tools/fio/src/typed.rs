@@ -74,12 +74,12 @@ pub fn not_native(words: &[String], known: &[&str]) -> (Vec<String>, Vec<String>
 /// Words of a command line, with job settings `--KEY=VALUE` turned into values of one option, in
 /// their order.
 pub(super) fn collected(words: Vec<String>) -> Vec<String> {
-    let mut all = Vec::new();
+    let mut collected = Vec::new();
     let mut words = words.into_iter();
     while let Some(word) = words.next() {
         if word == "--" {
-            all.push(word);
-            all.extend(words);
+            collected.push(word);
+            collected.extend(words);
             break;
         }
         // As by `getopt_long_only`, one dash suffices.
@@ -87,12 +87,12 @@ pub(super) fn collected(words: Vec<String>) -> Vec<String> {
         let (key, value) = match body.map(|body| body.split_once('=').unwrap_or((body, ""))) {
             Some((key, value)) if key.len() > 1 && is_key(key) => (key, value),
             _ => {
-                all.push(word);
+                collected.push(word);
                 continue;
             }
         };
         let has_value = word.contains('=');
-        all.push(if has_value {
+        collected.push(if has_value {
             format!("--{OPTION}={key}={value}")
         } else if is_switch_key(key) {
             format!("--{OPTION}={key}")
@@ -103,7 +103,7 @@ pub(super) fn collected(words: Vec<String>) -> Vec<String> {
             }
         });
     }
-    all
+    collected
 }
 
 #[cfg(test)]
@@ -130,9 +130,10 @@ mod tests {
     fn job_settings_of_the_command_line_keep_their_order() {
         let typed =
             "--directory=/d --minimal --name a --rw=read --thread -size 1m j.fio --eta=never";
-        let found = "--job-option=directory=/d --minimal --job-option=name=a --job-option=rw=read \
-                     --job-option=thread --job-option=size=1m j.fio --eta=never";
-        assert_eq!(collected(words(typed)), words(found));
+        let by_option = "--job-option=directory=/d --minimal --job-option=name=a \
+                     --job-option=rw=read --job-option=thread --job-option=size=1m j.fio \
+                     --eta=never";
+        assert_eq!(collected(words(typed)), words(by_option));
         assert_eq!(collected(words("-- --rw=read")), words("-- --rw=read"));
         assert_eq!(collected(words("--rw")), words("--job-option=rw"));
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::language::Section;
 
-use super::namespace::{Name, spelled};
-use super::tausworthe::{Seeds, Use};
+use super::namespace::{FileName, spelled};
+use super::tausworthe::{SeedUse, Seeds};
 
 /// Worker of a clone.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(super) struct Worker {
     pub(super) group: usize,
     /// Number of the batch it works in; a stonewall begins a new one.
     pub(super) batch: usize,
-    pub(super) files: Vec<Name>,
+    pub(super) files: Vec<FileName>,
     /// Hashes of the file paths as the original spells them; empty if no seed depends on them.
     pub(super) hashes: Vec<u32>,
     pub(super) seeds: Seeds,
@@ -28,10 +28,10 @@ pub(super) struct Worker {
 impl Worker {
     /// Numbers of the directories of its files, each once.
     pub(super) fn directories(&self) -> Vec<u16> {
-        let mut all: Vec<u16> = self.files.iter().map(|file| file.directory).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
+        let mut numbers: Vec<u16> = self.files.iter().map(|file| file.directory).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
     }
 
     /// Paths of its files as the original spells them.
@@ -47,7 +47,7 @@ impl Worker {
     /// Delay before it begins, in microseconds.
     pub(super) fn start_delay_us(&self) -> u64 {
         let [least, most] = self.job.start_delay_us;
-        least + self.seeds.generator(Use::StartDelay).below(most.saturating_sub(least))
+        least + self.seeds.generator(SeedUse::StartDelay).below(most.saturating_sub(least))
     }
 
     /// Name of the clone in the report: job name and number.

@@ -19,7 +19,7 @@ use treering_testkit::temp_dir;
 use treering_testkit::{TaskCollector, assert_decides_as_foreseen};
 
 #[derive(Clone, Debug)]
-struct Asked {
+struct RandomJob {
     ways: &'static str,
     sizes: &'static str,
     size: u64,
@@ -29,7 +29,7 @@ struct Asked {
     more: Vec<&'static str>,
 }
 
-fn asked() -> impl Strategy<Value = Asked> {
+fn random_job() -> impl Strategy<Value = RandomJob> {
     let ways = prop_oneof![
         Just("read"),
         Just("write"),
@@ -73,12 +73,12 @@ fn asked() -> impl Strategy<Value = Asked> {
             if !matches!(ways, "write" | "randwrite") {
                 more.retain(|option| !option.starts_with("create"));
             }
-            Asked { ways, sizes, size, files, service, clones, more }
+            RandomJob { ways, sizes, size, files, service, clones, more }
         },
     )
 }
 
-impl Asked {
+impl RandomJob {
     fn text(&self) -> String {
         let Self { ways, sizes, size, files, service, clones, more } = self;
         format!(
@@ -101,38 +101,38 @@ fn done(job: &dyn Job, place: &impl RunSessions) -> [(u64, u64); 2] {
     assert_decides_as_foreseen(job, &session.metrics());
     let work = tasks.0.iter().filter(|task| task.phase > 0);
     let ops = work.flat_map(|task| &task.ops);
-    let mut all = [(0, 0); 2];
+    let mut moved = [(0, 0); 2];
     for op in ops {
         let place = match op.op {
             Op::Read => 0,
             Op::Write => 1,
             _ => continue,
         };
-        all[place].0 += op.calls;
-        all[place].1 += op.bytes;
+        moved[place].0 += op.calls;
+        moved[place].1 += op.bytes;
     }
-    all
+    moved
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
     #[test]
-    fn a_disk_has_the_same_afterwards_as_memory(asked in asked()) {
+    fn a_disk_has_the_same_afterwards_as_memory(random in random_job()) {
         let dir = temp_dir();
         let path = dir.path().join("j.fio");
-        fs::write(&path, asked.text()).unwrap();
-        let given = vec![("jobfile".to_owned(), path.to_str().unwrap().to_owned())];
+        fs::write(&path, random.text()).unwrap();
+        let settings = vec![("jobfile".to_owned(), path.to_str().unwrap().to_owned())];
         // A size that no request fits into is refused.
-        let job = Fio.native(&Settings::new(given)).unwrap();
+        let job = Fio.native(&Settings::new(settings)).unwrap();
         let memory = MemoryFilesystem::new(EntryOrder::Creation);
         let real = dir.path().join("real");
         fs::create_dir(&real).unwrap();
         let in_memory = done(job.as_ref(), &memory);
         let on_disk = done(job.as_ref(), &Target::open(&real).unwrap());
-        assert_eq!(in_memory, on_disk, "{asked:?}");
-        assert_eq!(memory.snapshot(), TreeSnapshot::from_directory(&real).unwrap(), "{asked:?}");
+        assert_eq!(in_memory, on_disk, "{random:?}");
+        assert_eq!(memory.snapshot(), TreeSnapshot::from_directory(&real).unwrap(), "{random:?}");
         let moved = in_memory[0].1 + in_memory[1].1;
-        let limit = (asked.size * asked.clones * 2).max(100 * 1024 * asked.clones * 2);
-        assert!(moved > 0 && moved <= limit + (16384 * 5), "{asked:?}: {moved}");
+        let limit = (random.size * random.clones * 2).max(100 * 1024 * random.clones * 2);
+        assert!(moved > 0 && moved <= limit + (16384 * 5), "{random:?}: {moved}");
     }
 }

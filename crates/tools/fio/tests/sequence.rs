@@ -53,8 +53,9 @@ fn words(call: &Call<'_>) -> String {
         }
         Call::DataSync { .. } => "fdatasync".to_owned(),
         Call::Submit { requests } => {
-            let all = requests.iter().map(|one| format!(" {}@{}", one.tag, one.position));
-            format!("submit{}", all.collect::<String>())
+            let requests =
+                requests.iter().map(|request| format!(" {}@{}", request.tag, request.position));
+            format!("submit{}", requests.collect::<String>())
         }
         Call::Reap { least } => format!("reap {least}"),
         Call::Close { .. } => "close".to_owned(),
@@ -64,14 +65,14 @@ fn words(call: &Call<'_>) -> String {
 
 fn calls(script: &mut dyn Script, memory: &MemoryFilesystem) -> Vec<String> {
     let mut caller = MemoryCaller::new(memory);
-    let mut all = Vec::new();
+    let mut made = Vec::new();
     let mut watch = |call: &Call<'_>, _done| {
-        assert!(all.len() < 100_000, "it does not end");
-        all.push(words(call));
+        assert!(made.len() < 100_000, "it does not end");
+        made.push(words(call));
         ControlFlow::Continue(())
     };
     rehearse(script, &mut caller, 1000, &mut watch).unwrap();
-    all
+    made
 }
 
 /// Calls of every task of a job, one after the other.
@@ -79,11 +80,11 @@ fn run(settings: &str) -> Vec<(String, Vec<String>)> {
     let dir = temp_dir();
     let path = dir.path().join("j.fio");
     std::fs::write(&path, format!("[a]\n{settings}\n")).unwrap();
-    let given = vec![("jobfile".to_owned(), path.to_str().unwrap().to_owned())];
-    let job = Fio.native(&Settings::new(given)).unwrap();
+    let settings = vec![("jobfile".to_owned(), path.to_str().unwrap().to_owned())];
+    let job = Fio.native(&Settings::new(settings)).unwrap();
     let memory = MemoryFilesystem::new(EntryOrder::Creation);
     let mut session = job.begin(&TargetFacts::unknown());
-    let mut all = Vec::new();
+    let mut tasks = Vec::new();
     let mut phases = 0;
     let rehearsed = rehearse_session(session.as_mut(), &mut |request| {
         let SessionRequest::Group(group, listener) = request else {
@@ -92,7 +93,7 @@ fn run(settings: &str) -> Vec<(String, Vec<String>)> {
         };
         let phase = phases - 1;
         for (worker, mut task) in (0..).zip(group.tasks) {
-            all.push((task.subject.clone(), calls(task.script.as_mut(), &memory)));
+            tasks.push((task.subject.clone(), calls(task.script.as_mut(), &memory)));
             let (kind, counters) = (task.kind.clone(), task.script.counters());
             let totals = TaskTotals { phase, worker, kind, counters, ..TaskTotals::default() };
             listener.task_ended(&totals);
@@ -100,7 +101,7 @@ fn run(settings: &str) -> Vec<(String, Vec<String>)> {
         Ok(())
     });
     assert_eq!(rehearsed, Ok(()));
-    all
+    tasks
 }
 
 /// Calls of the last task.
@@ -110,7 +111,7 @@ fn work(settings: &str) -> Vec<String> {
 
 #[test]
 fn files_to_be_read_are_filled_and_others_preallocated() {
-    let all = run("rw=read\nsize=8k\nbs=4k");
+    let tasks = run("rw=read\nsize=8k\nbs=4k");
     let layout = [
         "opendir fio-0",
         "stat a.0.0",
@@ -124,8 +125,8 @@ fn files_to_be_read_are_filled_and_others_preallocated() {
         "forget 0 8192",
         "close",
     ];
-    assert_eq!(all[0].1, ["mkdir fio-0"]);
-    assert_eq!(all[1].1, layout);
+    assert_eq!(tasks[0].1, ["mkdir fio-0"]);
+    assert_eq!(tasks[1].1, layout);
     let work = [
         "opendir fio-0",
         "open a.0.0 to read",
@@ -135,7 +136,7 @@ fn files_to_be_read_are_filled_and_others_preallocated() {
         "pread 4096 4096",
         "close",
     ];
-    assert_eq!(all[2].1, work);
+    assert_eq!(tasks[2].1, work);
     let layout = |settings: &str| run(&format!("rw=write\nsize=8k\n{settings}")).swap_remove(1).1;
     let head = ["opendir fio-0", "stat a.0.0", "unlink a.0.0", "create a.0.0"];
     let tail = ["forget 0 8192", "close"];
@@ -154,8 +155,8 @@ fn files_to_be_read_are_filled_and_others_preallocated() {
 #[test]
 fn syncs_follow_their_options() {
     let work = |settings: &str| {
-        let all = work(&format!("rw=write\nsize=16k\ninvalidate=0\n{settings}"));
-        all[3..].iter().map(|call| call[..3].to_owned()).collect::<Vec<_>>().join(" ")
+        let calls = work(&format!("rw=write\nsize=16k\ninvalidate=0\n{settings}"));
+        calls[3..].iter().map(|call| call[..3].to_owned()).collect::<Vec<_>>().join(" ")
     };
     assert_eq!(work(""), "pwr pwr pwr pwr clo");
     assert_eq!(work("fsync=1"), "pwr fsy pwr fsy pwr fsy pwr clo");
@@ -183,13 +184,13 @@ fn engines_use_their_own_calls() {
 
 #[test]
 fn engines_without_data_make_the_calls_of_their_names() {
-    let all = |settings: &str| run(&format!("size=8k\nnrfiles=2\n{settings}"));
-    let work = |settings: &str| all(settings).pop().unwrap().1;
-    let made = all("rw=write\nioengine=filecreate");
+    let tasks = |settings: &str| run(&format!("size=8k\nnrfiles=2\n{settings}"));
+    let work = |settings: &str| tasks(settings).pop().unwrap().1;
+    let made = tasks("rw=write\nioengine=filecreate");
     assert_eq!(made[1].1, ["opendir fio-0", "stat a.0.0", "stat a.0.1"], "nothing is made before");
     let both = ["open a.0.0", "nothing", "open a.0.1", "nothing", "close", "close"];
     assert_eq!(made[2].1[1..], both);
-    let looked = all("rw=read\nioengine=filestat");
+    let looked = tasks("rw=read\nioengine=filestat");
     assert!(looked[1].1.contains(&"fsync".to_owned()));
     assert!(!looked[1].1.iter().any(|call| call.starts_with("forget")));
     let both = ["look at a.0.0", "nothing", "look at a.0.1", "nothing", "nothing", "nothing"];
@@ -213,8 +214,8 @@ fn engines_without_data_make_the_calls_of_their_names() {
 #[test]
 fn io_size_can_be_a_percentage_of_size() {
     let reads = |settings: &str| {
-        let all = work(&format!("rw=read\nsize=64k\n{settings}"));
-        all.iter().filter(|call| call.starts_with("pread")).count()
+        let calls = work(&format!("rw=read\nsize=64k\n{settings}"));
+        calls.iter().filter(|call| call.starts_with("pread")).count()
     };
     let counts = ["io_size=50%", "io_size=33%", "io_size=100%", "io_size=50%\nloops=2"].map(reads);
     // As fio 3.33 does.
@@ -223,8 +224,8 @@ fn io_size_can_be_a_percentage_of_size() {
 
 #[test]
 fn files_are_named_after_the_section_title() {
-    let all = work("name=other\nrw=read\nsize=4k");
-    assert_eq!(all[1], "open a.0.0 to read");
+    let calls = work("name=other\nrw=read\nsize=4k");
+    assert_eq!(calls[1], "open a.0.0 to read");
     let shown = show_job_file("f", b"[a]\nname=other\nsize=4k\n").unwrap();
     assert!(shown.starts_with("[a]\nname=other\n"), "{shown}");
 }
@@ -233,8 +234,8 @@ fn files_are_named_after_the_section_title() {
 fn randseed_applies_to_all_clones_but_the_first() {
     let blocks = |settings: &str, task: usize| {
         let settings = format!("rw=randwrite\nsize=32k\nrandseed=12345\n{settings}");
-        let all = run(&settings).swap_remove(task).1;
-        let places = all.iter().filter_map(|call| call.strip_prefix("pwrite 4096 "));
+        let calls = run(&settings).swap_remove(task).1;
+        let places = calls.iter().filter_map(|call| call.strip_prefix("pwrite 4096 "));
         places.map(|place| place.parse::<u64>().unwrap() / 4096).collect::<Vec<_>>()
     };
     // As fio 3.33 does. After the directories come two layouts, then the two clones.
@@ -247,17 +248,17 @@ fn randseed_applies_to_all_clones_but_the_first() {
 
 #[test]
 fn clones_start_in_the_originals_order() {
-    let all = run("rw=read\nsize=4k\nnumjobs=3");
-    let subjects: Vec<&str> = all.iter().map(|(subject, _)| subject.as_str()).collect();
+    let tasks = run("rw=read\nsize=4k\nnumjobs=3");
+    let subjects: Vec<&str> = tasks.iter().map(|(subject, _)| subject.as_str()).collect();
     assert_eq!(subjects, ["all", "a.0", "a.2", "a.1", "a.0", "a.2", "a.1"]);
 }
 
 #[test]
 fn runtime_ends_time_based_jobs() {
-    let all = work("rw=read\nsize=8k\ntime_based\nruntime=10ms");
+    let calls = work("rw=read\nsize=8k\ntime_based\nruntime=10ms");
     // Each step takes a microsecond here, and is reported about.
-    let reads = all.iter().filter(|call| call.starts_with("pread")).count();
-    let forgets = all.iter().filter(|call| *call == "forget 0 8192").count();
+    let reads = calls.iter().filter(|call| call.starts_with("pread")).count();
+    let forgets = calls.iter().filter(|call| *call == "forget 0 8192").count();
     assert!(reads > 6000 && forgets > 3000, "{reads} {forgets}");
 }
 
@@ -267,8 +268,8 @@ fn impossible_jobs_fail_with_a_message() {
     let path = dir.path().join("j.fio");
     let native = |text: &str| {
         std::fs::write(&path, text).unwrap();
-        let given = vec![("jobfile".to_owned(), path.to_str().unwrap().to_owned())];
-        Fio.native(&Settings::new(given))
+        let settings = vec![("jobfile".to_owned(), path.to_str().unwrap().to_owned())];
+        Fio.native(&Settings::new(settings))
             .map(|_| ())
             .map_err(|error| format!("{error}; {}", error.hint.as_deref().unwrap_or_default()))
     };

@@ -40,10 +40,10 @@ fn request(line: &str, is_timed: bool) -> Option<Moved> {
         "write" => true,
         _ => return None,
     };
-    // The rest is the file name, which may contain blanks, after the time.
-    let rest = line.splitn(2, if is_timed { ' ' } else { '\n' }).last()?;
+    // The remainder is the file name, which may contain blanks, after the time.
+    let action = line.splitn(2, if is_timed { ' ' } else { '\n' }).last()?;
     let verb = if writes { " write " } else { " read " };
-    let name = &rest[..rest.rfind(verb)?];
+    let name = &action[..action.rfind(verb)?];
     let file = name.rsplit('/').next()?.to_owned();
     Some(Moved { file, writes, offset, bytes })
 }

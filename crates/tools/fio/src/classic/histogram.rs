@@ -50,11 +50,11 @@ impl Serialize for Histogram {
 
 impl<'de> Deserialize<'de> for Histogram {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut all = Self::default();
+        let mut sum = Self::default();
         for (bucket, count) in Vec::<(usize, u64)>::deserialize(deserializer)? {
-            all.add(bucket, count);
+            sum.add(bucket, count);
         }
-        Ok(all)
+        Ok(sum)
     }
 }
 
@@ -146,18 +146,18 @@ mod tests {
         }
         assert_eq!(bucket(u64::MAX), BUCKETS - 1);
         let mut last = None;
-        for one in 0..BUCKETS {
-            assert_eq!(bucket(middle_ns(one)), one);
-            assert!(last < Some(middle_ns(one)));
-            last = Some(middle_ns(one));
+        for number in 0..BUCKETS {
+            assert_eq!(bucket(middle_ns(number)), number);
+            assert!(last < Some(middle_ns(number)));
+            last = Some(middle_ns(number));
         }
     }
 
     #[test]
     fn stored_histograms_keep_every_bucket() {
         let mut stored = Latency::new();
-        for one in 0..BUCKETS {
-            (0..=one % 3).for_each(|_| stored.record(middle_ns(one)));
+        for number in 0..BUCKETS {
+            (0..=number % 3).for_each(|_| stored.record(middle_ns(number)));
         }
         let mut back = Histogram::default();
         for (highest_ns, count) in stored.buckets() {

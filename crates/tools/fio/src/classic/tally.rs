@@ -8,7 +8,7 @@ use super::offered::OfferedTally;
 
 /// Log line with its kind: kind, milliseconds, value, direction, bytes, offset. Lines of
 /// `write_iolog` have microseconds, and the number of the file as their value.
-pub(crate) type Line = [u64; 6];
+pub(crate) type LogLine = [u64; 6];
 
 /// Limits of the coarse buckets: below 1000 ns, below 1000 us, and from 1 ms.
 const STEPS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
@@ -96,7 +96,7 @@ impl DirectionTally {
 
 /// Block that failed verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Complaint {
+pub(crate) struct VerifyError {
     /// Message in the original's words.
     pub text: String,
     /// Number of the file within the clone.
@@ -124,7 +124,9 @@ impl SteadyTally {
     /// Mean requests and bytes per second.
     pub(crate) fn means(&self) -> [u64; 2] {
         let count = self.seconds.len().max(1) as u64;
-        [0, 1].map(|one: usize| self.seconds.iter().map(|second| second[one]).sum::<u64>() / count)
+        [0, 1].map(|place: usize| {
+            self.seconds.iter().map(|second| second[place]).sum::<u64>() / count
+        })
     }
 }
 
@@ -174,10 +176,10 @@ pub(crate) struct Tally {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<OfferedTally>,
     /// Verification errors; only kept for a single clone.
-    pub complaints: Vec<Complaint>,
+    pub complaints: Vec<VerifyError>,
     /// Log lines; only kept for a single clone.
     #[serde(skip)]
-    pub logs: Vec<Line>,
+    pub logs: Vec<LogLine>,
 }
 
 impl Default for Tally {
@@ -255,13 +257,13 @@ impl Tally {
         }
         self.sync.merge(&other.sync);
         self.short_syncs += other.short_syncs;
-        let all = |into: &mut [u64], from: &[u64]| {
+        let add_each = |into: &mut [u64], from: &[u64]| {
             into.iter_mut().zip(from).for_each(|(one, more)| *one += more);
         };
-        all(&mut self.depths, &other.depths);
-        all(&mut self.submits, &other.submits);
-        all(&mut self.completes, &other.completes);
-        all(&mut self.coarse, &other.coarse);
+        add_each(&mut self.depths, &other.depths);
+        add_each(&mut self.submits, &other.submits);
+        add_each(&mut self.completes, &other.completes);
+        add_each(&mut self.coarse, &other.coarse);
         self.runtime_ms += other.runtime_ms;
         self.clones += other.clones;
         self.errors = [
@@ -274,12 +276,17 @@ impl Tally {
         }
         self.user_ns += other.user_ns;
         self.system_ns += other.system_ns;
-        all(&mut self.usage, &other.usage);
+        add_each(&mut self.usage, &other.usage);
     }
 
     /// Number of syncs that are no short requests.
     pub(crate) const fn syncs(&self) -> u64 {
         self.sync.stat.samples.saturating_sub(self.short_syncs)
+    }
+
+    /// Requests completed in all directions.
+    pub(crate) fn requests(&self) -> u64 {
+        self.directions.iter().map(|direction| direction.requests).sum()
     }
 
     /// Bytes moved in all directions.

@@ -30,11 +30,11 @@ pub(super) struct BlockSampler {
     moved: u64,
     /// True if the most frequent blocks are scattered over the file.
     scatters: bool,
-    shape: Shape,
+    shape: DistributionShape,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Shape {
+enum DistributionShape {
     Zipf { alpha: f64, eta: f64, zeta: f64, second: f64 },
     Pareto { power: f64 },
     Normal { deviation: u64 },
@@ -43,18 +43,18 @@ enum Shape {
 /// Partial sums of the zeta function for one exponent, by the number of terms, so that files of
 /// many sizes share the work.
 #[derive(Debug, Default)]
-pub(super) struct Zeta {
+pub(super) struct ZetaSums {
     sums: BTreeMap<u64, f64>,
 }
 
-impl Zeta {
+impl ZetaSums {
     fn value(&mut self, terms: u64, theta: f64) -> f64 {
         let (from, sum) = match self.sums.range(..=terms).next_back() {
             Some((from, sum)) => (*from, *sum),
             None => (0, 0.0),
         };
-        let rest = (from + 1..=terms).map(|rank| (1.0 / rank as f64).powf(theta));
-        let zeta = rest.fold(sum, |sum, term| sum + term);
+        let terms_left = (from + 1..=terms).map(|rank| (1.0 / rank as f64).powf(theta));
+        let zeta = terms_left.fold(sum, |sum, term| sum + term);
         self.sums.insert(terms, zeta);
         zeta
     }
@@ -67,7 +67,7 @@ impl BlockSampler {
         distribution: &Distribution,
         blocks: u64,
         seed: u32,
-        zeta: &mut Zeta,
+        zeta: &mut ZetaSums,
     ) -> Option<Self> {
         let blocks = blocks.max(1);
         let mut draws = Tausworthe::new(seed.into());
@@ -79,18 +79,18 @@ impl BlockSampler {
                 let eta = (1.0 - (2.0 / blocks as f64).powf(1.0 - theta)) / (1.0 - two / zeta);
                 let alpha = 1.0 / (1.0 - theta);
                 (
-                    Shape::Zipf { alpha, eta, zeta, second: two },
+                    DistributionShape::Zipf { alpha, eta, zeta, second: two },
                     center_of(&mut draws, blocks, center),
                 )
             }
             Distribution::Pareto { h, center } => {
                 let power = h.ln() / (1.0 - h).ln();
-                (Shape::Pareto { power }, center_of(&mut draws, blocks, center))
+                (DistributionShape::Pareto { power }, center_of(&mut draws, blocks, center))
             }
             Distribution::Normal { deviation, center } => {
                 let deviation = whole((blocks as f64 * deviation / 100.0).ceil()).min(blocks / 2);
                 let center = center.unwrap_or(0.5) - 0.5;
-                (Shape::Normal { deviation }, wrapped(blocks as f64 * center))
+                (DistributionShape::Normal { deviation }, wrapped(blocks as f64 * center))
             }
         };
         Some(Self { draws, blocks, moved, scatters: true, shape })
@@ -99,7 +99,7 @@ impl BlockSampler {
     /// Creates the generator that draws files; neighbouring files are about equally frequent.
     pub(super) fn of_files(distribution: &Distribution, files: u64, seed: u32) -> Option<Self> {
         let blocks = files.saturating_mul(FILE_BLOCKS);
-        let drawing = Self::new(distribution, blocks, seed, &mut Zeta::default())?;
+        let drawing = Self::new(distribution, blocks, seed, &mut ZetaSums::default())?;
         Some(Self { scatters: false, ..drawing })
     }
 
@@ -112,7 +112,7 @@ impl BlockSampler {
     pub(super) fn draw(&mut self) -> u64 {
         let blocks = self.blocks as f64;
         let rank = match self.shape {
-            Shape::Zipf { alpha, eta, zeta, second } => {
+            DistributionShape::Zipf { alpha, eta, zeta, second } => {
                 let share = self.draws.draw() as f64 / DRAW_MAX;
                 match share * zeta {
                     place if place < 1.0 => 0,
@@ -120,11 +120,11 @@ impl BlockSampler {
                     _ => whole(blocks * (eta * share - eta + 1.0).powf(alpha)),
                 }
             }
-            Shape::Pareto { power } => {
+            DistributionShape::Pareto { power } => {
                 let share = self.draws.draw() as f64 / DRAW_MAX;
                 whole((self.blocks - 1) as f64 * share.powf(power))
             }
-            Shape::Normal { deviation } => self.normal(deviation),
+            DistributionShape::Normal { deviation } => self.normal(deviation),
         };
         let place = if self.scatters { rank.wrapping_mul(GOLDEN) } else { rank };
         place.wrapping_add(self.moved) % self.blocks
@@ -167,14 +167,14 @@ fn wrapped(number: f64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::Zeta;
+    use super::ZetaSums;
 
     #[test]
     fn shared_zeta_sums_equal_separate_ones() {
-        let mut all = Zeta::default();
+        let mut sums = ZetaSums::default();
         for terms in [1000, 10, 5000, 999, 1000, 1] {
-            let alone = Zeta::default().value(terms, 1.1);
-            assert_eq!(all.value(terms, 1.1).to_bits(), alone.to_bits(), "{terms}");
+            let alone = ZetaSums::default().value(terms, 1.1);
+            assert_eq!(sums.value(terms, 1.1).to_bits(), alone.to_bits(), "{terms}");
         }
     }
 }

@@ -17,7 +17,8 @@ pub(super) struct NullQueue {
 
 impl NullQueue {
     pub(super) fn from_job(job: &Section) -> Option<Self> {
-        let [batch, depth] = [job.batch, job.depth].map(|one| usize::try_from(one).unwrap_or(1));
+        let [batch, depth] =
+            [job.batch, job.depth].map(|count| usize::try_from(count).unwrap_or(1));
         let is_late = job.engine == Engine::Null && depth > 1;
         let (waiting, given) = (Vec::new(), Vec::new());
         is_late.then_some(Self { batch, depth, waiting, given, was_sync: false })

@@ -4,10 +4,10 @@ use crate::language::{FileOrder, Section};
 
 use super::super::random_map::RandomMap;
 use super::super::sizes::Extent;
-use super::super::tausworthe::{Seeds, Tausworthe, Use};
+use super::super::tausworthe::{SeedUse, Seeds, Tausworthe};
 use super::drawing::BlockSampler;
-use super::register::Register;
-use super::{Act, Generator};
+use super::register::ShiftRegister;
+use super::{Generator, IoAction};
 
 /// State of a file.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct FileState {
     /// Distribution of its offsets, unless uniform.
     pub(super) drawing: Option<BlockSampler>,
     /// Shift register for `random_generator=lfsr`.
-    pub(super) register: Option<Register>,
+    pub(super) register: Option<ShiftRegister>,
 }
 
 impl FileState {
@@ -86,7 +86,7 @@ impl FileSelector {
             service: job.service,
             next: 0,
             serving: None,
-            draws: seeds.generator(Use::File),
+            draws: seeds.generator(SeedUse::File),
             drawing: BlockSampler::of_files(&job.extras.service, job.files, seeds.of_files()),
             open: 0,
             done: 0,
@@ -95,7 +95,7 @@ impl FileSelector {
 
     /// Restarts the random draws from their seeds.
     pub(super) fn reseed(&mut self, job: &Section, seeds: &Seeds) {
-        self.draws = seeds.generator(Use::File);
+        self.draws = seeds.generator(SeedUse::File);
         self.drawing = BlockSampler::of_files(&job.extras.service, job.files, seeds.of_files());
     }
 
@@ -120,9 +120,9 @@ impl FileSelector {
 impl Generator {
     /// Chooses the file of the next request and sees that it is open; else the act to be done
     /// instead.
-    pub(super) fn next_file(&mut self) -> Result<usize, Act> {
+    pub(super) fn next_file(&mut self) -> Result<usize, IoAction> {
         if self.turn.done >= self.files.len() {
-            return Err(Act::End);
+            return Err(IoAction::End);
         }
         if let Some((file, left)) = &mut self.turn.serving
             && self.files[*file].open
@@ -143,7 +143,7 @@ impl Generator {
         Ok(file)
     }
 
-    fn following_file(&mut self) -> Result<usize, Act> {
+    fn following_file(&mut self) -> Result<usize, IoAction> {
         for _ in 0..self.files.len() {
             let file = self.turn.next;
             self.turn.next = if file + 1 >= self.files.len() { 0 } else { file + 1 };
@@ -152,10 +152,10 @@ impl Generator {
                 return Ok(file);
             }
         }
-        Err(Act::End)
+        Err(IoAction::End)
     }
 
-    fn drawn_file(&mut self) -> Result<usize, Act> {
+    fn drawn_file(&mut self) -> Result<usize, IoAction> {
         loop {
             let drawn = match &mut self.turn.drawing {
                 Some(drawing) => drawing.draw_file(),
@@ -170,17 +170,17 @@ impl Generator {
     }
 
     /// Returns the act that opens the file, unless it is open.
-    fn opened(&mut self, file: usize) -> Result<(), Act> {
+    fn opened(&mut self, file: usize) -> Result<(), IoAction> {
         if self.files[file].open {
             return Ok(());
         }
         if self.turn.open >= self.job.open_files {
-            return Err(Act::Busy);
+            return Err(IoAction::Busy);
         }
         self.turn.open += 1;
         self.files[file].open = true;
         self.files[file].reset();
-        self.pending.push_back(Act::Open(file));
+        self.pending.push_back(IoAction::Open(file));
         Ok(())
     }
 }

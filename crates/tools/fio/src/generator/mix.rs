@@ -7,7 +7,7 @@ use super::{DirectionChoice, Generator};
 
 /// Mix of reads and writes (`rwmixread`).
 #[derive(Debug)]
-pub(super) struct Mix {
+pub(super) struct DirectionMix {
     draws: Tausworthe,
     direction: Direction,
     /// Requests left before the direction is drawn again.
@@ -16,7 +16,7 @@ pub(super) struct Mix {
     waited: Option<Direction>,
 }
 
-impl Mix {
+impl DirectionMix {
     pub(super) const fn new(draws: Tausworthe) -> Self {
         Self { draws, direction: Direction::Read, until: 0, waited: None }
     }

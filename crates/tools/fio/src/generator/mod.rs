@@ -1,7 +1,7 @@
 //! Generator of a clone's requests, with the decisions of fio.
 //!
 //! The generator knows neither time nor the kernel, except for pauses it asks for. Acts around a
-//! request, such as opening its file, are returned in order, one [`Act`] at a time.
+//! request, such as opening its file, are returned in order, one [`IoAction`] at a time.
 
 mod drawing;
 mod ended;
@@ -19,13 +19,13 @@ use std::sync::Arc;
 use crate::language::{Direction, Distribution, Engine, Section};
 
 use super::sizes::{Extent, Extents};
-use super::tausworthe::{Seeds, Tausworthe, Use};
-use super::verify::Piece;
-use drawing::{BlockSampler, Zeta};
+use super::tausworthe::{SeedUse, Seeds, Tausworthe};
+use super::verify::WrittenPiece;
+use drawing::{BlockSampler, ZetaSums};
 use ended::NullQueue;
 use files::{FileSelector, FileState};
-use mix::Mix;
-use register::Register;
+use mix::DirectionMix;
+use register::ShiftRegister;
 
 /// Request to a file (fio: `io_u`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,12 +36,12 @@ pub(super) struct IoRequest {
     pub(super) offset: u64,
     pub(super) bytes: u64,
     /// Written piece that this read verifies.
-    pub(super) again: Option<Piece>,
+    pub(super) verifies: Option<WrittenPiece>,
 }
 
 /// Next act of a clone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Act {
+pub(super) enum IoAction {
     /// Opens a file.
     Open(usize),
     /// Closes a file.
@@ -79,7 +79,7 @@ pub(super) struct Generator {
     seeds: Seeds,
     files: Vec<FileState>,
     turn: FileSelector,
-    mix: Mix,
+    mix: DirectionMix,
     blocks: Tausworthe,
     /// Draws the zone of a zoned distribution.
     zones: Option<Tausworthe>,
@@ -87,7 +87,7 @@ pub(super) struct Generator {
     order: [Tausworthe; 3],
     /// Requests left before the next random offset.
     until_draw: u64,
-    pending: VecDeque<Act>,
+    pending: VecDeque<IoAction>,
     /// Generator and next due time of each direction, where request times are drawn
     /// (`rate_process=poisson`).
     poisson: Option<Box<[(Tausworthe, u64); 3]>>,
@@ -97,7 +97,7 @@ pub(super) struct Generator {
     /// next request is then not marked in the random map.
     is_unmarked: bool,
     /// Totals issued in all, and in this pass.
-    pub(super) issued: Issued,
+    pub(super) issued: IssuedTotals,
     pub(super) last_was_sync: bool,
     ended: Option<NullQueue>,
     /// True if the last completion seen was a sync; only for `libaio`, which syncs at once and
@@ -107,7 +107,7 @@ pub(super) struct Generator {
 
 /// Issued requests and bytes, by direction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Issued {
+pub(super) struct IssuedTotals {
     pub(super) requests: [u64; 3],
     pub(super) bytes: [u64; 3],
     pub(super) bytes_of_pass: u64,
@@ -115,7 +115,7 @@ pub(super) struct Issued {
     pub(super) uncounted: [u64; 3],
 }
 
-impl Issued {
+impl IssuedTotals {
     /// Total bytes.
     pub(super) const fn total(&self) -> u64 {
         self.bytes[0] + self.bytes[1] + self.bytes[2]
@@ -130,7 +130,7 @@ impl Issued {
 impl Generator {
     /// Creates the generator; `hashes` are the hashes of the file paths.
     pub(super) fn new(job: Arc<Section>, extents: &Extents, hashes: &[u32], seeds: Seeds) -> Self {
-        let mut zeta = Zeta::default();
+        let mut zeta = ZetaSums::default();
         let mut hashes = hashes.iter();
         let mut file = |extent: &Extent| {
             let blocks = extent.bytes.min(extent.file_bytes).div_ceil(job.least_block());
@@ -144,17 +144,17 @@ impl Generator {
         let files = extents.files.iter().map(&mut file).collect();
         let mut generator = Self {
             turn: FileSelector::new(&job, &seeds),
-            mix: Mix::new(seeds.generator(Use::Mix)),
-            blocks: seeds.generator(Use::Block),
+            mix: DirectionMix::new(seeds.generator(SeedUse::DirectionMix)),
+            blocks: seeds.generator(SeedUse::Block),
             zones: zones(&job, &seeds),
             sizes: sizes(&job, &seeds),
-            order: [seeds.generator(Use::OrderRead); 3],
+            order: [seeds.generator(SeedUse::OrderRead); 3],
             until_draw: 1,
             pending: VecDeque::new(),
             poisson: poisson(&job, &seeds),
             zone_bytes: 0,
             is_unmarked: false,
-            issued: Issued::default(),
+            issued: IssuedTotals::default(),
             last_was_sync: false,
             ended: NullQueue::from_job(&job),
             heard_sync: false,
@@ -174,19 +174,19 @@ impl Generator {
         }
         for file in 0..self.files.len() {
             let blocks = self.part_bytes(self.files[file].extent) / self.job.least_block();
-            self.files[file].register = Register::new(blocks, self.seeds.of_blocks());
+            self.files[file].register = ShiftRegister::new(blocks, self.seeds.of_blocks());
         }
     }
 
     /// Decides on the next act, at `now_us` microseconds after the start.
-    pub(super) fn next(&mut self, now_us: u64) -> Act {
+    pub(super) fn next(&mut self, now_us: u64) -> IoAction {
         match self.pending.pop_front() {
             Some(act) => act,
             None => self.decide(now_us),
         }
     }
 
-    fn decide(&mut self, now_us: u64) -> Act {
+    fn decide(&mut self, now_us: u64) -> IoAction {
         loop {
             let file = match self.next_file() {
                 Ok(file) => file,
@@ -197,7 +197,7 @@ impl Generator {
                 DirectionChoice::Data(direction) => direction,
                 DirectionChoice::Wait(us) => {
                     self.turn.back();
-                    return self.first(Act::Wait(us));
+                    return self.first(IoAction::Wait(us));
                 }
                 choice => {
                     (self.last_was_sync, self.heard_sync) = (true, true);
@@ -206,10 +206,10 @@ impl Generator {
                     if choice == DirectionChoice::RangeSync {
                         let (start, end) = written.unwrap_or_default();
                         let bytes = end - start;
-                        return self.first(Act::SyncRange { file, start, bytes });
+                        return self.first(IoAction::SyncRange { file, start, bytes });
                     }
                     let data_only = choice == DirectionChoice::DataSync;
-                    return self.first(Act::Sync { file, data_only });
+                    return self.first(IoAction::Sync { file, data_only });
                 }
             };
             if self.job.extras.strides.bytes > 0 {
@@ -218,12 +218,12 @@ impl Generator {
             match self.place(file, direction) {
                 Some(request) => {
                     self.issue(request);
-                    return self.first(Act::Request(request));
+                    return self.first(IoAction::Request(request));
                 }
                 None => {
                     // The file is complete.
                     self.files[file].open = false;
-                    self.pending.push_back(Act::Close(file));
+                    self.pending.push_back(IoAction::Close(file));
                     self.turn.closed(file);
                     // As in the original, each file starts over if files are drawn by a
                     // distribution; a file without space for a request would do so for ever.
@@ -239,7 +239,7 @@ impl Generator {
     }
 
     /// Queues an act, and takes the first of the queue.
-    fn first(&mut self, act: Act) -> Act {
+    fn first(&mut self, act: IoAction) -> IoAction {
         match self.pending.pop_front() {
             Some(first) => {
                 self.pending.push_back(act);
@@ -320,11 +320,11 @@ impl Generator {
         // As in the original, draws continue if the job sets a seed.
         if self.job.draws.repeatable && !self.job.sets("randseed") {
             self.turn.reseed(&self.job, &self.seeds);
-            self.mix.reseed(self.seeds.generator(Use::Mix));
-            self.blocks = self.seeds.generator(Use::Block);
+            self.mix.reseed(self.seeds.generator(SeedUse::DirectionMix));
+            self.blocks = self.seeds.generator(SeedUse::Block);
             self.zones = zones(&self.job, &self.seeds);
             self.sizes = sizes(&self.job, &self.seeds);
-            self.order = [self.seeds.generator(Use::OrderRead); 3];
+            self.order = [self.seeds.generator(SeedUse::OrderRead); 3];
         }
     }
 }
@@ -332,20 +332,21 @@ impl Generator {
 /// Generators of the sizes. Where writes are verified by reads, or follow trims, those directions
 /// draw the same sequence.
 fn sizes(job: &Section, seeds: &Seeds) -> [Tausworthe; 3] {
-    let writes = if job.extras.verify.kind.is_some() { Use::ReadSize } else { Use::WriteSize };
-    let trims = if job.rw.is_trim_write() { writes } else { Use::TrimSize };
-    [Use::ReadSize, writes, trims].map(|of| seeds.generator(of))
+    let writes =
+        if job.extras.verify.kind.is_some() { SeedUse::ReadSize } else { SeedUse::WriteSize };
+    let trims = if job.rw.is_trim_write() { writes } else { SeedUse::TrimSize };
+    [SeedUse::ReadSize, writes, trims].map(|of| seeds.generator(of))
 }
 
 fn poisson(job: &Section, seeds: &Seeds) -> Option<Box<[(Tausworthe, u64); 3]>> {
-    let uses = [Use::PoissonRead, Use::PoissonWrite, Use::PoissonTrim];
+    let uses = [SeedUse::PoissonRead, SeedUse::PoissonWrite, SeedUse::PoissonTrim];
     job.extras.is_poisson.then(|| Box::new(uses.map(|of| (seeds.generator(of), 0))))
 }
 
 fn zones(job: &Section, seeds: &Seeds) -> Option<Tausworthe> {
     let has_parts =
         matches!(job.draws.distribution, Distribution::Zoned(_) | Distribution::ZonedAbs(_));
-    has_parts.then(|| seeds.generator(Use::Zone))
+    has_parts.then(|| seeds.generator(SeedUse::Zone))
 }
 
 #[cfg(test)]

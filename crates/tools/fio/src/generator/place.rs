@@ -6,7 +6,7 @@ use crate::language::{Direction, Distribution, Zone};
 
 use super::super::random_map::RandomMap;
 use super::super::sizes::Extent;
-use super::{Act, Generator, IoRequest};
+use super::{Generator, IoAction, IoRequest};
 
 /// Most draws of a size before the smallest is taken. A range yields a fitting size eventually,
 /// though perhaps after millions of draws; a split perhaps never.
@@ -58,7 +58,7 @@ impl Generator {
             let before = &mut state.last_start[Direction::Write.place()];
             *before = before.map(|offset| offset.wrapping_sub(1));
         }
-        Some(IoRequest { file, direction, offset, bytes, again: None })
+        Some(IoRequest { file, direction, offset, bytes, verifies: None })
     }
 
     /// Length of the last trim of a file.
@@ -243,7 +243,7 @@ impl Generator {
     /// Queues dropping the file from the page cache, if the job asks for it.
     fn forget(&mut self, file: usize) {
         if self.job.invalidate && !self.job.direct {
-            self.pending.push_back(Act::Forget(file));
+            self.pending.push_back(IoAction::Forget(file));
         }
     }
 

@@ -74,7 +74,7 @@ const TAPS: [&[u32]; 61] = [
 
 /// Shift register over the blocks of a file.
 #[derive(Clone, Debug)]
-pub(super) struct Register {
+pub(super) struct ShiftRegister {
     blocks: u64,
     mask: u64,
     top: u64,
@@ -83,16 +83,16 @@ pub(super) struct Register {
     drawn: u64,
 }
 
-impl Register {
+impl ShiftRegister {
     /// Creates a register; `None` for too many blocks, or a seed that is the fixed point.
     pub(super) fn new(blocks: u64, seed: u64) -> Option<Self> {
         let bits = (BITS_MIN..64).find(|bits| 1_u64 << bits > blocks)?;
         let taps = TAPS.get(usize::try_from(bits - BITS_MIN).ok()?)?;
         let mask = taps.iter().fold(0, |mask, tap| mask | 1_u64 << (tap - 1));
         let top = 1_u64 << (bits - 1);
-        let all = (top << 1).wrapping_sub(1);
-        let seed = seed & all;
-        (seed != all && blocks > 0).then_some(Self {
+        let ones = (top << 1).wrapping_sub(1);
+        let seed = seed & ones;
+        (seed != ones && blocks > 0).then_some(Self {
             blocks,
             mask,
             top,
@@ -125,16 +125,16 @@ impl Register {
 
 #[cfg(test)]
 mod tests {
-    use super::Register;
+    use super::ShiftRegister;
 
     #[test]
     fn lfsr_draws_every_block_once() {
         for blocks in [1, 7, 8, 256, 1000, 65_537] {
-            let mut register = Register::new(blocks, 0xb189_9bed).unwrap();
-            let mut all: Vec<u64> = std::iter::from_fn(|| register.next()).collect();
-            all.sort_unstable();
-            assert_eq!(all, (0..blocks).collect::<Vec<u64>>(), "{blocks}");
+            let mut register = ShiftRegister::new(blocks, 0xb189_9bed).unwrap();
+            let mut drawn: Vec<u64> = std::iter::from_fn(|| register.next()).collect();
+            drawn.sort_unstable();
+            assert_eq!(drawn, (0..blocks).collect::<Vec<u64>>(), "{blocks}");
         }
-        assert!(Register::new(256, u64::MAX).is_none());
+        assert!(ShiftRegister::new(256, u64::MAX).is_none());
     }
 }

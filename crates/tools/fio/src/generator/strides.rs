@@ -1,13 +1,13 @@
 //! Strided zones: `zonemode=strided` with zonesize, zonerange and zoneskip.
 
-use crate::language::{Direction, Strides};
+use crate::language::{Direction, StridedZones};
 
 use super::Generator;
 
 impl Generator {
     /// Moves to the next zone if enough bytes were moved in this one.
     pub(super) fn enter_zone(&mut self, file: usize, direction: Direction) {
-        let Strides { bytes, range, skip, .. } = self.job.extras.strides;
+        let StridedZones { bytes, range, skip, .. } = self.job.extras.strides;
         let state = &mut self.files[file];
         let end = &mut state.last_end[direction.place()];
         if self.zone_bytes >= bytes {

@@ -6,8 +6,8 @@ use crate::language::{Direction, Machine, ParseContext, parse};
 
 use super::super::file_hash::hash;
 use super::super::sizes::extents;
-use super::super::tausworthe::{Seeds, Use};
-use super::{Act, Generator};
+use super::super::tausworthe::{SeedUse, Seeds};
+use super::{Generator, IoAction};
 
 /// Creates a generator over new files of a job with these settings.
 fn generator(settings: &str) -> Generator {
@@ -18,39 +18,42 @@ fn generator(settings: &str) -> Generator {
     let text = format!("[a]\n{settings}\n");
     let job = Arc::new(parse("f", text.as_bytes(), &[], &around).unwrap().remove(0));
     let seeds = Seeds::new(&job.draws, job.rw.random, 1, None);
-    let found = vec![0; usize::try_from(job.files).unwrap()];
-    let extents = extents(&job, 0, &found, seeds.generator(Use::FileSize)).unwrap();
+    let sizes = vec![0; usize::try_from(job.files).unwrap()];
+    let extents = extents(&job, 0, &sizes, seeds.generator(SeedUse::FileSize)).unwrap();
     Generator::new(job, &extents, &[hash(b"a.0.0")], seeds)
 }
 
 /// Collects requests until this many bytes are issued.
 fn requests(settings: &str, bytes: u64) -> Vec<(usize, char, u64, u64)> {
     let mut generator = generator(settings);
-    let mut all = Vec::new();
+    let mut issued = Vec::new();
     while generator.issued.bytes_of_pass < bytes {
         match generator.next(0) {
-            Act::Request(request) => {
+            IoAction::Request(request) => {
                 let direction = if request.direction == Direction::Read { 'R' } else { 'W' };
-                all.push((request.file, direction, request.offset, request.bytes));
+                issued.push((request.file, direction, request.offset, request.bytes));
             }
-            Act::End => break,
+            IoAction::End => break,
             _ => {}
         }
     }
-    all
+    issued
 }
 
 /// Block numbers, and the letters of the directions.
-fn blocks(all: &[(usize, char, u64, u64)]) -> (Vec<u64>, String) {
-    (all.iter().map(|one| one.2 / 4096).collect(), all.iter().map(|one| one.1).collect())
+fn blocks(issued: &[(usize, char, u64, u64)]) -> (Vec<u64>, String) {
+    (
+        issued.iter().map(|request| request.2 / 4096).collect(),
+        issued.iter().map(|request| request.1).collect(),
+    )
 }
 
 const DRAWN: [u64; 16] = [0, 11, 13, 7, 6, 14, 8, 5, 15, 1, 2, 10, 3, 4, 9, 12];
 
 #[test]
 fn random_map_offsets_come_once_each_in_the_originals_order() {
-    let all = requests("rw=randread\nsize=64k", 64 << 10);
-    assert_eq!(blocks(&all), (DRAWN.to_vec(), "R".repeat(16)));
+    let issued = requests("rw=randread\nsize=64k", 64 << 10);
+    assert_eq!(blocks(&issued), (DRAWN.to_vec(), "R".repeat(16)));
 }
 
 #[test]
@@ -70,8 +73,8 @@ fn offsets_follow_the_originals_distributions() {
         ("zoned_abs:60/20k:40/40k", "0 3 4 9 9 4 8 1 14 5 13 3 4 1 8 2 2 4 1 3"),
     ] {
         let settings = format!("rw=randread\nsize=64k\nrandom_distribution={drawing}");
-        let all = requests(&settings, 80 << 10);
-        let places: Vec<String> = blocks(&all).0.iter().map(u64::to_string).collect();
+        let issued = requests(&settings, 80 << 10);
+        let places: Vec<String> = blocks(&issued).0.iter().map(u64::to_string).collect();
         assert_eq!(places.join(" "), expected, "{drawing}");
     }
     let seeded = "rw=randread\nsize=64k\nrandrepeat=0\nrandseed=77\nrandom_distribution=zipf";
@@ -81,8 +84,8 @@ fn offsets_follow_the_originals_distributions() {
 
 #[test]
 fn zones_beyond_the_end_of_the_file_end_the_job() {
-    let all = requests("rw=randread\nsize=64k\nrandom_distribution=zoned_abs:100/1m", 64 << 10);
-    assert_eq!(all.len(), 0);
+    let issued = requests("rw=randread\nsize=64k\nrandom_distribution=zoned_abs:100/1m", 64 << 10);
+    assert_eq!(issued.len(), 0);
 }
 
 #[test]
@@ -97,14 +100,14 @@ fn distributions_work_for_the_smallest_files() {
 
 #[test]
 fn mixed_directions_follow_the_originals_draws() {
-    let all = requests("rw=randrw\nsize=64k", 64 << 10);
-    assert_eq!(blocks(&all), (DRAWN.to_vec(), "RRRWRRWWWRWRWRRR".to_owned()));
+    let issued = requests("rw=randrw\nsize=64k", 64 << 10);
+    assert_eq!(blocks(&issued), (DRAWN.to_vec(), "RRRWRRWWWRWRWRRR".to_owned()));
 }
 
 #[test]
 fn request_sizes_follow_the_originals_draws_and_stop_at_used_blocks() {
-    let all = requests("rw=randwrite\nsize=64k\nbssplit=1k/50:4k/50", 64 << 10);
-    let got: Vec<(u64, u64)> = all.iter().map(|one| (one.2, one.3)).collect();
+    let issued = requests("rw=randwrite\nsize=64k\nbssplit=1k/50:4k/50", 64 << 10);
+    let got: Vec<(u64, u64)> = issued.iter().map(|request| (request.2, request.3)).collect();
     let expected = [
         (3072, 1024),
         (48128, 1024),
@@ -130,14 +133,14 @@ fn request_sizes_follow_the_originals_draws_and_stop_at_used_blocks() {
     ];
     assert_eq!(got[..expected.len()], expected);
     assert_eq!(got.last(), Some(&(50176, 1024)));
-    assert_eq!(got.iter().map(|one| one.1).sum::<u64>(), 64 << 10);
+    assert_eq!(got.iter().map(|request| request.1).sum::<u64>(), 64 << 10);
 }
 
 #[test]
 fn files_are_chosen_as_by_the_original() {
     let settings = "rw=randread\nnrfiles=3\nsize=48k\nfile_service_type=random:2";
-    let all = requests(settings, 48 << 10);
-    let got: Vec<(usize, u64)> = all.iter().map(|one| (one.0, one.2)).collect();
+    let issued = requests(settings, 48 << 10);
+    let got: Vec<(usize, u64)> = issued.iter().map(|request| (request.0, request.2)).collect();
     let expected = [
         (2, 0),
         (2, 8192),
@@ -157,11 +160,12 @@ fn files_are_chosen_as_by_the_original() {
 
 #[test]
 fn sequential_files_take_turns_and_holes_are_skipped() {
-    let all = requests("rw=write\nnrfiles=2\nsize=32k", 32 << 10);
-    let got: Vec<(usize, u64)> = all.iter().map(|one| (one.0, one.2 / 4096)).collect();
+    let issued = requests("rw=write\nnrfiles=2\nsize=32k", 32 << 10);
+    let got: Vec<(usize, u64)> =
+        issued.iter().map(|request| (request.0, request.2 / 4096)).collect();
     assert_eq!(got, [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2), (0, 3), (1, 3)]);
-    let all = requests("rw=read:4k\nsize=32k", 32 << 10);
-    assert_eq!(blocks(&all).0, [0, 2, 4, 6, 0, 2, 4, 6]);
+    let issued = requests("rw=read:4k\nsize=32k", 32 << 10);
+    assert_eq!(blocks(&issued).0, [0, 2, 4, 6, 0, 2, 4, 6]);
 }
 
 #[test]
@@ -170,9 +174,9 @@ fn open_files_stay_within_openfiles() {
     let (mut open, mut most) = (0_i64, 0);
     loop {
         match generator.next(0) {
-            Act::Open(_) => open += 1,
-            Act::Close(_) => open -= 1,
-            Act::End => break,
+            IoAction::Open(_) => open += 1,
+            IoAction::Close(_) => open -= 1,
+            IoAction::End => break,
             _ => {}
         }
         most = most.max(open);
@@ -186,10 +190,10 @@ fn fsync_follows_every_nth_write_and_repeats_after_reads() {
     let mut words = String::new();
     while generator.issued.bytes_of_pass < 64 << 10 {
         match generator.next(0) {
-            Act::Request(request) => {
+            IoAction::Request(request) => {
                 words.push(if request.direction == Direction::Read { 'r' } else { 'w' });
             }
-            Act::Sync { data_only: false, .. } => words.push('S'),
+            IoAction::Sync { data_only: false, .. } => words.push('S'),
             _ => {}
         }
     }
@@ -199,27 +203,36 @@ fn fsync_follows_every_nth_write_and_repeats_after_reads() {
 #[test]
 fn a_rate_limit_causes_pauses() {
     let mut generator = generator("rw=write\nsize=1m\nrate=4k");
-    let acts: Vec<Act> = (0..3).map(|_| generator.next(0)).collect();
-    assert!(matches!(acts[..], [Act::Open(0), Act::Request(_), Act::Wait(1_000_000)]), "{acts:?}");
+    let acts: Vec<IoAction> = (0..3).map(|_| generator.next(0)).collect();
+    assert!(
+        matches!(acts[..], [IoAction::Open(0), IoAction::Request(_), IoAction::Wait(1_000_000)]),
+        "{acts:?}"
+    );
     assert_eq!(generator.next(1_000_000), generator_request(1));
 }
 
-fn generator_request(block: u64) -> Act {
+fn generator_request(block: u64) -> IoAction {
     let (file, direction, bytes) = (0, Direction::Write, 4096);
-    Act::Request(super::IoRequest { file, direction, offset: block * 4096, bytes, again: None })
+    IoAction::Request(super::IoRequest {
+        file,
+        direction,
+        offset: block * 4096,
+        bytes,
+        verifies: None,
+    })
 }
 
 #[test]
 fn another_pass_repeats_or_continues_the_draws() {
     let pass = |generator: &mut Generator| {
-        let mut all = Vec::new();
+        let mut offsets = Vec::new();
         while generator.issued.bytes_of_pass < 64 << 10 {
-            if let Act::Request(request) = generator.next(0) {
-                all.push(request.offset);
+            if let IoAction::Request(request) = generator.next(0) {
+                offsets.push(request.offset);
             }
         }
         generator.begin_pass();
-        all
+        offsets
     };
     let mut repeatable = generator("rw=randread\nsize=64k");
     assert_eq!(pass(&mut repeatable), pass(&mut repeatable));
@@ -238,7 +251,7 @@ fn a_request_that_does_not_fit_ends_the_pass() {
     ] {
         let mut generator = generator(settings);
         let ended = (0..2000).any(|_| {
-            matches!(generator.next(0), Act::End) || generator.issued.bytes_of_pass >= 64 << 10
+            matches!(generator.next(0), IoAction::End) || generator.issued.bytes_of_pass >= 64 << 10
         });
         assert!(ended, "{settings}");
     }

@@ -19,7 +19,7 @@ const ASYNCHRONOUS: [&str; 3] = ["libaio", "io_uring", "posixaio"];
 
 /// Value of an option, of the job or of all jobs.
 pub(super) fn option<'r>(run: &'r Run, job: &'r Job, name: &str) -> Option<&'r str> {
-    let of = |all: &'r [(String, String)]| all.iter().find(|(known, _)| known == name);
+    let of = |options: &'r [(String, String)]| options.iter().find(|(known, _)| known == name);
     of(&job.options).or_else(|| of(&run.options)).map(|(_, value)| value.as_str())
 }
 
@@ -34,17 +34,18 @@ pub(super) fn ended_within_submission(run: &Run) -> Option<String> {
     let is_asynchronous = |job: &Job| {
         option(run, job, "ioengine").is_some_and(|engine| ASYNCHRONOUS.contains(&engine))
     };
-    let all = moved(run, |job, one| {
-        is_of_completion(one) && is_asynchronous(job) && is_through_cache(run, job)
+    let names = moved(run, |job, direction| {
+        is_of_completion(direction) && is_asynchronous(job) && is_through_cache(run, job)
     });
-    listed(&all)
+    listed(&names)
 }
 
 /// Cautions of a run. Those that depend on options are given only if all options are reported.
 pub(super) fn cautions(run: &Run) -> Vec<Caution> {
     let mut cautions = Vec::new();
     let mut caution = |code, message: String| cautions.push(Caution { code, message });
-    let cached = moved(run, |job, one| one.name != "write" && is_through_cache(run, job));
+    let cached =
+        moved(run, |job, direction| direction.name != "write" && is_through_cache(run, job));
     if let Some(names) = listed(&cached) {
         let message = format!("{names}: reads without direct=1 may have come from memory");
         caution(CautionCode::DataFitInMemory, message);

@@ -15,7 +15,7 @@ const ASIDE: [&str; 7] =
 
 /// Parsed command line.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Command {
+pub(super) struct CommandLine {
     pub(super) options: Vec<(String, String)>,
     /// Directories and files of the run.
     pub(super) places: Vec<String>,
@@ -23,7 +23,7 @@ pub(super) struct Command {
     pub(super) is_all: bool,
 }
 
-impl Command {
+impl CommandLine {
     /// Adds options that the output itself does not state.
     pub(super) fn teach(self, run: &mut Run) {
         if run.options.is_empty() {
@@ -37,7 +37,7 @@ impl Command {
 }
 
 /// Command line directly above a line.
-pub(super) fn above(log: &Log<'_>, at: usize) -> Option<Command> {
+pub(super) fn above(log: &Log<'_>, at: usize) -> Option<CommandLine> {
     let mut words: Vec<&str> = Vec::new();
     for line in (at.saturating_sub(LINES_MOST)..at).rev() {
         let text = log.line(line).trim();
@@ -46,9 +46,9 @@ pub(super) fn above(log: &Log<'_>, at: usize) -> Option<Command> {
         }
         let start = command_start(text);
         let part = start.map_or(text, |start| &text[start..]);
-        let mut all: Vec<&str> = part.split_whitespace().collect();
-        all.append(&mut words);
-        words = all;
+        let mut preceding: Vec<&str> = part.split_whitespace().collect();
+        preceding.append(&mut words);
+        words = preceding;
         if start.is_some() {
             return Some(read(&words[1..]));
         }
@@ -71,8 +71,8 @@ fn command_start(text: &str) -> Option<usize> {
     text.match_indices("fio").map(|(at, _)| at).find(is_command)
 }
 
-fn read(words: &[&str]) -> Command {
-    let mut command = Command { is_all: true, ..Command::default() };
+fn read(words: &[&str]) -> CommandLine {
+    let mut command = CommandLine { is_all: true, ..CommandLine::default() };
     for word in words.iter().filter(|word| **word != "\\") {
         let Some(option) = word.strip_prefix("--") else {
             // A job file, or a redirection of the output.
@@ -102,10 +102,10 @@ mod tests {
             let command = read(text).unwrap();
             command.options.iter().map(|(name, value)| format!("{name}={value}")).collect()
         };
-        let all =
+        let command_line =
             "me@oak:~# ./fio --name=a --rw=read \\\n  --numjobs=4 --group_reporting --minimal";
-        assert_eq!(reported(all), ["rw=read", "numjobs=4", "group_reporting=1"]);
-        assert!(read(all).unwrap().is_all);
+        assert_eq!(reported(command_line), ["rw=read", "numjobs=4", "group_reporting=1"]);
+        assert!(read(command_line).unwrap().is_all);
         let file = read("fio --directory=/m --minimal job.fio").unwrap();
         assert!(!file.is_all);
         assert_eq!(file.places, ["/m"]);

@@ -11,7 +11,7 @@ const MARK: &str = "\"fio version\"";
 const BYTES_MOST: usize = 64 << 20;
 
 /// Parsed document.
-pub(super) struct Document {
+pub(super) struct JsonDocument {
     /// Run in the document; `None` if it has no usable job.
     pub(super) run: Option<Run>,
     pub(super) end: usize,
@@ -28,12 +28,12 @@ pub(super) fn begins(log: &Log<'_>, at: usize) -> bool {
 }
 
 /// Reads a document.
-pub(super) fn read(log: &Log<'_>, at: usize) -> Document {
+pub(super) fn read(log: &Log<'_>, at: usize) -> JsonDocument {
     let (text, end) = extent(log, at);
     let mut remarks = Vec::new();
     if text.len() > BYTES_MOST {
         let what = format!("a document of more than {} MiB is not fio's", BYTES_MOST >> 20);
-        return Document { run: None, end, remarks: vec![Remark { line: at + 1, what }] };
+        return JsonDocument { run: None, end, remarks: vec![Remark { line: at + 1, what }] };
     }
     let mut say = |line: usize, what: String| remarks.push(Remark { line, what });
     let read = serde_json::from_str(&text).or_else(|error| {
@@ -50,7 +50,7 @@ pub(super) fn read(log: &Log<'_>, at: usize) -> Document {
             None
         }
     };
-    Document { run, end, remarks }
+    JsonDocument { run, end, remarks }
 }
 
 /// Text up to the closing bracket of the document, or to the start of another.

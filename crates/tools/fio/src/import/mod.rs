@@ -31,7 +31,7 @@ pub(crate) struct Fio;
 /// Output formats, the most detailed last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum OutputFormat {
-    Text,
+    NormalOutput,
     Terse,
     Json,
 }
@@ -112,28 +112,28 @@ fn form(log: &Log<'_>, at: usize) -> Option<OutputFormat> {
     } else if terse::begins(log, at) {
         Some(OutputFormat::Terse)
     } else {
-        text::begins(log, at).then_some(OutputFormat::Text)
+        text::begins(log, at).then_some(OutputFormat::NormalOutput)
     }
 }
 
 fn reported(log: &Log<'_>, at: usize) -> Option<ParsedRun> {
     Some(match form(log, at)? {
         form @ OutputFormat::Json => {
-            let json::Document { run, end, remarks } = json::read(log, at);
+            let json::JsonDocument { run, end, remarks } = json::read(log, at);
             ParsedRun { form, run, end, remarks }
         }
         form @ OutputFormat::Terse => {
-            let terse::Lines { run, end, remarks } = terse::read(log, at);
+            let terse::TerseLines { run, end, remarks } = terse::read(log, at);
             ParsedRun { form, run: Some(run), end, remarks }
         }
-        form @ OutputFormat::Text => {
+        form @ OutputFormat::NormalOutput => {
             let is_other = |at: usize| {
                 let mut others = log.importers().iter().filter(|importer| importer.tool() != TOOL);
                 json::begins(log, at)
                     || terse::begins(log, at)
                     || others.any(|importer| importer.begins(log, at))
             };
-            let text::Text { run, end, remarks } = text::read(log, at, is_other);
+            let text::NormalOutput { run, end, remarks } = text::read(log, at, is_other);
             ParsedRun { form, run: Some(run), end, remarks }
         }
     })
@@ -162,7 +162,7 @@ fn together(reported: &ParsedRun, other: &ParsedRun) -> Option<RunRelation> {
         return is_later.then_some(RunRelation::Later);
     }
     // In normal output, the headers of the jobs come first.
-    let is_heading = reported.form == OutputFormat::Text && run.jobs.is_empty();
+    let is_heading = reported.form == OutputFormat::NormalOutput && run.jobs.is_empty();
     if is_heading {
         return Some(RunRelation::Second);
     }

@@ -20,21 +20,21 @@ const MILLISECONDS: [u64; 12] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000, 200
 
 /// Column layout of a terse version.
 #[derive(Clone, Copy)]
-struct Layout {
+struct TerseColumns {
     version: &'static str,
     has_program: bool,
     directions: usize,
     has_samples: bool,
 }
 
-const LAYOUTS: [Layout; 4] = [
-    Layout { version: "2", has_program: false, directions: 3, has_samples: false },
-    Layout { version: "3", has_program: true, directions: 2, has_samples: false },
-    Layout { version: "4", has_program: true, directions: 3, has_samples: false },
-    Layout { version: "5", has_program: true, directions: 3, has_samples: true },
+const LAYOUTS: [TerseColumns; 4] = [
+    TerseColumns { version: "2", has_program: false, directions: 3, has_samples: false },
+    TerseColumns { version: "3", has_program: true, directions: 2, has_samples: false },
+    TerseColumns { version: "4", has_program: true, directions: 3, has_samples: false },
+    TerseColumns { version: "5", has_program: true, directions: 3, has_samples: true },
 ];
 
-impl Layout {
+impl TerseColumns {
     fn for_version(version: &str) -> Option<Self> {
         LAYOUTS.into_iter().find(|layout| layout.version == version)
     }
@@ -57,7 +57,7 @@ impl Layout {
 }
 
 /// Terse lines of one run.
-pub(super) struct Lines {
+pub(super) struct TerseLines {
     pub(super) run: Run,
     pub(super) end: usize,
     pub(super) remarks: Vec<Remark>,
@@ -73,20 +73,21 @@ fn is_line(text: &str) -> bool {
         return false;
     }
     let mut fields = text.split(';');
-    let Some(layout) = fields.next().and_then(Layout::for_version) else { return false };
+    let Some(layout) = fields.next().and_then(TerseColumns::for_version) else { return false };
     let is_named = !layout.has_program || fields.next().is_some_and(|f| f.starts_with("fio-"));
     let is_grouped = fields.next().is_some() && fields.next().is_some_and(|f| whole(f).is_some());
     is_named && is_grouped && text.split(';').nth(layout.fields() - 1).is_some()
 }
 
 /// Reads the lines of one run: neighbours with the same figures of the devices.
-pub(super) fn read(log: &Log<'_>, at: usize) -> Lines {
-    let mut lines = Lines { run: Run::default(), end: at + 1, remarks: Vec::new() };
+pub(super) fn read(log: &Log<'_>, at: usize) -> TerseLines {
+    let mut lines = TerseLines { run: Run::default(), end: at + 1, remarks: Vec::new() };
     let mut tail = None;
     let mut next = at;
     while is_line(log.line(next)) {
         let fields: Vec<&str> = log.line(next).split(';').collect();
-        let Some(layout) = fields.first().and_then(|version| Layout::for_version(version)) else {
+        let Some(layout) = fields.first().and_then(|version| TerseColumns::for_version(version))
+        else {
             break;
         };
         let (own, devices) = fields.split_at(layout.fields().min(fields.len()));
@@ -133,7 +134,7 @@ fn is_count(field: &str) -> bool {
     field.starts_with(|letter: char| letter.is_ascii_digit())
 }
 
-fn job(layout: Layout, fields: &[&str]) -> Option<Job> {
+fn job(layout: TerseColumns, fields: &[&str]) -> Option<Job> {
     let (head, rest) = fields.split_at_checked(layout.head())?;
     let [name, group, error] = head.last_chunk()?;
     let mut job = Job {
@@ -169,7 +170,7 @@ fn percent(word: &str) -> Option<f64> {
     decimal(word.strip_suffix('%')?)
 }
 
-fn direction(layout: Layout, name: &'static str, fields: &[&str]) -> Option<Direction> {
+fn direction(layout: TerseColumns, name: &'static str, fields: &[&str]) -> Option<Direction> {
     let number = |place: usize| decimal(fields.get(place)?);
     let count = |place: usize| whole(fields.get(place)?);
     let kib = |place: usize| number(place).map(|number| number * 1024.0);

@@ -65,7 +65,7 @@ pub(super) fn trial(run: &Run) -> (ForeignTrial, Vec<String>) {
 
 /// Longest runtime among the directions of a job.
 fn longest_ms(job: &Job) -> u64 {
-    job.directions.iter().map(|one| one.runtime_ms).max().unwrap_or(0)
+    job.directions.iter().map(|direction| direction.runtime_ms).max().unwrap_or(0)
 }
 
 /// Wall time of the run. The report has whole seconds, rounded up, which include the layout of
@@ -100,15 +100,15 @@ fn names(jobs: &[Job]) -> Vec<JobName> {
         let is_clone = counts.get(job.name.as_str()).is_some_and(|count| *count > 1);
         (job.name.clone(), is_clone)
     };
-    let mut all = Vec::new();
+    let mut names = Vec::new();
     for job in jobs {
         let number = numbers.entry(&job.name).or_default();
         let (name, is_clone) = name(job);
         let own = if is_clone { format!("{name}.{number}") } else { name };
         *number += 1;
-        all.push(JobName { own, is_clone });
+        names.push(JobName { own, is_clone });
     }
-    all
+    names
 }
 
 /// Records the options of all jobs, then those of each job; of normal output, those in its job
@@ -201,9 +201,9 @@ fn within(shares: &[(u64, f64)]) -> Vec<(u64, f64)> {
         let of = shares.iter().filter(|(own, _)| *own <= limit);
         of.map(|(_, share)| share).sum::<f64>().min(100.0)
     };
-    let all = LIMITS.map(|power| 10_u64.pow(power));
-    let all = all.filter(|limit| (first..=last).contains(limit));
-    all.map(|limit| (limit, up_to(limit))).collect()
+    let limits = LIMITS.map(|power| 10_u64.pow(power));
+    let limits = limits.filter(|limit| (first..=last).contains(limit));
+    limits.map(|limit| (limit, up_to(limit))).collect()
 }
 
 /// Printed form of all shares: `2us=3.53%, 50us=0.01%, more=0.03%`.
@@ -407,16 +407,22 @@ fn sums(jobs: &[Job], names: &[JobName], trial: &mut ForeignTrial) {
     }
 }
 
-fn sum(name: &str, direction: &str, all: &[&Direction], decides: bool, trial: &mut ForeignTrial) {
-    let longest = all.iter().map(|direction| direction.runtime_ms).max().unwrap_or(0);
+fn sum(
+    name: &str,
+    direction: &str,
+    directions: &[&Direction],
+    decides: bool,
+    trial: &mut ForeignTrial,
+) {
+    let longest = directions.iter().map(|direction| direction.runtime_ms).max().unwrap_or(0);
     let seconds = longest as f64 / 1000.0;
     let over = |amount: &dyn Fn(&Direction) -> f64| {
-        all.iter().map(|direction| amount(direction)).sum::<f64>() / seconds
+        directions.iter().map(|direction| amount(direction)).sum::<f64>() / seconds
     };
     let bytes = over(&|direction| direction.bytes as f64);
     let own = |direction: &Direction| direction.runtime_ms as f64 / 1000.0;
     let ops = over(&|direction| direction.ops_per_second * own(direction));
-    rates_of(name, direction, [bytes, ops], decides, all.len() as u64, trial);
+    rates_of(name, direction, [bytes, ops], decides, directions.len() as u64, trial);
     let scope = Scope::Kind(name.to_owned());
     trial.metrics.push(DIRECTION_RUNTIME_SECONDS.of_member(&[direction], scope, seconds));
 }
@@ -466,10 +472,11 @@ mod tests {
 
     #[test]
     fn metric_suffixes_encode_percentiles_and_limits() {
-        let all = ["1.00", "50.000000", "99.50", "99.950000", "99.99", "9.5", "90"].map(percentile);
-        assert_eq!(all, ["p1", "p50", "p995", "p9995", "p9999", "p9_5", "p90"]);
-        let all = [500, 1_000, 750_000, 1_000_000_000].map(duration);
-        assert_eq!(all, ["500ns", "1us", "750us", "1s"]);
+        let suffixes =
+            ["1.00", "50.000000", "99.50", "99.950000", "99.99", "9.5", "90"].map(percentile);
+        assert_eq!(suffixes, ["p1", "p50", "p995", "p9995", "p9999", "p9_5", "p90"]);
+        let suffixes = [500, 1_000, 750_000, 1_000_000_000].map(duration);
+        assert_eq!(suffixes, ["500ns", "1us", "750us", "1s"]);
     }
 
     #[test]

@@ -318,9 +318,9 @@ fn warnings(job: &Section) -> Vec<Warning> {
     let has_sizes = sizes.iter().any(|blocks| blocks.least != least || blocks.most != least);
     let shares_file = !job.filenames.is_empty()
         || !job.unique_filename
-        || ["$jobname", "$jobnum", "$filenum"].iter().any(|one| !job.filename_format.contains(one));
+        || ["$jobname", "$jobnum", "$filenum"].iter().any(|key| !job.filename_format.contains(key));
     let is_without_map = !job.draws.random_map;
-    let all = [
+    let warnings = [
         (Warning::Aligned, job.rw.random && !is_without_map && !job.directions().all(is_aligned)),
         (Warning::VerifiedSizes, verifies && is_without_map && has_sizes),
         (Warning::Timeless, job.time_based && job.runtime_us == 0),
@@ -339,7 +339,7 @@ fn warnings(job: &Section) -> Vec<Warning> {
                 && job.runtime_us > 0,
         ),
     ];
-    all.into_iter().filter(|(_, holds)| *holds).map(|(warning, _)| warning).collect()
+    warnings.into_iter().filter(|(_, holds)| *holds).map(|(warning, _)| warning).collect()
 }
 
 /// Derives defaults and adjustments that depend on other options.

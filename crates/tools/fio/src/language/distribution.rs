@@ -171,7 +171,7 @@ fn zones(value: &RawValue<'_>, text: &str, absolute: bool) -> Result<[Vec<Zone>;
             return Err(value.refuse("has too many lists", right));
         }
     };
-    let [reads, writes, trims] = lists.map(|one| list(value, one, absolute));
+    let [reads, writes, trims] = lists.map(|text| list(value, text, absolute));
     Ok([reads?, writes?, trims?])
 }
 

@@ -4,13 +4,14 @@ use super::distribution::Distribution;
 use super::pattern::Pattern;
 use super::replay::Replay;
 use super::steering::{
-    ErrorTolerance, Flow, LatencyTarget, MinimumRates, RangeSync, Running, SteadyState, Strides,
+    ErrorTolerance, Flow, LatencyTarget, MinimumRates, RangeSync, SchedulingOptions, SteadyState,
+    StridedZones,
 };
 use super::verifying::VerifyOptions;
 
 /// Separation of directions in the report: `unified_rw_reporting`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Unified {
+pub(crate) enum UnifiedReporting {
     /// Rows for each direction.
     #[default]
     Apart,
@@ -102,7 +103,7 @@ impl Warning {
 
 /// Rarely used options of a job.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Extras {
+pub(crate) struct RareOptions {
     /// True if the times between requests are exponentially distributed: `rate_process=poisson`.
     pub is_poisson: bool,
     pub lowest: MinimumRates,
@@ -112,9 +113,9 @@ pub(crate) struct Extras {
     pub service: Distribution,
     pub flow: Flow,
     pub tolerance: ErrorTolerance,
-    pub strides: Strides,
+    pub strides: StridedZones,
     pub range_sync: RangeSync,
-    pub running: Running,
+    pub running: SchedulingOptions,
     /// True if an error of this job ends the others of `exit_what`: `exitall_on_error`.
     pub exits_on_error: bool,
     /// True if the job has a row in the report: `stats`.
@@ -156,14 +157,14 @@ pub(crate) struct Extras {
     /// Pattern of written data where nothing is verified.
     pub buffer_pattern: Option<Pattern>,
     pub verify: VerifyOptions,
-    pub unified: Unified,
+    pub unified: UnifiedReporting,
     /// Keys given without a value, the global ones included; the original omits them in its report.
     pub bare: Vec<String>,
     /// Warnings of the original.
     pub warnings: Vec<Warning>,
 }
 
-impl Default for Extras {
+impl Default for RareOptions {
     fn default() -> Self {
         Self {
             is_poisson: false,
@@ -173,9 +174,9 @@ impl Default for Extras {
             service: Distribution::Even,
             flow: Flow::default(),
             tolerance: ErrorTolerance::default(),
-            strides: Strides::default(),
+            strides: StridedZones::default(),
             range_sync: RangeSync::default(),
-            running: Running::default(),
+            running: SchedulingOptions::default(),
             waits_for: None,
             replays: None,
             replay: None,
@@ -199,7 +200,7 @@ impl Default for Extras {
             scramble_buffers: true,
             buffer_pattern: None,
             verify: VerifyOptions::default(),
-            unified: Unified::Apart,
+            unified: UnifiedReporting::Apart,
             bare: Vec::new(),
             warnings: Vec::new(),
         }

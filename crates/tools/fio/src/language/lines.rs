@@ -90,9 +90,9 @@ impl<'r> Lines<'r> {
                 None => (setting.as_str(), None),
             };
             let value_place = place.after(value.as_ref().map_or(0, |_| key.len() + 1));
-            let one = Setting { key: key.to_owned(), place, value, value_place };
+            let overriding = Setting { key: key.to_owned(), place, value, value_place };
             let jobs = self.sections.iter_mut().filter(|section| !section.is_global());
-            jobs.for_each(|section| section.settings.push(one.clone()));
+            jobs.for_each(|section| section.settings.push(overriding.clone()));
             place = place.after(setting.len() + 1);
         }
     }

@@ -22,7 +22,7 @@ pub(crate) struct LogOptions {
 impl LogOptions {
     /// True if any log is asked for.
     pub(crate) fn is_any(&self) -> bool {
-        let all = [&self.latencies, &self.bandwidth, &self.iops, &self.requests];
-        all.iter().any(|one| one.is_some())
+        let prefixes = [&self.latencies, &self.bandwidth, &self.iops, &self.requests];
+        prefixes.iter().any(|prefix| prefix.is_some())
     }
 }

@@ -35,23 +35,23 @@ pub(crate) use direction::Direction;
 pub(crate) use distribution::{Distribution, Zone};
 pub(crate) use engine::Engine;
 pub(crate) use expand::{Environment, Machine};
-pub(crate) use extras::{FadviseHint, NumberFormat, Redundancy, Unified, Warning};
+pub(crate) use extras::{FadviseHint, NumberFormat, Redundancy, UnifiedReporting, Warning};
 pub(crate) use keys::{KNOWN, WITH_FIO, is_key, is_switch_key, nearest_key};
 pub(crate) use lines::Reader;
 pub(crate) use logs::LogOptions;
 pub(crate) use pattern::Pattern;
 pub(crate) use relay::{RelayedJob, number_of, relay};
-pub(crate) use replay::{BYTES_MAX as REPLAY_BYTES_MAX, Entry, Replay, ReplayAction};
-pub(crate) use section::{Exits, FileOrder, Preallocation, RandomOptions, Section, ThinkTime};
+pub(crate) use replay::{BYTES_MAX as REPLAY_BYTES_MAX, Replay, ReplayAction, ReplayLine};
+pub(crate) use section::{ExitScope, FileOrder, Preallocation, RandomOptions, Section, ThinkTime};
 pub(crate) use show::show;
-pub(crate) use steering::{LatencyTarget, MinimumRates, SteadyState, Strides};
+pub(crate) use steering::{LatencyTarget, MinimumRates, SteadyState, StridedZones};
 pub(crate) use units::time_us;
 pub(crate) use values::Amount;
 pub(crate) use verifying::{HEADER_BYTES, VerifyKind, VerifyOptions};
 
 use expand::expand;
 use lines::{Lines, Setting};
-use units::Bases;
+use units::UnitBases;
 use values::RawValue;
 
 /// Context of parsing a job file: included files, environment, command line, machine.
@@ -110,9 +110,9 @@ pub(crate) fn parse(
         for setting in &read.settings {
             if is_typed {
                 // As in the original, a setting of the command line applies to what follows.
-                let one = std::slice::from_ref(setting);
-                section.bases =
-                    bases(one, section.bases, &faults).map_err(|fault| faults.refuse(fault))?;
+                let settings = std::slice::from_ref(setting);
+                section.bases = bases(settings, section.bases, &faults)
+                    .map_err(|fault| faults.refuse(fault))?;
             }
             let set = section.set(setting, &faults, around);
             faults.ok_or_record(set);
@@ -139,13 +139,13 @@ pub(crate) fn parse(
 }
 
 /// Number base of a section's sizes, wherever in the section it is set.
-fn bases(settings: &[Setting], before: Bases, to: &Faults<'_>) -> Result<Bases, Fault> {
+fn bases(settings: &[Setting], before: UnitBases, to: &Faults<'_>) -> Result<UnitBases, Fault> {
     let mut bases = before;
     for setting in settings.iter().filter(|setting| setting.key == "kb_base") {
         let text = setting.value.as_deref().unwrap_or_default();
-        let given = RawValue { key: "kb_base", text, place: setting.value_place, bases, to };
-        let kb = given.word(&[("1024", 1024), ("1000", 1000)])?;
-        bases = Bases { kb };
+        let value = RawValue { key: "kb_base", text, place: setting.value_place, bases, to };
+        let kb = value.word(&[("1024", 1024), ("1000", 1000)])?;
+        bases = UnitBases { kb };
     }
     Ok(bases)
 }
@@ -165,12 +165,12 @@ impl Section {
             to.error(place, what).hint("set the variable, or write the value itself")
         })?;
         let bare = setting.value.is_none();
-        let given = RawValue { key: &setting.key, text: &text, place, bases: self.bases, to };
+        let value = RawValue { key: &setting.key, text: &text, place, bases: self.bases, to };
         if bare && !check::is_switch(name) || !bare && text.is_empty() {
             let right = format!("write {}=...", setting.key);
-            return Err(given.refuse("is no value", right));
+            return Err(value.refuse("is no value", right));
         }
-        self.apply(name, &given)?;
+        self.apply(name, &value)?;
         // As in fio, a bare key counts as 1.
         let value = if bare { "1".to_owned() } else { text.into_owned() };
         self.given.retain(|(before, _)| before != name);

@@ -17,9 +17,9 @@ impl Pattern {
     /// Parses a pattern; `None` on a syntax error.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let mut pattern = Self { text: text.to_owned(), ..Self::default() };
-        let mut rest = text;
-        while !rest.is_empty() {
-            rest = pattern.part(rest)?;
+        let mut remaining = text;
+        while !remaining.is_empty() {
+            remaining = pattern.part(remaining)?;
         }
         let fits = (1..=BYTES_MAX).contains(&pattern.bytes.len());
         fits.then_some(pattern)

@@ -39,7 +39,7 @@ pub(crate) enum ReplayAction {
 
 /// Line of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct ReplayLine {
     /// Delay after the previous line, in microseconds.
     pub delay_us: u64,
     /// Action to replay.
@@ -63,7 +63,7 @@ pub(crate) struct Replay {
     /// Files as the log names them.
     pub files: Vec<String>,
     /// Log lines in their order.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ReplayLine>,
 }
 
 impl Replay {
@@ -92,7 +92,7 @@ impl Replay {
             let time_us: u64 = time_us.unwrap_or(0);
             let delay_us = if before_us == 0 { 0 } else { time_us.saturating_sub(before_us) };
             before_us = time_us;
-            replay.entries.push(Entry { delay_us, action });
+            replay.entries.push(ReplayLine { delay_us, action });
         }
         if replay.entries.is_empty() { Err(ReplayError::Empty) } else { Ok(replay) }
     }
@@ -137,22 +137,24 @@ impl Replay {
 
     /// Bytes of all requests.
     pub(crate) fn bytes(&self) -> u64 {
-        let of =
-            |one: &Entry| if let ReplayAction::Move { bytes, .. } = one.action { bytes } else { 0 };
+        let of = |entry: &ReplayLine| {
+            if let ReplayAction::Move { bytes, .. } = entry.action { bytes } else { 0 }
+        };
         self.entries.iter().fold(0, |sum, one| sum.saturating_add(of(one)))
     }
 
     /// Length of the largest request.
     pub(crate) fn most(&self) -> u64 {
-        let of =
-            |one: &Entry| if let ReplayAction::Move { bytes, .. } = one.action { bytes } else { 0 };
+        let of = |entry: &ReplayLine| {
+            if let ReplayAction::Move { bytes, .. } = entry.action { bytes } else { 0 }
+        };
         self.entries.iter().map(of).max().unwrap_or(0)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Direction, Entry, Replay, ReplayAction};
+    use super::{Direction, Replay, ReplayAction, ReplayLine};
 
     #[test]
     fn log_versions_2_and_3_are_read() {
@@ -170,7 +172,7 @@ mod tests {
         let replay = Replay::read(three).unwrap();
         let write =
             ReplayAction::Move { file: 0, direction: Direction::Write, offset: 8, bytes: 16 };
-        assert_eq!(replay.entries[1], Entry { delay_us: 4, action: write });
+        assert_eq!(replay.entries[1], ReplayLine { delay_us: 4, action: write });
         assert_eq!((replay.bytes(), replay.most()), (16, 16));
         assert!(replay.goes(Direction::Write) && !replay.goes(Direction::Read));
         assert!(Replay::read("rubbish").is_err() && Replay::read("").is_err());

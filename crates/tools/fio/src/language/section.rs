@@ -7,10 +7,10 @@ use treering_kit::faults::Place;
 use super::direction::Direction;
 use super::distribution::Distribution;
 use super::engine::Engine;
-use super::extras::Extras;
+use super::extras::RareOptions;
 use super::logs::LogOptions;
 use super::replay::Replay;
-use super::units::Bases;
+use super::units::UnitBases;
 use super::values::Amount;
 
 /// Access pattern of the job: `rw`.
@@ -104,7 +104,7 @@ impl Blocks {
 
 /// Jobs that end with this one: `exit_what`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Exits {
+pub(crate) enum ExitScope {
     /// Jobs of the same reporting group.
     Group,
     /// Jobs of the same batch.
@@ -204,7 +204,7 @@ impl Default for RandomOptions {
 
 /// Header of a section.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Heading {
+pub(crate) struct SectionHeading {
     /// Text in the brackets, after which the job's files are named.
     pub title: String,
     pub(super) place: Place,
@@ -216,8 +216,8 @@ pub(crate) struct Section {
     /// Name of the job.
     pub name: String,
     /// Header of its section.
-    pub heading: Heading,
-    pub(super) bases: Bases,
+    pub heading: SectionHeading,
+    pub(super) bases: UnitBases,
     /// Comment of the job: `description`.
     pub description: Option<String>,
     /// Value of `rw`, without the part after the colon.
@@ -301,9 +301,9 @@ pub(crate) struct Section {
     /// True if the job waits for all jobs before it: `stonewall`.
     pub stonewall: bool,
     /// Jobs that end when this one finishes: `exitall` and `exit_what`.
-    pub exits: Option<Exits>,
+    pub exits: Option<ExitScope>,
     /// Jobs that end with this one: `exit_what`.
-    pub exits_with: Exits,
+    pub exits_with: ExitScope,
     /// Number of writes before each fsync: `fsync`; 0 for none.
     pub fsync: u64,
     /// Number of writes before each fdatasync: `fdatasync`; 0 for none.
@@ -343,7 +343,7 @@ pub(crate) struct Section {
     /// Settings of the preceding `[global]` sections.
     pub given_globally: Vec<(String, String)>,
     /// Rarely used options.
-    pub extras: Extras,
+    pub extras: RareOptions,
 }
 
 /// Default percentiles of fio.
@@ -363,8 +363,8 @@ impl Section {
     pub(super) fn defaults() -> Self {
         Self {
             name: String::new(),
-            heading: Heading::default(),
-            bases: Bases { kb: 1024 },
+            heading: SectionHeading::default(),
+            bases: UnitBases { kb: 1024 },
             description: None,
             rw: ReadWrite { reads: true, writes: false, trims: false, random: false },
             sequence: 1,
@@ -406,7 +406,7 @@ impl Section {
             new_group: false,
             stonewall: false,
             exits: None,
-            exits_with: Exits::Group,
+            exits_with: ExitScope::Group,
             fsync: 0,
             fdatasync: 0,
             end_fsync: false,
@@ -424,7 +424,7 @@ impl Section {
             think: ThinkTime { us: 0, blocks: 1, io_us: 0 },
             reported: StatOptions::default(),
             logs: LogOptions::default(),
-            extras: Extras::default(),
+            extras: RareOptions::default(),
             given: Vec::new(),
             given_globally: Vec::new(),
         }

@@ -8,7 +8,7 @@ use super::direction::Direction;
 use super::distribution::Distribution;
 use super::engine::Engine;
 use super::logs::LogOptions;
-use super::section::{Blocks, Exits, FileOrder, Preallocation, Section};
+use super::section::{Blocks, ExitScope, FileOrder, Preallocation, Section};
 use super::steering::RangeSync;
 use super::values::Amount;
 use super::verifying::VerifyKind;
@@ -41,9 +41,9 @@ fn amount(amount: Amount) -> String {
 }
 
 fn both(of: impl Fn(Direction) -> String) -> String {
-    let all = Direction::ALL.map(of);
+    let values = Direction::ALL.map(of);
     // Trims equal writes unless set separately.
-    if all[1] == all[2] { all[..2].join(",") } else { all.join(",") }
+    if values[1] == values[2] { values[..2].join(",") } else { values.join(",") }
 }
 
 fn time(us: u64) -> String {
@@ -76,194 +76,195 @@ const SERVICES: [(&str, FileOrder); 3] = [
 const SYNCS: [(&str, SyncMode); 3] =
     [("0", SyncMode::No), ("1", SyncMode::All), ("dsync", SyncMode::Data)];
 
-const EXITS: [(&str, Exits); 3] =
-    [("group", Exits::Group), ("stonewall", Exits::Stonewall), ("all", Exits::All)];
+const EXITS: [(&str, ExitScope); 3] =
+    [("group", ExitScope::Group), ("stonewall", ExitScope::Stonewall), ("all", ExitScope::All)];
 
 impl Section {
     /// Every option with its value, in a fixed order.
     pub(crate) fn resolved(&self) -> Vec<(&'static str, String)> {
-        let mut all = Vec::new();
+        let mut options = Vec::new();
         if self.name != self.heading.title {
-            all.push(("name", self.name.clone()));
+            options.push(("name", self.name.clone()));
         }
         if let Some(description) = &self.description {
-            all.push(("description", description.clone()));
+            options.push(("description", description.clone()));
         }
-        self.resolved_requests(&mut all);
-        self.resolved_files(&mut all);
-        self.resolved_generator(&mut all);
-        self.resolved_report(&mut all);
-        all
+        self.resolved_requests(&mut options);
+        self.resolved_files(&mut options);
+        self.resolved_generator(&mut options);
+        self.resolved_report(&mut options);
+        options
     }
 
-    fn resolved_requests(&self, all: &mut Vec<(&'static str, String)>) {
+    fn resolved_requests(&self, options: &mut Vec<(&'static str, String)>) {
         let rw = match (self.rw.random, self.sequence, self.hole) {
             (true, 2.., _) => format!("{}:{}", self.rw.name(), self.sequence),
             (false, _, hole) if hole != 0 => format!("{}:{hole}", self.rw.name()),
             _ => self.rw.name().to_owned(),
         };
-        all.push(("rw", rw));
-        all.push((
+        options.push(("rw", rw));
+        options.push((
             "rw_sequencer",
             if self.repeats { "identical" } else { "sequential" }.to_owned(),
         ));
         let split = |blocks: &Blocks| !blocks.split.is_empty();
-        all.push(("bsrange", both(|direction| range(self.blocks(direction)))));
+        options.push(("bsrange", both(|direction| range(self.blocks(direction)))));
         if self.blocks.iter().any(split) {
-            all.push(("bssplit", both(|direction| splits(self.blocks(direction)))));
+            options.push(("bssplit", both(|direction| splits(self.blocks(direction)))));
         }
-        all.push(("ba", both(|direction| self.align(direction).to_string())));
-        all.push(("bs_unaligned", switch(self.unaligned)));
-        all.push(("bs_is_seq_rand", switch(self.blocks_by_order)));
-        all.push(("ioengine", name_of(&Engine::NAMES, &self.engine)));
-        all.push(("iodepth", self.depth.to_string()));
-        all.push(("iodepth_batch", self.batch.to_string()));
-        all.push(("iodepth_batch_complete_min", self.least_reaped.to_string()));
-        all.push(("iodepth_batch_complete_max", self.most_reaped.to_string()));
-        all.push(("iodepth_low", self.depth_low.to_string()));
-        all.push(("direct", switch(self.direct)));
-        all.push(("sync", name_of(&SYNCS, &self.synchronous)));
-        all.push(("rwmixread", self.mix_read.to_string()));
-        self.resolved_verify(all);
-        all.push(("refill_buffers", switch(self.extras.refill_buffers)));
-        all.push(("scramble_buffers", switch(self.extras.scramble_buffers)));
+        options.push(("ba", both(|direction| self.align(direction).to_string())));
+        options.push(("bs_unaligned", switch(self.unaligned)));
+        options.push(("bs_is_seq_rand", switch(self.blocks_by_order)));
+        options.push(("ioengine", name_of(&Engine::NAMES, &self.engine)));
+        options.push(("iodepth", self.depth.to_string()));
+        options.push(("iodepth_batch", self.batch.to_string()));
+        options.push(("iodepth_batch_complete_min", self.least_reaped.to_string()));
+        options.push(("iodepth_batch_complete_max", self.most_reaped.to_string()));
+        options.push(("iodepth_low", self.depth_low.to_string()));
+        options.push(("direct", switch(self.direct)));
+        options.push(("sync", name_of(&SYNCS, &self.synchronous)));
+        options.push(("rwmixread", self.mix_read.to_string()));
+        self.resolved_verify(options);
+        options.push(("refill_buffers", switch(self.extras.refill_buffers)));
+        options.push(("scramble_buffers", switch(self.extras.scramble_buffers)));
     }
 
-    fn resolved_verify(&self, all: &mut Vec<(&'static str, String)>) {
+    fn resolved_verify(&self, options: &mut Vec<(&'static str, String)>) {
         if let Some(pattern) = &self.extras.buffer_pattern {
-            all.push(("buffer_pattern", pattern.text().to_owned()));
+            options.push(("buffer_pattern", pattern.text().to_owned()));
         }
         let verify = &self.extras.verify;
         let Some(kind) = verify.kind else { return };
-        all.push(("verify", name_of(&VerifyKind::NAMES, &kind)));
-        all.push(("do_verify", switch(verify.reads_again)));
-        all.push(("verify_only", switch(verify.only)));
-        all.push(("verify_interval", verify.interval.to_string()));
-        all.push(("verify_offset", verify.offset.to_string()));
+        options.push(("verify", name_of(&VerifyKind::NAMES, &kind)));
+        options.push(("do_verify", switch(verify.reads_again)));
+        options.push(("verify_only", switch(verify.only)));
+        options.push(("verify_interval", verify.interval.to_string()));
+        options.push(("verify_offset", verify.offset.to_string()));
         if let Some(pattern) = &verify.pattern {
-            all.push(("verify_pattern", pattern.text().to_owned()));
+            options.push(("verify_pattern", pattern.text().to_owned()));
         }
-        all.push(("verify_fatal", switch(verify.fatal)));
-        all.push(("verify_dump", switch(verify.dump)));
-        all.push(("verify_backlog", verify.backlog.to_string()));
-        all.push(("verify_backlog_batch", verify.batch.to_string()));
-        all.push(("trim_percentage", verify.trimmed_percent.to_string()));
-        all.push(("trim_backlog", verify.trim_backlog.to_string()));
+        options.push(("verify_fatal", switch(verify.fatal)));
+        options.push(("verify_dump", switch(verify.dump)));
+        options.push(("verify_backlog", verify.backlog.to_string()));
+        options.push(("verify_backlog_batch", verify.batch.to_string()));
+        options.push(("trim_percentage", verify.trimmed_percent.to_string()));
+        options.push(("trim_backlog", verify.trim_backlog.to_string()));
     }
 
-    fn resolved_files(&self, all: &mut Vec<(&'static str, String)>) {
+    fn resolved_files(&self, options: &mut Vec<(&'static str, String)>) {
         if let Some(size) = self.size {
-            all.push(("size", amount(size)));
+            options.push(("size", amount(size)));
         }
         if let Some(bytes) = self.io_size {
-            all.push(("io_size", amount(bytes)));
+            options.push(("io_size", amount(bytes)));
         }
         if let Some((low, high)) = self.file_size {
-            all.push(("filesize", format!("{low}-{high}")));
+            options.push(("filesize", format!("{low}-{high}")));
         }
-        all.push(("offset", amount(self.offset)));
-        all.push(("offset_increment", amount(self.offset_increment)));
-        all.push(("number_ios", self.number_ios.to_string()));
-        all.push(("nrfiles", self.files.to_string()));
-        all.push(("openfiles", self.open_files.to_string()));
+        options.push(("offset", amount(self.offset)));
+        options.push(("offset_increment", amount(self.offset_increment)));
+        options.push(("number_ios", self.number_ios.to_string()));
+        options.push(("nrfiles", self.files.to_string()));
+        options.push(("openfiles", self.open_files.to_string()));
         let service = match self.extras.service {
             Distribution::Even => {
                 format!("{}:{}", name_of(&SERVICES, &self.service), self.service_requests)
             }
             ref drawn => drawn.word(),
         };
-        all.push(("file_service_type", service));
+        options.push(("file_service_type", service));
         if !self.directories.is_empty() {
-            all.push(("directory", paths(&self.directories)));
+            options.push(("directory", paths(&self.directories)));
         }
         if !self.filenames.is_empty() {
-            all.push(("filename", paths(&self.filenames)));
+            options.push(("filename", paths(&self.filenames)));
         }
-        all.push(("filename_format", self.filename_format.clone()));
-        all.push(("unique_filename", switch(self.unique_filename)));
-        all.push(("fallocate", name_of(&ALLOCATIONS, &self.allocation)));
-        all.push(("create_on_open", switch(self.create_on_open)));
-        all.push(("create_fsync", switch(self.create_fsync)));
-        all.push(("overwrite", switch(self.overwrite)));
+        options.push(("filename_format", self.filename_format.clone()));
+        options.push(("unique_filename", switch(self.unique_filename)));
+        options.push(("fallocate", name_of(&ALLOCATIONS, &self.allocation)));
+        options.push(("create_on_open", switch(self.create_on_open)));
+        options.push(("create_fsync", switch(self.create_fsync)));
+        options.push(("overwrite", switch(self.overwrite)));
         for (name, is_on) in
             [("file_append", self.extras.appends), ("create_only", self.extras.creates_only)]
         {
             if is_on {
-                all.push((name, switch(true)));
+                options.push((name, switch(true)));
             }
         }
-        all.push(("unlink", switch(self.unlink)));
+        options.push(("unlink", switch(self.unlink)));
     }
 
-    fn resolved_generator(&self, all: &mut Vec<(&'static str, String)>) {
-        all.push(("numjobs", self.clones.to_string()));
-        all.push(("thread", switch(self.thread)));
-        all.push(("runtime", time(self.runtime_us)));
-        all.push(("time_based", switch(self.time_based)));
-        all.push(("ramp_time", time(self.ramp_us)));
+    fn resolved_generator(&self, options: &mut Vec<(&'static str, String)>) {
+        options.push(("numjobs", self.clones.to_string()));
+        options.push(("thread", switch(self.thread)));
+        options.push(("runtime", time(self.runtime_us)));
+        options.push(("time_based", switch(self.time_based)));
+        options.push(("ramp_time", time(self.ramp_us)));
         let [least, most] = self.start_delay_us;
         let delay = if most > least { format!("{least}us-{most}us") } else { time(least) };
-        all.push(("startdelay", delay));
-        all.push(("loops", self.loops.to_string()));
-        all.push(("group_reporting", switch(self.group_reporting)));
-        all.push(("new_group", switch(self.new_group)));
-        all.push(("stonewall", switch(self.stonewall)));
-        all.push(("exitall", switch(self.exits.is_some())));
-        all.push(("exit_what", name_of(&EXITS, &self.exits_with)));
-        all.push(("rate", both(|direction| self.rate[direction.place()].to_string())));
-        all.push(("rate_iops", both(|direction| self.rate_iops[direction.place()].to_string())));
+        options.push(("startdelay", delay));
+        options.push(("loops", self.loops.to_string()));
+        options.push(("group_reporting", switch(self.group_reporting)));
+        options.push(("new_group", switch(self.new_group)));
+        options.push(("stonewall", switch(self.stonewall)));
+        options.push(("exitall", switch(self.exits.is_some())));
+        options.push(("exit_what", name_of(&EXITS, &self.exits_with)));
+        options.push(("rate", both(|direction| self.rate[direction.place()].to_string())));
+        options
+            .push(("rate_iops", both(|direction| self.rate_iops[direction.place()].to_string())));
         let latency = self.extras.latency;
         if latency.ns > 0 {
-            all.push(("latency_target", time(latency.ns / 1000)));
-            all.push(("latency_window", time(latency.window_us)));
-            all.push(("latency_percentile", latency.percentile.to_string()));
-            all.push(("latency_run", switch(latency.runs)));
+            options.push(("latency_target", time(latency.ns / 1000)));
+            options.push(("latency_window", time(latency.window_us)));
+            options.push(("latency_percentile", latency.percentile.to_string()));
+            options.push(("latency_run", switch(latency.runs)));
         }
         let steady = self.extras.steady;
         if steady.seconds > 0 {
             let criterion = format!("{}:{}{}", steady.word(), steady.limit, steady.unit());
-            all.push(("steadystate", criterion));
-            all.push(("steadystate_duration", format!("{}s", steady.seconds)));
-            all.push(("steadystate_ramp_time", time(steady.ramp_us)));
+            options.push(("steadystate", criterion));
+            options.push(("steadystate_duration", format!("{}s", steady.seconds)));
+            options.push(("steadystate_ramp_time", time(steady.ramp_us)));
         }
-        all.push(("thinktime", time(self.think.us)));
-        all.push(("thinktime_blocks", self.think.blocks.to_string()));
+        options.push(("thinktime", time(self.think.us)));
+        options.push(("thinktime_blocks", self.think.blocks.to_string()));
         if self.think.io_us > 0 {
-            all.push(("thinktime_iotime", time(self.think.io_us)));
+            options.push(("thinktime_iotime", time(self.think.io_us)));
         }
-        all.push(("fsync", self.fsync.to_string()));
-        all.push(("fdatasync", self.fdatasync.to_string()));
+        options.push(("fsync", self.fsync.to_string()));
+        options.push(("fdatasync", self.fdatasync.to_string()));
         let sync = self.extras.range_sync;
         if sync.every > 0 {
             let words = RangeSync::WORDS.into_iter().filter(|(_, flag)| sync.flags & flag != 0);
             let words: Vec<&str> = words.map(|(word, _)| word).collect();
-            all.push(("sync_file_range", format!("{}:{}", words.join(","), sync.every)));
+            options.push(("sync_file_range", format!("{}:{}", words.join(","), sync.every)));
         }
-        all.push(("end_fsync", switch(self.end_fsync)));
-        all.push(("fsync_on_close", switch(self.fsync_on_close)));
-        all.push(("invalidate", switch(self.invalidate)));
+        options.push(("end_fsync", switch(self.end_fsync)));
+        options.push(("fsync_on_close", switch(self.fsync_on_close)));
+        options.push(("invalidate", switch(self.invalidate)));
     }
 
-    fn resolved_report(&self, all: &mut Vec<(&'static str, String)>) {
-        all.push(("norandommap", switch(!self.draws.random_map)));
-        all.push(("random_distribution", self.draws.distribution.word()));
-        all.push(("randrepeat", switch(self.draws.repeatable)));
-        all.push(("allrandrepeat", switch(self.draws.all_repeatable)));
-        all.push(("randseed", self.draws.seed.to_string()));
-        all.push((
+    fn resolved_report(&self, options: &mut Vec<(&'static str, String)>) {
+        options.push(("norandommap", switch(!self.draws.random_map)));
+        options.push(("random_distribution", self.draws.distribution.word()));
+        options.push(("randrepeat", switch(self.draws.repeatable)));
+        options.push(("allrandrepeat", switch(self.draws.all_repeatable)));
+        options.push(("randseed", self.draws.seed.to_string()));
+        options.push((
             "percentage_random",
             both(|direction| self.draws.percent_random[direction.place()].to_string()),
         ));
         let percentiles: Vec<String> =
             self.reported.percentiles.iter().map(f64::to_string).collect();
-        all.push(("percentile_list", percentiles.join(":")));
-        all.push(("clat_percentiles", switch(self.reported.clat_percentiles)));
-        all.push(("lat_percentiles", switch(self.reported.lat_percentiles)));
-        all.push(("slat_percentiles", switch(self.reported.slat_percentiles)));
-        all.push(("disable_lat", switch(self.reported.disable_lat)));
-        all.push(("disable_clat", switch(self.reported.disable_clat)));
-        all.push(("disable_slat", switch(self.reported.disable_slat)));
-        all.push(("disable_bw", switch(self.reported.disable_bw)));
+        options.push(("percentile_list", percentiles.join(":")));
+        options.push(("clat_percentiles", switch(self.reported.clat_percentiles)));
+        options.push(("lat_percentiles", switch(self.reported.lat_percentiles)));
+        options.push(("slat_percentiles", switch(self.reported.slat_percentiles)));
+        options.push(("disable_lat", switch(self.reported.disable_lat)));
+        options.push(("disable_clat", switch(self.reported.disable_clat)));
+        options.push(("disable_slat", switch(self.reported.disable_slat)));
+        options.push(("disable_bw", switch(self.reported.disable_bw)));
         let LogOptions { latencies, bandwidth, iops, average_ms, together, offsets, requests } =
             &self.logs;
         for (key, prefix) in
@@ -273,12 +274,12 @@ impl Section {
                 "" => self.name.clone(),
                 prefix => prefix.to_owned(),
             });
-            all.extend(named.map(|prefix| (key, prefix)));
+            options.extend(named.map(|prefix| (key, prefix)));
         }
-        all.push(("log_avg_msec", average_ms.to_string()));
-        all.push(("per_job_logs", switch(!together)));
-        all.push(("log_offset", switch(*offsets)));
-        all.extend(requests.as_ref().map(|path| ("write_iolog", path.clone())));
+        options.push(("log_avg_msec", average_ms.to_string()));
+        options.push(("per_job_logs", switch(!together)));
+        options.push(("log_offset", switch(*offsets)));
+        options.extend(requests.as_ref().map(|path| ("write_iolog", path.clone())));
     }
 }
 
@@ -295,7 +296,7 @@ fn splits(blocks: &Blocks) -> String {
             String::new()
         };
     }
-    let all: Vec<String> =
+    let split: Vec<String> =
         blocks.split.iter().map(|(size, percent)| format!("{size}/{percent}")).collect();
-    all.join(":")
+    split.join(":")
 }

@@ -149,7 +149,7 @@ impl RangeSync {
 
 /// Strided zones of a file: `zonemode=strided`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Strides {
+pub(crate) struct StridedZones {
     /// Value of `zonemode`, if given; a zone size alone implies strided zones.
     pub are_asked: Option<bool>,
     /// Bytes moved in a zone; 0 for no zones.
@@ -162,7 +162,7 @@ pub(crate) struct Strides {
 
 /// CPU affinity, priority and identity of the clones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Running {
+pub(crate) struct SchedulingOptions {
     pub cpus: Vec<u32>,
     /// True if each clone is bound to one CPU of its own: `cpus_allowed_policy=split`.
     pub splits: bool,
@@ -177,7 +177,7 @@ pub(crate) struct Running {
     pub group: Option<u32>,
 }
 
-impl Running {
+impl SchedulingOptions {
     /// Identity to switch to; `None` to stay as started.
     pub(crate) fn identity(&self) -> Option<Credentials> {
         let asks = self.user.is_some() || self.group.is_some();
@@ -203,11 +203,11 @@ impl Running {
 
 #[cfg(test)]
 mod tests {
-    use super::{Direction, ErrorTolerance, Running};
+    use super::{Direction, ErrorTolerance, SchedulingOptions};
 
     #[test]
     fn clones_share_or_split_cpus() {
-        let mut running = Running { cpus: vec![1, 3], ..Running::default() };
+        let mut running = SchedulingOptions { cpus: vec![1, 3], ..SchedulingOptions::default() };
         assert_eq!(running.scheduling(2).cpus, [1, 3]);
         running.splits = true;
         assert_eq!([1, 2, 3].map(|clone| running.scheduling(clone).cpus[0]), [1, 3, 1]);

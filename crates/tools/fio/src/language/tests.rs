@@ -251,7 +251,7 @@ fn hostile_text_is_refused_in_bounded_time() {
 
 proptest! {
     #[test]
-    fn what_is_read_is_shown_and_read_again_alike(
+    fn shown_jobs_parse_to_the_same_jobs(
         lines in proptest::collection::vec(
             (0..KNOWN.len(), prop_oneof![
                 Just(""), Just("=1"), Just("=0"), Just("=4k"), Just("=4k,8k"), Just("=1k-8k"),

@@ -2,12 +2,12 @@
 
 /// Number base of size suffixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Bases {
+pub(super) struct UnitBases {
     /// Factor of `k`: 1024 or 1000.
     pub(super) kb: u64,
 }
 
-impl Bases {
+impl UnitBases {
     /// Factor of a size suffix: `k` and `kb` by the base, `kib` by the other one.
     pub(super) fn size_unit(self, suffix: &str) -> Option<u64> {
         let suffix = suffix.to_ascii_lowercase();

@@ -42,7 +42,7 @@ struct SectionLoad {
 
 /// Offered load of a job.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Offered {
+pub(super) struct JobLoad {
     per_second: u64,
     grace_ns: u64,
     /// Lateness limits as the user wrote them.
@@ -50,7 +50,7 @@ pub(super) struct Offered {
     shares: Vec<SectionLoad>,
 }
 
-impl Offered {
+impl JobLoad {
     /// Parses the offered load, records its parameters, and adapts the sections to it. `None` if no
     /// rate is offered.
     pub(super) fn asked(
@@ -106,9 +106,9 @@ impl Offered {
     }
 
     /// Creates the streams of a run.
-    pub(super) fn begin(&self) -> Running {
+    pub(super) fn begin(&self) -> RunningLoad {
         let streams = self.shares.iter().map(|share| Arc::new(Stream::new(share.terms))).collect();
-        Running { offered: self.clone(), streams, tally: OfferedTally::default() }
+        RunningLoad { offered: self.clone(), streams, tally: OfferedTally::default() }
     }
 }
 
@@ -123,7 +123,7 @@ fn refuse_alone(settings: &Settings) -> Result<(), ConfigError> {
 
 /// Refuses `--with-fio`, since the original has no offered load.
 pub(super) fn refuse_with_fio(settings: &Settings) -> Result<(), ConfigError> {
-    match OPTIONS.into_iter().chain([SET, REUSE]).find(|one| settings.text(one).is_some()) {
+    match OPTIONS.into_iter().chain([SET, REUSE]).find(|option| settings.text(option).is_some()) {
         None => Ok(()),
         Some(name) => Err(ConfigError::new(format!("--{name} does not go with --with-fio"))
             .hint("run the job natively: leave --with-fio out")),
@@ -200,7 +200,7 @@ fn prepared(
 fn hindrance(job: &Section, number: usize) -> Option<(&'static str, &'static str)> {
     let leave_out = "leave it out: requests come by the clock";
     let extras = &job.extras;
-    let all = [
+    let hindrances = [
         (job.think.us > 0, "thinktime", leave_out),
         (extras.flow.weight > 0, "flow", "state shares by rate_iops in each section"),
         (extras.latency.ns > 0, "latency_target", "treering load searches the rate itself"),
@@ -219,18 +219,18 @@ fn hindrance(job: &Section, number: usize) -> Option<(&'static str, &'static str
             "choose one that reads and writes, such as psync",
         ),
     ];
-    all.into_iter().find(|(is, ..)| *is).map(|(_, what, hint)| (what, hint))
+    hindrances.into_iter().find(|(is, ..)| *is).map(|(_, what, hint)| (what, hint))
 }
 
 /// Offered load of a running job.
 #[derive(Debug)]
-pub(super) struct Running {
-    offered: Offered,
+pub(super) struct RunningLoad {
+    offered: JobLoad,
     streams: Vec<Arc<Stream>>,
     tally: OfferedTally,
 }
 
-impl Running {
+impl RunningLoad {
     /// Stream of a section, for one of its clones.
     pub(super) fn stream(&self, section: usize) -> Option<Arc<Stream>> {
         self.streams.get(section).map(Arc::clone)
@@ -246,18 +246,18 @@ impl Running {
         let (latency, lag) = (&self.tally.latency, &self.tally.lag);
         let due: u64 = self.streams.iter().map(|stream| stream.due()).sum();
         let unfinished = due.saturating_sub(latency.stat.samples);
-        let mut all = vec![
+        let mut metrics = vec![
             OFFERED_OPERATIONS_PER_SECOND.of(Scope::Trial, self.offered.per_second as f64),
             DUE_OPERATIONS.of(Scope::Trial, due as f64),
             UNFINISHED_OPERATIONS.of(Scope::Trial, unfinished as f64),
         ];
         let late = self.offered.late.iter().zip(self.tally.late.iter().chain(repeat(&0)));
-        all.extend(late.filter(|_| due > 0).map(|(word, late)| {
+        metrics.extend(late.filter(|_| due > 0).map(|(word, late)| {
             let percent = 100.0 * (late + unfinished) as f64 / due as f64;
             LATE_PERCENT.of_member(&[word], Scope::Trial, percent).of_tasks(due)
         }));
         if due == 0 || latency.stat.samples == 0 {
-            return all;
+            return metrics;
         }
         let of = |word: &str, ns: u64| {
             DUE_LATENCY_NANOSECONDS.of_member(&[word], Scope::Trial, ns as f64).of_tasks(due)
@@ -266,17 +266,17 @@ impl Running {
         // that did.
         let beyond = self.offered.grace_ns.max(latency.stat.most);
         let at = |share: f64| quantile(latency, due, share).unwrap_or(beyond);
-        all.extend(QUANTILES.map(|(word, share)| of(word, at(share))));
+        metrics.extend(QUANTILES.map(|(word, share)| of(word, at(share))));
         let most = if unfinished > 0 { beyond } else { latency.stat.most };
-        all.push(of("max", most));
+        metrics.push(of("max", most));
         if lag.stat.samples > 0 {
-            all.extend(QUANTILES.map(|(word, share)| {
+            metrics.extend(QUANTILES.map(|(word, share)| {
                 let ns = quantile(lag, lag.stat.samples, share).unwrap_or(0);
                 let metric = GENERATOR_LAG_NANOSECONDS.of_member(&[word], Scope::Trial, ns as f64);
                 metric.of_tasks(lag.stat.samples)
             }));
         }
-        all
+        metrics
     }
 }
 
@@ -286,16 +286,16 @@ mod tests {
     use treering_script::Settings;
 
     use super::super::options::NATIVE;
-    use super::{Offered, RATE};
+    use super::{JobLoad, RATE};
 
-    fn asked(jobs: &mut [Section]) -> Offered {
+    fn asked(jobs: &mut [Section]) -> JobLoad {
         let settings = Settings::new(vec![(RATE.to_owned(), "100".to_owned())]);
-        Offered::asked(&settings, NATIVE, jobs, &mut Vec::new()).unwrap().unwrap()
+        JobLoad::asked(&settings, NATIVE, jobs, &mut Vec::new()).unwrap().unwrap()
     }
 
     #[test]
     fn sections_share_the_offered_load_by_rates_or_clones() {
-        let rates = |offered: &Offered| -> Vec<f64> {
+        let rates = |offered: &JobLoad| -> Vec<f64> {
             offered.shares.iter().map(|share| share.terms.per_second).collect()
         };
         let mut jobs = [Section::default(), Section::default()];

@@ -12,8 +12,9 @@ const BITS_MOST: u64 = 16;
 
 /// Reads the bins that are not empty: nanoseconds, and count.
 pub(super) fn read(of: &Value) -> Option<Vec<(u64, u64)>> {
-    let all = of.as_object()?;
-    let bits = all.get(BITS).and_then(Value::as_u64).filter(|bits| (1..=BITS_MOST).contains(bits));
+    let fields = of.as_object()?;
+    let bits =
+        fields.get(BITS).and_then(Value::as_u64).filter(|bits| (1..=BITS_MOST).contains(bits));
     let bin = |(key, count): (&String, &Value)| {
         let key = whole(key)?;
         let ns = match bits {
@@ -22,7 +23,7 @@ pub(super) fn read(of: &Value) -> Option<Vec<(u64, u64)>> {
         };
         Some((ns, count.as_u64().filter(|count| *count > 0)?))
     };
-    let mut bins: Vec<(u64, u64)> = all.iter().filter_map(bin).collect();
+    let mut bins: Vec<(u64, u64)> = fields.iter().filter_map(bin).collect();
     bins.sort_unstable();
     (!bins.is_empty()).then_some(bins)
 }

@@ -70,8 +70,8 @@ fn whole(of: &Value, name: &str) -> Option<u64> {
 /// Reads the options except places, which are reported separately, and output paths.
 fn options(of: Option<&Value>, places: &mut Vec<String>) -> Vec<(String, String)> {
     let mut reported = Vec::new();
-    let all = of.and_then(Value::as_object).into_iter().flatten();
-    for (name, value) in all.take(OPTIONS_MOST) {
+    let fields = of.and_then(Value::as_object).into_iter().flatten();
+    for (name, value) in fields.take(OPTIONS_MOST) {
         let value = match value {
             Value::String(text) => text.clone(),
             other => other.to_string(),
@@ -177,13 +177,13 @@ fn spread(of: &Value) -> Option<Statistic> {
 
 /// Percentiles formatted as in the normal output; entries of zero are padding.
 fn percentiles(of: &Value, unit: f64) -> Vec<(String, f64)> {
-    let all = of.get("percentile").and_then(Value::as_object).into_iter().flatten();
+    let fields = of.get("percentile").and_then(Value::as_object).into_iter().flatten();
     let read = |(level, value): (&String, &Value)| {
         let place = number::decimal(level).filter(|level| *level > 0.0 && *level <= 100.0)?;
         let value = value.as_f64().filter(|value| value.is_finite() && *value >= 0.0)?;
         Some((place, value * unit))
     };
-    let mut levels: Vec<(f64, f64)> = all.filter_map(read).collect();
+    let mut levels: Vec<(f64, f64)> = fields.filter_map(read).collect();
     levels.sort_by(|left, right| left.0.total_cmp(&right.0));
     levels.into_iter().map(|(level, value)| (format!("{level}"), value)).collect()
 }
@@ -217,9 +217,9 @@ fn direction(name: &'static str, of: &Value) -> Direction {
     for name in ["slat", "clat", "lat"] {
         let Some((value, unit)) = time_of(of, name) else { continue };
         direction.times.extend(spread(value).map(|spread| (name, spread.scaled(unit))));
-        let all = percentiles(value, unit).into_iter();
+        let shares = percentiles(value, unit).into_iter();
         let is_there = spread(value).is_some();
-        direction.percentiles.extend(all.filter(|_| is_there).map(|(of, ns)| (name, of, ns)));
+        direction.percentiles.extend(shares.filter(|_| is_there).map(|(of, ns)| (name, of, ns)));
         // Bins of the total latency are preferred to those of a part.
         if let Some(bins) = value.get("bins").and_then(bins::read)
             && (name != "slat" || direction.bins.is_none())

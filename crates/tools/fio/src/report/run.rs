@@ -131,8 +131,9 @@ impl Statistic {
     /// True if the figures are consistent: old versions print the largest integer as the minimum of
     /// an empty sample.
     pub(crate) fn is_sound(self) -> bool {
-        let all = [self.least, self.most, self.mean, self.deviation];
-        all.into_iter().all(|value| value.is_finite() && value >= 0.0) && self.least <= self.most
+        let figures = [self.least, self.most, self.mean, self.deviation];
+        figures.into_iter().all(|value| value.is_finite() && value >= 0.0)
+            && self.least <= self.most
     }
 }
 
@@ -154,8 +155,8 @@ impl Run {
             run.jobs.iter().map(|job| (job.name.clone(), job.group)).collect()
         };
         let moved = |run: &Self| -> Vec<(&'static str, u64)> {
-            let all = run.jobs.iter().flat_map(|job| &job.directions);
-            let moved = all.filter(|direction| direction.runtime_ms > 0);
+            let directions = run.jobs.iter().flat_map(|job| &job.directions);
+            let moved = directions.filter(|direction| direction.runtime_ms > 0);
             moved.map(|direction| (direction.name, direction.runtime_ms)).collect()
         };
         !self.jobs.is_empty() && jobs(self) == jobs(other) && moved(self) == moved(other)

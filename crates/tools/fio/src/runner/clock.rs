@@ -1,6 +1,7 @@
-//! Clock of a clone, driven by the times of its steps.
+//! Clock of a clone, driven by the times of its calls.
 
 use crate::language::Section;
+use treering_script::Io;
 
 use super::super::tally::Tally;
 
@@ -8,7 +9,7 @@ use super::super::tally::Tally;
 #[derive(Debug)]
 pub(super) struct Clock {
     now_ns: u64,
-    /// Start of the last step, if timed and not yet reported.
+    /// Start of the last call, if timed and not yet reported.
     began_ns: Option<u64>,
     start_ns: u64,
     pass_ns: u64,
@@ -77,33 +78,35 @@ impl Clock {
         self.now_ns = at_ns;
     }
 
-    /// Advances to the end of a timed step.
+    /// Advances to the end of the last call, if it was timed.
     #[inline]
-    pub(super) fn timed(&mut self, began_ns: u64, ended_ns: u64) {
-        self.began_ns = Some(began_ns);
-        self.now_ns = ended_ns;
+    pub(super) fn follow(&mut self, io: &dyn Io) {
+        if let Some((began_ns, ended_ns)) = io.timed() {
+            self.began_ns = Some(began_ns);
+            self.now_ns = ended_ns;
+        }
     }
 
-    /// Ends a pause: if the step was not timed, advances by the requested length.
+    /// Ends a pause: if the call was not timed, advances by the requested length.
     pub(super) fn paused(&mut self, us: u64) {
         if self.began_ns.take().is_none() {
             self.now_ns += us * 1000;
         }
     }
 
-    /// Duration of the last step, reported once.
+    /// Duration of the last call, reported once.
     #[inline]
     pub(super) fn took(&mut self) -> Option<u64> {
         self.began_ns.take().map(|began_ns| self.now_ns - began_ns)
     }
 
-    /// Start and end of the last step, reported once.
+    /// Start and end of the last call, reported once.
     #[inline]
     pub(super) fn span(&mut self) -> Option<(u64, u64)> {
         self.began_ns.take().map(|began_ns| (began_ns, self.now_ns))
     }
 
-    /// End of the last step; without timing, only pauses advance it.
+    /// End of the last call; without timing, only pauses advance it.
     pub(super) const fn present_ns(&self) -> u64 {
         self.now_ns
     }

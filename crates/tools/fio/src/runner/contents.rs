@@ -4,15 +4,13 @@
 use crate::language::{Direction, Engine, Pattern, Redundancy, VerifyKind};
 use treering_script::Buffers;
 
-use super::super::generator::{Act, IoRequest};
-use super::super::tally::Complaint;
-use super::super::tausworthe::{Tausworthe, Use};
-use super::super::verify::{Block, Expected, History, Piece, random};
+use super::super::generator::{IoAction, IoRequest};
+use super::super::tally::VerifyError;
+use super::super::tausworthe::{SeedUse, Tausworthe};
+use super::super::verify::{BlockLayout, ExpectedBlock, History, WrittenPiece, random};
 use super::super::worker::Worker;
-use super::Runner;
+use super::slots::FileSlots;
 
-/// Errno of a block that failed verification (`EILSEQ`).
-pub(super) const WRONG: i32 = 84;
 /// Buffer of requests without a tag.
 pub(super) const UNTAGGED: u16 = 0;
 /// Most verification errors that are kept; further ones are only counted.
@@ -22,7 +20,7 @@ const COMPLAINTS_MAX: usize = 64;
 #[derive(Debug)]
 pub(super) struct Contents {
     pub(super) buffers: Buffers,
-    block: Option<Block>,
+    block: Option<BlockLayout>,
     pattern: Option<Pattern>,
     /// True if other data is random and not zeros.
     is_random: bool,
@@ -35,19 +33,19 @@ pub(super) struct Contents {
     /// True if writes are remembered for verification.
     remembers: bool,
     /// True if the job's own reads are verified: it writes nothing.
-    looks: bool,
+    verifies_reads: bool,
     /// True if the seeds, and the write numbers, can be predicted.
-    knows: [bool; 2],
+    predicts: [bool; 2],
     /// Offsets of writes in flight, by file.
-    under_way: Vec<(usize, u64)>,
+    in_flight: Vec<(usize, u64)>,
     /// Piece to be read back once its file is open.
-    waiting: Option<Piece>,
+    opening: Option<WrittenPiece>,
     /// True while written data is being read back.
-    pub(super) reads_again: bool,
+    pub(super) reads_back: bool,
     backlog: [u64; 2],
     batch: u64,
     last_was_read: bool,
-    complaints: Vec<Complaint>,
+    complaints: Vec<VerifyError>,
 }
 
 impl Contents {
@@ -64,7 +62,7 @@ impl Contents {
             return None;
         }
         let thread = worker.seeds.clone_number();
-        let block = verify.kind.map(|kind| Block::new(kind, verify, job.unaligned, thread));
+        let block = verify.kind.map(|kind| BlockLayout::new(kind, verify, job.unaligned, thread));
         let fixed = job.blocks(Direction::Write).least == job.blocks(Direction::Write).most
             && job.blocks(Direction::Read).least == job.blocks(Direction::Write).least;
         let mixed_alone = job.rw.is_mixed() && verify.backlog == 0;
@@ -75,15 +73,15 @@ impl Contents {
             is_random: !classic,
             content: job.extras.content,
             seeds: Vec::new(),
-            repeats: worker.seeds.generator(Use::Repeat),
-            draws: worker.seeds.generator(Use::Verify),
+            repeats: worker.seeds.generator(SeedUse::Repeat),
+            draws: worker.seeds.generator(SeedUse::Verify),
             history: History::new(!(job.rw.random && job.draws.random_map)),
             remembers: verify.reads_again && job.rw.writes && verify.kind.is_some(),
-            looks: !job.rw.writes,
-            knows: [mixed_alone, fixed && !job.time_based && !verify.only],
-            under_way: Vec::new(),
-            waiting: None,
-            reads_again: false,
+            verifies_reads: !job.rw.writes,
+            predicts: [mixed_alone, fixed && !job.time_based && !verify.only],
+            in_flight: Vec::new(),
+            opening: None,
+            reads_back: false,
             backlog: [verify.backlog, verify.batch],
             batch: 0,
             last_was_read: false,
@@ -91,16 +89,34 @@ impl Contents {
         }))
     }
 
-    /// True if written data remains to be read back.
-    pub(super) fn has_more(&self) -> bool {
-        self.waiting.is_some() || self.history.len() > 0
+    /// True if written data of this pass remains to be read back.
+    pub(super) fn must_read_back(&self) -> bool {
+        self.remembers && (self.opening.is_some() || self.history.len() > 0)
+    }
+
+    /// Next action of reading back, if written data is or must now be read back. `is_pending` if
+    /// the generator has actions around a request left.
+    pub(super) fn next_action(&mut self, slots: &FileSlots, is_pending: bool) -> Option<IoAction> {
+        if !self.reads_back && is_pending {
+            return None;
+        }
+        let Some(piece) = self.due() else {
+            return self.reads_back.then_some(IoAction::End);
+        };
+        let WrittenPiece { file, offset, bytes, .. } = piece;
+        if !slots.is_open(file) {
+            self.opening = Some(piece);
+            return Some(IoAction::Open(file));
+        }
+        let direction = Direction::Read;
+        Some(IoAction::Request(IoRequest { file, direction, offset, bytes, verifies: Some(piece) }))
     }
 
     /// Forgets all earlier writes.
     pub(super) fn forget(&mut self) {
         self.history.clear();
-        self.under_way.clear();
-        (self.waiting, self.batch) = (None, 0);
+        self.in_flight.clear();
+        (self.opening, self.batch) = (None, 0);
     }
 
     /// Returns a fresh seed or, by the deduplication percentage, an earlier one.
@@ -123,7 +139,7 @@ impl Contents {
     }
 
     /// Fills the buffer of a write, and remembers it for verification.
-    fn fill(&mut self, tag: u16, request: IoRequest, number: u64, now_ns: u64) {
+    pub(super) fn fill(&mut self, tag: u16, request: IoRequest, number: u64, now_ns: u64) {
         let IoRequest { file, offset, bytes, .. } = request;
         self.last_was_read = request.direction == Direction::Read;
         if request.direction != Direction::Write {
@@ -139,7 +155,7 @@ impl Contents {
         let into = buffers.get(tag, usize::try_from(bytes).unwrap_or(0));
         match (&self.block, &self.pattern) {
             (Some(block), _) => {
-                let expected = Expected { offset, seed: Some(seed), number: Some(number) };
+                let expected = ExpectedBlock { offset, seed: Some(seed), number: Some(number) };
                 block.fill(&expected, now_ns, into);
             }
             (None, Some(pattern)) => pattern.fill(offset, into),
@@ -149,8 +165,8 @@ impl Contents {
         }
         drop(buffers);
         if self.remembers {
-            self.history.add(Piece { file, offset, bytes, seed, number });
-            self.under_way.push((file, offset));
+            self.history.add(WrittenPiece { file, offset, bytes, seed, number });
+            self.in_flight.push((file, offset));
         }
     }
 
@@ -166,22 +182,49 @@ impl Contents {
     fn ended(&mut self, request: IoRequest) {
         if request.direction == Direction::Write {
             let place = (request.file, request.offset);
-            if let Some(at) = self.under_way.iter().position(|one| *one == place) {
-                self.under_way.swap_remove(at);
+            if let Some(at) = self.in_flight.iter().position(|write| *write == place) {
+                self.in_flight.swap_remove(at);
             }
         }
     }
 
+    /// Ends a request whose data is verified if it is a read; false if the data is wrong.
+    #[cold]
+    pub(super) fn verify(
+        &mut self,
+        tag: u16,
+        request: IoRequest,
+        bytes: u64,
+        worker: &Worker,
+    ) -> bool {
+        self.ended(request);
+        if request.direction != Direction::Read {
+            return true;
+        }
+        let name = worker.spelled_file(request.file);
+        let Some(complaint) = self.complaint(tag, request, bytes, &name) else { return true };
+        if self.complaints.len() < COMPLAINTS_MAX {
+            self.complaints.push(complaint);
+        }
+        false
+    }
+
     /// Verifies the data of a read; returns the error, if any.
-    fn look(&mut self, tag: u16, request: IoRequest, bytes: u64, file: &str) -> Option<Complaint> {
+    fn complaint(
+        &mut self,
+        tag: u16,
+        request: IoRequest,
+        bytes: u64,
+        file: &str,
+    ) -> Option<VerifyError> {
         let block = self.block.as_ref()?;
-        if request.again.is_none() && !self.looks {
+        if request.verifies.is_none() && !self.verifies_reads {
             return None;
         }
-        let piece = request.again;
-        let seed = piece.map(|piece| piece.seed).filter(|_| self.knows[0]);
-        let number = piece.map(|piece| piece.number).filter(|_| self.knows[1]);
-        let expected = Expected { offset: request.offset, seed, number };
+        let piece = request.verifies;
+        let seed = piece.map(|piece| piece.seed).filter(|_| self.predicts[0]);
+        let number = piece.map(|piece| piece.number).filter(|_| self.predicts[1]);
+        let expected = ExpectedBlock { offset: request.offset, seed, number };
         let mut buffers = self.buffers.open();
         let whole = usize::try_from(request.bytes).unwrap_or(0);
         let read = buffers.get(tag, whole);
@@ -189,23 +232,23 @@ impl Contents {
         let fault = block.look(&expected, file, read).err()?;
         let dumps = fault.received.map(|(at, received)| {
             let mut expected_bytes = vec![0; whole];
-            let seed = piece.map_or_else(|| Block::seed_of(&received), |piece| piece.seed);
+            let seed = piece.map_or_else(|| BlockLayout::seed_of(&received), |piece| piece.seed);
             let seed = Some(seed);
-            block.fill(&Expected { seed, ..expected }, 0, &mut expected_bytes);
+            block.fill(&ExpectedBlock { seed, ..expected }, 0, &mut expected_bytes);
             let from = usize::try_from(at - expected.offset).unwrap_or(0);
             expected_bytes.drain(..from.min(whole));
             expected_bytes.truncate(received.len());
             (at, received, expected_bytes)
         });
-        Some(Complaint { text: fault.text, file: request.file as u64, dumps })
+        Some(VerifyError { text: fault.text, file: request.file as u64, dumps })
     }
 
     /// Next piece that is due to be read back: all at the end, before that as the backlog demands.
-    fn due(&mut self) -> Option<Piece> {
-        if let Some(piece) = self.waiting.take() {
+    fn due(&mut self) -> Option<WrittenPiece> {
+        if let Some(piece) = self.opening.take() {
             return Some(piece);
         }
-        if self.reads_again {
+        if self.reads_back {
             return self.history.take();
         }
         let [backlog, batch] = self.backlog;
@@ -220,7 +263,7 @@ impl Contents {
             self.batch = if batch == 0 { backlog } else { batch };
         }
         let first = self.history.first()?;
-        if self.under_way.contains(&(first.file, first.offset)) {
+        if self.in_flight.contains(&(first.file, first.offset)) {
             return None;
         }
         self.batch -= 1;
@@ -228,7 +271,7 @@ impl Contents {
     }
 
     /// Takes the verification errors.
-    pub(super) fn take_complaints(&mut self) -> Vec<Complaint> {
+    pub(super) fn take_complaints(&mut self) -> Vec<VerifyError> {
         std::mem::take(&mut self.complaints)
     }
 }
@@ -246,71 +289,3 @@ fn partly_random(content: &Redundancy, seed: u64, into: &mut [u8]) {
 
 /// Largest request whose data comes from the payload.
 const PAYLOAD_BYTES_MAX: u64 = 4 << 20;
-
-impl Runner {
-    /// Next act of reading back, if written data is or must now be read back.
-    pub(super) fn act_again(&mut self) -> Option<Act> {
-        let contents = self.contents.as_mut()?;
-        if !contents.reads_again && self.generator.is_pending() {
-            return None;
-        }
-        let Some(piece) = contents.due() else {
-            return contents.reads_again.then_some(Act::End);
-        };
-        let Piece { file, offset, bytes, .. } = piece;
-        if !self.slots.is_open(file) {
-            contents.waiting = Some(piece);
-            return Some(Act::Open(file));
-        }
-        Some(Act::Request(IoRequest {
-            file,
-            direction: Direction::Read,
-            offset,
-            bytes,
-            again: Some(piece),
-        }))
-    }
-
-    /// Fills the buffer of a request about to be issued.
-    #[inline]
-    pub(super) fn fill(&mut self, tag: u16, request: IoRequest) {
-        if let Some(contents) = &mut self.contents {
-            let number = self.generator.issued.requests[Direction::Write.place()].saturating_sub(1);
-            contents.fill(tag, request, number, self.clock.now_ns().unwrap_or(0));
-        }
-    }
-
-    /// Verifies a completed request.
-    #[inline]
-    pub(super) fn look(&mut self, tag: u16, request: IoRequest, bytes: u64) {
-        if self.contents.is_some() {
-            self.look_closely(tag, request, bytes);
-        }
-    }
-
-    #[cold]
-    fn look_closely(&mut self, tag: u16, request: IoRequest, bytes: u64) {
-        let Some(contents) = &mut self.contents else { return };
-        contents.ended(request);
-        if request.direction != Direction::Read {
-            return;
-        }
-        let name = self.worker.spelled_file(request.file);
-        let Some(complaint) = contents.look(tag, request, bytes, &name) else { return };
-        if contents.complaints.len() < COMPLAINTS_MAX {
-            contents.complaints.push(complaint);
-        }
-        self.wrong();
-    }
-
-    /// True if the data of this pass must be read back now.
-    pub(super) fn must_read_again(&self) -> bool {
-        self.contents.as_ref().is_some_and(|contents| contents.remembers && contents.has_more())
-            && !self.terminated
-    }
-
-    /// True while written data is being read back.
-    pub(super) fn is_reading_again(&self) -> bool {
-        self.contents.as_ref().is_some_and(|contents| contents.reads_again)
-    }
-}

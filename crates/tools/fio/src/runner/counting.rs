@@ -1,11 +1,12 @@
 //! Accounting of a completed request: its bytes and latency, its log line, or its error.
 
-use crate::language::Direction;
+use crate::language::{Direction, ThinkTime};
 
 use super::super::generator::IoRequest;
 use super::super::logs::CompletedRequest;
+use super::super::tally::VerifyError;
 use super::Runner;
-use super::contents::{UNTAGGED, WRONG};
+use super::contents::UNTAGGED;
 
 /// Errnos of a full filesystem (`ENOSPC`), and of a request that exceeded its latency limit
 /// (`ETIMEDOUT`).
@@ -13,6 +14,12 @@ const NO_ROOM: i32 = 28;
 const TOO_LATE: i32 = 110;
 /// Errno of a read that returned no data (`EIO`).
 const NOTHING_READ: i32 = 5;
+/// Errno of a block that failed verification (`EILSEQ`).
+const WRONG: i32 = 84;
+/// Errno of a job whose rate is too low (`EIO`).
+const TOO_SLOW: i32 = 5;
+/// Time before rates are checked.
+const SETTLES_NS: u64 = 2_000_000_000;
 
 impl Runner {
     /// Records a request of a synchronous engine.
@@ -35,12 +42,34 @@ impl Runner {
         self.tally.completes[1] += 1;
         self.slots.moved(request.file, request.offset + bytes);
         self.counted(request, bytes);
-        self.look(UNTAGGED, request, bytes);
+        self.verify(UNTAGGED, request, bytes);
     }
 
-    /// Records a verification error.
-    pub(super) fn wrong(&mut self) {
-        self.failed(Direction::Read, WRONG);
+    /// Fills the buffer of a request about to be issued.
+    #[inline]
+    pub(super) fn fill(&mut self, tag: u16, request: IoRequest) {
+        if let Some(contents) = &mut self.contents {
+            let number = self.generator.issued.requests[Direction::Write.place()].saturating_sub(1);
+            contents.fill(tag, request, number, self.clock.now_ns().unwrap_or(0));
+        }
+    }
+
+    /// Verifies a completed request.
+    #[inline]
+    pub(super) fn verify(&mut self, tag: u16, request: IoRequest, bytes: u64) {
+        if let Some(contents) = &mut self.contents
+            && !contents.verify(tag, request, bytes, &self.worker)
+        {
+            self.failed(Direction::Read, WRONG);
+        }
+    }
+
+    /// Ends the job because a file could not be opened.
+    #[cold]
+    pub(super) fn not_opened(&mut self, file: usize, errno: i32) {
+        self.slots.close(file);
+        self.tally.errno = u64::from(errno.unsigned_abs());
+        self.progress.is_terminated = true;
     }
 
     /// Records a failed request, whose bytes are not counted.
@@ -69,11 +98,11 @@ impl Runner {
             return;
         }
         if self.worker.job.extras.fills && errno == NO_ROOM {
-            self.terminated = true;
+            self.progress.is_terminated = true;
             return;
         }
         self.tally.errno = u64::from(errno.unsigned_abs());
-        self.terminated = true;
+        self.progress.is_terminated = true;
     }
 
     /// Records a sync. As in the original, one that leaves out metadata counts as a short request
@@ -113,11 +142,11 @@ impl Runner {
             let (direction, offset) = (request.direction.place(), request.offset);
             logs.ended(CompletedRequest { at_ms, direction, bytes, offset, slat_ns, clat_ns });
         }
-        let is_too_late = self.depth.is_some()
-            && !self.worker.job.reported.disable_lat
-            && self.is_too_late(slat_ns.unwrap_or(0) + clat_ns);
+        let latency_ns = slat_ns.unwrap_or(0) + clat_ns;
+        let control = self.pacing.depth.as_mut().filter(|_| !self.worker.job.reported.disable_lat);
+        let is_too_late = control.is_some_and(|control| control.is_too_late(latency_ns));
         let most_us = self.worker.job.extras.max_latency_us;
-        if is_too_late || most_us > 0 && slat_ns.unwrap_or(0) + clat_ns > most_us * 1000 {
+        if is_too_late || most_us > 0 && latency_ns > most_us * 1000 {
             self.failed(request.direction, TOO_LATE);
         }
     }
@@ -132,14 +161,55 @@ impl Runner {
         let is_queued = self.worker.job.engine.is_queued();
         tally.short += u64::from(bytes < request.bytes && !is_queued);
         self.clock.sample(&mut self.tally);
-        if self.watch.is_some() {
-            self.look_at_rates();
+        if self.end_conditions.rates.is_some() {
+            self.check_rates();
         }
-        if self.steady.is_some() {
-            self.look_at_state(bytes);
+        if self.end_conditions.steady.is_some() {
+            self.check_steady_state(bytes);
         }
         if self.worker.job.think.us > 0 {
             self.think();
+        }
+    }
+
+    /// Ends the job if one of its rates is too low.
+    #[cold]
+    fn check_rates(&mut self) {
+        let (Some(watch), Some(now_ns)) = (&mut self.end_conditions.rates, self.clock.now_ns())
+        else {
+            return;
+        };
+        if self.clock.since_pass_ns() < SETTLES_NS {
+            return;
+        }
+        for text in watch.too_low(&self.worker.job.name, &self.tally, now_ns) {
+            self.tally.complaints.push(VerifyError { text, ..VerifyError::default() });
+            self.tally.errno = u64::from(TOO_SLOW.unsigned_abs());
+            self.progress.is_terminated = true;
+        }
+    }
+
+    /// Counts a completed request in the rates of the group, and ends the job in a steady state.
+    #[cold]
+    fn check_steady_state(&mut self, bytes: u64) {
+        let (Some(share), Some(now_ns)) = (&mut self.end_conditions.steady, self.clock.now_ns())
+        else {
+            return;
+        };
+        share.counted(bytes);
+        self.progress.is_terminated |= share.is_reached(now_ns, self.clock.began_work_ns());
+    }
+
+    /// Begins a pause if one is due: after a number of requests, or after a time with requests.
+    fn think(&mut self) {
+        let ThinkTime { us, blocks, io_us } = self.worker.job.think;
+        let is_timed = io_us > 0;
+        let is_time = is_timed && self.clock.since_pause_us() >= io_us + us;
+        // As in the original, requests are not counted if only the time is given.
+        let counts = !is_timed || self.worker.job.sets("thinktime_blocks");
+        if is_time || counts && self.tally.requests().is_multiple_of(blocks) {
+            self.pacing.pause_left_us += us;
+            self.clock.pauses(us);
         }
     }
 }

@@ -5,8 +5,6 @@
 
 use crate::language::{LatencyTarget, Section};
 
-use super::Runner;
-
 /// Transition after an evaluation of the latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WindowTransition {
@@ -40,6 +38,8 @@ pub(super) struct DepthControl {
     before: u64,
     since_ns: u64,
     is_last: bool,
+    /// Transition that is due once the requests in flight have ended.
+    pub(super) transition: Option<WindowTransition>,
 }
 
 impl DepthControl {
@@ -57,6 +57,7 @@ impl DepthControl {
                 before: 0,
                 since_ns: 0,
                 is_last: false,
+                transition: None,
             })
         })
     }
@@ -74,8 +75,30 @@ impl DepthControl {
         self.begin_window(now_ns, requests);
     }
 
-    fn begin_window(&mut self, now_ns: u64, requests: u64) {
+    /// Begins another window.
+    pub(super) fn begin_window(&mut self, now_ns: u64, requests: u64) {
         (self.since_ns, self.before, self.late) = (now_ns, requests, 0);
+    }
+
+    /// Evaluates a request's latency; true if the job ends with an error.
+    pub(super) fn is_too_late(&mut self, latency_ns: u64) -> bool {
+        let verdict = self.ended(latency_ns);
+        if let WindowVerdict::Settle(transition) = verdict {
+            self.transition.get_or_insert(transition);
+        }
+        verdict == WindowVerdict::Done
+    }
+
+    /// Evaluates the window, unless a transition is due; true if the job ends.
+    pub(super) fn is_done(&mut self, now_ns: u64, requests: u64) -> bool {
+        if self.transition.is_some() {
+            return false;
+        }
+        let verdict = self.evaluate(now_ns, requests);
+        if let WindowVerdict::Settle(transition) = verdict {
+            self.transition = Some(transition);
+        }
+        verdict == WindowVerdict::Done
     }
 
     /// Evaluates a request's latency. `Done` ends the job with an error: the limit applies to all
@@ -129,67 +152,13 @@ impl DepthControl {
     }
 
     /// Evaluates the window if it is complete.
-    fn look(&mut self, now_ns: u64, requests: u64) -> WindowVerdict {
+    fn evaluate(&mut self, now_ns: u64, requests: u64) -> WindowVerdict {
         if now_ns.saturating_sub(self.since_ns) < self.target.window_us * 1000 {
             return WindowVerdict::GoOn;
         }
         let ended = requests.saturating_sub(self.before);
         let fast = ended.saturating_sub(self.late) as f64 / ended as f64 * 100.0;
         if fast >= self.target.percentile { self.raise(now_ns, requests) } else { self.lower() }
-    }
-}
-
-impl Runner {
-    fn requests_done(&self) -> u64 {
-        self.tally.directions.iter().map(|direction| direction.requests).sum()
-    }
-
-    /// Begins the search for a depth, perhaps once more.
-    pub(super) fn begin_depth(&mut self) {
-        let (now_ns, requests) = (self.clock.now_ns().unwrap_or(0), self.requests_done());
-        if let Some(control) = &mut self.depth {
-            control.begin(now_ns, requests);
-        }
-    }
-
-    /// Evaluates a request's latency; true if the job ends with an error.
-    pub(super) fn is_too_late(&mut self, latency_ns: u64) -> bool {
-        let Some(control) = &mut self.depth else { return false };
-        let verdict = control.ended(latency_ns);
-        if let WindowVerdict::Settle(settling) = verdict {
-            self.settling.get_or_insert(settling);
-        }
-        verdict == WindowVerdict::Done
-    }
-
-    /// Evaluates the window, and begins a new one or ends the job.
-    #[cold]
-    pub(super) fn look_at_depth(&mut self) {
-        let (now_ns, requests) = (self.clock.now_ns().unwrap_or(0), self.requests_done());
-        if self.settling.is_some() || self.clock.is_in_ramp() {
-            return;
-        }
-        let Some(control) = &mut self.depth else { return };
-        match control.look(now_ns, requests) {
-            WindowVerdict::GoOn => {}
-            WindowVerdict::Settle(settling) => self.settling = Some(settling),
-            WindowVerdict::Done => self.terminated = true,
-        }
-    }
-
-    /// Begins another window, since all requests in flight have ended.
-    pub(super) fn settled(&mut self, settling: WindowTransition) {
-        self.settling = None;
-        if settling == WindowTransition::LastWindow {
-            self.tally.clear();
-            self.generator.count_anew();
-            self.clock.start();
-            self.clock.begin_pass();
-        }
-        let (now_ns, requests) = (self.clock.now_ns().unwrap_or(0), self.requests_done());
-        if let Some(control) = &mut self.depth {
-            control.begin_window(now_ns, requests);
-        }
     }
 }
 
@@ -217,7 +186,7 @@ mod tests {
                 assert_eq!(control.ended(if is_late { 2000 } else { 500 }), WindowVerdict::GoOn);
             }
             requests += 100;
-            match control.look(second * SECOND, requests) {
+            match control.evaluate(second * SECOND, requests) {
                 WindowVerdict::GoOn => {}
                 WindowVerdict::Settle(WindowTransition::Window) => {
                     control.begin_window(second * SECOND, requests);

@@ -1,90 +1,54 @@
-//! Script of a clone: requests by its engine, one after the other or several in flight, until its
-//! bytes are moved or its time is over.
+//! Script of a clone, as fio's `thread_main`: prepares, then passes over its files until its bytes
+//! are moved or its time is over; a pass may be followed by one that reads back what was written.
+//!
+//! [`Runner::do_io`] is the loop of a pass. Requests are drawn while others are in flight, since
+//! [`Io::submit`](treering_script::Io) and `reap` are separate calls: the loop submits a batch,
+//! draws on, and reaps when the queue is full.
 
+mod calls;
 mod clock;
 mod contents;
 mod counting;
 mod depth;
-mod ends;
-mod queued;
-mod replaying;
+mod queue;
+mod replay;
+mod report;
 mod slots;
 mod steady;
 mod steering;
-mod step;
+mod work;
 
-use std::collections::VecDeque;
-use std::ffi::CString;
 use std::sync::Arc;
 
-use crate::language::{Amount, Direction, Engine, FadviseHint};
+use crate::language::{Amount, Engine};
 use treering_model::Counters;
-use treering_script::{
-    Buffers, CallResult, Deadline, Errno, ExpectedErrors, Io, ResourceUsage, Script, StatusText,
-    Stop,
-};
+use treering_script::{Buffers, Deadline, Io, ResourceUsage, Script, StatusText, Stop};
 
-use super::generator::{Act, Generator, IoRequest};
+use super::generator::Generator;
 use super::layout::names;
 use super::logs::Logs;
 use super::namespace::Namespace;
-use super::offered::{Dispatch, Stream, WorkerSchedule};
+use super::offered::{Stream, WorkerSchedule};
 use super::sizes::Extents;
-use super::tally::Tally;
+use super::tally::{DirectionTally, Tally};
 use super::worker::Worker;
+use calls::PRE_READ_BYTES;
 use clock::Clock;
-use contents::{Contents, UNTAGGED};
-use depth::{DepthControl, WindowTransition};
-use queued::RequestQueue;
-use slots::Slots;
+use contents::Contents;
+use depth::DepthControl;
+use queue::RequestQueue;
+use replay::ReplayCursor;
+use slots::FileSlots;
 pub(super) use steady::SteadyShare;
 pub(super) use steering::FlowShare;
 use steering::RateWatch;
-use step::IoStep;
 
-/// Errno of a trim of a file (`ENOTTY`), since the call only applies to devices.
-const NOT_OF_FILES: i32 = 25;
 /// Longest single pause, since nothing interrupts a pause.
 const PAUSE_MAX_US: u64 = 20_000;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    Directories,
-    /// Files are read before the work.
-    PreRead(usize),
-    Delay,
-    Begin,
-    Work,
-    /// Requests in flight end.
-    Drain,
-    /// Files are synced.
-    EndSync(usize),
-    PassEnd,
-    Closing,
-    /// Files are unlinked before another pass.
-    Renew(usize),
-    Unlink(usize),
-    /// The clone is done.
-    Over,
-}
-
-/// Next action outside of the work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum NextAction {
-    Do(IoStep),
-    Again,
-    End,
-}
-
-/// Successor of the state in which all files are closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AfterClose {
-    /// Written data is read back.
-    Verify,
-    /// Another pass begins.
-    Pass,
-    End,
-}
+/// Poll period of a clone that waits for others.
+const WAIT_US: u64 = 1000;
+/// Errno of a request to a file that is not open (`EBADF`).
+const NO_FILE: u64 = 9;
 
 /// Deadlines and shares that connect a clone with the others.
 #[derive(Clone, Debug, Default)]
@@ -109,48 +73,68 @@ pub(super) struct Deadlines {
     pub(super) snapshot: Option<StatusText>,
 }
 
+impl Deadlines {
+    /// True if the clone must end, though its own runtime may not be over.
+    #[inline]
+    fn are_over(&self) -> bool {
+        self.end.is_reached() || self.time.is_reached()
+    }
+
+    /// True while a job that this one waits for is at work.
+    fn must_wait(&self) -> bool {
+        !self.are_over() && self.before.iter().any(|deadline| !deadline.is_reached())
+    }
+}
+
+/// Delays between requests, and limits on the requests in flight.
+#[derive(Debug)]
+struct Pacing {
+    /// Microseconds left of the pauses that are due: start delay, think time, replayed waits.
+    pause_left_us: u64,
+    flow: Option<FlowShare>,
+    /// Due times of an offered load.
+    schedule: Option<Box<WorkerSchedule>>,
+    /// Control of the queue depth by latencies.
+    depth: Option<Box<DepthControl>>,
+}
+
+/// Conditions on the results that end the job.
+#[derive(Debug)]
+struct EndConditions {
+    rates: Option<Box<RateWatch>>,
+    steady: Option<Box<SteadyShare>>,
+}
+
+/// Position of a clone in its job.
+#[derive(Debug)]
+struct Progress {
+    /// Passes that follow the present one.
+    loops_left: u64,
+    /// True from the start of a pass until its files are synced.
+    is_in_pass: bool,
+    /// True once an error or the time has ended the job.
+    is_terminated: bool,
+    /// True for a clone that does nothing, since the range of its files is unknown.
+    is_unable: bool,
+}
+
 /// Script of a clone.
 pub(super) struct Runner {
     worker: Arc<Worker>,
     namespace: Arc<Namespace>,
-    names: Vec<CString>,
-    directories: Vec<u16>,
     extents: Arc<Extents>,
+    deadlines: Deadlines,
     generator: Generator,
-    slots: Slots,
-    stage: Stage,
-    step: IoStep,
-    todo: VecDeque<IoStep>,
-    /// Act that must wait until requests in flight have ended.
-    held: Option<Act>,
-    queued: RequestQueue,
+    replay: ReplayCursor,
+    contents: Option<Box<Contents>>,
+    slots: FileSlots,
+    queue: RequestQueue,
+    pacing: Pacing,
+    clock: Clock,
     tally: Tally,
     logs: Option<Box<Logs>>,
-    contents: Option<Box<Contents>>,
-    flow: Option<FlowShare>,
-    steady: Option<Box<SteadyShare>>,
-    /// Lane of the offered load.
-    lane: Option<Box<WorkerSchedule>>,
-    /// True if the flow permits the next request.
-    passed_flow: bool,
-    /// True for a clone that does nothing, since the range of its files is unknown.
-    is_unable: bool,
-    watch: Option<Box<RateWatch>>,
-    /// Control of the queue depth, and the requests that must end before it continues.
-    depth: Option<Box<DepthControl>>,
-    settling: Option<WindowTransition>,
-    clock: Clock,
-    deadlines: Deadlines,
-    place: usize,
-    /// Number of replayed log lines, and true if the delay of the next line has passed.
-    replayed: usize,
-    waited: bool,
-    /// Microseconds left of the present pauses.
-    rest_us: u64,
-    loops_left: u64,
-    /// Successor of the state in which all files are closed.
-    next: AfterClose,
-    terminated: bool,
+    end_conditions: EndConditions,
+    progress: Progress,
 }
 
 impl Runner {
@@ -158,39 +142,36 @@ impl Runner {
         worker: Arc<Worker>,
         namespace: Arc<Namespace>,
         extents: Arc<Extents>,
-        deadlines: Deadlines,
+        mut deadlines: Deadlines,
     ) -> Self {
         let job = &worker.job;
         let generator = Generator::new(Arc::clone(job), &extents, &worker.hashes, worker.seeds);
+        let schedule = deadlines.stream.take().map(|stream| Box::new(WorkerSchedule::new(stream)));
         Self {
-            names: names(&namespace),
-            directories: worker.directories(),
-            slots: Slots::new(worker.files.len()),
-            stage: Stage::Directories,
-            step: IoStep::Nothing,
-            todo: VecDeque::new(),
-            held: None,
-            queued: RequestQueue::new(job.depth),
+            slots: FileSlots::new(worker.files.len()),
+            queue: RequestQueue::new(job.depth),
+            replay: ReplayCursor::default(),
+            contents: Contents::for_worker(&worker, namespace.classic),
+            pacing: Pacing {
+                pause_left_us: worker.start_delay_us(),
+                flow: deadlines.flow.take(),
+                schedule,
+                depth: DepthControl::from_job(job),
+            },
+            clock: Clock::new(job),
             tally: Tally::default(),
             logs: Logs::new(&job.logs),
-            flow: deadlines.flow.clone(),
-            steady: deadlines.steady.clone().map(Box::new),
-            lane: deadlines.stream.clone().map(|stream| Box::new(WorkerSchedule::new(stream))),
-            passed_flow: false,
-            is_unable: false,
-            watch: RateWatch::from_job(job),
-            depth: DepthControl::from_job(job),
-            settling: None,
-            contents: Contents::for_worker(&worker, namespace.classic),
-            clock: Clock::new(job),
+            end_conditions: EndConditions {
+                rates: RateWatch::from_job(job),
+                steady: deadlines.steady.take().map(Box::new),
+            },
+            progress: Progress {
+                loops_left: job.loops - 1,
+                is_in_pass: false,
+                is_terminated: false,
+                is_unable: false,
+            },
             deadlines,
-            place: 0,
-            replayed: 0,
-            waited: false,
-            rest_us: worker.start_delay_us(),
-            loops_left: job.loops - 1,
-            next: AfterClose::End,
-            terminated: false,
             generator,
             worker,
             namespace,
@@ -198,320 +179,207 @@ impl Runner {
         }
     }
 
+    /// Creates a clone that only reports this error.
+    pub(super) fn unable(mut self, errno: i32) -> Self {
+        self.tally.errno = u64::from(errno.unsigned_abs());
+        self.progress.is_unable = true;
+        self
+    }
+
     /// Buffers of its requests, unless they carry the default payload.
     pub(super) fn buffers(&self) -> Option<Buffers> {
         self.contents.as_ref().map(|contents| contents.buffers.clone())
     }
 
-    /// Records the result of the last call.
-    #[inline]
-    fn hear(&mut self, answer: Result<CallResult, Errno>, io: &dyn Io) {
-        match (self.step, answer) {
-            (IoStep::Move(request), Ok(CallResult::Bytes(bytes))) => self.moved(request, bytes),
-            // No data was moved, but the request counts.
-            (IoStep::Move(request), Ok(_)) => self.moved(request, request.bytes),
-            (IoStep::Move(request), Err(errno)) => {
-                self.request_failed(request, errno.raw_os_error());
-            }
-            (IoStep::Open(file), Err(errno)) => self.not_opened(file, errno.raw_os_error()),
-            (IoStep::Open(_), _) if self.worker.job.engine.works_by_opening() => self.opened(),
-            (IoStep::Sync { counts: true, data_only, .. }, _) => {
-                self.synced(data_only.then_some(Direction::Read));
-            }
-            (IoStep::SyncRange { .. }, _) => self.synced(Some(Direction::Write)),
-            (IoStep::Submit, Ok(CallResult::Taken(taken))) => self.taken(taken),
-            (IoStep::Reap(_), Ok(CallResult::Reaped)) => self.reaped(io.reaped()),
-            (IoStep::Pause(us), _) => self.clock.paused(us),
-            _ => {}
+    /// Opens the directories, reads the files for `pre_read`, and waits out the start delay. False
+    /// if the job cannot begin.
+    fn prepare(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
+        if self.progress.is_unable {
+            return Ok(false);
         }
-        if let (Some(lane), IoStep::Move(_) | IoStep::Sync { .. } | IoStep::SyncRange { .. }) =
-            (&mut self.lane, self.step)
-            && io.timed().is_some()
-        {
-            lane.ended(self.clock.present_ns());
+        self.open_directories(io)?;
+        if self.worker.job.extras.reads_before && !self.pre_read(io)? {
+            return Ok(false);
         }
-        if self.clock.ends_ramp() {
-            self.tally.clear();
-            self.generator.count_anew();
-            self.begin_depth();
+        while self.deadlines.must_wait() {
+            self.pause(io, WAIT_US)?;
         }
+        while self.pacing.pause_left_us > 0 && !self.deadlines.are_over() {
+            self.pause_piece(io)?;
+        }
+        self.pacing.pause_left_us = 0;
+        self.clock.start();
+        self.begin_depth();
+        Ok(true)
     }
 
-    /// True if time or another job has ended this one.
-    #[inline]
-    fn is_over(&self) -> bool {
-        self.terminated
-            || self.clock.is_over()
-            || self.deadlines.end.is_reached()
-            || self.deadlines.time.is_reached()
+    fn open_directories(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let names = names(&self.namespace);
+        for number in self.worker.directories() {
+            let done = io.call(&self.namespace.open(number, &names[usize::from(number)]));
+            self.finish(io, done)?;
+        }
+        Ok(())
     }
 
-    /// True if all bytes of the pass have been issued.
-    #[inline]
-    fn is_issued(&self) -> bool {
-        let (job, issued) = (&self.worker.job, &self.generator.issued);
-        if job.extras.creates_only {
-            return true;
-        }
-        if self.is_reading_again() || job.extras.replay.is_some() {
-            // Reading back and replaying end by themselves.
-            return false;
-        }
-        // As in the original, a runtime takes precedence over a number of requests.
-        if job.is_timed() {
-            // But written data is read back in between.
-            let verifies = job.extras.verify.kind.is_some() && job.engine.counts_at_issue();
-            return verifies && issued.bytes_of_pass >= self.bytes_of_pass();
-        }
-        if job.number_ios > 0 {
-            let requests = issued.total_requests();
-            let each = if job.rw.is_trim_write() { 2 } else { 1 };
-            if requests >= job.number_ios.saturating_mul(job.loops * each) {
-                return true;
-            }
-        }
-        let size = self.extents.size;
-        let limit = job.io_bytes(size).unwrap_or(size).saturating_mul(job.loops);
-        // As in the original, otherwise a pass ends only when its files are complete.
-        let ends = job.engine.counts_at_issue() && issued.bytes_of_pass >= self.bytes_of_pass();
-        // Trimmed blocks are written too, and count once.
-        let done = if job.rw.is_trim_write() { issued.bytes[1] } else { issued.total() };
-        done >= limit || ends
-    }
-
-    /// Bytes after which a pass ends.
-    fn bytes_of_pass(&self) -> u64 {
-        let job = &self.worker.job;
-        let overwrites = job.rw.writes && job.rw.random && !job.draws.random_map;
-        let size = match job.io_size {
-            // As in the original, a percentage refers to the size of the files.
-            Some(Amount::Percent(_)) => job.io_bytes(self.extents.size),
-            _ => None,
-        };
-        let size = size.unwrap_or(self.extents.size);
-        let once = job.io_bytes(self.extents.size).filter(|_| overwrites);
-        let once = once.map_or(size, |bytes| bytes.max(size));
-        if job.rw.is_trim_write() { once + size } else { once }
-    }
-
-    /// Next step of the work.
-    #[inline]
-    fn work(&mut self) -> Option<IoStep> {
-        if let Some(step) = self.todo.pop_front() {
-            return Some(step);
-        }
-        if self.is_over() {
-            self.terminated = true;
-            self.go(Stage::Drain);
-            return None;
-        }
-        if let Some(step) = self.rest() {
-            return Some(step);
-        }
-        if self.depth.is_some() {
-            self.look_at_depth();
-            if self.settling.is_some() && self.queued.is_busy() {
-                return self.drain();
-            }
-            if let Some(settling) = self.settling {
-                self.settled(settling);
-            }
-        }
-        if self.held.is_none() && !self.generator.is_pending() && self.is_issued() {
-            self.go(Stage::Drain);
-            return None;
-        }
-        if self.worker.job.engine.is_queued()
-            && let Some(step) = self.queue_full()
-        {
-            return Some(step);
-        }
-        if self.flow.is_some()
-            && self.held.is_none()
-            && !self.passed_flow
-            && let Some(step) = self.held_by_flow()
-        {
-            return Some(step);
-        }
-        self.passed_flow = true;
-        let act = self.held.take();
-        let act = act.or_else(|| self.act_again()).or_else(|| self.act_of_log());
-        let act = act.unwrap_or_else(|| self.generator.next(self.clock.since_start_us()));
-        self.act(act)
-    }
-
-    #[inline]
-    fn act(&mut self, act: Act) -> Option<IoStep> {
-        // Steps around a request, such as the pause of a rate limit, belong to its turn in the
-        // flow.
-        self.passed_flow &=
-            !matches!(act, Act::Request(_) | Act::Sync { .. } | Act::SyncRange { .. });
-        if self.lane.is_some()
-            && matches!(act, Act::Request(_))
-            && let Some(step) = self.awaits_turn(act)
-        {
-            return Some(step);
-        }
-        match act {
-            Act::Request(_) if self.terminated => None,
-            Act::Request(request) if self.cannot_trim(request) => {
-                self.tally.directions[Direction::Trim.place()].requests += 1;
-                self.failed(request.direction, NOT_OF_FILES);
-                None
-            }
-            Act::Request(request) if self.is_queued(request) => self.enqueue(request),
-            Act::Request(request) => {
-                self.fill(UNTAGGED, request);
-                Some(self.positioned(request))
-            }
-            Act::Open(file) => Some(self.open(file)),
-            Act::Forget(file) => Some(IoStep::Forget(file)),
-            Act::Sync { file, data_only } => Some(IoStep::Sync { file, data_only, counts: true }),
-            Act::SyncRange { file, start, bytes } => Some(IoStep::SyncRange { file, start, bytes }),
-            Act::Close(_) | Act::Wait(_) if self.queued.is_busy() => {
-                self.held = Some(act);
-                self.drain()
-            }
-            Act::Close(file) => Some(self.close(file)),
-            Act::Wait(us) => Some(IoStep::Pause(us.min(PAUSE_MAX_US))),
-            Act::Busy => self.drain(),
-            Act::End => {
-                self.go(Stage::Drain);
-                None
-            }
-        }
-    }
-
-    /// Delays a request of an offered load until it is due; ends the clone after the last one.
-    fn awaits_turn(&mut self, act: Act) -> Option<IoStep> {
-        match self.lane.as_mut()?.turn(self.clock.present_ns()) {
-            Dispatch::Now => None,
-            Dispatch::Wait(us) => {
-                self.held = Some(act);
-                Some(IoStep::Pause(us))
-            }
-            Dispatch::Over => {
-                self.terminated = true;
-                None
-            }
-        }
-    }
-
-    fn is_queued(&self, request: IoRequest) -> bool {
-        let job = &self.worker.job;
-        job.engine.is_queued() && !(job.extras.verify.only && request.direction == Direction::Write)
-    }
-
-    /// True for trims that must fail as in the original: files can only be trimmed by the engine
-    /// that punches holes, and by the one that does nothing.
-    fn cannot_trim(&self, request: IoRequest) -> bool {
+    /// Reads the files one after the other. False if the engine has no open files.
+    fn pre_read(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         let engine = self.worker.job.engine;
-        request.direction == Direction::Trim && (engine.moves_data() || engine == Engine::Ftruncate)
-    }
-
-    /// Step that issues a request, or first seeks, if the engine uses the file position.
-    #[inline]
-    fn positioned(&mut self, request: IoRequest) -> IoStep {
-        let seeks = match self.worker.job.engine {
-            Engine::Sync => !self.slots.stands_at(request.file, request.offset),
-            engine => engine == Engine::Vsync,
-        };
-        if seeks {
-            self.todo.push_back(IoStep::Move(request));
-            return IoStep::Seek(request.file, request.offset);
+        if engine == Engine::Null {
+            // As in the original, there is no open file that could be read.
+            self.tally.errno = NO_FILE;
+            return Ok(false);
         }
-        IoStep::Move(request)
-    }
-
-    /// Opens a file, and queues the page cache hints for its access pattern.
-    fn open(&mut self, file: usize) -> IoStep {
-        let job = &self.worker.job;
-        self.slots.open(file);
-        if !job.engine.uses_cache() {
-            return IoStep::Open(file);
-        }
-        if job.invalidate && !job.extras.reads_before {
-            self.todo.push_back(IoStep::Forget(file));
-        }
-        if job.extras.advice != FadviseHint::Nothing {
-            self.todo.push_back(IoStep::Advise(file));
-        }
-        if job.engine == Engine::Mmap {
-            self.todo.push_back(IoStep::Map(file));
-        }
-        IoStep::Open(file)
-    }
-
-    fn close(&mut self, file: usize) -> IoStep {
-        let job = &self.worker.job;
-        if job.fsync_on_close && job.rw.writes && !self.generator.last_was_sync {
-            self.todo.push_back(IoStep::Close(file));
-            return IoStep::CloseSync(file);
-        }
-        IoStep::Close(file)
-    }
-
-    /// Pauses for a part of the time that is left.
-    #[inline]
-    fn rest(&mut self) -> Option<IoStep> {
-        if self.rest_us == 0 {
-            return None;
-        }
-        if self.queued.is_busy() {
-            return self.drain();
-        }
-        let piece = self.rest_us.min(PAUSE_MAX_US);
-        self.rest_us -= piece;
-        Some(IoStep::Pause(piece))
-    }
-
-    fn go(&mut self, stage: Stage) {
-        self.stage = stage;
-    }
-
-    /// Next step; `None` at the end.
-    #[inline]
-    fn advance(&mut self) -> Option<IoStep> {
-        loop {
-            if self.stage == Stage::Work {
-                if let Some(step) = self.work() {
-                    return Some(step);
-                }
+        let files = if engine.moves_data() { self.worker.files.len() } else { 0 };
+        for file in 0..files {
+            if !self.open_file(io, file)? {
                 continue;
             }
-            match self.between() {
-                NextAction::Do(step) => return Some(step),
-                NextAction::Again => {}
-                NextAction::End => return None,
+            let extent = self.extents.files[file];
+            let step = usize::try_from(PRE_READ_BYTES).unwrap_or(1);
+            for position in (extent.offset..extent.end()).step_by(step) {
+                let done = io.read_at(self.slots.slot(file), PRE_READ_BYTES, position);
+                self.finish(io, done)?;
+            }
+            self.close_file(io, file)?;
+        }
+        Ok(true)
+    }
+
+    /// Passes over the files, each perhaps followed by one that reads back what was written.
+    fn passes(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        loop {
+            self.pass(io)?;
+            if self.must_verify() {
+                self.close_files(io)?;
+                self.set_reading_back(true);
+                self.pass(io)?;
+            }
+            let continues = self.keeps_running();
+            if continues {
+                // As in the original, a file synced here is synced once more when it is closed.
+                self.generator.last_was_sync = false;
+            }
+            self.close_files(io)?;
+            self.set_reading_back(false);
+            if !continues {
+                return Ok(());
+            }
+            self.begin_another_pass(io)?;
+        }
+    }
+
+    /// Moves data until the pass is complete, ends the requests in flight, and syncs.
+    fn pass(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        self.clock.begin_pass();
+        self.progress.is_in_pass = true;
+        self.do_io(io)?;
+        while self.end_some(io)? {}
+        self.end_sync(io)?;
+        self.end_pass();
+        self.progress.is_in_pass = false;
+        Ok(())
+    }
+
+    /// Syncs all files at the end of a pass, also those that are closed.
+    fn end_sync(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        let job = &self.worker.job;
+        let wanted = job.end_fsync || job.fsync_on_close;
+        let due = !self.generator.last_was_sync && !self.is_reading_back();
+        if !(job.rw.writes && wanted && due) {
+            return Ok(());
+        }
+        for file in 0..self.worker.files.len() {
+            if self.slots.is_open(file) {
+                self.end_sync_file(io, file)?;
+            } else if self.open(io, file)? {
+                self.end_sync_file(io, file)?;
+                self.close_file(io, file)?;
             }
         }
+        self.generator.last_was_sync = true;
+        Ok(())
+    }
+
+    fn close_files(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        for file in 0..self.worker.files.len() {
+            if self.slots.is_open(file) {
+                self.close(io, file)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn unlink_files(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        (0..self.worker.files.len()).try_for_each(|file| self.unlink(io, file))
+    }
+
+    /// True if the data of this pass must be read back now.
+    fn must_verify(&self) -> bool {
+        let has_written = self.contents.as_ref().is_some_and(|contents| contents.must_read_back());
+        has_written && !self.progress.is_terminated && !self.is_over()
+    }
+
+    /// True while written data is being read back.
+    fn is_reading_back(&self) -> bool {
+        self.contents.as_ref().is_some_and(|contents| contents.reads_back)
+    }
+
+    fn set_reading_back(&mut self, reads_back: bool) {
+        if let Some(contents) = &mut self.contents {
+            contents.reads_back = reads_back;
+        }
+    }
+
+    /// True if another pass follows.
+    fn keeps_running(&mut self) -> bool {
+        if self.worker.job.extras.replay.is_some() || self.worker.job.extras.creates_only {
+            return false;
+        }
+        let (job, issued) = (&self.worker.job, &self.generator.issued);
+        if self.progress.is_terminated || self.is_over() {
+            return false;
+        }
+        if job.is_timed() {
+            return true;
+        }
+        if self.progress.loops_left > 0 {
+            self.progress.loops_left -= 1;
+            return true;
+        }
+        // As in the original, data read back counts as well.
+        let done = |count: fn(&DirectionTally) -> u64| {
+            self.tally.directions.iter().map(count).sum::<u64>()
+        };
+        if job.number_ios > 0 && done(|direction| direction.requests) >= job.number_ios {
+            return false;
+        }
+        let limit = job.io_bytes(self.extents.size).unwrap_or(self.extents.size);
+        let left = limit.saturating_sub(done(|direction| direction.bytes));
+        // As in the original, a percentage of the size is limited to the files' content.
+        let stated = matches!(job.io_size, Some(Amount::Bytes(_)));
+        // A remainder shorter than a request is not begun. After reading back, the original has
+        // forgotten that its files are complete.
+        let goes_on = stated || self.is_reading_back();
+        left >= job.most_block() && goes_on && issued.bytes_of_pass > 0
+    }
+
+    fn begin_another_pass(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        self.generator.begin_pass();
+        if let Some(contents) = &mut self.contents {
+            contents.forget();
+        }
+        if self.worker.job.extras.unlinks_each_pass { self.unlink_files(io) } else { Ok(()) }
     }
 }
 
 impl Script for Runner {
-    /// Performs one step at a time: `advance` decides what comes next, and not loops, because up to
-    /// a queue's depth of requests are in flight while others are drawn, and rates, thinktime,
-    /// syncs, verification and the end of the time cut in between any two of them.
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         self.clock.began(io.began_ns());
-        while let Some(step) = self.advance() {
-            self.step = step;
-            self.log_issue(step);
-            let done = io.call(&self.call());
-            if let Some((began_ns, ended_ns)) = io.timed() {
-                self.clock.timed(began_ns, ended_ns);
-            }
-            let answer = match step {
-                // A failed open ends the job, and is reported as the original does.
-                IoStep::Move(_) | IoStep::Open(_) => done.or_errno()?,
-                IoStep::Unlink(_) => Ok(done.unless_missing()?.unwrap_or(CallResult::Plain)),
-                _ => Ok(done?),
-            };
-            self.hear(answer, io);
-            if let Some(snapshot) = &self.deadlines.snapshot
-                && snapshot.is_asked()
-            {
-                self.show(snapshot, io.spent());
+        if self.prepare(io)? {
+            self.passes(io)?;
+            if self.worker.job.unlink {
+                self.unlink_files(io)?;
             }
         }
         if self.deadlines.snapshot.is_some() {
@@ -522,7 +390,9 @@ impl Script for Runner {
         if self.tally.errno != 0 {
             self.deadlines.on_error.iter().for_each(Deadline::reach);
         }
-        self.leave_flow();
+        if let Some(flow) = self.pacing.flow.take() {
+            flow.leave();
+        }
         Ok(())
     }
 
@@ -532,24 +402,24 @@ impl Script for Runner {
     }
 
     fn counters(&mut self) -> Counters {
-        if self.is_in_pass() {
+        if self.progress.is_in_pass {
             // The pass ended early: its requests so far count.
             self.end_pass();
         }
         let mut tally = std::mem::take(&mut self.tally);
-        self.settle(&mut tally);
-        self.tally = tally;
-        self.tally.offered = self.lane.take().map(|lane| lane.tally());
-        self.tally.steady = self.steady.take().and_then(|share| share.found());
+        self.complete(&mut tally);
+        tally.offered = self.pacing.schedule.take().map(|schedule| schedule.tally());
+        tally.steady = self.end_conditions.steady.take().and_then(|share| share.result());
         if let Some(snapshot) = self.deadlines.snapshot.take() {
             // Interim reports need the tally while others of the group are still at work.
-            snapshot.show(self.tally.counters().json());
+            snapshot.show(tally.counters().json());
             snapshot.end();
         }
-        let contents = self.contents.as_mut();
-        let wrong = contents.map(|all| all.take_complaints()).unwrap_or_default();
-        self.tally.complaints.extend(wrong);
-        self.tally.logs = self.logs.take().map(|mut logs| logs.take()).unwrap_or_default();
+        if let Some(contents) = &mut self.contents {
+            tally.complaints.extend(contents.take_complaints());
+        }
+        tally.logs = self.logs.take().map(|mut logs| logs.take()).unwrap_or_default();
+        self.tally = tally;
         self.tally.counters()
     }
 }

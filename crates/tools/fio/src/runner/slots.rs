@@ -4,7 +4,7 @@ use treering_script::{FileSlot, MAX_FILES};
 
 /// Slots of a clone's files.
 #[derive(Debug)]
-pub(super) struct Slots {
+pub(super) struct FileSlots {
     files: Vec<Option<(FileSlot, u64)>>,
     /// End of the last transfer of each file, kept when the file is reopened: the original seeks if
     /// it is not the offset.
@@ -12,7 +12,7 @@ pub(super) struct Slots {
     free: Vec<u16>,
 }
 
-impl Slots {
+impl FileSlots {
     pub(super) fn new(files: usize) -> Self {
         Self {
             files: vec![None; files],
@@ -29,13 +29,13 @@ impl Slots {
 
     /// Slot of an open file.
     #[inline]
-    pub(super) fn of(&self, file: usize) -> FileSlot {
+    pub(super) fn slot(&self, file: usize) -> FileSlot {
         self.files[file].map_or(FileSlot(MAX_FILES - 1), |(slot, _)| slot)
     }
 
     /// Releases the slot of a file.
     pub(super) fn close(&mut self, file: usize) -> FileSlot {
-        let slot = self.of(file);
+        let slot = self.slot(file);
         if self.files[file].take().is_some() {
             self.free.push(slot.0);
         }
@@ -56,9 +56,9 @@ impl Slots {
         }
     }
 
-    /// True if the file position and the end of the last transfer are there.
-    pub(super) fn stands_at(&self, file: usize, position: u64) -> bool {
-        let stands = self.files[file].is_some_and(|(_, before)| before == position);
-        stands && self.last[file] == position
+    /// True if both the file position and the end of the last transfer are at `position`.
+    pub(super) fn is_at(&self, file: usize, position: u64) -> bool {
+        let is_position = self.files[file].is_some_and(|(_, before)| before == position);
+        is_position && self.last[file] == position
     }
 }

@@ -2,21 +2,16 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::language::{Direction, MinimumRates, Section, ThinkTime};
+use crate::language::{Direction, MinimumRates, Section};
 use treering_script::CounterBoard;
 
-use super::super::tally::{Complaint, Tally};
-use super::{IoStep, Runner};
+use super::super::tally::Tally;
 
 /// Cells of a flow's board: requests and weights, each summed over all clones.
 const COUNT: usize = 0;
 const WEIGHT: usize = 1;
 /// Pause in microseconds of a clone ahead of its share, if the job sets none.
 const WAIT_US: u64 = 1;
-/// Time before rates are checked.
-const SETTLES_NS: u64 = 2_000_000_000;
-/// Errno of a job whose rate is too low (`EIO`).
-const TOO_SLOW: i32 = 5;
 
 /// A clone's share of a flow.
 #[derive(Clone, Debug)]
@@ -25,25 +20,42 @@ pub(in super::super) struct FlowShare {
     weight: u64,
     sleep_us: u64,
     count: u64,
+    /// True if the next request is counted already. Actions around a request, such as the pause of
+    /// a rate limit, belong to its turn.
+    has_turn: bool,
 }
 
 impl FlowShare {
     /// Joins the board of the flow; `None` if the job has no flow.
-    pub(in super::super) fn of(job: &Section, board: CounterBoard) -> Option<Self> {
+    pub(in super::super) fn from_job(job: &Section, board: CounterBoard) -> Option<Self> {
         let weight = job.extras.flow.weight;
         if weight == 0 {
             return None;
         }
         board.cell(WEIGHT).fetch_add(weight, Ordering::Relaxed);
-        Some(Self { board, weight, sleep_us: job.extras.flow.sleep_us, count: 0 })
+        Some(Self { board, weight, sleep_us: job.extras.flow.sleep_us, count: 0, has_turn: false })
+    }
+
+    /// Pause in microseconds if the clone is ahead of its share. `is_busy` if requests are in
+    /// flight, which a clone that sleeps does not wait for.
+    pub(super) fn pause_us(&mut self, is_busy: bool) -> Option<u64> {
+        let may_go = self.has_turn || self.sleep_us > 0 && is_busy;
+        self.has_turn = may_go || !self.is_ahead();
+        (!self.has_turn).then(|| self.sleep_us.max(WAIT_US))
+    }
+
+    /// Ends the turn, since its request is issued.
+    pub(super) fn end_turn(&mut self) {
+        self.has_turn = false;
     }
 
     /// True if the clone is ahead of its share; otherwise counts a request.
     fn is_ahead(&mut self) -> bool {
-        let all = self.board.cell(COUNT).load(Ordering::Relaxed) + 1;
+        let requests = self.board.cell(COUNT).load(Ordering::Relaxed) + 1;
         let weights = self.board.cell(WEIGHT).load(Ordering::Relaxed);
         // Compares the clone's share of all requests with its share of all weights.
-        if u128::from(self.count) * u128::from(weights) > u128::from(self.weight) * u128::from(all)
+        if u128::from(self.count) * u128::from(weights)
+            > u128::from(self.weight) * u128::from(requests)
         {
             return true;
         }
@@ -53,7 +65,7 @@ impl FlowShare {
     }
 
     /// Leaves the flow.
-    fn leave(&self) {
+    pub(super) fn leave(&self) {
         self.board.cell(COUNT).fetch_sub(self.count, Ordering::Relaxed);
         self.board.cell(WEIGHT).fetch_sub(self.weight, Ordering::Relaxed);
     }
@@ -73,8 +85,16 @@ impl RateWatch {
         lowest.are_any().then(|| Box::new(Self { lowest, last: [None; 3] }))
     }
 
-    /// Error message if a rate is too low.
-    fn too_low(
+    /// Error messages of the rates that are too low.
+    pub(super) fn too_low(&mut self, name: &str, tally: &Tally, now_ns: u64) -> Vec<String> {
+        let rates = Direction::ALL.into_iter();
+        rates
+            .filter_map(|direction| self.too_low_in(name, direction.place(), tally, now_ns))
+            .collect()
+    }
+
+    /// Error message if the rate of a direction is too low.
+    fn too_low_in(
         &mut self,
         name: &str,
         direction: usize,
@@ -105,55 +125,5 @@ impl RateWatch {
         }
         self.last[direction] = Some((done.bytes, done.requests, now_ns));
         None
-    }
-}
-
-impl Runner {
-    /// Begins a pause if one is due: after a number of requests, or after a time with requests.
-    pub(super) fn think(&mut self) {
-        let ThinkTime { us, blocks, io_us } = self.worker.job.think;
-        let is_timed = io_us > 0;
-        let is_time = is_timed && self.clock.since_pause_us() >= io_us + us;
-        // As in the original, requests are not counted if only the time is given.
-        let counts = !is_timed || self.worker.job.sets("thinktime_blocks");
-        let done = self.tally.directions.iter().map(|direction| direction.requests).sum::<u64>();
-        if is_time || counts && done.is_multiple_of(blocks) {
-            self.rest_us += us;
-            self.clock.pauses(us);
-        }
-    }
-
-    /// Pauses while the clone is ahead of its share of the flow.
-    pub(super) fn held_by_flow(&mut self) -> Option<IoStep> {
-        let sleep_us = self.flow.as_ref()?.sleep_us;
-        if sleep_us > 0 && self.queued.is_busy() {
-            return None;
-        }
-        let is_ahead = self.flow.as_mut()?.is_ahead();
-        is_ahead.then(|| IoStep::Pause(sleep_us.max(WAIT_US)))
-    }
-
-    /// Leaves the flow.
-    pub(super) fn leave_flow(&mut self) {
-        if let Some(flow) = self.flow.take() {
-            flow.leave();
-        }
-    }
-
-    /// Ends the job if one of its rates is too low.
-    #[cold]
-    pub(super) fn look_at_rates(&mut self) {
-        let (Some(watch), Some(now_ns)) = (&mut self.watch, self.clock.now_ns()) else { return };
-        if self.clock.since_pass_ns() < SETTLES_NS {
-            return;
-        }
-        let name = &self.worker.job.name;
-        let messages = Direction::ALL
-            .map(|direction| watch.too_low(name, direction.place(), &self.tally, now_ns));
-        for text in messages.into_iter().flatten() {
-            self.tally.complaints.push(Complaint { text, ..Complaint::default() });
-            self.tally.errno = u64::from(TOO_SLOW.unsigned_abs());
-            self.terminated = true;
-        }
     }
 }

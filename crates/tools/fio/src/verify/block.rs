@@ -16,7 +16,7 @@ const STREAMS: [u64; 4] = [1, 2, 3, 5];
 
 /// Layout of the blocks of a job.
 #[derive(Clone, Debug)]
-pub(crate) struct Block {
+pub(crate) struct BlockLayout {
     pub(crate) kind: VerifyKind,
     verifying: VerifyOptions,
     unaligned: bool,
@@ -26,7 +26,7 @@ pub(crate) struct Block {
 
 /// Attributes of a request that its headers state, and that must match when it is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Expected {
+pub(crate) struct ExpectedBlock {
     pub(crate) offset: u64,
     /// Seed of the random bytes; `None` accepts any.
     pub(crate) seed: Option<u64>,
@@ -42,7 +42,7 @@ pub(crate) struct BlockMismatch {
     pub(crate) received: Option<(u64, Vec<u8>)>,
 }
 
-impl Block {
+impl BlockLayout {
     pub(crate) fn new(
         kind: VerifyKind,
         verifying: &VerifyOptions,
@@ -65,7 +65,7 @@ impl Block {
     }
 
     /// Fills the buffer of a write issued at `now_ns`.
-    pub(crate) fn fill(&self, expected: &Expected, now_ns: u64, into: &mut [u8]) {
+    pub(crate) fn fill(&self, expected: &ExpectedBlock, now_ns: u64, into: &mut [u8]) {
         let seed = expected.seed.unwrap_or(0);
         match &self.verifying.pattern {
             Some(pattern) => pattern.fill(expected.offset, into),
@@ -144,7 +144,7 @@ impl Block {
     /// Verifies data that was read. `file` is the name in the error.
     pub(crate) fn look(
         &self,
-        expected: &Expected,
+        expected: &ExpectedBlock,
         file: &str,
         read: &mut [u8],
     ) -> Result<(), BlockMismatch> {
@@ -165,18 +165,18 @@ impl Block {
                 self.swap(bytes, header);
             }
             let at = expected.offset + number * part as u64;
-            let asked = format!("offset={}, length={whole}", expected.offset);
+            let location = format!("offset={}, length={whole}", expected.offset);
             let wrong = match self.wrong_header(expected, number, bytes, part) {
                 Some(why) => {
                     let place = format!("at file {file} offset {at}, length {part}");
-                    Some(format!("verify: {why} {place} (requested block: {asked})\n"))
+                    Some(format!("verify: {why} {place} (requested block: {location})\n"))
                 }
                 None => self.wrong_content(expected, number, bytes).map(|why| {
                     let name = short_name(self.kind);
                     let place = format!("at file {file} offset {at}, length {part}");
-                    let asked = format!("(requested block: {asked}, flags=8)");
+                    let requested = format!("(requested block: {location}, flags=8)");
                     let (before, after) = why;
-                    format!("{before}{name}: verify failed {place} {asked}\n{after}")
+                    format!("{before}{name}: verify failed {place} {requested}\n{after}")
                 }),
             };
             let Some(text) = wrong else { continue };
@@ -193,7 +193,7 @@ impl Block {
 
     fn wrong_header(
         &self,
-        expected: &Expected,
+        expected: &ExpectedBlock,
         number: u64,
         bytes: &[u8],
         part: usize,
@@ -234,7 +234,7 @@ impl Block {
     /// Mismatch of the data behind the header: the message before and after the offset.
     fn wrong_content(
         &self,
-        expected: &Expected,
+        expected: &ExpectedBlock,
         number: u64,
         bytes: &[u8],
     ) -> Option<(String, String)> {
@@ -263,7 +263,7 @@ impl Block {
 
     fn wrong_pattern(
         &self,
-        expected: &Expected,
+        expected: &ExpectedBlock,
         number: u64,
         bytes: &[u8],
         header: usize,
@@ -271,8 +271,8 @@ impl Block {
         let pattern = self.verifying.pattern.as_ref()?.at(expected.offset);
         let before = usize::try_from(number).unwrap_or(0) * bytes.len() + header;
         let wanted = pattern.iter().cycle().skip(before % pattern.len());
-        let mut all = bytes[header..].iter().zip(wanted).enumerate();
-        let (at, (found, wanted)) = all.find(|(_, (found, wanted))| found != wanted)?;
+        let mut pairs = bytes[header..].iter().zip(wanted).enumerate();
+        let (at, (found, wanted)) = pairs.find(|(_, (found, wanted))| found != wanted)?;
         let bits = (found ^ wanted).count_ones();
         Some(format!(
             "fio: got pattern '{found:02x}', wanted '{wanted:02x}'. Bad bits {bits}\n\

@@ -31,14 +31,14 @@ static SHA256: LazyLock<Sha256> = LazyLock::new(Sha256::new);
 static KECCAK: LazyLock<[u64; 24]> = LazyLock::new(round_constants);
 
 fn sines() -> [u32; 64] {
-    let mut all = [0; 64];
-    for (number, one) in (1_u32..).zip(&mut all) {
+    let mut sines = [0; 64];
+    for (number, sine) in (1_u32..).zip(&mut sines) {
         let scaled = f64::from(number).sin().abs() * 4_294_967_296.0;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2^32")]
         let whole = scaled as u32;
-        *one = whole;
+        *sine = whole;
     }
-    all
+    sines
 }
 
 /// MD5 digest.
@@ -70,9 +70,9 @@ pub(super) fn md5(bytes: &[u8]) -> [u8; 16] {
 }
 
 fn joined<const WORDS: usize, const BYTES: usize>(words: [[u8; 4]; WORDS]) -> [u8; BYTES] {
-    let mut all = [0; BYTES];
-    all.iter_mut().zip(words.as_flattened()).for_each(|(to, from)| *to = *from);
-    all
+    let mut bytes = [0; BYTES];
+    bytes.iter_mut().zip(words.as_flattened()).for_each(|(to, from)| *to = *from);
+    bytes
 }
 
 /// SHA-1 digest.
@@ -109,15 +109,15 @@ pub(super) fn sha1(bytes: &[u8]) -> [u8; 20] {
 
 /// First 32 fractional bits of the roots of the first primes.
 fn root_of_primes<const COUNT: usize>(root: fn(f64) -> f64) -> [u32; COUNT] {
-    let mut all = [0; COUNT];
+    let mut roots = [0; COUNT];
     let is_prime = |number: &u32| (2..*number).all(|other| !number.is_multiple_of(other));
-    for (one, prime) in all.iter_mut().zip((2..).filter(is_prime)) {
+    for (root_bits, prime) in roots.iter_mut().zip((2..).filter(is_prime)) {
         let scaled = root(f64::from(prime)).fract() * 4_294_967_296.0;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "below 2^32")]
         let whole = scaled as u32;
-        *one = whole;
+        *root_bits = whole;
     }
-    all
+    roots
 }
 
 /// Constants of SHA-256.
@@ -148,11 +148,11 @@ impl Sha256 {
             *word = u32::from_be_bytes(*part);
         }
         for at in 16..64 {
-            let (one, two) = (words[at - 15], words[at - 2]);
-            let one = one.rotate_right(7) ^ one.rotate_right(18) ^ (one >> 3);
-            let two = two.rotate_right(17) ^ two.rotate_right(19) ^ (two >> 10);
-            let sum = words[at - 16].wrapping_add(one);
-            words[at] = sum.wrapping_add(words[at - 7]).wrapping_add(two);
+            let (early, late) = (words[at - 15], words[at - 2]);
+            let early = early.rotate_right(7) ^ early.rotate_right(18) ^ (early >> 3);
+            let late = late.rotate_right(17) ^ late.rotate_right(19) ^ (late >> 10);
+            let sum = words[at - 16].wrapping_add(early);
+            words[at] = sum.wrapping_add(words[at - 7]).wrapping_add(late);
         }
         let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = *state;
         for (word, constant) in words.iter().zip(self.rounds) {
@@ -229,7 +229,7 @@ fn permute(state: &mut [u64; 25], constants: &[u64; 24]) {
 /// SHA-3 with a digest of this many bytes.
 pub(super) fn sha3(bytes: &[u8], digest: usize) -> Vec<u8> {
     let rate = 200 - 2 * digest;
-    let mut all = bytes.chunks_exact(rate);
+    let mut chunks = bytes.chunks_exact(rate);
     let mut state = [0_u64; 25];
     let mut take = |block: &[u8]| {
         for (word, part) in state.iter_mut().zip(block.as_chunks::<8>().0) {
@@ -237,8 +237,8 @@ pub(super) fn sha3(bytes: &[u8], digest: usize) -> Vec<u8> {
         }
         permute(&mut state, &KECCAK);
     };
-    all.by_ref().for_each(&mut take);
-    let mut last = all.remainder().to_vec();
+    chunks.by_ref().for_each(&mut take);
+    let mut last = chunks.remainder().to_vec();
     last.push(0x06);
     last.resize(rate, 0);
     last[rate - 1] |= 0x80;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// Write that will be read back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct WrittenPiece {
     pub(crate) file: usize,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
@@ -18,8 +18,8 @@ pub(crate) struct Piece {
 /// last write.
 #[derive(Debug, Default)]
 pub(crate) struct History {
-    in_order: VecDeque<Piece>,
-    by_place: BTreeMap<(usize, u64), Piece>,
+    in_order: VecDeque<WrittenPiece>,
+    by_place: BTreeMap<(usize, u64), WrittenPiece>,
     sorts: bool,
 }
 
@@ -30,7 +30,7 @@ impl History {
     }
 
     /// Adds a write; earlier ones that it overlaps are dropped.
-    pub(crate) fn add(&mut self, piece: Piece) {
+    pub(crate) fn add(&mut self, piece: WrittenPiece) {
         if !self.sorts {
             self.in_order.push_back(piece);
             return;
@@ -46,12 +46,12 @@ impl History {
     }
 
     /// Takes the next piece.
-    pub(crate) fn take(&mut self) -> Option<Piece> {
+    pub(crate) fn take(&mut self) -> Option<WrittenPiece> {
         self.in_order.pop_front().or_else(|| self.by_place.pop_first().map(|(_, piece)| piece))
     }
 
     /// Next piece, which stays.
-    pub(crate) fn first(&self) -> Option<&Piece> {
+    pub(crate) fn first(&self) -> Option<&WrittenPiece> {
         self.in_order.front().or_else(|| self.by_place.values().next())
     }
 
@@ -63,7 +63,7 @@ impl History {
     /// Removes a failed write.
     pub(crate) fn remove(&mut self, file: usize, offset: u64) {
         self.by_place.remove(&(file, offset));
-        let is_it = |piece: &Piece| (piece.file, piece.offset) == (file, offset);
+        let is_it = |piece: &WrittenPiece| (piece.file, piece.offset) == (file, offset);
         if let Some(at) = self.in_order.iter().rposition(is_it) {
             self.in_order.remove(at);
         }
@@ -78,7 +78,7 @@ impl History {
 
 #[cfg(test)]
 mod tests {
-    use super::{History, Piece};
+    use super::{History, WrittenPiece};
 
     #[test]
     fn only_the_last_write_of_an_offset_is_read_back() {
@@ -86,10 +86,10 @@ mod tests {
         for (number, (offset, bytes)) in
             (0..).zip([(8, 8), (0, 8), (24, 4), (4, 8), (16, 4), (20, 4)])
         {
-            history.add(Piece { file: 0, offset, bytes, seed: 0, number });
+            history.add(WrittenPiece { file: 0, offset, bytes, seed: 0, number });
         }
-        let rest = std::iter::from_fn(|| history.take());
-        let numbers: Vec<u16> = rest.map(|piece| piece.number).collect();
+        let taken = std::iter::from_fn(|| history.take());
+        let numbers: Vec<u16> = taken.map(|piece| piece.number).collect();
         assert_eq!(numbers, [3, 4, 5, 2]);
     }
 }

@@ -10,6 +10,6 @@ mod history;
 mod state;
 mod sums;
 
-pub(crate) use block::{Block, Expected, random};
-pub(crate) use history::{History, Piece};
+pub(crate) use block::{BlockLayout, ExpectedBlock, random};
+pub(crate) use history::{History, WrittenPiece};
 pub(crate) use state::{state, state_name};

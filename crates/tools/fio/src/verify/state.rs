@@ -30,12 +30,12 @@ pub(crate) fn state(job: &str, number: usize, [depth, files, writes]: [u64; 3]) 
     body.extend(name);
     let room = depth.saturating_mul(files).saturating_mul(WRITE_BYTES);
     body.resize(body.len() + usize::try_from(room).unwrap_or(0), 0);
-    let mut all = Vec::new();
+    let mut state = Vec::new();
     for number in [VERSION, body.len() as u64, u64::from(crc32c(&body))] {
-        all.extend(number.to_le_bytes());
+        state.extend(number.to_le_bytes());
     }
-    all.extend(body);
-    all
+    state.extend(body);
+    state
 }
 
 #[cfg(test)]

@@ -41,29 +41,29 @@ pub(super) struct ForeignJob {
 
 /// Path of the fio that the option names; `None` without the option.
 pub(super) fn asked(settings: &Settings) -> Option<PathBuf> {
-    let given = settings.text(OPTION)?;
+    let typed = settings.text(OPTION)?;
     // The word after the option is the job file if no other is given.
-    if given == "true" || given == NAME || is_job_file(settings) {
+    if typed == "true" || typed == NAME || is_job_file(settings) {
         return Some(first(settings));
     }
-    if !given.contains('/') {
-        return Some(PathBuf::from(given));
+    if !typed.contains('/') {
+        return Some(PathBuf::from(typed));
     }
     // The program is started in a different working directory.
-    let path = settings.file(given);
+    let path = settings.file(typed);
     Some(std::path::absolute(&path).unwrap_or(path))
 }
 
 /// Path of the installed fio; the bare name if there is none.
 fn first(settings: &Settings) -> PathBuf {
-    let mut all = settings.environment.iter();
-    let path = all.find(|(name, _)| name == "PATH").map_or("", |(_, paths)| paths.as_str());
+    let mut variables = settings.environment.iter();
+    let path = variables.find(|(name, _)| name == "PATH").map_or("", |(_, paths)| paths.as_str());
     installed(path.as_ref()).unwrap_or_else(|| PathBuf::from(NAME))
 }
 
 /// True if the word behind the option is the job file.
 fn is_job_file(settings: &Settings) -> bool {
-    settings.text(JOB_FILE).is_none() && settings.text(OPTION).is_some_and(|given| given != NAME)
+    settings.text(JOB_FILE).is_none() && settings.text(OPTION).is_some_and(|typed| typed != NAME)
 }
 
 /// Settings with the job file moved to its own option.
@@ -71,14 +71,14 @@ pub(super) fn straightened(settings: &Settings) -> Settings {
     if !is_job_file(settings) {
         return settings.clone();
     }
-    let given = settings.options().iter().flat_map(|(name, value)| {
+    let settings_given = settings.options().iter().flat_map(|(name, value)| {
         if name == OPTION {
             vec![(OPTION.to_owned(), NAME.to_owned()), (JOB_FILE.to_owned(), value.clone())]
         } else {
             vec![(name.clone(), value.clone())]
         }
     });
-    settings.with_options(given.collect())
+    settings.with_options(settings_given.collect())
 }
 
 /// Path of the fio that is asked for, or else of the installed one.
@@ -87,14 +87,14 @@ pub(super) fn program_of(settings: &Settings) -> PathBuf {
 }
 
 /// Additional settings of a job, by its number.
-pub(super) type More<'m> = dyn Fn(usize) -> Vec<(String, String)> + 'm;
+pub(super) type ExtraSettings<'m> = dyn Fn(usize) -> Vec<(String, String)> + 'm;
 
 impl ForeignJob {
     /// Builds the job from native options; `more` adds settings at the end of each job.
     pub(super) fn new(
         settings: &Settings,
         path: PathBuf,
-        added: &More<'_>,
+        added: &ExtraSettings<'_>,
     ) -> Result<Self, ConfigError> {
         if settings.text("seed").is_some() {
             return Err(ConfigError::new("--seed: what fio writes is its own affair")
@@ -121,7 +121,7 @@ impl ForeignJob {
             more.extend(added(number));
             text += &job.write(number, &more);
         }
-        let named = settings.text(OPTION).filter(|given| *given != "true").unwrap_or(NAME);
+        let named = settings.text(OPTION).filter(|typed| *typed != "true").unwrap_or(NAME);
         let mut parameters = source.parameters();
         parameters.push((OPTION.to_owned(), named.to_owned()));
         parameters.extend(runtime.map(|seconds| ("runtime".to_owned(), seconds.to_string())));
@@ -154,22 +154,22 @@ fn directions(job: &RelayedJob) -> Vec<Direction> {
 
 /// Settings of the jobs, each job under a unique name.
 fn contents(jobs: &[RelayedJob]) -> Vec<(String, String)> {
-    let mut all = Vec::new();
+    let mut contents = Vec::new();
     for (number, job) in jobs.iter().enumerate() {
         let key = |key: &str| format!("{JOB_FILE}.{number}.{key}");
-        all.push((key("name"), job.section.name.clone()));
+        contents.push((key("name"), job.section.name.clone()));
         for (name, value) in job.settings.iter().filter(|(name, _)| name != "name") {
-            all.push((key(name), value.clone().unwrap_or_else(|| "1".to_owned())));
+            contents.push((key(name), value.clone().unwrap_or_else(|| "1".to_owned())));
         }
         for (name, paths) in
             [("directory", &job.section.directories), ("filename", &job.section.filenames)]
         {
             if !paths.is_empty() {
-                all.push((key(name), paths.join(":")));
+                contents.push((key(name), paths.join(":")));
             }
         }
     }
-    all
+    contents
 }
 
 impl Job for ForeignJob {

@@ -54,8 +54,8 @@ impl Fio {
             return Err(refuse("not found in the directories of PATH".to_owned()));
         }
         let mut command = Command::new(OsString::from(&path));
-        let asked = command.arg("--version").stdin(Stdio::null()).output();
-        let output = asked.map_err(|error| refuse(format!("cannot be started: {error}")))?;
+        let version = command.arg("--version").stdin(Stdio::null()).output();
+        let output = version.map_err(|error| refuse(format!("cannot be started: {error}")))?;
         let stdout = String::from_utf8_lossy(&output.stdout);
         let line = stdout.lines().next().unwrap_or_default();
         let version = line.strip_prefix("fio-").filter(|_| output.status.success());

@@ -12,7 +12,7 @@ use super::super::tally::{DirectionTally, Latencies, Stat, Tally};
 
 /// Converted results.
 #[derive(Debug, Default)]
-pub(super) struct Reported {
+pub(super) struct ReportedResults {
     pub(super) phases: Vec<ReportedPhase>,
     pub(super) headline: Option<Headline>,
 }
@@ -27,7 +27,7 @@ pub(super) fn document(output: &[u8]) -> Option<serde_json::Value> {
 }
 
 /// Clone in the report.
-struct Clone<'t> {
+struct ReportedClone<'t> {
     reported: &'t Job,
     /// Number of its job, and its index among the reported clones of that job.
     job: usize,
@@ -39,15 +39,17 @@ pub(super) fn reported(
     document: &serde_json::Value,
     jobs: &[RelayedJob],
     end: &ProgramEnd,
-) -> Reported {
-    let Some(run) = report::run(document, &mut |_odd| ()) else { return Reported::default() };
-    let mut clones: Vec<Clone<'_>> = Vec::new();
+) -> ReportedResults {
+    let Some(run) = report::run(document, &mut |_odd| ()) else {
+        return ReportedResults::default();
+    };
+    let mut clones: Vec<ReportedClone<'_>> = Vec::new();
     for reported in &run.jobs {
         let Some(job) = number_of(&reported.description).filter(|job| *job < jobs.len()) else {
             continue;
         };
         let place = clones.iter().filter(|before| before.job == job).count();
-        clones.push(Clone { reported, job, place });
+        clones.push(ReportedClone { reported, job, place });
     }
     let tallies: Vec<Tally> = clones.iter().map(|clone| tally(clone.reported)).collect();
     let tasks: Vec<TaskTotals> = clones
@@ -67,11 +69,11 @@ pub(super) fn reported(
     for (number, (task, tally)) in tasks.iter().zip(&tallies).enumerate() {
         headline.worked(number, task, tally);
     }
-    Reported { phases: phases(&clones, tasks, jobs, end), headline: Some(headline) }
+    ReportedResults { phases: phases(&clones, tasks, jobs, end), headline: Some(headline) }
 }
 
 /// Row number of each clone, as in native runs: shared by the clones of a reporting group.
-fn rows(clones: &[Clone<'_>], jobs: &[RelayedJob]) -> Vec<usize> {
+fn rows(clones: &[ReportedClone<'_>], jobs: &[RelayedJob]) -> Vec<usize> {
     let mut rows = Vec::new();
     let (mut row, mut last) = (0_usize, None);
     for (number, clone) in clones.iter().enumerate() {
@@ -89,7 +91,7 @@ fn rows(clones: &[Clone<'_>], jobs: &[RelayedJob]) -> Vec<usize> {
 /// Phases of the run, one between each two stonewalls. Their start times are not reported: the last
 /// phase ended with the program.
 fn phases(
-    clones: &[Clone<'_>],
+    clones: &[ReportedClone<'_>],
     tasks: Vec<TaskTotals>,
     jobs: &[RelayedJob],
     end: &ProgramEnd,
@@ -134,7 +136,7 @@ fn is_direct(settings: &[(String, Option<String>)]) -> bool {
 
 fn task(reported: &Job, tally: &Tally, name: &str, number: usize) -> TaskTotals {
     let longest = tally.directions.iter().map(|direction| direction.runtime_ms).max().unwrap_or(0);
-    let moved = |name: &str| reported.directions.iter().find(|one| one.name == name);
+    let moved = |name: &str| reported.directions.iter().find(|direction| direction.name == name);
     let mut ops = Vec::new();
     for (op, word) in [(Op::Read, "read"), (Op::Write, "write")] {
         let Some(direction) = moved(word) else { continue };
@@ -174,7 +176,7 @@ fn tally(of: &Job) -> Tally {
     let mut tally =
         Tally { errno: of.error, runtime_ms: of.clones_ms.min(COUNT_MAX), ..Tally::default() };
     for (direction, word) in Direction::ALL.into_iter().zip(Direction::NAMES) {
-        if let Some(moved) = of.directions.iter().find(|one| one.name == word) {
+        if let Some(moved) = of.directions.iter().find(|direction| direction.name == word) {
             tally.directions[direction.place()] = direction_tally(moved);
         }
     }
@@ -273,11 +275,11 @@ mod tests {
     #[test]
     fn reported_clones_become_tasks_phases_and_rows() {
         let jobs = [job("a", false, true), job("b", true, false)];
-        let all = json!({"fio version": "fio-3.33", "jobs": [
+        let document = json!({"fio version": "fio-3.33", "jobs": [
             clone(0, 0, "read", 1 << 20), clone(0, 0, "read", 1 << 20), clone(1, 1, "write", 4096),
             clone(7, 2, "read", 1), {"jobname": "of somebody else"}]});
         let end = ProgramEnd { began_ns: 5, wall_ns: 3_000_000_000, ..ProgramEnd::default() };
-        let reported = reported(&all, &jobs, &end);
+        let reported = reported(&document, &jobs, &end);
         let phases: Vec<(&str, usize, u64)> = reported
             .phases
             .iter()
@@ -312,16 +314,16 @@ mod tests {
 
     #[test]
     fn huge_means_are_clamped() {
-        let mut one = clone(0, 1, "read", 4096);
+        let mut huge = clone(0, 1, "read", 4096);
         for (path, figure) in
             [("total_ios", 1.0), ("lat_ns/mean", 2.03e293), ("lat_ns/stddev", 1e300)]
         {
-            *one.pointer_mut(&format!("/read/{path}")).unwrap() = json!(figure);
+            *huge.pointer_mut(&format!("/read/{path}")).unwrap() = json!(figure);
         }
-        let all = json!({"jobs": [one.clone(), one]});
+        let document = json!({"jobs": [huge.clone(), huge]});
         let jobs = [job("a", false, true), job("b", true, false)];
-        let headline = reported(&all, &jobs, &ProgramEnd::default()).headline.unwrap();
-        assert!(headline.metrics().iter().all(|one| one.value.is_finite()));
+        let headline = reported(&document, &jobs, &ProgramEnd::default()).headline.unwrap();
+        assert!(headline.metrics().iter().all(|metric| metric.value.is_finite()));
     }
 
     proptest! {
@@ -333,22 +335,22 @@ mod tests {
         ) {
             document(&output);
             let jobs = [job("a", false, true), job("b", true, false)];
-            let mut one = clone(0, group, "read", 4096);
-            let at = |one: &mut Value, path: &str, figure: &Value| {
-                *one.pointer_mut(path).unwrap() = figure.clone();
+            let mut changed = clone(0, group, "read", 4096);
+            let set = |value: &mut Value, path: &str, figure: &Value| {
+                *value.pointer_mut(path).unwrap() = figure.clone();
             };
             for (path, figure) in [
                 "/job_runtime", "/usr_cpu", "/ctx", "/error", "/read/io_bytes", "/read/iops",
                 "/read/runtime", "/read/total_ios", "/read/lat_ns/mean", "/read/lat_ns/bins/10",
                 "/read/clat_ns/bins/30", "/read/lat_ns/stddev",
             ].iter().zip(&figures) {
-                at(&mut one, path, figure);
+                set(&mut changed, path, figure);
             }
-            let all = json!({"jobs": [one.clone(), one, clone(1, 2, "write", 9)]});
+            let document = json!({"jobs": [changed.clone(), changed, clone(1, 2, "write", 9)]});
             let end = ProgramEnd::default();
-            let reported = reported(&all, &jobs, &end);
+            let reported = reported(&document, &jobs, &end);
             let headline = reported.headline.unwrap();
-            prop_assert!(headline.metrics().iter().all(|one| one.value.is_finite()));
+            prop_assert!(headline.metrics().iter().all(|metric| metric.value.is_finite()));
         }
     }
 }

@@ -67,7 +67,7 @@ impl ForeignSession<'_> {
 impl Session for ForeignSession<'_> {
     fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         self.has_begun = true;
-        let script = MakeDirectories::of(&numbered(self.job.directories));
+        let script = MakeDirectories::new(&numbered(self.job.directories));
         let task = Task::new(DIRECTORIES, "all", Op::MakeDir, Box::new(script));
         conductor.run_task(SETUP, task, &mut NoListener)?;
         let end = conductor.program(ExternalProgram {
@@ -86,8 +86,8 @@ impl Session for ForeignSession<'_> {
     fn facts(&self) -> Vec<Fact> {
         let fact =
             |name: &str, value: &str| Fact { name: name.to_owned(), value: value.to_owned() };
-        let said = (!self.said.is_empty()).then(|| fact("fio.said", &self.said));
-        [fact("fio.version", &self.job.fio.version)].into_iter().chain(said).collect()
+        let message = (!self.said.is_empty()).then(|| fact("fio.said", &self.said));
+        [fact("fio.version", &self.job.fio.version)].into_iter().chain(message).collect()
     }
 
     fn metrics(&self) -> Vec<Metric> {

@@ -3,13 +3,14 @@
 use std::io;
 use std::sync::Arc;
 
-use crate::language::{Direction, Section, SteadyState, Unified};
+use crate::language::{Direction, Section, SteadyState, UnifiedReporting};
 use serde::Serialize;
 use serde_json::ser::{Formatter, PrettyFormatter, Serializer};
 use treering_script::DiskCounts;
 
 use super::{
-    Row, VERSION, When, bandwidth, busy, cpu, iops, lat, percent, requests, share_of_group,
+    ReportContext, ReportRow, VERSION, bandwidth, busy, cpu, iops, lat, percent, requests,
+    share_of_group,
 };
 use crate::classic::histogram::middle_ns;
 use crate::classic::tally::{DirectionTally, Latencies, Stat, SteadyTally, Tally};
@@ -40,16 +41,16 @@ fn options(name: &str, given: &[(String, String)], job: &Section) -> Option<(Str
     if given.is_empty() {
         return None;
     }
-    let all = given.iter().filter(|(key, _)| !job.extras.bare.contains(key));
-    let all = all.map(|(key, value)| field(key, Json::Text(value.clone())));
-    Some(field(name, Json::Object(all.collect())))
+    let fields = given.iter().filter(|(key, _)| !job.extras.bare.contains(key));
+    let fields = fields.map(|(key, value)| field(key, Json::Text(value.clone())));
+    Some(field(name, Json::Object(fields.collect())))
 }
 
 /// JSON document of the whole report. `plus` adds the latency buckets.
 pub(super) fn report(
-    rows: &[Row],
+    rows: &[ReportRow],
     first: Option<&Arc<Section>>,
-    when: &When,
+    when: &ReportContext,
     plus: bool,
 ) -> String {
     let mut document = vec![
@@ -67,7 +68,7 @@ pub(super) fn report(
     written(&Json::Object(document))
 }
 
-fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
+fn job(rows: &[ReportRow], row: &ReportRow, when: &ReportContext, plus: bool) -> Json {
     let (section, tally) = (&row.job, &row.tally);
     let mut job = vec![field("jobname", Json::Text(section.name.clone()))];
     if let Some(description) = &section.description {
@@ -78,7 +79,7 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
     job.push(number("eta", when.left_s));
     job.push(number("elapsed", when.elapsed_ms.div_ceil(1000)));
     job.extend(options("job options", &section.given, section));
-    let is_apart = section.extras.unified != Unified::Mixed;
+    let is_apart = section.extras.unified != UnifiedReporting::Mixed;
     for (direction, name) in Direction::NAMES.into_iter().enumerate().filter(|_| is_apart) {
         let share = share_of_group(rows, row, direction);
         job.push(field(name, of_direction(row, &tally.directions[direction], share, plus)));
@@ -89,7 +90,7 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
     if is_apart {
         job.push(field("sync", Json::Object(sync)));
     }
-    if section.extras.unified != Unified::Apart {
+    if section.extras.unified != UnifiedReporting::Apart {
         job.push(field("mixed", of_direction(row, &tally.mixed(), 100.0, plus)));
     }
     job.extend(machine(tally));
@@ -106,7 +107,9 @@ fn job(rows: &[Row], row: &Row, when: &When, plus: bool) -> Json {
         job.push(float("latency_percentile", latency.percentile));
         job.push(number("latency_window", latency.window_us));
     }
-    job.extend(tally.steady.as_ref().map(|found| steady(section.extras.steady, found)));
+    job.extend(
+        tally.steady.as_ref().map(|steady_tally| steady(section.extras.steady, steady_tally)),
+    );
     Json::Object(job)
 }
 
@@ -122,7 +125,7 @@ fn steady(asked: SteadyState, found: &SteadyTally) -> (String, Json) {
         field("bw", column(1)),
     ];
     let (word, limit, unit) = (asked.word(), asked.limit, asked.unit());
-    let all = vec![
+    let fields = vec![
         field("ss", Json::Text(format!("{word}:{limit:.6}{unit}"))),
         number("duration", asked.seconds),
         number("attained", u64::from(found.attained)),
@@ -131,7 +134,7 @@ fn steady(asked: SteadyState, found: &SteadyTally) -> (String, Json) {
         float("slope", found.slope),
         field("data", Json::Object(data)),
     ];
-    field("steadystate", Json::Object(all))
+    field("steadystate", Json::Object(fields))
 }
 
 fn disk(watched: &(DiskCounts, u64)) -> Json {
@@ -173,9 +176,9 @@ pub(super) const LIMITS: [&str; 12] =
 
 fn distributions(tally: &Tally) -> Vec<(String, Json)> {
     let shares = |name: &str, labels: &[&str], counts: &[u64], whole: u64| {
-        let all = labels.iter().zip(counts);
-        let all = all.map(|(label, count)| float(label, percent(*count, whole)));
-        field(name, Json::Object(all.collect()))
+        let fields = labels.iter().zip(counts);
+        let fields = fields.map(|(label, count)| float(label, percent(*count, whole)));
+        field(name, Json::Object(fields.collect()))
     };
     let sum = |counts: &[u64]| counts.iter().sum();
     let done = requests(tally);
@@ -189,7 +192,7 @@ fn distributions(tally: &Tally) -> Vec<(String, Json)> {
     ]
 }
 
-fn of_direction(row: &Row, direction: &DirectionTally, share: f64, plus: bool) -> Json {
+fn of_direction(row: &ReportRow, direction: &DirectionTally, share: f64, plus: bool) -> Json {
     let reported = &row.job.reported;
     let percentiles = reported.percentiles.as_slice();
     let bytes = bandwidth(direction);
@@ -237,13 +240,13 @@ fn latencies(of: &Latencies, percentiles: &[f64], reported: bool, plus: bool) ->
     let mut fields = stat(&of.stat);
     if reported && of.stat.samples > 0 {
         let values = of.histogram.percentiles(percentiles);
-        let all = percentiles.iter().zip(values);
-        let all = all.map(|(percent, ns)| number(&format!("{percent:.6}"), ns)).collect();
-        fields.push(field("percentile", Json::Object(all)));
+        let ranked = percentiles.iter().zip(values);
+        let ranked = ranked.map(|(percent, ns)| number(&format!("{percent:.6}"), ns)).collect();
+        fields.push(field("percentile", Json::Object(ranked)));
         if plus {
-            let all = of.histogram.buckets();
-            let all = all.map(|(bucket, count)| number(&middle_ns(bucket).to_string(), count));
-            fields.push(field("bins", Json::Object(all.collect())));
+            let bins = of.histogram.buckets();
+            let bins = bins.map(|(bucket, count)| number(&middle_ns(bucket).to_string(), count));
+            fields.push(field("bins", Json::Object(bins.collect())));
         }
     }
     Json::Object(fields)

@@ -45,7 +45,7 @@ impl Format {
 
 /// Row of the report: a clone, or a reporting group.
 #[derive(Clone, Debug)]
-pub(crate) struct Row {
+pub(crate) struct ReportRow {
     /// Job of the first clone.
     pub job: Arc<Section>,
     /// Number of its reporting group.
@@ -56,7 +56,7 @@ pub(crate) struct Row {
 
 /// Time and process of the run.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct When {
+pub(crate) struct ReportContext {
     /// Process ID.
     pub process: u32,
     /// End of the run, in milliseconds since 1970.
@@ -75,9 +75,9 @@ pub(crate) struct When {
 pub(crate) fn report(
     format: Format,
     terse_version: u64,
-    rows: &[Row],
+    rows: &[ReportRow],
     first: Option<&Arc<Section>>,
-    when: &When,
+    when: &ReportContext,
 ) -> String {
     match format {
         Format::Normal => normal::report(rows, when),
@@ -126,7 +126,7 @@ fn busy((disk, watched_ms): &(DiskCounts, u64)) -> f64 {
 }
 
 /// Share of the row's mean sample in the rate of the whole group.
-fn share_of_group(rows: &[Row], row: &Row, direction: usize) -> f64 {
+fn share_of_group(rows: &[ReportRow], row: &ReportRow, direction: usize) -> f64 {
     let group = || rows.iter().filter(|other| other.group == row.group);
     let bytes: u64 = group().map(|row| row.tally.directions[direction].bytes).sum();
     let longest = group().map(|row| row.tally.directions[direction].runtime_ms).max().unwrap_or(0);

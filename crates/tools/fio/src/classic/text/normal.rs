@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
-use crate::language::{Direction, Engine, Section, Unified};
+use crate::language::{Direction, Engine, Section, UnifiedReporting};
 use treering_script::DiskCounts;
 
 use super::json::{BATCHES, DEPTHS, LIMITS};
 use super::units::{Units, count, whole};
 use super::{
-    Row, VERSION, When, bandwidth, busy, cpu, iops, lat, percent, requests, share_of_group,
+    ReportContext, ReportRow, VERSION, bandwidth, busy, cpu, iops, lat, percent, requests,
+    share_of_group,
 };
 use crate::classic::tally::{DirectionTally, Latencies, Stat, SteadyTally, Tally};
 
@@ -44,13 +45,13 @@ pub(crate) fn started(threads: usize, processes: usize) -> String {
     let some = |count: usize, one: &str, many: &str| {
         (count > 0).then(|| format!("{count} {}", if count == 1 { one } else { many }))
     };
-    let all = [some(threads, "thread", "threads"), some(processes, "process", "processes")];
-    let all: Vec<String> = all.into_iter().flatten().collect();
-    format!("{VERSION}\nStarting {}\n", all.join(" and "))
+    let counts = [some(threads, "thread", "threads"), some(processes, "process", "processes")];
+    let counts: Vec<String> = counts.into_iter().flatten().collect();
+    format!("{VERSION}\nStarting {}\n", counts.join(" and "))
 }
 
 /// Report of all rows, then of all groups.
-pub(super) fn report(rows: &[Row], when: &When) -> String {
+pub(super) fn report(rows: &[ReportRow], when: &ReportContext) -> String {
     let mut out = String::from("\n");
     // As in the original, rows without requests are omitted.
     for row in rows.iter().filter(|row| requests(&row.tally) > 0) {
@@ -61,7 +62,7 @@ pub(super) fn report(rows: &[Row], when: &When) -> String {
     out
 }
 
-fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
+fn row_of(out: &mut String, rows: &[ReportRow], row: &ReportRow, when: &ReportContext) {
     let (tally, name) = (&row.tally, &row.job.name);
     let (group, clones, errno) = (row.group, tally.clones, tally.errno);
     let (process, time) = (when.process, &when.time);
@@ -72,7 +73,7 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
     if let Some(description) = &row.job.description {
         let _ = writeln!(out, "  Description  : [{description}]");
     }
-    let is_apart = row.job.extras.unified != Unified::Mixed;
+    let is_apart = row.job.extras.unified != UnifiedReporting::Mixed;
     for (direction, name) in Direction::NAMES.into_iter().enumerate().filter(|_| is_apart) {
         if tally.directions[direction].requests > 0 {
             let share = share_of_group(rows, row, direction);
@@ -80,7 +81,7 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
             of_direction(out, (name, resets), row, &tally.directions[direction], share);
         }
     }
-    if row.job.extras.unified != Unified::Apart {
+    if row.job.extras.unified != UnifiedReporting::Apart {
         of_direction(out, ("mixed", ""), row, &tally.mixed(), 100.0);
     }
     coarse(out, tally);
@@ -128,10 +129,10 @@ fn row_of(out: &mut String, rows: &[Row], row: &Row, when: &When) {
         );
         let _ = writeln!(out, "     latency   : {target}, depth={depth}");
     }
-    tally.steady.iter().for_each(|found| steady(out, row, found));
+    tally.steady.iter().for_each(|steady_tally| steady(out, row, steady_tally));
 }
 
-fn steady(out: &mut String, row: &Row, found: &SteadyTally) {
+fn steady(out: &mut String, row: &ReportRow, found: &SteadyTally) {
     let (asked, units) = (row.job.extras.steady, Units::from_job(&row.job));
     let [requests, bytes] = found.means();
     let step = if units.decimal { 1000 } else { 1024 };
@@ -151,14 +152,14 @@ fn steady(out: &mut String, row: &Row, found: &SteadyTally) {
 }
 
 fn labelled(labels: &[&str; 7], shares: [f64; 7]) -> String {
-    let all = labels.iter().zip(shares).map(|(label, share)| format!("{label}={share:.1}%"));
-    all.collect::<Vec<_>>().join(", ")
+    let fields = labels.iter().zip(shares).map(|(label, share)| format!("{label}={share:.1}%"));
+    fields.collect::<Vec<_>>().join(", ")
 }
 
 fn of_direction(
     out: &mut String,
     said: (&str, &str),
-    row: &Row,
+    row: &ReportRow,
     done: &DirectionTally,
     share: f64,
 ) {
@@ -287,10 +288,10 @@ fn coarse(out: &mut String, tally: &Tally) {
         ("usec", &tally.coarse[10..20]),
         ("msec", &tally.coarse[20..]),
     ] {
-        let all = LIMITS.iter().zip(counts).filter(|(_, count)| **count > 0);
-        let all = all.map(|(limit, count)| format!("{limit}={:.2}%", percent(*count, done)));
-        let all: Vec<String> = all.collect();
-        for line in all.chunks(5) {
+        let fields = LIMITS.iter().zip(counts).filter(|(_, count)| **count > 0);
+        let fields = fields.map(|(limit, count)| format!("{limit}={:.2}%", percent(*count, done)));
+        let fields: Vec<String> = fields.collect();
+        for line in fields.chunks(5) {
             let _ = writeln!(out, "  lat ({unit})   : {}", line.join(", "));
         }
     }
@@ -312,7 +313,7 @@ fn disks(out: &mut String, watched: &(DiskCounts, u64)) {
     );
 }
 
-fn groups(out: &mut String, rows: &[Row]) {
+fn groups(out: &mut String, rows: &[ReportRow]) {
     let mut groups: Vec<usize> = rows.iter().map(|row| row.group).collect();
     groups.dedup();
     for group in groups {
@@ -320,23 +321,23 @@ fn groups(out: &mut String, rows: &[Row]) {
         let units = rows.iter().rfind(|row| row.group == group);
         let Some(units) = units.map(|row| Units::from_job(&row.job)) else { continue };
         for (direction, name) in ["   READ", "  WRITE", "   TRIM"].into_iter().enumerate() {
-            let all = rows.iter().filter(|row| row.group == group);
-            let all = all.map(|row| &row.tally.directions[direction]);
-            let all: Vec<&DirectionTally> =
-                all.filter(|direction| direction.runtime_ms > 0).collect();
-            group_direction(out, name, &all, units);
+            let directions = rows.iter().filter(|row| row.group == group);
+            let directions = directions.map(|row| &row.tally.directions[direction]);
+            let directions: Vec<&DirectionTally> =
+                directions.filter(|direction| direction.runtime_ms > 0).collect();
+            group_direction(out, name, &directions, units);
         }
     }
 }
 
-fn group_direction(out: &mut String, name: &str, all: &[&DirectionTally], units: Units) {
-    let runtimes = || all.iter().map(|direction| direction.runtime_ms);
+fn group_direction(out: &mut String, name: &str, directions: &[&DirectionTally], units: Units) {
+    let runtimes = || directions.iter().map(|direction| direction.runtime_ms);
     let (Some(shortest), Some(longest)) = (runtimes().min(), runtimes().max()) else { return };
-    let bytes = all.iter().map(|direction| direction.bytes).sum::<u64>();
+    let bytes = directions.iter().map(|direction| direction.bytes).sum::<u64>();
     let whole =
         bandwidth(&DirectionTally { bytes, runtime_ms: longest, ..DirectionTally::default() });
-    let least = all.iter().map(|direction| bandwidth(direction)).min().unwrap_or(0);
-    let most = all.iter().map(|direction| bandwidth(direction)).max().unwrap_or(0);
+    let least = directions.iter().map(|direction| bandwidth(direction)).min().unwrap_or(0);
+    let most = directions.iter().map(|direction| bandwidth(direction)).max().unwrap_or(0);
     let _ = writeln!(
         out,
         "{name}: bw={} ({}), {}-{} ({}-{}), io={} ({}), run={shortest}-{longest}msec",

@@ -1,11 +1,12 @@
 //! Report in the terse format: fields between semicolons, versions 2 to 5.
 
-use crate::language::Unified;
+use crate::language::UnifiedReporting;
 use treering_script::DiskCounts;
 
 use super::units::whole;
 use super::{
-    Row, VERSION, When, bandwidth, busy, cpu, iops, lat, percent, requests, share_of_group,
+    ReportContext, ReportRow, VERSION, bandwidth, busy, cpu, iops, lat, percent, requests,
+    share_of_group,
 };
 use crate::classic::tally::{DirectionTally, Stat, Tally};
 
@@ -13,7 +14,7 @@ use crate::classic::tally::{DirectionTally, Stat, Tally};
 const PERCENTILES: usize = 20;
 
 /// Report of one line for each row.
-pub(super) fn report(rows: &[Row], version: u64, when: &When) -> String {
+pub(super) fn report(rows: &[ReportRow], version: u64, when: &ReportContext) -> String {
     let mut out = String::new();
     for row in rows {
         let mut fields = vec![version.to_string()];
@@ -23,12 +24,12 @@ pub(super) fn report(rows: &[Row], version: u64, when: &When) -> String {
         fields.push(row.job.name.clone());
         fields.push(row.group.to_string());
         fields.push(row.tally.errno.to_string());
-        let is_apart = row.job.extras.unified != Unified::Mixed;
+        let is_apart = row.job.extras.unified != UnifiedReporting::Mixed;
         for direction in (0..if version == 3 { 2 } else { 3 }).filter(|_| is_apart) {
             let share = share_of_group(rows, row, direction);
             of_direction(&mut fields, row, &row.tally.directions[direction], share, version);
         }
-        if row.job.extras.unified != Unified::Apart {
+        if row.job.extras.unified != UnifiedReporting::Apart {
             of_direction(&mut fields, row, &row.tally.mixed(), 100.0, version);
         }
         machine(&mut fields, &row.tally);
@@ -70,7 +71,7 @@ fn micro(fields: &mut Vec<String>, stat: &Stat) {
 
 fn of_direction(
     fields: &mut Vec<String>,
-    row: &Row,
+    row: &ReportRow,
     direction: &DirectionTally,
     share: f64,
     version: u64,

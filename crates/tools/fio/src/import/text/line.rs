@@ -7,7 +7,7 @@ use treering_kit::import::number::{ctime_unix_ms, decimal, whole};
 
 /// Parsed line of the normal output.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Line {
+pub(super) enum OutputLine {
     /// Header of a job, with its parameters.
     JobHeader(JobHeader),
     /// Version of fio.
@@ -33,7 +33,7 @@ pub(super) enum Line {
     /// Distribution of depths, in percent.
     Levels(&'static str, String),
     /// Issued requests: reads, writes, trims and, in newer versions, syncs.
-    Issued(Vec<u64>),
+    IssuedTotals(Vec<u64>),
     /// Number of errors.
     Errors(u64),
     /// Heading of the totals of a group.
@@ -90,30 +90,30 @@ const SUMS: [(&str, &str); 5] =
 const TIMES: [&str; 4] = ["slat", "clat", "lat", "sync"];
 
 /// Parses a complete line. Mail programs replace repeated blanks by non-breaking ones.
-pub(super) fn line(text: &str) -> Option<Line> {
+pub(super) fn line(text: &str) -> Option<OutputLine> {
     if text.contains('\u{a0}') {
         return line_of_blanks(text.replace('\u{a0}', " ").trim());
     }
     line_of_blanks(text.trim())
 }
 
-fn line_of_blanks(text: &str) -> Option<Line> {
+fn line_of_blanks(text: &str) -> Option<OutputLine> {
     if let Some(line) = furniture(text) {
         return Some(line);
     }
     if text.starts_with('|') || text.starts_with(|letter: char| letter.is_ascii_digit()) {
-        return percentile_row(text).map(Line::PercentileRow);
+        return percentile_row(text).map(OutputLine::PercentileRow);
     }
     if text.contains(": (groupid=") {
-        return begin(text, true).map(Line::ResultHeader);
+        return begin(text, true).map(OutputLine::ResultHeader);
     }
     if text.contains(": (g=") {
-        return head(text).map(Line::JobHeader);
+        return head(text).map(OutputLine::JobHeader);
     }
     let (what, rest) = text.split_once(':')?;
     let (what, rest) = (what.trim_end(), rest.trim_start());
     if let Some((_, direction)) = MOVES.into_iter().find(|(word, _)| *word == what) {
-        return moved(direction, rest).map(Line::DirectionTotals);
+        return moved(direction, rest).map(OutputLine::DirectionTotals);
     }
     if let Some((_, direction)) = SUMS.into_iter().find(|(word, _)| *word == what) {
         return sum(direction, rest);
@@ -123,33 +123,33 @@ fn line_of_blanks(text: &str) -> Option<Line> {
         "submit" => levels("submit", rest),
         "complete" => levels("complete", rest),
         "cpu" => cpu(rest),
-        "iops" => spread(&pairs(rest)?, decimal).map(Line::Iops),
+        "iops" => spread(&pairs(rest)?, decimal).map(OutputLine::Iops),
         "issued" | "issued r/w" | "issued r/w/d" | "issued rwt" | "issued rwts" => issued(rest),
         "errors" => {
             let total = rest.strip_prefix("total=")?.split(',').next()?;
-            rest.contains("first_error=").then(|| whole(total).map(Line::Errors)).flatten()
+            rest.contains("first_error=").then(|| whole(total).map(OutputLine::Errors)).flatten()
         }
-        "Disk stats (read/write)" => Some(Line::Disks),
+        "Disk stats (read/write)" => Some(OutputLine::Disks),
         _ => of_unit(what, rest).or_else(|| disk(what, rest)),
     }
 }
 
 /// Parses the first line of a result that ends in unknown text.
-pub(super) fn loose_begin(text: &str) -> Option<Line> {
-    begin(text.trim(), false).map(Line::ResultHeader)
+pub(super) fn loose_begin(text: &str) -> Option<OutputLine> {
+    begin(text.trim(), false).map(OutputLine::ResultHeader)
 }
 
-fn furniture(text: &str) -> Option<Line> {
+fn furniture(text: &str) -> Option<OutputLine> {
     // Before 2.1 without the dash.
     if let Some(version) = text.strip_prefix("fio-").or_else(|| text.strip_prefix("fio ")) {
         let version = version.trim();
-        return is_version(version).then(|| Line::Version(version.to_owned()));
+        return is_version(version).then(|| OutputLine::Version(version.to_owned()));
     }
     if let Some(rest) = text.strip_prefix("Run status group ") {
-        return whole(rest.strip_suffix(" (all jobs):")?).map(Line::Status);
+        return whole(rest.strip_suffix(" (all jobs):")?).map(OutputLine::Status);
     }
     if text.starts_with("fio: terminating on signal") {
-        return Some(Line::Stopped);
+        return Some(OutputLine::Stopped);
     }
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_start = match words.as_slice() {
@@ -168,7 +168,7 @@ fn furniture(text: &str) -> Option<Line> {
         || text.starts_with("dropped=")
         || text.starts_with("latency   :")
         || text.contains(": Laying out IO file");
-    is_known.then_some(Line::Furniture)
+    is_known.then_some(OutputLine::Furniture)
 }
 
 /// True for versions such as `1.59`, `2.1.11`, `3.33`, `3.33-12-gabcdef`.
@@ -185,7 +185,7 @@ fn pairs(text: &str) -> Option<Vec<(&str, &str)>> {
         let at = part.rfind('=')?;
         Some((at, part.len()))
     };
-    let mut all = Vec::new();
+    let mut pairs = Vec::new();
     for part in text.split(", ") {
         let (at, _) = pair(part)?;
         let (name, value) = (part[..at].trim(), part[at + 1..].trim());
@@ -193,9 +193,9 @@ fn pairs(text: &str) -> Option<Vec<(&str, &str)>> {
         if name.is_empty() || !is_whole {
             return None;
         }
-        all.push((name, value));
+        pairs.push((name, value));
     }
-    Some(all)
+    Some(pairs)
 }
 
 fn value<'t>(pairs: &[(&str, &'t str)], name: &str) -> Option<&'t str> {
@@ -274,7 +274,7 @@ fn moved(direction: &'static str, text: &str) -> Option<DirectionTotals> {
         });
     }
     let pairs = pairs(text)?;
-    let found = DirectionTotals {
+    let totals = DirectionTotals {
         direction,
         size: value(&pairs, "io")?.to_owned(),
         rate: value(&pairs, "bw")?.to_owned(),
@@ -282,14 +282,14 @@ fn moved(direction: &'static str, text: &str) -> Option<DirectionTotals> {
         runtime_ms: whole(value(&pairs, "runt")?.strip_suffix("msec")?)?,
         kilo: UnitBase::Always1024,
     };
-    bytes(&found.size, found.kilo)?;
-    bytes(&found.rate, found.kilo)?;
-    Some(found)
+    bytes(&totals.size, totals.kilo)?;
+    bytes(&totals.rate, totals.kilo)?;
+    Some(totals)
 }
 
 /// Parses `io=2,835MB, aggrb=24,191KB/s, …` and `bw=2316MiB/s (2429MB/s), …, io=9267MiB (9717MB),
 /// run=…`.
-fn sum(direction: &'static str, text: &str) -> Option<Line> {
+fn sum(direction: &'static str, text: &str) -> Option<OutputLine> {
     let (size, kilo) = if text.starts_with("bw=") {
         let (_, rest) = text.split_once(", io=")?;
         let (size, rest) = rest.split_once(" (")?;
@@ -300,10 +300,10 @@ fn sum(direction: &'static str, text: &str) -> Option<Line> {
         value(&pairs, "maxt")?;
         (value(&pairs, "io")?, UnitBase::Always1024)
     };
-    Some(Line::GroupTotal(direction, size.to_owned(), kilo))
+    Some(OutputLine::GroupTotal(direction, size.to_owned(), kilo))
 }
 
-fn levels(name: &'static str, text: &str) -> Option<Line> {
+fn levels(name: &'static str, text: &str) -> Option<OutputLine> {
     let pairs = pairs(text)?;
     if !pairs.iter().all(|(_, share)| percent(share).is_some()) {
         return None;
@@ -312,10 +312,10 @@ fn levels(name: &'static str, text: &str) -> Option<Line> {
     let is_there = |share: &str| percent(share).is_some_and(|share| share > 0.0);
     let reported = pairs.iter().filter(|(_, share)| is_there(share));
     let reported: Vec<String> = reported.map(|(level, share)| format!("{level}={share}")).collect();
-    Some(Line::Levels(name, reported.join(", ")))
+    Some(OutputLine::Levels(name, reported.join(", ")))
 }
 
-fn cpu(text: &str) -> Option<Line> {
+fn cpu(text: &str) -> Option<OutputLine> {
     let pairs = pairs(text)?;
     let share = |name: &str| percent(value(&pairs, name)?);
     let names = ["ctx", "majf", "minf"].into_iter().zip(COUNTS);
@@ -325,25 +325,25 @@ fn cpu(text: &str) -> Option<Line> {
     });
     let counts: Vec<(&str, u64)> = counts.collect();
     let is_all = counts.len() == COUNTS.len();
-    is_all.then_some(Line::Cpu([share("usr")?, share("sys")?], counts))
+    is_all.then_some(OutputLine::Cpu([share("usr")?, share("sys")?], counts))
 }
 
 /// Parses `total=362940/0, short=0/0`, `total=r=1/w=2/d=3, short=…`, `total=1,2,3,0 short=0,0,0,0
 /// …`.
-fn issued(text: &str) -> Option<Line> {
-    let rest = text.strip_prefix("total=")?;
-    let (total, short) = rest.split_once("short=")?;
+fn issued(text: &str) -> Option<OutputLine> {
+    let after_total = text.strip_prefix("total=")?;
+    let (total, short) = after_total.split_once("short=")?;
     if short.is_empty() {
         return None;
     }
     let total = total.trim().trim_end_matches(',');
     let number = |part: &str| whole(part.rsplit('=').next()?);
     let numbers: Option<Vec<u64>> = total.split(['/', ',']).map(number).collect();
-    numbers.map(Line::Issued)
+    numbers.map(OutputLine::IssuedTotals)
 }
 
 /// Parses lines with their unit in brackets: `clat (usec)`, `bw (KB/s)`, `lat (msec)`.
-fn of_unit(what: &str, rest: &str) -> Option<Line> {
+fn of_unit(what: &str, rest: &str) -> Option<OutputLine> {
     let (name, unit) = what.strip_suffix(')')?.split_once('(')?;
     let (name, unit) = (name.trim(), unit.trim());
     if name == "bw" {
@@ -351,22 +351,22 @@ fn of_unit(what: &str, rest: &str) -> Option<Line> {
         let unit = unit.strip_suffix("/s")?;
         bytes(&format!("1{unit}"), UnitBase::AsWritten)?;
         let spread = spread(&pairs(rest)?, decimal)?;
-        return Some(Line::Bandwidth(unit.to_owned(), spread));
+        return Some(OutputLine::Bandwidth(unit.to_owned(), spread));
     }
     let unit = unit_ns(unit)?;
     if let Some(name) = name.strip_suffix(" percentiles") {
         let name = TIMES.into_iter().find(|known| *known == name)?;
-        return rest.is_empty().then_some(Line::Percentiles(name, unit));
+        return rest.is_empty().then_some(OutputLine::Percentiles(name, unit));
     }
     let name = TIMES.into_iter().find(|known| *known == name)?;
     let pairs = pairs(rest)?;
     if value(&pairs, "min").is_some() {
         let number = |word: &str| count(word).map(|printed| printed.value);
-        return Some(Line::Times(name, spread(&pairs, number)?.scaled(unit as f64)));
+        return Some(OutputLine::Times(name, spread(&pairs, number)?.scaled(unit as f64)));
     }
     let share = |(level, share): &(&str, &str)| Some((limit_ns(unit, level)?, percent(share)?));
     let shares: Option<Vec<(u64, f64)>> = pairs.iter().map(share).collect();
-    shares.filter(|_| name == "lat").map(Line::Shares)
+    shares.filter(|_| name == "lat").map(OutputLine::Shares)
 }
 
 /// Parses `|  1.00th=[   10],  5.00th=[   11],`, also if a mail program reformatted it.
@@ -383,23 +383,23 @@ fn percentile_row(text: &str) -> Option<Vec<(String, f64)>> {
 }
 
 /// Parses `loop0: ios=0/0, merge=0/0, ticks=0/0, in_queue=0, util=0.00%`.
-fn disk(name: &str, text: &str) -> Option<Line> {
+fn disk(name: &str, text: &str) -> Option<OutputLine> {
     let pairs = pairs(text)?;
     value(&pairs, "ios")?;
     let last = pairs.last()?.0;
     let is_name = !name.is_empty() && !name.contains(' ');
     let own = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    (is_name && last.ends_with("util")).then(|| Line::Disk(name.to_owned(), own.collect()))
+    (is_name && last.ends_with("util")).then(|| OutputLine::Disk(name.to_owned(), own.collect()))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, line};
+    use super::{OutputLine, line};
     use crate::report::Statistic;
 
     #[test]
     fn lines_of_all_versions_are_parsed() {
-        let Some(Line::JobHeader(head)) = line(
+        let Some(OutputLine::JobHeader(head)) = line(
             "rnd: (g=2): rw=randread, bs=(R) 8192B-8192B, (W) 8192B-8192B, (T) 8192B-8192B, \
              ioengine=libaio, iodepth=8",
         ) else {
@@ -407,19 +407,19 @@ mod tests {
         };
         assert_eq!((head.name.as_str(), head.group), ("rnd", 2));
         assert_eq!(head.parameters[1].1, "(R) 8192B-8192B, (W) 8192B-8192B, (T) 8192B-8192B");
-        let Some(Line::ResultHeader(begin)) = line(
+        let Some(OutputLine::ResultHeader(begin)) = line(
             "a b: (groupid=1, jobs=4): err=28 (file:x, func=y): pid=7: Thu Jan 1 00:00:01 1970",
         ) else {
             panic!()
         };
         assert_eq!((begin.error, begin.pid, begin.when_unix_ms), (28, 7, Some(1000)));
-        let Some(Line::DirectionTotals(old)) =
+        let Some(OutputLine::DirectionTotals(old)) =
             line("read : io=2,835MB, bw=24,192KB/s, iops=3,023, runt=120021msec")
         else {
             panic!()
         };
         assert_eq!((old.size.as_str(), old.runtime_ms), ("2,835MB", 120_021));
-        let Some(Line::DirectionTotals(new)) =
+        let Some(OutputLine::DirectionTotals(new)) =
             line("write: IOPS=115k, BW=896MiB/s (939MB/s)(897MiB/1001msec); 0 zone resets")
         else {
             panic!()
@@ -428,18 +428,18 @@ mod tests {
         let clat = line("clat (usec): min=0, max=1,536K, avg=9186.07, stdev=11344.56");
         let spread =
             Statistic { least: 0.0, most: 1_536e6, mean: 9_186_070.0, deviation: 11_344_560.0 };
-        assert_eq!(clat, Some(Line::Times("clat", spread)));
+        assert_eq!(clat, Some(OutputLine::Times("clat", spread)));
         assert_eq!(
             line("lat (msec): 2000=1.50%, >=2000=0.59%"),
-            Some(Line::Shares(vec![(2_000_000_000, 1.5), (u64::MAX, 0.59)]))
+            Some(OutputLine::Shares(vec![(2_000_000_000, 1.5), (u64::MAX, 0.59)]))
         );
         let rows = line("|  1.00th=[   10], 99.95th=[>=2000]");
         assert_eq!(
             rows,
-            Some(Line::PercentileRow(vec![("1.00".into(), 10.0), ("99.95".into(), 2000.0)]))
+            Some(OutputLine::PercentileRow(vec![("1.00".into(), 10.0), ("99.95".into(), 2000.0)]))
         );
         let issued = |text| match line(text) {
-            Some(Line::Issued(all)) => all,
+            Some(OutputLine::IssuedTotals(all)) => all,
             other => panic!("{other:?}"),
         };
         assert_eq!(issued("issued r/w: total=362940/0, short=0/0"), [362_940, 0]);

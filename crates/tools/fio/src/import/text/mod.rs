@@ -4,8 +4,8 @@
 mod line;
 mod result;
 
-use line::{Line, line, loose_begin};
-use result::Results;
+use line::{OutputLine, line, loose_begin};
+use result::ResultReader;
 use treering_kit::import::Remark;
 use treering_kit::import::log::Log;
 use treering_kit::import::stretch::LineCursor;
@@ -19,13 +19,13 @@ const GAP_LINES_MOST: usize = 24;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum OutputSection {
     Heads,
-    Results,
+    ResultReader,
     Sums,
     Disks,
 }
 
 /// Parsed normal output.
-pub(super) struct Text {
+pub(super) struct NormalOutput {
     pub(super) run: Run,
     /// Number of the line after the output.
     pub(super) end: usize,
@@ -36,16 +36,20 @@ pub(super) struct Text {
 pub(super) fn begins(log: &Log<'_>, at: usize) -> bool {
     let text = log.line(at);
     let is_head = text.contains(": (g=") || text.contains(": (groupid=");
-    is_head && matches!(read_line(log, at), Some((Line::JobHeader(_) | Line::ResultHeader(_), _)))
+    is_head
+        && matches!(
+            read_line(log, at),
+            Some((OutputLine::JobHeader(_) | OutputLine::ResultHeader(_), _))
+        )
 }
 
-fn read_line(log: &Log<'_>, at: usize) -> Option<(Line, usize)> {
+fn read_line(log: &Log<'_>, at: usize) -> Option<(OutputLine, usize)> {
     log.read(at, line).or_else(|| Some((loose_begin(log.line(at))?, 1)))
 }
 
 /// Reads normal output up to the start of another output, of fio or another tool.
-pub(super) fn read(log: &Log<'_>, at: usize, is_other: impl Fn(usize) -> bool) -> Text {
-    let mut results = Results::default();
+pub(super) fn read(log: &Log<'_>, at: usize, is_other: impl Fn(usize) -> bool) -> NormalOutput {
+    let mut results = ResultReader::default();
     let mut part = OutputSection::Heads;
     let mut stretch = LineCursor::from(at);
     while stretch.next() < log.len().min(stretch.end() + GAP_LINES_MOST) {
@@ -59,17 +63,17 @@ pub(super) fn read(log: &Log<'_>, at: usize, is_other: impl Fn(usize) -> bool) -
             continue;
         };
         let new = match &parsed {
-            Line::JobHeader(_) => Some(OutputSection::Heads),
-            Line::ResultHeader(begin)
-                if part > OutputSection::Results && results.is_of_status(begin) =>
+            OutputLine::JobHeader(_) => Some(OutputSection::Heads),
+            OutputLine::ResultHeader(begin)
+                if part > OutputSection::ResultReader && results.is_of_status(begin) =>
             {
                 results.restart(next);
-                part = OutputSection::Results;
+                part = OutputSection::ResultReader;
                 None
             }
-            Line::ResultHeader(_) => Some(OutputSection::Results),
-            Line::Status(_) => Some(OutputSection::Sums),
-            Line::Disks => Some(OutputSection::Disks),
+            OutputLine::ResultHeader(_) => Some(OutputSection::ResultReader),
+            OutputLine::Status(_) => Some(OutputSection::Sums),
+            OutputLine::Disks => Some(OutputSection::Disks),
             _ => None,
         };
         if new.is_some_and(|new| new < part) {
@@ -82,5 +86,5 @@ pub(super) fn read(log: &Log<'_>, at: usize, is_other: impl Fn(usize) -> bool) -
     let end = stretch.end();
     let mut remarks = stretch.remarks();
     let run = results.finish(at, &mut remarks);
-    Text { run, end, remarks }
+    NormalOutput { run, end, remarks }
 }

@@ -1,7 +1,7 @@
 //! Results of the normal output, assembled line by line.
 
 use super::super::size::{PrintedNumber, UnitBase, bytes};
-use super::line::{DirectionTotals, JobHeader, Line, ResultHeader};
+use super::line::{DirectionTotals, JobHeader, OutputLine, ResultHeader};
 use crate::report::{Direction, Disk, Job, Run, Statistic};
 use treering_kit::import::Remark;
 use treering_kit::import::number::{decimal, whole};
@@ -13,7 +13,7 @@ const SUM_SLACK: f64 = 0.005;
 
 /// Results read so far.
 #[derive(Default)]
-pub(super) struct Results {
+pub(super) struct ResultReader {
     run: Run,
     heads: Vec<JobHeader>,
     drafts: Vec<JobDraft>,
@@ -47,7 +47,7 @@ struct JobDraft {
     is_closed: bool,
 }
 
-impl Results {
+impl ResultReader {
     /// True if the job has a result already, so that this is a later status report of it.
     pub(super) fn is_of_status(&self, begin: &ResultHeader) -> bool {
         let key = |begin: &ResultHeader| (begin.name.clone(), begin.group, begin.pid);
@@ -65,9 +65,9 @@ impl Results {
     }
 
     /// Takes the content of the line with this number, counted from 0.
-    pub(super) fn take(&mut self, parsed: Line, at: usize) {
+    pub(super) fn take(&mut self, parsed: OutputLine, at: usize) {
         match parsed {
-            Line::JobHeader(head) => {
+            OutputLine::JobHeader(head) => {
                 let is_known =
                     |known: &JobHeader| known.name == head.name && known.group == head.group;
                 // Clones of a job have consecutive headers.
@@ -75,8 +75,8 @@ impl Results {
                     self.heads.push(head);
                 }
             }
-            Line::Version(version) => self.run.version = version,
-            Line::ResultHeader(_) if self.drafts.len() >= JOBS_MOST => {
+            OutputLine::Version(version) => self.run.version = version,
+            OutputLine::ResultHeader(_) if self.drafts.len() >= JOBS_MOST => {
                 if !std::mem::replace(&mut self.has_too_many, true) {
                     let what = format!("more than {JOBS_MOST} results; the others are skipped");
                     self.remarks.push(Remark { line: at + 1, what });
@@ -84,64 +84,64 @@ impl Results {
                 // The following lines belong to no job.
                 self.drafts.last_mut().into_iter().for_each(JobDraft::close);
             }
-            Line::ResultHeader(begin) => {
+            OutputLine::ResultHeader(begin) => {
                 self.run.reported_unix_ms = self.run.reported_unix_ms.max(begin.when_unix_ms);
                 self.drafts.push(JobDraft { line: at, begin, ..JobDraft::default() });
             }
-            Line::Status(group) => self.group = Some(group),
-            Line::GroupTotal(direction, size, kilo) => {
+            OutputLine::Status(group) => self.group = Some(group),
+            OutputLine::GroupTotal(direction, size, kilo) => {
                 let group = self.group.unwrap_or_default();
                 if self.sums.len() < JOBS_MOST {
                     self.sums.push(GroupTotal { line: at, group, direction, size, kilo });
                 }
             }
-            Line::Disk(name, pairs) => self.run.disks.push(disk(name, &pairs)),
-            Line::Stopped => {
+            OutputLine::Disk(name, pairs) => self.run.disks.push(disk(name, &pairs)),
+            OutputLine::Stopped => {
                 let what = "fio was stopped by a signal; kept as interrupted".to_owned();
                 self.remarks.push(Remark { line: at + 1, what });
                 self.run.is_interrupted = true;
             }
-            Line::Errors(errors) => self.errors = self.errors.saturating_add(errors),
-            Line::Disks | Line::Furniture => {}
+            OutputLine::Errors(errors) => self.errors = self.errors.saturating_add(errors),
+            OutputLine::Disks | OutputLine::Furniture => {}
             of_job => self.take_of_job(of_job),
         }
     }
 
-    fn take_of_job(&mut self, parsed: Line) {
+    fn take_of_job(&mut self, parsed: OutputLine) {
         let Some(draft) = self.drafts.last_mut().filter(|draft| !draft.is_closed) else { return };
         match parsed {
-            Line::DirectionTotals(moved) => {
+            OutputLine::DirectionTotals(moved) => {
                 let direction = Direction { name: moved.direction, ..Direction::default() };
                 draft.moves.push((moved, direction));
                 self.percentiles = None;
             }
-            Line::Times("sync", spread) => {
+            OutputLine::Times("sync", spread) => {
                 draft.job.sync.get_or_insert_default().time = spread;
                 self.percentiles = None;
             }
-            Line::Times(name, spread) => {
+            OutputLine::Times(name, spread) => {
                 if let Some((_, direction)) = draft.moves.last_mut().filter(|_| spread.is_sound()) {
                     direction.times.push((name, spread));
                 }
             }
-            Line::Percentiles(name, unit) => self.percentiles = Some((name, unit)),
-            Line::PercentileRow(rows) => draft.percentiles(self.percentiles, rows),
-            Line::Bandwidth(unit, spread) => {
+            OutputLine::Percentiles(name, unit) => self.percentiles = Some((name, unit)),
+            OutputLine::PercentileRow(rows) => draft.percentiles(self.percentiles, rows),
+            OutputLine::Bandwidth(unit, spread) => {
                 let place = draft.moves.len();
                 draft.bandwidths.push((place, unit, spread));
             }
-            Line::Iops(spread) => {
+            OutputLine::Iops(spread) => {
                 if let Some((_, direction)) = draft.moves.last_mut() {
                     direction.iops = Some(spread);
                 }
             }
-            Line::Shares(shares) => draft.job.shares.extend(shares),
-            Line::Cpu(percent, counts) => {
+            OutputLine::Shares(shares) => draft.job.shares.extend(shares),
+            OutputLine::Cpu(percent, counts) => {
                 draft.job.cpu_percent = Some(percent);
                 draft.job.counts = counts;
             }
-            Line::Levels(name, reported) => draft.job.levels.push((name, reported)),
-            Line::Issued(issued) => draft.issued = issued,
+            OutputLine::Levels(name, reported) => draft.job.levels.push((name, reported)),
+            OutputLine::IssuedTotals(issued) => draft.issued = issued,
             _ => {}
         }
     }

@@ -10,10 +10,10 @@ use treering_kit::faults::Fault;
 use super::direction::Direction;
 use super::distribution::Distribution;
 use super::engine::Engine;
-use super::extras::{FadviseHint, Unified};
+use super::extras::{FadviseHint, UnifiedReporting};
 use super::keys::WITH_FIO;
 use super::section::{
-    Blocks, Exits, FileOrder, Preallocation, ReadWrite, Section, StatOptions, ThinkTime,
+    Blocks, ExitScope, FileOrder, Preallocation, ReadWrite, Section, StatOptions, ThinkTime,
 };
 use super::values::{Amount, RawValue};
 
@@ -243,8 +243,11 @@ impl Section {
             "stonewall" => self.stonewall = value.switch()?,
             "exitall" => self.exits = value.switch()?.then_some(self.exits_with),
             "exit_what" => {
-                let words =
-                    [("group", Exits::Group), ("stonewall", Exits::Stonewall), ("all", Exits::All)];
+                let words = [
+                    ("group", ExitScope::Group),
+                    ("stonewall", ExitScope::Stonewall),
+                    ("all", ExitScope::All),
+                ];
                 self.exits_with = value.word(&words)?;
                 self.exits = self.exits.map(|_| self.exits_with);
             }
@@ -341,12 +344,12 @@ impl Section {
             }
             "unified_rw_reporting" => {
                 let words = [
-                    ("none", Unified::Apart),
-                    ("0", Unified::Apart),
-                    ("mixed", Unified::Mixed),
-                    ("1", Unified::Mixed),
-                    ("both", Unified::Both),
-                    ("2", Unified::Both),
+                    ("none", UnifiedReporting::Apart),
+                    ("0", UnifiedReporting::Apart),
+                    ("mixed", UnifiedReporting::Mixed),
+                    ("1", UnifiedReporting::Mixed),
+                    ("both", UnifiedReporting::Both),
+                    ("2", UnifiedReporting::Both),
                 ];
                 self.extras.unified = value.word(&words)?;
             }
@@ -449,19 +452,19 @@ fn paths(value: &RawValue<'_>) -> Result<Vec<String>, Fault> {
 
 /// Splits paths at colons, except after a backslash. `None` if a path is invalid.
 pub(super) fn split_paths(text: &str) -> Option<Vec<String>> {
-    let mut all = vec![String::new()];
+    let mut paths = vec![String::new()];
     let mut chars = text.chars().peekable();
     while let Some(char) = chars.next() {
         match char {
-            '\\' if chars.peek() == Some(&':') => all.last_mut().into_iter().for_each(|path| {
+            '\\' if chars.peek() == Some(&':') => paths.last_mut().into_iter().for_each(|path| {
                 path.extend(chars.next());
             }),
-            ':' => all.push(String::new()),
-            other => all.last_mut().into_iter().for_each(|path| path.push(other)),
+            ':' => paths.push(String::new()),
+            other => paths.last_mut().into_iter().for_each(|path| path.push(other)),
         }
     }
     let is_path = |path: &String| !path.is_empty() && path.len() <= 3800;
-    all.iter().all(is_path).then_some(all)
+    paths.iter().all(is_path).then_some(paths)
 }
 
 /// Filename prefix of logs; empty for the job's name.
@@ -474,18 +477,18 @@ fn prefix(value: &RawValue<'_>) -> Result<String, Fault> {
 
 fn percentiles(value: &RawValue<'_>) -> Result<Vec<f64>, Fault> {
     let right = "percentiles are up to 20 numbers above 0 and up to 100, as 50:99:99.9";
-    let mut all = Vec::new();
+    let mut percentiles = Vec::new();
     for part in value.text.split([':', ',']) {
         let plain = part.trim().bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         let number = part.trim().parse::<f64>().ok().filter(|_| plain);
         match number.filter(|number| *number > 0.0 && *number <= 100.0) {
-            Some(number) => all.push(number),
+            Some(number) => percentiles.push(number),
             None => return Err(value.refuse("is no list of percentiles", right)),
         }
     }
-    all.sort_by(f64::total_cmp);
-    if all.len() > PERCENTILES_MAX {
+    percentiles.sort_by(f64::total_cmp);
+    if percentiles.len() > PERCENTILES_MAX {
         return Err(value.refuse("is no list of percentiles", right));
     }
-    Ok(all)
+    Ok(percentiles)
 }

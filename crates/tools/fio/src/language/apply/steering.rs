@@ -40,8 +40,8 @@ impl Section {
                 self.extras.is_poisson = value.word(&[("linear", false), ("poisson", true)])?;
             }
             "zonemode" => {
-                let asked = value.word(&[("none", false), ("strided", true)])?;
-                self.extras.strides.are_asked = Some(asked);
+                let is_strided = value.word(&[("none", false), ("strided", true)])?;
+                self.extras.strides.are_asked = Some(is_strided);
             }
             "zonesize" => self.extras.strides.bytes = value.size()?,
             "zonerange" => self.extras.strides.range = value.size()?,
@@ -245,7 +245,7 @@ fn small(number: u64) -> u16 {
 /// Parses a list of processors such as `0,2-4`.
 fn cpus(value: &RawValue<'_>) -> Result<Vec<u32>, Fault> {
     let refuse = || value.refuse("is no list of processors", "write numbers and ranges, as 0,2-4");
-    let mut all = Vec::new();
+    let mut cpus = Vec::new();
     for part in value.text.split([',', ':']).map(str::trim) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let number = |text: &str| text.trim().parse::<u32>().ok().filter(|cpu| *cpu < 1024);
@@ -255,7 +255,7 @@ fn cpus(value: &RawValue<'_>) -> Result<Vec<u32>, Fault> {
         if first > last {
             return Err(refuse());
         }
-        all.extend(first..=last);
+        cpus.extend(first..=last);
     }
-    Ok(all)
+    Ok(cpus)
 }

@@ -1,13 +1,13 @@
 //! Arithmetic in values: `(4k*2+1m)`, in floating point as in fio.
 
-use super::super::units::{Bases, time_unit_us};
+use super::super::units::{UnitBases, time_unit_us};
 
 /// Deepest nesting of parentheses.
 const DEPTH_MAX: usize = 32;
 
 /// Evaluates an arithmetic expression; `None` on a syntax error. Numbers may have size suffixes, or
 /// time suffixes.
-pub(super) fn reckon(text: &str, bases: Bases, in_time: bool) -> Option<f64> {
+pub(super) fn reckon(text: &str, bases: UnitBases, in_time: bool) -> Option<f64> {
     let mut cursor = Cursor { rest: text.trim_start(), bases, in_time, depth: 0 };
     let value = cursor.sum()?;
     (cursor.rest.is_empty() && value.is_finite()).then_some(value)
@@ -15,7 +15,7 @@ pub(super) fn reckon(text: &str, bases: Bases, in_time: bool) -> Option<f64> {
 
 struct Cursor<'t> {
     rest: &'t str,
-    bases: Bases,
+    bases: UnitBases,
     in_time: bool,
     depth: usize,
 }

@@ -8,7 +8,7 @@ mod arithmetic;
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
 use super::keys::WITH_FIO;
-use super::units::{Bases, time_us};
+use super::units::{UnitBases, time_us};
 use arithmetic::reckon;
 
 /// Largest file size of Linux.
@@ -29,7 +29,7 @@ pub(super) struct RawValue<'t> {
     pub(super) key: &'t str,
     pub(super) text: &'t str,
     pub(super) place: Place,
-    pub(super) bases: Bases,
+    pub(super) bases: UnitBases,
     pub(super) to: &'t Faults<'t>,
 }
 
@@ -164,8 +164,8 @@ impl<'t> RawValue<'t> {
 /// Parses decimal digits, or hexadecimal ones after `0x`.
 fn plain(text: &str) -> Option<u64> {
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        let all = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
-        return u64::from_str_radix(digits, 16).ok().filter(|_| all);
+        let is_hex = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        return u64::from_str_radix(digits, 16).ok().filter(|_| is_hex);
     }
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| digits)
@@ -173,7 +173,7 @@ fn plain(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Amount, Bases, Fault, Faults, Place, RawValue};
+    use super::{Amount, Fault, Faults, Place, RawValue, UnitBases};
 
     fn given<T>(
         text: &'static str,
@@ -182,7 +182,7 @@ mod tests {
     ) -> Option<T> {
         let to = Box::leak(Box::new(Faults::new("f", b"")));
         let place = Place::new(2, 7);
-        let bases = Bases { kb };
+        let bases = UnitBases { kb };
         match read(&RawValue { key: "key", text, place, bases, to }) {
             Ok(value) => Some(value),
             Err(error) => {

@@ -1,16 +1,16 @@
-//! Scene of a run: the jobs of a file with their clones, in their order of work and grouped for the
+//! Plan of a run: the jobs of a file with their clones, in their order of work and grouped for the
 //! report.
 
 use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
-use crate::classic::text::{self, Row};
+use crate::classic::text::{self, ReportRow};
 use crate::language::{REPLAY_BYTES_MAX, RandomOptions, Replay, Section};
 use treering_script::{ConfigError, Settings};
 
 use super::namespace::Namespace;
-use super::offered::Offered;
+use super::offered::JobLoad;
 use super::tally::Tally;
 use super::tausworthe::Seeds;
 use super::worker::Worker;
@@ -33,27 +33,27 @@ fn replayed(settings: &Settings, job: &mut Section) -> Result<(), ConfigError> {
 
 /// Jobs, clones and directories of a run; clones are in the order of the original.
 #[derive(Clone, Debug)]
-pub(super) struct Scene {
+pub(super) struct RunPlan {
     pub(super) jobs: Vec<Arc<Section>>,
     pub(super) workers: Vec<Arc<Worker>>,
     pub(super) namespace: Arc<Namespace>,
     pub(super) batches: usize,
     /// Offered load; `None` if the clones issue requests back to back.
-    pub(super) offered: Option<Offered>,
+    pub(super) offered: Option<JobLoad>,
 }
 
-impl Scene {
-    /// Builds the scene of a native run. `fresh` replaces the random seed of jobs with
+impl RunPlan {
+    /// Builds the plan of a native run. `fresh` replaces the random seed of jobs with
     /// `randrepeat=0`.
     pub(super) fn new(
         jobs: Vec<Section>,
-        offered: Option<Offered>,
+        offered: Option<JobLoad>,
         fresh: u64,
     ) -> Result<Self, ConfigError> {
         Self::on(Namespace::new(false), jobs, offered, fresh)
     }
 
-    /// Builds the scene of a classic command line, which perhaps only parses or shows the jobs.
+    /// Builds the plan of a classic command line, which perhaps only parses or shows the jobs.
     pub(super) fn classic(settings: &Settings, jobs: Vec<Section>) -> Result<Self, ConfigError> {
         let is_harmless = settings.flag("parse-only") || settings.flag("showcmd");
         let mut jobs = jobs;
@@ -67,7 +67,7 @@ impl Scene {
     fn on(
         mut namespace: Namespace,
         jobs: Vec<Section>,
-        offered: Option<Offered>,
+        offered: Option<JobLoad>,
         fresh: u64,
     ) -> Result<Self, ConfigError> {
         let jobs: Vec<Arc<Section>> = jobs.into_iter().map(Arc::new).collect();
@@ -126,15 +126,15 @@ impl Scene {
     }
 
     /// Sums the clones' tallies into the rows of the report.
-    pub(super) fn report(&self, done: &[Option<Tally>]) -> Vec<Row> {
-        let mut rows: Vec<(usize, Row)> = Vec::new();
+    pub(super) fn report(&self, done: &[Option<Tally>]) -> Vec<ReportRow> {
+        let mut rows: Vec<(usize, ReportRow)> = Vec::new();
         for ((worker, number), tally) in self.workers.iter().zip(self.rows()).zip(done) {
             let Some(tally) = tally else { continue };
             match rows.last_mut() {
                 Some((last, row)) if *last == number => row.tally.merge(tally),
                 _ => {
                     let (job, group) = (Arc::clone(&worker.job), worker.group);
-                    rows.push((number, Row { job, group, tally: tally.clone() }));
+                    rows.push((number, ReportRow { job, group, tally: tally.clone() }));
                 }
             }
         }
