@@ -227,6 +227,7 @@ fn wanted(own: &NativeRunArgs) -> ObserverOptions {
         heat_half_life: own.heat.then_some(own.heat_half_life),
         layout: is_wanted.then_some(LayoutSchedule { every_tasks, map: true }),
         trace: own.trace,
+        ..ObserverOptions::default()
     }
 }
 

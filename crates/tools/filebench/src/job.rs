@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use treering_kit::nearest::nearest;
 use treering_model::metrics::rates;
-use treering_model::{Caution, Metric, RunMode, WorkLimit};
+use treering_model::{Caution, Metric, Op, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::draw::whole;
@@ -13,7 +13,7 @@ use super::headline::Headline;
 use super::names::{DIRECTORY, directory};
 use super::options::{Classic, Native, WORKLOAD};
 use super::personalities::{find, names};
-use super::plan::{FilesetPlan, Plan, PlanOverrides, SECONDS_MAX};
+use super::plan::{FilesetPlan, Kind, Plan, PlanOverrides, SECONDS_MAX, Step};
 use super::session::{BenchSession, Manner};
 use crate::language::{self, Action, EndCondition, Script};
 use treering_kit::occupied::{is_numbered, refuse_existing};
@@ -268,6 +268,12 @@ impl Job for BenchJob {
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
         Headline::foreseen(self.plan())
+    }
+
+    fn deciding_sync(&self) -> Option<Op> {
+        let is_sync = |step: &Step| matches!(step.kind, Kind::Fsync | Kind::FsyncSet);
+        let syncs = self.plan().threads.iter().any(|thread| thread.steps.iter().any(is_sync));
+        (!self.manner.classic && syncs).then_some(Op::Fsync)
     }
 
     fn overall_metric(&self) -> Option<&'static str> {

@@ -21,6 +21,7 @@ pub use instances::StaleInstance;
 pub use recorder::{BlockRecorder, RecorderOptions, RecordingResult, SharedSink};
 pub use statistics::StatisticsRecorder;
 
+pub(crate) use devices::mounted_folders;
 pub(crate) use observer::BlockTrace;
 
 /// Tracing method.
