@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use treering_engine::{
     EngineError, EngineOptions, HeatLog, RenewablePlace, RenewableTarget, RunOptions, RunProgress,
@@ -13,7 +14,7 @@ use treering_model::{
     WorkLimit,
 };
 use treering_observe::layout::LayoutSchedule;
-use treering_observe::{Findings, ObserverContext, ObserverOptions, look, watch};
+use treering_observe::{Findings, ObserverContext, ObserverOptions, SettleTerms, look, watch};
 use treering_script::{Job, Session, TargetFacts};
 use treering_sys::StopFlag;
 
@@ -22,6 +23,11 @@ use crate::cautions::{Known, Tally, about, compressible};
 use crate::ranks::{about_ranks, make_directories, run_apart, tell_place};
 use crate::room::shortage;
 use crate::watched::{Heated, Watched, tell};
+
+/// Fact of a filesystem that was made for the trial.
+pub(crate) const MKFS_FACT: &str = "mkfs.command";
+/// Longest watch for deferred work after the last phase.
+const DEFERRED_WORK_LIMIT: Duration = Duration::from_secs(10);
 
 /// A trial to be conducted.
 pub(crate) struct TrialPlan<'a> {
@@ -164,8 +170,8 @@ fn perform(
 ) -> Result<Conclusion, SinkError> {
     let mut session = plan.job.begin(target_facts);
     let feed = session.layouts();
-    let wanted = feed.as_ref().map_or(plan.wanted, |_| after_each_task(plan.wanted));
-    let scene = ObserverContext { target: place.target().path(), options: wanted };
+    let wanted = wanted(plan, feed.is_some());
+    let scene = ObserverContext { target: place.target().path(), wanted };
     to.sink.accept(&TrialEvent::Began(plan.beginning.clone()))?;
     let mut seen = look(&scene);
     seen.cautions.extend(compressible(plan.engine.payload, &seen.facts));
@@ -180,14 +186,9 @@ fn perform(
     }
     let began_ns = plan.engine.clock.now_ns();
     let heat = heat_log(plan, place);
-    let hot = heat.as_ref().map(|log| Heated {
-        log,
-        map_of: plan
-            .wanted
-            .layout
-            .is_some_and(|layout| layout.map)
-            .then(|| scene.target.to_owned()),
-    });
+    let maps = plan.wanted.layout.is_some_and(|layout| layout.map);
+    let map_of = maps.then(|| scene.target.to_owned());
+    let hot = heat.as_ref().map(|log| Heated { log, map_of });
     let mut watched = Watched::new(to.sink, watch(&scene), hot, feed);
     let tally = &mut Tally::new(&mut watched);
     let options = RunOptions {
@@ -207,7 +208,11 @@ fn perform(
         Err(error) => (Err(error), 0),
     };
     let done = tally.done(renewals);
-    let seconds = plan.engine.clock.now_ns().saturating_sub(began_ns) as f64 / 1e9;
+    let ended_ns = plan.engine.clock.now_ns();
+    let seconds = ended_ns.saturating_sub(began_ns) as f64 / 1e9;
+    if ran.is_ok() {
+        watch_deferred_work(plan, &mut watched, to.stop)?;
+    }
     *litter = session.left_paths();
     let mut seen = watched.end();
     seen.cautions.extend(session.cautions());
@@ -221,8 +226,29 @@ fn perform(
     }
     match ran {
         Err(EngineError::Sink(error)) => Err(error),
-        ran => tell_end(ran.err(), session.metrics(), &plan.engine, to.sink),
+        ran => tell_end(ran.err(), session.metrics(), ended_ns, to.sink),
     }
+}
+
+/// Watches deferred work after the last phase. The imitated tools do not wait for it, and the ranks
+/// of one trial have devices on several machines.
+fn watch_deferred_work(
+    plan: &TrialPlan<'_>,
+    watched: &mut Watched<'_>,
+    stop: &StopFlag,
+) -> Result<(), SinkError> {
+    if plan.job.mode() != RunMode::Native || plan.world.is_some() {
+        return Ok(());
+    }
+    let syncs = plan.facts.iter().any(|fact| fact.name == MKFS_FACT);
+    let stop = || stop.is_raised();
+    watched.settle(&SettleTerms { limit: DEFERRED_WORK_LIMIT, syncs, stop: &stop })
+}
+
+/// Observer options of a trial. A session that hears of layouts has one after each task.
+fn wanted(plan: &TrialPlan<'_>, hears_layouts: bool) -> ObserverOptions {
+    let wanted = if hears_layouts { after_each_task(plan.wanted) } else { plan.wanted };
+    ObserverOptions { deciding_sync: plan.job.deciding_sync(), ..wanted }
 }
 
 /// Copy of the observer options with a layout after each task.
@@ -326,7 +352,7 @@ fn admit(
 fn tell_end(
     error: Option<EngineError>,
     metrics: Vec<treering_model::Metric>,
-    engine: &EngineOptions,
+    ended_ns: u64,
     sink: &mut dyn TrialSink,
 ) -> Result<Conclusion, SinkError> {
     let (ending, signal) = match error {
@@ -337,6 +363,6 @@ fn tell_end(
     for metric in metrics {
         sink.accept(&TrialEvent::Measured(metric))?;
     }
-    sink.accept(&TrialEvent::Ended { ending: ending.clone(), at_ns: engine.clock.now_ns() })?;
+    sink.accept(&TrialEvent::Ended { ending: ending.clone(), at_ns: ended_ns })?;
     Ok(Conclusion { ending, signal, left_behind: Vec::new(), kept: Vec::new() })
 }

@@ -15,6 +15,7 @@ use treering_model::filesystems::is_in_memory;
 use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Variant};
 use treering_sys::StopFlag;
 
+use crate::conduct::MKFS_FACT;
 use crate::plan::Conditions;
 
 /// Fact with the fingerprint of the image that a trial started from.
@@ -269,7 +270,7 @@ fn facts(
 ) -> Vec<Fact> {
     let mut facts = vec![fact("variant.name", variant.name.clone())];
     if let Some(record) = record.filter(|record| !record.command.is_empty()) {
-        facts.push(fact("mkfs.command", record.command.join(" ")));
+        facts.push(fact(MKFS_FACT, record.command.join(" ")));
         facts.push(fact("mkfs.version", record.tool_version.clone().unwrap_or_default()));
         facts.push(fact("mkfs.output", record.output.trim().to_owned()));
     }

@@ -7,7 +7,7 @@ use treering_model::{
     Artifact, HeatReport, LAYOUT_ARTIFACT, LayoutHeat, SinkError, TrialEvent, TrialSink,
 };
 use treering_observe::hot::map_of_calls;
-use treering_observe::{ActiveObservers, Findings};
+use treering_observe::{ActiveObservers, Findings, SettleTerms};
 use treering_script::LayoutFeed;
 
 /// Log of the engine's reads and writes, if recorded.
@@ -61,6 +61,11 @@ impl<'a> Watched<'a> {
             .and_then(|report| Artifact::new(HeatReport::KIND, HeatReport::VERSION, &report).ok());
         let of_phase = |made| Artifact { phase: Some(phase), ..made };
         report.into_iter().chain(map).map(of_phase).collect()
+    }
+
+    /// Lets the observers watch deferred work, and reports their findings.
+    pub(crate) fn settle(&mut self, terms: &SettleTerms<'_>) -> Result<(), SinkError> {
+        tell(self.watching.settle(terms), self.sink)
     }
 
     /// Stops the observers; returns their findings about the whole trial.

@@ -49,9 +49,7 @@ pub use imported::{
 pub use latency::{Latency, LatencyError};
 pub use metric::{BetterDirection, Metric, Scope, Unit};
 pub use observed::artifact::Artifact;
-pub use observed::dataset::{
-    DatasetReport, LargeFile, ListCount, ListDifference, SizeBucket, SizeQuantiles, TreeStateReport,
-};
+pub use observed::counters::{CounterKind, KernelCounter, KernelCounters};
 pub use observed::fresh_copy::{ColdRead, CopiedTree, FreshCopy, ReadRequests};
 pub use observed::heat::{HeatCounts, HeatOnDevice, HeatReport, HotData, LayoutHeat};
 pub use observed::image::ImageRecord;

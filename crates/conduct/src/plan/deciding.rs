@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use treering_model::metrics::{cpu, is_observation, times};
+use treering_model::metrics::{cpu, is_call_latency, is_observation, times};
 use treering_model::{Metric, Scope, Variant};
+use treering_observe::deciding_latency;
 use treering_script::TargetFacts;
 use treering_stats::{ALPHA, RECOMMENDED_LOOKS, StoppingRule, smallest_rounds};
 
@@ -23,7 +24,7 @@ const OF_KIND: [&str; 2] = [times::SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
 impl PlannedJob {
     /// Full names of the metrics that decide the comparisons of the job, in the workload's order.
     pub fn primary(&self, judging: &Judging) -> Vec<String> {
-        let foreseen = self.job.foreseen_metrics(&TargetFacts::unknown());
+        let foreseen = foreseen_of(self);
         if judging.primary.is_empty() {
             let deciding = foreseen.iter().filter(|metric| metric.primary);
             return deciding.map(Metric::full_name).collect();
@@ -150,8 +151,15 @@ pub fn baselines(variants: &[Variant]) -> Vec<Option<usize>> {
 }
 
 /// Metrics that each job will give, as far as they are known before it runs.
-pub(crate) fn foreseen(jobs: &[PlannedJob]) -> Vec<Vec<Metric>> {
-    jobs.iter().map(|job| job.job.foreseen_metrics(&TargetFacts::unknown())).collect()
+pub fn foreseen(jobs: &[PlannedJob]) -> Vec<Vec<Metric>> {
+    jobs.iter().map(foreseen_of).collect()
+}
+
+/// Metrics of a job with the latency of its syncs, if that decides.
+fn foreseen_of(job: &PlannedJob) -> Vec<Metric> {
+    let mut metrics = job.job.foreseen_metrics(&TargetFacts::unknown());
+    metrics.extend(job.job.deciding_sync().map(deciding_latency));
+    metrics
 }
 
 /// True if one of the jobs with these metrics can have a metric of this name.
@@ -177,7 +185,7 @@ fn has_metric(foreseen: &[Metric], name: &str) -> bool {
     }
     let (part, last) = name.rsplit_once('/').unwrap_or(("", name));
     let is_of_phase = part.strip_prefix("phase ").is_some_and(|phase| !phase.is_empty());
-    if is_observation(last) {
+    if is_observation(last) || is_call_latency(last) {
         return part.is_empty() || is_of_phase;
     }
     let is_kind = |metric: &Metric| matches!(&metric.scope, Scope::Kind(kind) if kind == part);

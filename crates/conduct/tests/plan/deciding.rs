@@ -19,13 +19,14 @@ fn rounds_of(text: &str) -> (u32, Stopping) {
 #[test]
 fn the_default_number_of_rounds_follows_the_family() {
     let fixed = |rounds| Stopping::Fixed { rounds };
-    assert_eq!(rounds_of(&format!("{TWO}{FS_MARK}")), (1, fixed(6)));
+    // Its rate decides, and the p99 of its fsyncs.
+    assert_eq!(rounds_of(&format!("{TWO}{FS_MARK}")), (2, fixed(7)));
     let three = format!("{TWO}[[variant]]\nfilesystem = \"btrfs\"\n");
-    assert_eq!(rounds_of(&format!("{three}{FS_MARK}")), (2, fixed(7)));
+    assert_eq!(rounds_of(&format!("{three}{FS_MARK}")), (4, fixed(8)));
     // A control is no contender.
-    assert_eq!(rounds_of(&format!("control = true\n{three}{FS_MARK}")), (2, fixed(7)));
+    assert_eq!(rounds_of(&format!("control = true\n{three}{FS_MARK}")), (4, fixed(8)));
     let jobs = format!("{FS_MARK}name = \"a\"\n{FS_MARK}name = \"b\"\n{FS_MARK}");
-    assert_eq!(rounds_of(&format!("{three}{jobs}")), (6, fixed(8)));
+    assert_eq!(rounds_of(&format!("{three}{jobs}")), (12, fixed(9)));
     let chosen = "[report]\nprimary = [\"operation_seconds\"]\n";
     assert_eq!(rounds_of(&format!("{three}{chosen}")), (2, fixed(7)));
     // Of the other jobs it is no metric.
@@ -38,10 +39,10 @@ fn rules_look_first_where_something_can_be_shown() {
     let three = format!("{TWO}[[variant]]\nfilesystem = \"btrfs\"\n{FS_MARK}");
     let rule = |rule: &str| rounds_of(&format!("{three}[stopping]\n{rule}")).1;
     let precise = rule("rule = \"precision\"\nhalf-width = \"2%\"\n");
-    assert_eq!(precise, Stopping::Precision { half_width: 0.02, fewest: 7, most: 30 });
+    assert_eq!(precise, Stopping::Precision { half_width: 0.02, fewest: 8, most: 30 });
     assert_eq!(
         rule("rule = \"time\"\nminutes = 4\n"),
-        Stopping::Time { minutes: 4.0, fewest: 7, most: 30 }
+        Stopping::Time { minutes: 4.0, fewest: 8, most: 30 }
     );
     assert_eq!(
         rule("rule = \"sequential\"\n"),
@@ -53,7 +54,7 @@ fn rules_look_first_where_something_can_be_shown() {
 fn fewer_rounds_than_are_needed_are_named_and_run_as_asked() {
     let three = format!("{TWO}[[variant]]\nfilesystem = \"btrfs\"\n{FS_MARK}");
     for (said, words) in [
-        ("rounds = 6\n", "6 rounds cannot show a difference: 2 primary comparisons"),
+        ("rounds = 6\n", "6 rounds cannot show a difference: 4 primary comparisons"),
         ("stopping = { rule = \"sequential\", looks = [6, 12] }\n", "after 6 rounds"),
         (
             "stopping = { rule = \"precision\", half-width = \"1%\", fewest = 6 }\n",

@@ -12,7 +12,7 @@ use treering_sys::monotonic_ns;
 pub enum LatencyMode {
     /// Times every call: two clock readings a call.
     All,
-    /// Every sync, and of each other kind one call in 32 on average, at random distances.
+    /// Every sync and fsync, and of each other kind one call in 32 on average, at random distances.
     #[default]
     Sampled,
     /// Times no call.
@@ -159,7 +159,7 @@ impl CallRecorder {
         match self.mode {
             LatencyMode::All => 1,
             LatencyMode::Off => u64::MAX,
-            LatencyMode::Sampled if matches!(op, Op::Sync) => 1,
+            LatencyMode::Sampled if matches!(op, Op::Sync | Op::Fsync) => 1,
             LatencyMode::Sampled => {
                 // xorshift64 (Marsaglia): any generator will do that has no short period.
                 self.random ^= self.random << 13;

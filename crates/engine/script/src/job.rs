@@ -524,6 +524,12 @@ pub trait Job: Send + Sync {
         None
     }
 
+    /// Call by which the job makes its data durable again and again, and waits for it; `None` if it
+    /// does not. The p99 of its latency decides comparisons, beside the job's own metrics.
+    fn deciding_sync(&self) -> Option<Op> {
+        None
+    }
+
     /// Kind of limit on the amount of work.
     fn work(&self) -> WorkLimit {
         WorkLimit::Fixed

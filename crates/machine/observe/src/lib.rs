@@ -3,6 +3,7 @@
 //! One folder per observer, and one line in [`ALL`].
 
 pub mod block_trace;
+mod call_latencies;
 pub mod census;
 mod cgroup;
 mod conditions;
@@ -10,6 +11,7 @@ mod environment;
 pub mod hot;
 mod hot_error;
 mod hot_requests;
+mod kernel_counters;
 pub mod layout;
 mod noise;
 mod places;
@@ -17,13 +19,13 @@ mod played_disk;
 mod scan;
 pub mod tree;
 
-pub use noise::{ProbeResult, detectable_difference, probe_noise};
+pub use call_latencies::deciding_latency;
 pub use played_disk::{played_below, played_disk_at};
 
 use std::path::Path;
 use std::time::Duration;
 
-use treering_model::{Artifact, Caution, Fact, Metric, PhaseTotals, TaskTotals};
+use treering_model::{Artifact, Caution, Fact, Metric, Op, PhaseTotals, TaskTotals};
 
 /// Scope of an observation.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +45,19 @@ pub struct ObserverOptions {
     pub heat_half_life: Option<Duration>,
     /// Request tracing of the devices.
     pub trace: bool,
+    /// Call that the job makes often and waits for, such as fsync: its p99 is primary.
+    pub deciding_sync: Option<Op>,
+}
+
+/// Terms on which deferred work is watched after the last phase.
+pub struct SettleTerms<'a> {
+    /// Longest time to watch.
+    pub limit: Duration,
+    /// True if the filesystem was made for the trial, so that the trial owes all that is not yet
+    /// written: it is synced at the beginning of the watch, as the unmount would do.
+    pub syncs: bool,
+    /// Reports whether the watch must end at once.
+    pub stop: &'a dyn Fn() -> bool,
 }
 
 /// Findings of an observer.
@@ -102,18 +117,27 @@ pub trait TrialWatch {
         Findings::default()
     }
 
+    /// Called after the last phase of a completed trial, outside of all measured time; may wait for
+    /// deferred work.
+    fn settle(&mut self, _terms: &SettleTerms<'_>) -> Findings {
+        Findings::default()
+    }
+
     /// Called at the end of the trial; returns the findings.
     fn end(self: Box<Self>) -> Findings;
 }
 
-/// Every observer.
+/// Every observer. They learn of the beginning of a phase in reverse order, so that what the first
+/// ones read is closest to the phase.
 pub const ALL: &[&dyn Observer] = &[
     &environment::EnvironmentObserver,
+    &kernel_counters::CounterObserver,
     &cgroup::CgroupObserver,
     &conditions::ConditionsObserver,
     &layout::LayoutObserver,
     &block_trace::BlockTrace,
     &played_disk::PlayedDisks,
+    &call_latencies::CallLatencies,
 ];
 
 /// Findings of all observers before the trial.
@@ -142,7 +166,7 @@ impl ActiveObservers {
 
     /// Notifies all observers of the start of a phase.
     pub fn phase_begins(&mut self, phase: u32, name: &str) {
-        self.0.iter_mut().for_each(|watch| watch.phase_begins(phase, name));
+        self.0.iter_mut().rev().for_each(|watch| watch.phase_begins(phase, name));
     }
 
     /// Notifies all observers of the end of a task; returns their findings.
@@ -154,6 +178,12 @@ impl ActiveObservers {
     /// Notifies all observers of the end of a phase; returns their findings.
     pub fn phase_ended(&mut self, totals: &PhaseTotals) -> Findings {
         let seen = self.0.iter_mut().map(|watch| watch.phase_ended(totals));
+        seen.fold(Findings::default(), Findings::join)
+    }
+
+    /// Lets all observers watch deferred work; returns their findings.
+    pub fn settle(&mut self, terms: &SettleTerms<'_>) -> Findings {
+        let seen = self.0.iter_mut().map(|watch| watch.settle(terms));
         seen.fold(Findings::default(), Findings::join)
     }
 

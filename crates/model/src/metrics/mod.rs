@@ -17,6 +17,7 @@ pub mod fs_mark;
 pub mod latency;
 pub mod layout;
 pub mod load;
+mod observed;
 mod page;
 pub mod played;
 pub mod rates;
@@ -25,5 +26,6 @@ pub mod summary;
 pub mod times;
 pub mod trace;
 
+pub use observed::{calls, deferred, device, is_call_latency, is_counter, is_observation, kernel};
 pub use page::page;
-pub use spec::{MetricSpec, is_observation};
+pub use spec::MetricSpec;

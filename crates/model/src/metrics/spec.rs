@@ -74,12 +74,7 @@ macro_rules! metrics {
             };
         )+
         /// Metrics of this file, in declaration order.
-        pub(super) const ALL: &[$crate::metrics::MetricSpec] = &[$($constant),+];
+        pub(in crate::metrics) const ALL: &[$crate::metrics::MetricSpec] = &[$($constant),+];
     };
 }
 pub(super) use metrics;
-
-/// Reports whether a metric comes from an observer rather than the workload.
-pub fn is_observation(name: &str) -> bool {
-    ["trace_", "layout_", "played_"].iter().any(|prefix| name.starts_with(prefix))
-}

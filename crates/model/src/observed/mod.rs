@@ -1,8 +1,8 @@
-//! Observations beside the figures of the workload: layouts, fresh copies, images, data sets, heat,
-//! played disks, ranks and the machine.
+//! Observations beside the figures of the workload: counters of the kernel, layouts, fresh copies,
+//! heat, played disks and ranks.
 
 pub(crate) mod artifact;
-pub(crate) mod dataset;
+pub(crate) mod counters;
 pub(crate) mod fresh_copy;
 pub(crate) mod heat;
 pub(crate) mod image;

@@ -14,6 +14,7 @@ pub mod io500;
 mod kind;
 mod known;
 mod layouts;
+mod leading_counters;
 mod phase;
 mod rate;
 mod requests;
@@ -33,6 +34,7 @@ pub use known::KnownTotals;
 pub use layouts::{
     LAYOUT_MEASURES, LayoutMeasure, LayoutPoint, LayoutTrend, layout_series, layout_trend, layouts,
 };
+pub use leading_counters::leading_counters;
 pub use phase::PhaseSummary;
 pub use rate::{
     COURSE_MIN_SECONDS, RateQuantity, RateSlice, has_timeline, slice_seconds, timeline,

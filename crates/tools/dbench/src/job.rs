@@ -2,11 +2,11 @@
 
 use treering_model::metrics::dbench::PASS_SECONDS;
 use treering_model::metrics::rates;
-use treering_model::{Caution, Metric, RunMode, WorkLimit};
+use treering_model::{Caution, Metric, Op, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
-use super::config::{BASE, EndCondition, RunConfig};
-use super::headline::HeadlineSums;
+use super::config::{BASE, Config, Ends, Source};
+use super::headline::Headline;
 use super::session::PlaySession;
 use super::weigh::weigh;
 use crate::language::{OperationKind, PathTemplate, long_name};
@@ -144,6 +144,12 @@ impl Job for PlayJob {
         let setup = u64::from(!self.config.classic);
         let groups = 1 + u64::from(self.config.fill.is_some());
         setup + u64::from(self.config.processes) * groups
+    }
+
+    fn deciding_sync(&self) -> Option<Op> {
+        let flushes = |source: &Source| source.load.counts()[Kind::Flush as usize] > 0;
+        let syncs = self.config.sources.iter().any(flushes);
+        (!self.config.classic && syncs).then_some(Op::Fsync)
     }
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use treering_kit::nearest::nearest;
 use treering_model::metrics::rates;
-use treering_model::{Caution, Metric, RunMode, WorkLimit};
+use treering_model::{Caution, Metric, Op, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::draw::whole;
@@ -13,9 +13,9 @@ use super::headline::HeadlineSums;
 use super::names::{DIRECTORY, directory};
 use super::options::{ClassicOptions, NativeOptions, WORKLOAD};
 use super::personalities::{find, names};
-use super::plan::{FilesetPlan, Plan, PlanOverrides, SECONDS_MAX};
-use super::session::{BenchSession, RunOptions};
-use crate::language::{self, EndCondition, SetupAction, WorkloadScript};
+use super::plan::{FilesetPlan, Kind, Plan, PlanOverrides, SECONDS_MAX, Step};
+use super::session::{BenchSession, Manner};
+use crate::language::{self, Action, EndCondition, Script};
 use treering_kit::occupied::{is_numbered, refuse_existing};
 
 /// Longest accepted workload file in bytes.
@@ -271,6 +271,12 @@ impl Job for BenchJob {
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
         HeadlineSums::foreseen(self.plan())
+    }
+
+    fn deciding_sync(&self) -> Option<Op> {
+        let is_sync = |step: &Step| matches!(step.kind, Kind::Fsync | Kind::FsyncSet);
+        let syncs = self.plan().threads.iter().any(|thread| thread.steps.iter().any(is_sync));
+        (!self.manner.classic && syncs).then_some(Op::Fsync)
     }
 
     fn overall_metric(&self) -> Option<&'static str> {

@@ -5,7 +5,7 @@ use std::fs::read_to_string;
 use std::path::{Path, PathBuf};
 
 use crate::language::{self, Amount, Engine, Machine, ParseContext, Section, Warning};
-use treering_model::{Caution, Metric, RunMode, WorkLimit};
+use treering_model::{Caution, Metric, Op, RunMode, WorkLimit};
 use treering_script::{
     ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts, ValueKind,
 };
@@ -419,6 +419,11 @@ impl Job for FileJob {
     fn tasks(&self, _facts: &TargetFacts) -> u64 {
         // Each clone has two tasks: the layout of its files, and its work.
         2 * self.plan.workers.len() as u64 + u64::from(!self.classic)
+    }
+
+    fn deciding_sync(&self) -> Option<Op> {
+        let syncs = self.scene.jobs.iter().any(|job| job.fsync + job.fdatasync > 0);
+        (!self.classic && syncs).then_some(Op::Fsync)
     }
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {

@@ -1,14 +1,15 @@
 //! A configured fs_mark: parameters, footprint, outline, and the session.
 
-use treering_model::{Caution, Metric, RunMode};
+use treering_model::{Caution, Metric, Op, RunMode};
 use treering_script::{
     ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts, WorkerKind,
 };
 
 use super::config::{self, ClassicConfig};
 use super::headline::{self, CREATE, UNLINK};
-use super::session::{MarkSession, RunStyle, no_room, root_name};
-use super::shape::RunShape;
+use super::methods::{ReopenOrder, SyncMethod};
+use super::session::{MarkSession, Style, no_room, root_name};
+use super::shape::Shape;
 use treering_kit::occupied::refuse_existing;
 
 /// A dry run lists no more lines.
@@ -155,6 +156,13 @@ impl Job for MarkJob {
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
         headline::foreseen(!self.is_classic() && !self.shape.keep)
+    }
+
+    fn deciding_sync(&self) -> Option<Op> {
+        let each = [ReopenOrder::Forward, ReopenOrder::Backward];
+        let syncs_each =
+            self.shape.sync == SyncMethod::Inband || each.contains(&self.shape.sync.reopened());
+        (!self.is_classic() && syncs_each).then_some(Op::Fsync)
     }
 
     fn overall_metric(&self) -> Option<&'static str> {

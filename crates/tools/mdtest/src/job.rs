@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use treering_model::{Caution, CautionCode, Metric, RunMode, WorkLimit};
+use treering_model::{Caution, CautionCode, Metric, Op, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
 use super::config::ClassicConfig;
@@ -143,6 +143,10 @@ impl Job for TestJob {
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
         headline::foreseen(&self.shape.parts())
+    }
+
+    fn deciding_sync(&self) -> Option<Op> {
+        (self.mode() == RunMode::Native && self.shape.data.fsync).then_some(Op::Fsync)
     }
 
     fn overall_metric(&self) -> Option<&'static str> {

@@ -70,12 +70,21 @@ impl TracedDevice {
 /// # Errors
 /// If the directory cannot be read, or is not on a block device (tmpfs, network filesystems).
 pub fn devices_under(dir: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
+    bottom(&mounted_folders(dir)?, dir)
+}
+
+/// Folders in `/sys` of the devices that the filesystem of a directory is mounted from, above all
+/// layers.
+///
+/// # Errors
+/// As [`devices_under`].
+pub(crate) fn mounted_folders(dir: &Path) -> Result<Vec<PathBuf>, BlockTraceError> {
     let sys = Path::new("/sys");
     let unread = |source| BlockTraceError::Unreadable { device: dir.display().to_string(), source };
     let open = File::open(dir).map_err(unread)?;
     let number = open.metadata().map_err(unread)?.dev();
     if let Some(folder) = folder(sys, split(number)) {
-        return bottom(&[folder], dir);
+        return Ok(vec![folder]);
     }
     let none = || BlockTraceError::NoDevice { device: dir.display().to_string() };
     let table = MountTable::read().map_err(unread)?;
@@ -85,8 +94,8 @@ pub fn devices_under(dir: &Path) -> Result<Vec<TracedDevice>, BlockTraceError> {
         return Err(none());
     }
     let mounted = folder(sys, split(source.rdev())).ok_or_else(none)?;
-    let roots = members(sys, &mount.fs_type, &mounted);
-    bottom(&roots.unwrap_or_else(|| vec![mounted]), dir)
+    let all = members(sys, &mount.fs_type, &mounted);
+    Ok(all.unwrap_or_else(|| vec![mounted]))
 }
 
 /// Bottom devices of a device node.

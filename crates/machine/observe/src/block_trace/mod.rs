@@ -27,6 +27,7 @@ pub use trace_files::{
     remove_blktrace_files, summarise_file,
 };
 
+pub(crate) use devices::mounted_folders;
 pub(crate) use observer::BlockTrace;
 
 /// Tracing method.

@@ -2,19 +2,20 @@
 
 use super::super::spec::MetricSpec;
 use super::super::{
-    blogbench, bonnie, command, cpu, dbench, ffsb, filebench, fio, fs_mark, latency, layout, load,
-    played, rates, summary, times, trace,
+    blogbench, bonnie, calls, command, cpu, dbench, deferred, device, ffsb, filebench, fio,
+    fs_mark, kernel, latency, layout, load, played, rates, summary, times, trace,
 };
 
 /// Section of the page: title and metrics.
 pub(super) type Section = (&'static str, &'static [MetricSpec]);
 
 /// All sections.
-pub(super) const SECTIONS: [Section; 17] = [
+pub(super) const SECTIONS: [Section; 21] = [
     ("Rates", rates::ALL),
     ("Times", times::ALL),
     ("CPU", cpu::ALL),
     ("Latencies", latency::ALL),
+    ("Latencies of system calls", calls::ALL),
     ("compilebench, summaries alone", summary::ALL),
     ("fs_mark", fs_mark::ALL),
     ("FFSB", ffsb::ALL),
@@ -25,6 +26,9 @@ pub(super) const SECTIONS: [Section; 17] = [
     ("blogbench", blogbench::ALL),
     ("filebench", filebench::ALL),
     ("Commands", command::ALL),
+    ("Devices", device::ALL),
+    ("Kernel", kernel::ALL),
+    ("Deferred work", deferred::ALL),
     ("Block traces", trace::ALL),
     ("Layouts", layout::ALL),
     ("Played disks", played::ALL),

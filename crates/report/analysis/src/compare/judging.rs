@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use treering_model::metrics::{is_call_latency, is_counter};
 use treering_model::{BetterDirection, Metric, Trial};
 use treering_stats::{
     ALPHA, Comparison, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, Scale,
@@ -125,19 +126,38 @@ fn judge(
     Ok(Outcome { variants, cautions, comparisons, accepted, control })
 }
 
-/// Answers all questions as one family and returns the comparisons with their verdicts.
+/// Answers to questions, in their order: the verdict and the level that it was decided at.
+type Answers = Vec<(treering_stats::Verdict, Option<f64>)>;
+
+/// Judges questions in two families: the counters and latencies of calls that every trial has are
+/// so many that they are corrected by themselves.
+fn judged(asked: &[PendingComparison], alpha: f64) -> Result<Answers, StatsError> {
+    let is_apart = |about: &MetricComparison| {
+        !about.primary && (is_counter(&about.name) || is_call_latency(&about.name))
+    };
+    let questions: Vec<(bool, ComparisonQuestion)> =
+        asked.iter().filter_map(|one| Some((is_apart(&one.about), one.question?))).collect();
+    let family = |apart: bool| -> Result<_, StatsError> {
+        let members = questions.iter().filter(|(is_apart, _)| *is_apart == apart);
+        let members: Vec<ComparisonQuestion> = members.map(|(_, question)| *question).collect();
+        Ok(judge_family(&members, alpha)?.into_iter().zip(levels(&members, alpha)?))
+    };
+    let (mut main, mut apart) = (family(false)?, family(true)?);
+    let answer = |(is_apart, _): &(bool, ComparisonQuestion)| {
+        if *is_apart { apart.next() } else { main.next() }
+    };
+    Ok(questions.iter().filter_map(answer).collect())
+}
+
+/// Answers all questions and returns the comparisons with their verdicts.
 fn answered(
     pending: Vec<PendingComparison>,
     alpha: f64,
 ) -> Result<Vec<MetricComparison>, StatsError> {
-    let questions: Vec<ComparisonQuestion> =
-        pending.iter().filter_map(|pending| pending.question).collect();
-    let verdicts = judge_family(&questions, alpha)?;
-    let levels = levels(&questions, alpha)?;
-    let mut answers = verdicts.into_iter().zip(levels);
-    let mut comparisons: Vec<MetricComparison> = Vec::with_capacity(pending.len());
-    let mut leaders: Vec<Option<usize>> = Vec::with_capacity(pending.len());
-    for PendingComparison { mut about, question, leader } in pending {
+    let mut answers = judged(&asked, alpha)?.into_iter();
+    let mut comparisons: Vec<MetricComparison> = Vec::with_capacity(asked.len());
+    let mut leaders: Vec<Option<usize>> = Vec::with_capacity(asked.len());
+    for PendingComparison { mut about, question, leader } in asked {
         leaders.push(leader);
         if let Some((question, (verdict, level))) =
             question.and_then(|question| Some((question, answers.next()?)))

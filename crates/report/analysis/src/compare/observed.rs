@@ -1,7 +1,7 @@
 //! Results of observers: metrics of traces and layouts, from observing rounds or from the measured
 //! ones, and the trials that charts of them are drawn from.
 
-use treering_model::metrics::is_observation;
+use treering_model::metrics::{is_counter, is_observation};
 use treering_model::{CellRole, RunMode, Trial, TrialId};
 
 use super::Outcome;
@@ -121,5 +121,6 @@ pub fn observed_jobs(
 }
 
 fn was_watched(trial: &Trial) -> bool {
-    trial.metrics.iter().any(|metric| is_observation(&metric.name))
+    let is_drawn = |name: &str| is_observation(name) && !is_counter(name);
+    trial.metrics.iter().any(|metric| is_drawn(&metric.name))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::metrics::{MetricSpec, cpu, is_observation, times};
+use treering_model::metrics::{MetricSpec, cpu, is_counter, is_observation, times};
 use treering_model::{Metric, Scope, TaskTotals, Trial};
 
 use super::observed::is_observed;
@@ -72,7 +72,8 @@ pub(super) fn metrics_of(trial: &Trial) -> Vec<Metric> {
     let mut metrics = trial.metrics.clone();
     if is_observed(trial) {
         // Times, and time-based metrics of the workload, include the observers' overhead.
-        metrics.retain(|metric| is_observation(&metric.name));
+        // Counters are read in the measured rounds, too.
+        metrics.retain(|metric| is_observation(&metric.name) && !is_counter(&metric.name));
         return metrics;
     }
     let named: BTreeSet<&str> = trial.metrics.iter().filter_map(kind_of).collect();

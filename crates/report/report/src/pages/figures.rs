@@ -4,11 +4,11 @@ use treering_analysis::{
     FEW_BEYOND, KindSummary, MedianRange, OpSummary, PhaseSummary, RequestFigures,
 };
 use treering_model::BetterDirection::{Higher, Lower};
-use treering_model::metrics::is_observation;
-use treering_model::{Metric, Unit};
+use treering_model::metrics::{is_counter, is_observation};
+use treering_model::{Metric, Scope, Trial, Unit};
 
-use super::identity::scope;
-use crate::{Cell, Column, Number, NumberStyle, Table};
+use super::identity::{metric_words, scope};
+use crate::{Cell, Column, Number, Style, Table};
 
 /// Maximum number of rows named in the remark about p99.9.
 const FEW_NAMED: usize = 4;
@@ -310,4 +310,55 @@ pub(super) fn metrics(metrics: &[&Metric]) -> Table {
 /// Reports whether a metric was measured by an observer, which has its own section on the page.
 pub(super) fn is_of_observer(metric: &Metric) -> bool {
     is_observation(&metric.name)
+}
+
+/// Maximum number of phases with a column of their own.
+const MOST_PHASES: usize = 6;
+
+/// Table of the counters of the kernel and of the devices: of all phases, and of each of the first
+/// phases; empty for a trial without any.
+pub(super) fn counters(trial: &Trial) -> Table {
+    let counters: Vec<&Metric> =
+        trial.metrics.iter().filter(|metric| is_counter(&metric.name)).collect();
+    let phases = counted_phases(&counters);
+    let mut columns = vec![Column::text("counter"), Column::mixed("all phases")];
+    columns.extend(phases.iter().map(|phase| Column::mixed(*phase)));
+    let caption = "Counters of the kernel and of the devices below the target. Those of threads, \
+                   pressure and the page cache are of the whole machine. What was never above 0 \
+                   is left out, and what could not be read, too.";
+    let mut table = Table::new("counters", caption, columns).with_keys(1);
+    for metric in counters.iter().filter(|metric| metric.scope == Scope::Trial) {
+        let of_phase = |phase: &&str| {
+            let is_it = |other: &&&Metric| {
+                let is_in = matches!(&other.scope, Scope::Phase(name) if name == phase);
+                is_in && other.name == metric.name
+            };
+            counters.iter().find(is_it).map(|other| other.value)
+        };
+        let values: Vec<Option<f64>> = phases.iter().map(of_phase).collect();
+        if metric.value <= 0.0 && values.iter().flatten().all(|value| *value <= 0.0) {
+            continue;
+        }
+        let mut cells = vec![
+            Cell::text(metric_words(&metric.name, metric.unit)),
+            Cell::measured(metric.value, metric.unit),
+        ];
+        cells.extend(values.into_iter().map(|value| Cell::measured(value, metric.unit)));
+        table.rows.push(cells);
+    }
+    table
+}
+
+/// Names of the first phases, in their order.
+fn counted_phases<'m>(counters: &[&'m Metric]) -> Vec<&'m str> {
+    let mut phases: Vec<&str> = Vec::new();
+    for metric in counters {
+        if let Scope::Phase(name) = &metric.scope
+            && !phases.contains(&name.as_str())
+            && phases.len() < MOST_PHASES
+        {
+            phases.push(name);
+        }
+    }
+    phases
 }

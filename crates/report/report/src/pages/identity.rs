@@ -1,6 +1,7 @@
 //! Identity of a trial, shown before its figures: start, end, duration.
 
 use jiff::Timestamp;
+use treering_model::metrics::is_call_latency;
 use treering_model::{Ending, Metric, Scope, Unit};
 
 use crate::{Cell, Number, Tone};
@@ -68,9 +69,12 @@ pub(crate) fn in_short(metric: &Metric) -> String {
 /// Name of a metric in words, without its unit, which follows the number: `latency max` for
 /// `latency_ns_max`.
 pub(super) fn metric_words(name: &str, unit: Unit) -> String {
-    let word = if unit == Unit::Nanoseconds { "ns" } else { unit.word() };
-    let tail = match name.strip_suffix(word) {
-        Some(tail) => tail.trim_end_matches('_').to_owned(),
+    let word = match unit {
+        Unit::Nanoseconds if !is_call_latency(name) => "ns",
+        _ => unit.word(),
+    };
+    let rest = match name.strip_suffix(word) {
+        Some(rest) => rest.trim_end_matches('_').to_owned(),
         None => name.replacen(&format!("_{word}_"), "_", 1),
     };
     tail.replace('_', " ")

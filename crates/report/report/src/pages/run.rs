@@ -1,10 +1,10 @@
 //! End of `treering run`: short summary, store location, suggested commands.
 
 use treering_analysis::summary;
-use treering_model::{Scope, Trial};
+use treering_model::{Metric, Scope, Trial, Unit};
 
 use super::figures::{few_beyond, kinds_in_short, requests};
-use super::identity::{duration, ending_sentence};
+use super::identity::{duration, ending_sentence, metric_words};
 use super::layouts;
 use crate::{Cell, Report};
 
@@ -40,8 +40,12 @@ pub fn page(trial: &Trial, stored: Option<&StoreLocation<'_>>) -> Report {
     }
     // Figures of the kinds are in the table above.
     let of_trial = trial.metrics.iter().filter(|m| m.primary && m.scope == Scope::Trial);
-    let figures = of_trial
-        .map(|metric| (metric.name.replace('_', " "), Cell::measured(metric.value, metric.unit)));
+    let words = |metric: &Metric| match metric.unit {
+        // A latency is printed in whatever unit is short.
+        Unit::Nanoseconds => metric_words(&metric.name, metric.unit),
+        _ => metric.name.replace('_', " "),
+    };
+    let figures = of_trial.map(|metric| (words(metric), Cell::measured(metric.value, metric.unit)));
     let ending = [
         ("ended".to_owned(), ending_sentence(&trial.ending)),
         ("duration".to_owned(), duration(trial.wall_ns)),

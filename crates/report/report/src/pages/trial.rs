@@ -4,12 +4,14 @@
 use treering_analysis::compare::JobProfile;
 use treering_analysis::{KnownTotals, Summary, is_request_figure, summary};
 use treering_model::BetterDirection::{Higher, Lower};
+use treering_model::metrics::is_call_latency;
 use treering_model::{
     AnnotationKind, Ending, IntervalTotals, Metric, PLAN_FACT, PhaseTotals, TaskTotals, Trial, Unit,
 };
 
 use super::figures::{
-    calls, cpu, few_beyond, is_of_observer, metrics, phases, rates, requests, times, trends,
+    calls, counters, cpu, few_beyond, is_of_observer, metrics, phases, rates, requests, times,
+    trends,
 };
 use super::identity::{duration, ending_sentence, utc};
 use super::{heat, layouts, profile, trace};
@@ -54,6 +56,11 @@ pub fn page(trial: &Trial, view: &TrialView<'_>) -> Report {
     layouts::add(&mut page, trial, view.charts);
     heat::add(&mut page, trial, view.charts);
     trace::add(&mut page, trial, view.charts);
+    let counters = counters(trial);
+    if !counters.rows.is_empty() {
+        page.heading("Kernel and devices");
+        page.table(counters);
+    }
     if view.charts {
         let charts = profile::of_job(&JobProfile::of_trial(trial), None, MOST_CHARTS);
         if !charts.is_empty() {
@@ -132,7 +139,9 @@ fn add_figures(page: &mut Report, trial: &Trial, summary: &Summary) {
     // Figures of the request table are not repeated, unless they are primary.
     let shown = |metric: &&Metric| {
         let is_above = !summary.requests.is_empty() && is_request_figure(metric);
-        !is_of_observer(metric) && (metric.primary || !is_above)
+        // Latencies of calls are in the table of the calls.
+        let is_below = is_of_observer(metric) || is_call_latency(&metric.name) && !metric.primary;
+        !is_below && (metric.primary || !is_above)
     };
     let headline: Vec<&Metric> = trial.metrics.iter().filter(shown).collect();
     if !headline.is_empty() {

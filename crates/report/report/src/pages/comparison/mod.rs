@@ -19,11 +19,12 @@ use std::io;
 use treering_analysis::compare::{
     EnvironmentFact, JobProfile, MetricComparison, ObservedJob, Outcome,
 };
+use treering_analysis::leading_counters;
 use treering_model::Scope;
-use treering_model::metrics::is_observation;
+use treering_model::metrics::{is_call_latency, is_counter, is_observation};
 
 use self::charts::{forest, raw_numbers, rounds};
-use self::observed::{charts_of, tables_of};
+use self::observed::{charts_of, counters_of, tables_of};
 use self::tables::{INTERVAL, brief, by_metric, figures, variants, verdicts};
 use self::words::{control, sentences};
 use super::environment::{differences, everything};
@@ -32,6 +33,9 @@ use crate::{Block, Chart, Report, Warning};
 
 /// Maximum number of contenders named in the title; further ones are counted.
 const TITLED: usize = 6;
+
+/// Maximum number of counters of the kernel and of the devices in a job's table of what differs.
+const MOST_COUNTERS: usize = 8;
 
 /// Maximum number of charts of one sort for all jobs of a page, which must be small enough to mail.
 const MOST_CHARTS: usize = 36;
@@ -212,23 +216,29 @@ fn add_job(
         page.table(verdicts(&primary, true, several));
         rounds(&leading, most).into_iter().for_each(|chart| page.chart(chart));
     }
-    let own: Vec<&MetricComparison> = job
-        .iter()
-        .copied()
-        .filter(|this_comparison| !is_observation(&this_comparison.name))
-        .collect();
+    let own: Vec<&MetricComparison> =
+        job.iter().copied().filter(|one| is_of_workload(&one.name)).collect();
     if !own.is_empty() {
         page.table(figures(&own).folded("Elapsed time and CPU"));
     }
     page.blocks.extend(charts);
-    let others: Vec<&MetricComparison> = others
-        .into_iter()
-        .filter(|this_comparison| !is_observation(&this_comparison.name))
-        .collect();
+    let others: Vec<&MetricComparison> =
+        others.into_iter().filter(|one| !is_observation(&one.name)).collect();
+    let (calls, others): (Vec<&MetricComparison>, Vec<&MetricComparison>) =
+        others.into_iter().partition(|one| is_call_latency(&one.name));
     if !others.is_empty() {
         let title = format!("Exploratory: {} other results", others.len());
         page.table(verdicts(&others, false, several).folded(title));
     }
+    if !calls.is_empty() {
+        let title = format!("Exploratory: {} latencies of system calls", calls.len());
+        page.table(verdicts(&calls, false, several).folded(title));
+    }
+}
+
+/// Reports whether the workload reported a metric itself.
+fn is_of_workload(name: &str) -> bool {
+    !is_observation(name) && !is_call_latency(name)
 }
 
 /// Heading of a job's section.
@@ -243,16 +253,17 @@ fn heading(first: &MetricComparison) -> String {
     }
 }
 
-/// Adds the observer results of a job: seeks and other trace figures, and file layouts.
-fn add_observed(
-    page: &mut Report,
-    outcome: &Outcome,
-    job: &[&MetricComparison],
-    view: &ComparisonView<'_>,
-) {
+/// Adds the observer results of a job: the counters that differ most, seeks and other trace
+/// figures, and file layouts.
+fn add_observed(page: &mut Report, outcome: &Outcome, job: &[&MetricComparison], view: &View<'_>) {
     let several = outcome.contenders().count() > 1;
-    let seen =
-        |comparison: &&&MetricComparison| !comparison.primary && is_observation(&comparison.name);
+    let (leading, counters) = leading_counters(job, MOST_COUNTERS);
+    if !leading.is_empty() {
+        page.table(counters_of(&leading, counters, several));
+    }
+    let seen = |one: &&&MetricComparison| {
+        !one.primary && is_observation(&one.name) && !is_counter(&one.name)
+    };
     let seen: Vec<&MetricComparison> = job.iter().filter(seen).copied().collect();
     if !seen.is_empty() {
         tables_of(&seen, several).into_iter().for_each(|table| page.table(table));

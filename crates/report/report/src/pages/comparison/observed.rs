@@ -63,6 +63,25 @@ fn caption(seen: &[&MetricComparison]) -> String {
     format!("{which} the requests to the devices, and where the files lie. {how}{zeros}")
 }
 
+/// Table of the counters that differ most, of so many that were compared.
+pub(super) fn counters_of(
+    leading: &[&MetricComparison],
+    compared: usize,
+    several_contenders: bool,
+) -> Table {
+    let judged = if leading.iter().all(|one| one.verdict == Verdict::SingleRun) {
+        "One trial per variant: ratios show what happened once and prove nothing."
+    } else {
+        "n: pairs of rounds; q: Benjamini-Hochberg over all counters; interval: at the level at \
+         which q decides. They explain, and are not a basis for decisions."
+    };
+    let caption = format!(
+        "Why: the counters of the kernel and of the devices that differ most, of {compared} that \
+         were compared, phases together. {judged}"
+    );
+    table_of(leading, &caption, several_contenders)
+}
+
 fn table_of(own: &[&MetricComparison], caption: &str, several_contenders: bool) -> Table {
     let is_judged = own.iter().any(|comparison| comparison.verdict != Verdict::SingleRun);
     let mut columns = vec![Column::long_text("measure")];

@@ -1,0 +1,75 @@
+//! `/sys/fs/btrfs/UUID/commit_stats`: commits of transactions and the time that they took.
+
+use std::path::PathBuf;
+
+use treering_model::Unit;
+use treering_model::metrics::kernel::{COMMIT_SECONDS, JOURNAL_COMMITS};
+
+use super::super::reading::Reading;
+use super::super::scene::CounterScene;
+use super::CounterSource;
+
+const MILLISECOND_NS: u64 = 1_000_000;
+
+struct Commits(Vec<PathBuf>);
+
+/// Opens the file of the filesystem.
+pub(super) fn open(scene: &CounterScene) -> Option<Box<dyn CounterSource>> {
+    let files = scene.sysfs.iter().map(|folder| folder.join("commit_stats"));
+    let files: Vec<PathBuf> = files.filter(|file| file.exists()).collect();
+    (!files.is_empty()).then(|| Box::new(Commits(files)) as Box<dyn CounterSource>)
+}
+
+impl CounterSource for Commits {
+    fn read(&mut self) -> Vec<Reading> {
+        let readings = self.0.iter().flat_map(|file| {
+            let text = std::fs::read_to_string(file).unwrap_or_default();
+            values(&text, &file.to_string_lossy())
+        });
+        readings.collect()
+    }
+
+    fn shows_work(&self) -> bool {
+        true
+    }
+}
+
+/// The maximum and the last commit belong to no interval and are left out.
+fn values(text: &str, source: &str) -> Vec<Reading> {
+    let reading = |line: &str| {
+        let (name, value) = line.split_once(' ')?;
+        let value: u64 = value.trim().parse().ok()?;
+        match name {
+            "commits" => Some(
+                Reading::counter("journal.commits", source, Unit::Count, value)
+                    .promoted(JOURNAL_COMMITS),
+            ),
+            "total_commit_ms" => Some(
+                Reading::counter(
+                    "journal.commit_time",
+                    source,
+                    Unit::Nanoseconds,
+                    value.saturating_mul(MILLISECOND_NS),
+                )
+                .promoted(COMMIT_SECONDS),
+            ),
+            _ => None,
+        }
+    };
+    text.lines().filter_map(reading).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::values;
+
+    #[test]
+    fn commits_and_their_time_are_read() {
+        let text = "commits 9\ncur_commit_ms 0\nlast_commit_ms 4\nmax_commit_ms 12\n\
+                    total_commit_ms 40\n";
+        let readings = values(text, "commit_stats");
+        let pairs: Vec<(&str, u64)> =
+            readings.iter().map(|one| (one.name.as_str(), one.value)).collect();
+        assert_eq!(pairs, [("journal.commits", 9), ("journal.commit_time", 40_000_000)]);
+    }
+}

@@ -1,0 +1,84 @@
+//! `/proc/fs/ext4/DEVICE/fc_info`: fast commits, and how often one was not possible.
+
+use std::path::PathBuf;
+
+use treering_model::Unit;
+use treering_model::metrics::kernel::FAST_COMMITS;
+
+use super::super::reading::Reading;
+use super::super::scene::CounterScene;
+use super::CounterSource;
+
+/// Counters of the file: word behind the number, and name.
+const COUNTERS: [(&str, &str); 3] =
+    [("commits", "commits"), ("ineligible", "ineligible"), ("numblks", "blocks")];
+
+struct FastCommits(Vec<PathBuf>);
+
+/// Opens the file of the filesystem; kernels before 5.10 have none.
+pub(super) fn open(scene: &CounterScene) -> Option<Box<dyn CounterSource>> {
+    let files = scene.procfs.iter().map(|folder| folder.join("fc_info"));
+    let files: Vec<PathBuf> = files.filter(|file| file.exists()).collect();
+    (!files.is_empty()).then(|| Box::new(FastCommits(files)) as Box<dyn CounterSource>)
+}
+
+impl CounterSource for FastCommits {
+    fn read(&mut self) -> Vec<Reading> {
+        let readings = self.0.iter().flat_map(|file| {
+            let text = std::fs::read_to_string(file).unwrap_or_default();
+            values(&text, &file.to_string_lossy())
+        });
+        readings.collect()
+    }
+
+    fn shows_work(&self) -> bool {
+        true
+    }
+}
+
+/// Counters, and the reasons against fast commits with the number of times.
+fn values(text: &str, source: &str) -> Vec<Reading> {
+    let mut readings = Vec::new();
+    for line in text.lines() {
+        if let Some((reason, number)) = line.split_once(":\t")
+            && let Ok(number) = number.trim().parse()
+        {
+            let reason = reason.trim_matches('"').to_lowercase().replace(' ', "_");
+            let name = format!("fast_commit.ineligible.{reason}");
+            readings.push(Reading::counter(name, source, Unit::Count, number));
+            continue;
+        }
+        let Some((number, word)) = line.split_once(' ') else { continue };
+        let Ok(number) = number.parse() else { continue };
+        let Some((_, name)) = COUNTERS.iter().find(|(known, _)| *known == word) else { continue };
+        let reading = Reading::counter(format!("fast_commit.{name}"), source, Unit::Count, number);
+        let is_commits = *name == COUNTERS[0].1;
+        readings.push(if is_commits { reading.promoted(FAST_COMMITS) } else { reading });
+    }
+    readings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::values;
+
+    #[test]
+    fn commits_and_reasons_against_them_are_read() {
+        let text = "fc stats:\n49 commits\n1 ineligible\n47 numblks\n2192us avg_commit_time\n\
+                    Ineligible reasons:\n\"Extended attributes changed\":\t0\n\"Dir renamed\":\t3\n";
+        let readings = values(text, "fc_info");
+        let pairs: Vec<(&str, u64)> =
+            readings.iter().map(|one| (one.name.as_str(), one.value)).collect();
+        assert_eq!(
+            pairs,
+            [
+                ("fast_commit.commits", 49),
+                ("fast_commit.ineligible", 1),
+                ("fast_commit.blocks", 47),
+                ("fast_commit.ineligible.extended_attributes_changed", 0),
+                ("fast_commit.ineligible.dir_renamed", 3)
+            ]
+        );
+        assert!(readings[0].metric.is_some() && readings[1].metric.is_none());
+    }
+}

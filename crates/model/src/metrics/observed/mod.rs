@@ -1,0 +1,53 @@
+//! Metrics that observers take rather than the workload, by their names.
+
+pub mod calls;
+pub mod deferred;
+pub mod device;
+pub mod kernel;
+
+use super::spec::MetricSpec;
+
+/// Name prefixes of the observers whose metrics share one.
+const PREFIXES: [&str; 3] = ["trace_", "layout_", "played_"];
+
+/// Reports whether a metric comes from an observer rather than the workload.
+pub fn is_observation(name: &str) -> bool {
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || is_counter(name)
+}
+
+/// Reports whether a metric comes from the counters of the kernel and of the devices, which are
+/// read in every trial.
+pub fn is_counter(name: &str) -> bool {
+    [device::ALL, kernel::ALL, deferred::ALL].into_iter().flatten().any(|spec| has(spec, name))
+}
+
+/// Reports whether a metric is the latency of one kind of system call.
+pub fn is_call_latency(name: &str) -> bool {
+    has(&calls::CALL_LATENCY_NANOSECONDS, name)
+}
+
+fn has(spec: &MetricSpec, name: &str) -> bool {
+    spec.word_of(name).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{is_call_latency, is_counter, is_observation};
+
+    #[test]
+    fn counters_are_known_by_name_and_not_by_prefix() {
+        for name in ["device_flushes", "kernel_thread_jbd2_cpu_seconds", "deferred_write_bytes"] {
+            assert!(is_counter(name) && is_observation(name), "{name}");
+        }
+        for name in ["kernel_build_seconds", "device_speed", "trace_seeks", "elapsed_seconds"] {
+            assert!(!is_counter(name), "{name}");
+        }
+        assert!(is_observation("layout_score_percent") && !is_observation("kernel_build_seconds"));
+    }
+
+    #[test]
+    fn latencies_of_calls_are_not_those_of_requests() {
+        assert!(is_call_latency("fsync_call_latency_p99_nanoseconds"));
+        assert!(!is_call_latency("read_latency_p99_nanoseconds"));
+    }
+}
