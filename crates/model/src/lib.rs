@@ -26,6 +26,7 @@ mod totals;
 mod trial;
 mod trial_id;
 mod variant;
+mod variant_settings;
 mod work;
 pub mod workloads;
 
@@ -68,4 +69,5 @@ pub use totals::{CpuTime, IntervalTotals, OpTotals, PhaseTotals, TaskTotals};
 pub use trial::{Trial, TrialBuilder, TrialOrderError};
 pub use trial_id::TrialId;
 pub use variant::{DeviceSpec, Variant};
+pub use variant_settings::{SETTING_PREFIXES, VariantSettings, facts_that_follow};
 pub use work::WorkLimit;

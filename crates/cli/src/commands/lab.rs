@@ -133,6 +133,8 @@ fn freed_words(what: &LeftoverKind) -> String {
         LeftoverKind::Unmounted { point, device, fs_type } => {
             format!("mounted {fs_type} of {} at {} again", device.display(), point.display())
         }
+        LeftoverKind::Settings { paths } => format!("put back {}", listed(paths)),
+        LeftoverKind::Cleanup { command } => format!("ran the cleanup `{command}`"),
         other => format!("freed {other}"),
     }
 }
@@ -143,8 +145,14 @@ fn freeing_words(what: &LeftoverKind) -> String {
         LeftoverKind::Unmounted { point, device, fs_type } => {
             format!("would mount {fs_type} of {} at {} again", device.display(), point.display())
         }
+        LeftoverKind::Settings { paths } => format!("would put back {}", listed(paths)),
+        LeftoverKind::Cleanup { command } => format!("would run the cleanup `{command}`"),
         other => format!("would free {other}"),
     }
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 fn list(args: &crate::arguments::OutputArgs, reboots: &RebootControl) -> Result<(), Failure> {

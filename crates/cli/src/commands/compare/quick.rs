@@ -9,7 +9,7 @@ use treering_conduct::plan::{
 };
 use treering_lab::{Availability, Lab, PlayedModel, filesystems};
 use treering_model::filesystems::EXT4;
-use treering_model::{Accelerator, DeviceSpec, GuestSpec, Variant};
+use treering_model::{Accelerator, DeviceSpec, GuestSpec, Variant, VariantSettings};
 use treering_script::{JobRecord, TargetFacts};
 use treering_sys::is_root;
 use treering_trace::ModelledDisk;
@@ -139,6 +139,7 @@ fn variants(args: &QuickArgs, lab: &Lab, jobs: &[PlannedJob]) -> Result<Vec<Vari
             mount: args.mount.clone(),
             image: None,
             handicap_percent: 0,
+            settings: VariantSettings::default(),
             name,
             against: None,
         })
@@ -391,6 +392,7 @@ fn directories(paths: Vec<PathBuf>) -> Result<Vec<Variant>, Failure> {
             mount: Vec::new(),
             image: None,
             handicap_percent: 0,
+            settings: VariantSettings::default(),
         });
     }
     Ok(variants)

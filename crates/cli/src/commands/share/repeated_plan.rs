@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use treering_conduct::plan::document::{Known, read};
 use treering_conduct::plan::{Conditions, Judging, Observing, Plan, PlannedJob, Stopping};
 use treering_lab::filesystems;
-use treering_model::{CellRole, DeviceSpec, RunMode, Trial, TrialId, Variant};
+use treering_model::{CellRole, DeviceSpec, RunMode, Trial, TrialId, Variant, VariantSettings};
 use treering_script::{JobRecord, Settings};
 
 use super::record::fingerprint;
@@ -184,6 +184,7 @@ fn in_directory(name: String, path: PathBuf) -> Variant {
         mount: Vec::new(),
         image: None,
         handicap_percent: 0,
+        settings: VariantSettings::default(),
     }
 }
 
