@@ -171,7 +171,7 @@ fn perform(
     let mut session = plan.job.begin(target_facts);
     let feed = session.layouts();
     let wanted = wanted(plan, feed.is_some());
-    let scene = ObserverContext { target: place.target().path(), wanted };
+    let scene = ObserverContext { target: place.target().path(), options: wanted };
     to.sink.accept(&TrialEvent::Began(plan.beginning.clone()))?;
     let mut seen = look(&scene);
     seen.cautions.extend(compressible(plan.engine.payload, &seen.facts));

@@ -1,13 +1,14 @@
 //! Trial inside a guest: treering is the init process of the guest, runs the trial that the host
 //! requests as it would run outside, and sends the events to the host.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use treering_guest::{GuestMachine, InitError};
 use treering_lab::filesystems::mount_options;
-use treering_lab::{LabError, drop_and_verify};
+use treering_lab::{Lab, LabError, SettingsInForce, drop_and_verify};
 use treering_model::filesystems::{Filesystem, by_name};
 use treering_script::{Settings, Workload};
 use treering_sys::{MountOptions, explain_mount, mount, unmount};
@@ -20,6 +21,9 @@ use crate::trial::beginning::{named, take};
 const POINT: &str = "/mnt";
 /// Work directory of the trial, on the filesystem under test.
 const WORK: &str = "/mnt/treering-work";
+
+/// Register of the guest's settings, which end with the guest.
+const REGISTER: &str = "/run/treering";
 
 /// Workloads, and the wall clock in milliseconds of Unix time.
 type Around<'a> = (&'a [&'static dyn Workload], &'a dyn Fn() -> i64);
@@ -49,8 +53,13 @@ fn serve(machine: &GuestMachine, around: Around<'_>) -> Result<(), String> {
     let filesystem = by_name(&job.filesystem)
         .ok_or_else(|| format!("no filesystem {} is known", job.filesystem))?;
     let disk = Disk { filesystem, disks, bytes: job.bytes, options: job.mount };
+    let lab = Lab::unopened(Path::new(REGISTER));
+    let on = (disk.filesystem.name, disk.disks.clone());
+    let settings = SettingsInForce::begin(&trial.settings, on, &lab);
+    let mut settings = settings.map_err(|error| error.to_string())?;
     disk.mount()?;
-    trial_on(machine, &disk, trial, around)
+    settings.mounted().map_err(|error| error.to_string())?;
+    trial_on(machine, (&disk, RefCell::new(settings)), trial, around)
 }
 
 /// Filesystem under test, on the disks of the guest.
@@ -94,7 +103,7 @@ impl Disk {
 
 fn trial_on(
     machine: &GuestMachine,
-    disk: &Disk,
+    (disk, settings): (&Disk, RefCell<SettingsInForce>),
     mut trial: HandedTrial,
     (workloads, unix_ms): Around<'_>,
 ) -> Result<(), String> {
@@ -109,7 +118,10 @@ fn trial_on(
     let (dropped, caution) = about_caches(&dropped);
     trial.facts.push(dropped);
     trial.cautions.extend(caution);
-    let remount = || disk.mount_again();
+    let remount = || {
+        let work = disk.mount_again()?;
+        settings.borrow_mut().mounted().map(|()| work)
+    };
     let run = HandedRun {
         engine: trial.engine(job.as_ref()),
         job: job.as_ref(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use treering_engine::{EngineOptions, PayloadKind, RunProgress, TrialClock, World};
 use treering_lab::OwnedDirectory;
-use treering_model::{Caution, Cell, Fact, TrialHeader, TrialId, TrialSink};
+use treering_model::{Caution, Cell, Fact, TrialHeader, TrialId, TrialSink, VariantSettings};
 use treering_observe::ObserverOptions;
 use treering_observe::layout::LayoutSchedule;
 use treering_script::Job;
@@ -38,6 +38,9 @@ pub(crate) struct HandedTrial {
     pub(crate) facts: Vec<Fact>,
     /// Cautions about the place.
     pub(crate) cautions: Vec<Caution>,
+    /// Settings of the variant, which the process that runs the trial in a guest puts in force.
+    #[serde(default)]
+    pub(crate) settings: VariantSettings,
     /// True if block traces are recorded.
     pub(crate) trace: bool,
     /// Number of tasks between two layouts; `None` if layouts are not recorded.

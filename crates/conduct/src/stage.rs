@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use treering_lab::{
     CacheDrop, DeviceCaution, EraseList, FilesystemTemplate, FormatRecord, Lab, LabDevice,
-    LabError, MountedVolume, SavedImage, SettleLimits, Volume, drop_and_verify, settle,
+    LabError, MountedVolume, SavedImage, SettingsInForce, SettleLimits, Volume, drop_and_verify,
+    settle,
 };
 use treering_model::filesystems::is_in_memory;
 use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Variant};
@@ -83,6 +84,15 @@ impl<'l> Devices<'l> {
         };
         let mut cautions: Vec<Caution> =
             device.cautions().iter().map(DeviceCaution::caution).collect();
+        // The settings of a guest's kernel are written in the guest.
+        let mut in_force = match &variant.guest {
+            None => {
+                let nodes = device.members().into_iter().map(|member| member.node).collect();
+                let on = (variant.filesystem.as_str(), nodes);
+                Some(SettingsInForce::begin(&variant.settings, on, self.lab)?)
+            }
+            Some(_) => None,
+        };
         let (volume, image) = match &variant.image {
             Some(name) => self.saved_volume(name, &variant.device, device)?,
             None if variant.guest.is_some() => self.for_guest(variant, device)?,
@@ -97,9 +107,14 @@ impl<'l> Devices<'l> {
             facts.extend(volume.device().model().iter().flat_map(|model| model.facts()));
             facts.extend(image);
             let place = RefCell::new(Place::Formatted(Box::new(volume)));
-            return Ok(Stage { place, key: key(variant), cautions, facts });
+            let settings = RefCell::new(in_force);
+            return Ok(Stage { settings, place, key: key(variant), cautions, facts });
         }
         let mounted = volume.mount(&variant.mount)?;
+        if let Some(in_force) = &mut in_force {
+            in_force.mounted()?;
+            in_force.prepare(variant, (mounted.root(), &mounted.root().join(WORK)))?;
+        }
         let limits = SettleLimits {
             pause: Duration::try_from_secs_f64(conditions.settle_seconds).unwrap_or_default(),
             ..SettleLimits::default()
@@ -115,7 +130,8 @@ impl<'l> Devices<'l> {
         facts.extend(image);
         facts.push(dropped);
         let place = RefCell::new(Place::Mounted(Box::new(mounted)));
-        Ok(Stage { place, key: key(variant), cautions, facts })
+        let settings = RefCell::new(in_force);
+        Ok(Stage { settings, place, key: key(variant), cautions, facts })
     }
 
     /// Filesystem for a guest, with its fingerprint: made once for each recipe, then copied, so
@@ -170,6 +186,7 @@ impl<'l> Devices<'l> {
 
     /// Unmounts the target and returns its device.
     pub(crate) fn clear(&mut self, stage: Stage) -> Result<(), LabError> {
+        let undone = stage.settings.take().map_or(Ok(()), SettingsInForce::end);
         if !stage.is_fresh() {
             // The work directory must not stay in a directory of the user.
             let _not_empty_or_never_made = stage.work().map(std::fs::remove_dir);
@@ -181,10 +198,10 @@ impl<'l> Devices<'l> {
                 device.play(false)?;
                 device
             }
-            Place::Gone => return Ok(()),
+            Place::Gone => return undone,
         };
         self.held.insert(stage.key, device);
-        Ok(())
+        undone
     }
 
     /// Releases all devices.
@@ -206,6 +223,9 @@ enum Place {
 
 /// Target of a cell.
 pub(crate) struct Stage {
+    /// Settings of the variant; `None` for a guest, and after they were put back. Dropped before
+    /// the filesystem is unmounted.
+    settings: RefCell<Option<SettingsInForce>>,
     place: RefCell<Place>,
     key: Key,
     /// Cautions about measurements on this target.
@@ -242,7 +262,11 @@ impl Stage {
     /// When it is in use or cannot be mounted again.
     pub(crate) fn remount(&self) -> Result<PathBuf, LabError> {
         let Place::Mounted(mounted) = self.place.replace(Place::Gone) else { return Err(gone()) };
-        self.place.replace(Place::Mounted(Box::new(mounted.remount_cold()?)));
+        let mounted = mounted.remount_cold()?;
+        if let Some(settings) = &mut *self.settings.borrow_mut() {
+            settings.mounted()?;
+        }
+        self.place.replace(Place::Mounted(Box::new(mounted)));
         self.work()
     }
 
@@ -269,6 +293,8 @@ fn facts(
     device: Option<&LabDevice>,
 ) -> Vec<Fact> {
     let mut facts = vec![fact("variant.name", variant.name.clone())];
+    let settings = variant.settings.facts().into_iter();
+    facts.extend(settings.map(|(name, value)| Fact { name, value }));
     if let Some(record) = record.filter(|record| !record.command.is_empty()) {
         facts.push(fact(MKFS_FACT, record.command.join(" ")));
         facts.push(fact("mkfs.version", record.tool_version.clone().unwrap_or_default()));

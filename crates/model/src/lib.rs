@@ -26,6 +26,7 @@ mod totals;
 mod trial;
 mod trial_id;
 mod variant;
+mod variant_settings;
 mod work;
 pub mod workloads;
 
@@ -50,6 +51,9 @@ pub use latency::{Latency, LatencyError};
 pub use metric::{BetterDirection, Metric, Scope, Unit};
 pub use observed::artifact::Artifact;
 pub use observed::counters::{CounterKind, KernelCounter, KernelCounters};
+pub use observed::dataset::{
+    DatasetReport, LargeFile, ListCount, ListDifference, SizeBucket, SizeQuantiles, TreeStateReport,
+};
 pub use observed::fresh_copy::{ColdRead, CopiedTree, FreshCopy, ReadRequests};
 pub use observed::heat::{HeatCounts, HeatOnDevice, HeatReport, HotData, LayoutHeat};
 pub use observed::image::ImageRecord;
@@ -74,4 +78,5 @@ pub use totals::{CpuTime, IntervalTotals, OpTotals, PhaseTotals, TaskTotals};
 pub use trial::{Trial, TrialBuilder, TrialOrderError};
 pub use trial_id::TrialId;
 pub use variant::{DeviceSpec, Variant};
+pub use variant_settings::{SETTING_PREFIXES, VariantSettings, facts_that_follow};
 pub use work::WorkLimit;

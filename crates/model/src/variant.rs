@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::GuestSpec;
+use crate::{GuestSpec, VariantSettings};
 
 /// Device or devices of a filesystem.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -66,4 +66,26 @@ pub struct Variant {
     /// Artificial slowdown of its tasks in percent, to test the detection of differences; usually
     /// 0.
     pub handicap_percent: u32,
+    /// Settings besides the filesystem.
+    #[serde(default, skip_serializing_if = "VariantSettings::is_empty")]
+    pub settings: VariantSettings,
+}
+
+impl Variant {
+    /// Variant with this name, filesystem and device, and defaults for the rest.
+    pub fn new(name: &str, filesystem: &str, device: DeviceSpec) -> Self {
+        Self {
+            name: name.to_owned(),
+            against: None,
+            kernel: None,
+            guest: None,
+            device,
+            filesystem: filesystem.to_owned(),
+            mkfs: Vec::new(),
+            image: None,
+            mount: Vec::new(),
+            handicap_percent: 0,
+            settings: VariantSettings::default(),
+        }
+    }
 }

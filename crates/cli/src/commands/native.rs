@@ -101,7 +101,13 @@ pub(super) fn options(any: &AnyRunArgs, own: &NativeRunArgs) -> NativeOptions {
         latency: own.latency,
         handicap: own.handicap,
         trace: own.trace,
-        ..ObserverOptions::default()
+        heat: own.heat,
+        heat_half_life: own.heat_half_life,
+        layout: own.layout,
+        layout_every: own.layout_every,
+        keep: own.keep,
+        quiet: own.quiet,
+        rank_timeout: own.rank_timeout,
     }
 }
 

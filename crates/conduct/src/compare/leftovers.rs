@@ -1,5 +1,7 @@
 //! Leftovers of killed runs: what they mounted, made and recorded is freed, and reported.
 
+use std::path::PathBuf;
+
 use treering_lab::{Lab, LabError, LabLeftover, LeftoverKind, PlanIdentity};
 use treering_observe::block_trace::StaleInstance;
 use treering_script::with_causes;
@@ -34,6 +36,8 @@ fn freed_words(what: &LeftoverKind) -> String {
         LeftoverKind::Unmounted { point, device, fs_type } => {
             format!("mounted {fs_type} of {} at {} again", device.display(), point.display())
         }
+        LeftoverKind::Settings { paths } => format!("put back {}", listed(paths)),
+        LeftoverKind::Cleanup { command } => format!("ran the cleanup `{command}`"),
         other => format!("freed {other}"),
     }
 }
@@ -44,8 +48,14 @@ pub fn freeing_words(what: &LeftoverKind) -> String {
         LeftoverKind::Unmounted { point, device, fs_type } => {
             format!("would mount {fs_type} of {} at {} again", device.display(), point.display())
         }
+        LeftoverKind::Settings { paths } => format!("would put back {}", listed(paths)),
+        LeftoverKind::Cleanup { command } => format!("would run the cleanup `{command}`"),
         other => format!("would free {other}"),
     }
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// Frees leftovers, passing a line about each to `freed`; returns those that could not be freed,

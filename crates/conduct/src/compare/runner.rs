@@ -200,6 +200,7 @@ impl<'a> Runner<'a> {
             parameters,
             facts: [stage.facts.clone(), self.facts(&cell, trial), self.facts_of_boot()].concat(),
             cautions: stage.cautions.clone(),
+            settings: self.plan.variants[planned.variant].settings.clone(),
             trace: wanted.trace,
             layout_every: wanted.layout.map(|layout| layout.every_tasks),
             remount: self.plan.conditions.remount,

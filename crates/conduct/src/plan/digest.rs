@@ -167,6 +167,10 @@ impl Words {
             self.word("against");
             self.word(against);
         }
+        for (name, value) in variant.settings.facts() {
+            self.word(&name);
+            self.word(&value);
+        }
         if let Some(guest) = &variant.guest {
             self.word("guest");
             self.path(&guest.kernel);

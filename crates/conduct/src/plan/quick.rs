@@ -313,16 +313,5 @@ fn directories(paths: Vec<PathBuf>) -> Result<Vec<Variant>, Failure> {
 
 /// Variant in which nothing but its name and its device is chosen.
 pub(crate) fn bare_variant(name: String, device: DeviceSpec) -> Variant {
-    Variant {
-        name,
-        against: None,
-        kernel: None,
-        guest: None,
-        device,
-        filesystem: String::new(),
-        mkfs: Vec::new(),
-        mount: Vec::new(),
-        image: None,
-        handicap_percent: 0,
-    }
+    Variant::new(&name, "", device)
 }

@@ -227,6 +227,7 @@ impl NativeOptions {
             heat_half_life: self.heat.then_some(self.heat_half_life),
             layout: has_layout.then_some(LayoutSchedule { every_tasks, map: true }),
             trace: self.trace,
+            ..ObserverOptions::default()
         }
     }
 

@@ -81,16 +81,13 @@ fn variant() -> impl Strategy<Value = Variant> {
             let image = (is_one && mkfs.is_empty() && handicap_percent % 2 == 1)
                 .then(|| name.trim().to_owned());
             Variant {
-                name: name.trim().to_owned(),
-                against: None,
                 image,
                 kernel,
                 guest: guest.filter(|_| !is_directory),
-                device,
-                filesystem,
                 mkfs,
                 mount,
                 handicap_percent,
+                ..Variant::new(name.trim(), &filesystem, device)
             }
         },
     )

@@ -70,6 +70,16 @@ pub enum DeviceError {
     /// A mount option is not passed on.
     #[error("mount options are refused: {0}")]
     MountOption(#[from] MountOptionError),
+    /// A setting of the kernel does not exist, is refused, or does not keep its value.
+    #[error("cannot set {}{}: {why}", path.display(), to_value(value))]
+    Setting {
+        /// Path of the attribute, or its name in the plan.
+        path: PathBuf,
+        /// Value in the plan; empty if the attribute does not exist.
+        value: String,
+        /// The kernel's error, or the value that it keeps.
+        why: String,
+    },
     /// A program of the machine failed.
     #[error("`{}` failed ({failure}): {}", command.join(" "), last_words(output))]
     Tool {
@@ -222,6 +232,10 @@ fn reported(inspection: &Inspection) -> String {
 
 fn list(obstacles: &[FormatObstacle]) -> String {
     obstacles.iter().map(FormatObstacle::to_string).collect::<Vec<_>>().join(", ")
+}
+
+fn to_value(value: &str) -> String {
+    if value.is_empty() { String::new() } else { format!(" to `{value}`") }
 }
 
 fn last_words(output: &str) -> String {

@@ -105,9 +105,8 @@ impl LoopImage {
                     Some(ResourceKind::Loop { file, .. }) => {
                         free_image(&lab.machine, record.id(), &path, file)
                     }
-                    Some(ResourceKind::Mount { .. } | ResourceKind::Unmounted(_)) | None => {
-                        free_image(&lab.machine, record.id(), &path, None)
-                    }
+                    // The record of an image has no other kind.
+                    Some(_) | None => free_image(&lab.machine, record.id(), &path, None),
                 };
                 // An image that cannot be cleaned up stays in the register.
                 if freed.is_ok() {

@@ -24,8 +24,10 @@ use crate::register::{
 use crate::release::{
     ExpectedMount, LAST_PATIENCE, PlayedImage, STEP, free_image, free_mount, free_played,
 };
+use crate::settings::{is_final, put_back};
 use crate::tools::{SelfExec, ToolPath};
 use crate::unmounted::mount_again;
+use crate::variant_commands::clean_up;
 
 /// Prefix of the default directory for images: on disk, and cleaned some time after a reboot. Each
 /// user has a directory of their own: this, a dash and the user ID.
@@ -317,6 +319,16 @@ impl Lab {
                 mount_again(&self.machine, foreign, record.path())?;
             }
             ResourceKind::Unmounted(_) => {}
+            // A boot resets settings and ends what a command has set up.
+            ResourceKind::Settings { changes } if is_of_this_boot => {
+                let restored = put_back(&self.machine, changes.clone());
+                if is_final(&restored) {
+                    record.remove()?;
+                }
+                return restored;
+            }
+            ResourceKind::Cleanup(command) if is_of_this_boot => clean_up(command, &self.tools)?,
+            ResourceKind::Settings { .. } | ResourceKind::Cleanup(_) => {}
         }
         record.remove()
     }
@@ -356,6 +368,12 @@ fn leftover(
             },
             ResourceKind::Unmounted(ForeignMount { point, source, fs_type, .. }) => {
                 LeftoverKind::Unmounted { point, device: source, fs_type }
+            }
+            ResourceKind::Settings { changes } => LeftoverKind::Settings {
+                paths: changes.into_iter().map(|change| change.path).collect(),
+            },
+            ResourceKind::Cleanup(command) => {
+                LeftoverKind::Cleanup { command: command.words.join(" ") }
             }
             ResourceKind::Mount { fs_type, .. } => {
                 let point = register.mount_point(&listed.id);
@@ -426,6 +444,16 @@ pub enum LeftoverKind {
         /// Filesystem type.
         fs_type: String,
     },
+    /// Settings of the kernel that have not been put back.
+    Settings {
+        /// Paths of the attributes.
+        paths: Vec<PathBuf>,
+    },
+    /// A command that must still clean up after a trial.
+    Cleanup {
+        /// The command line.
+        command: String,
+    },
     /// A saved image whose writing was not finished.
     UnfinishedImage {
         /// Folder of the image.
@@ -444,10 +472,11 @@ impl LeftoverKind {
     /// Rank in the order of releases, lowest first.
     const fn order(&self) -> u8 {
         match self {
-            Self::Unmounted { .. } => 0,
-            Self::Mount { .. } => 1,
-            Self::Image { .. } | Self::PlayedDisk { .. } | Self::UnfinishedImage { .. } => 2,
-            Self::Damaged { .. } => 3,
+            Self::Unmounted { .. } | Self::Cleanup { .. } => 0,
+            Self::Settings { .. } => 1,
+            Self::Mount { .. } => 2,
+            Self::Image { .. } | Self::PlayedDisk { .. } | Self::UnfinishedImage { .. } => 3,
+            Self::Damaged { .. } => 4,
         }
     }
 }
@@ -473,6 +502,12 @@ impl fmt::Display for LeftoverKind {
                 let (device, point) = (device.display(), point.display());
                 write!(f, "{fs_type} of {device}, unmounted from {point}")
             }
+            Self::Settings { paths } => {
+                let paths: Vec<String> =
+                    paths.iter().map(|path| path.display().to_string()).collect();
+                write!(f, "changed settings {}", paths.join(", "))
+            }
+            Self::Cleanup { command } => write!(f, "the cleanup `{command}`"),
             Self::UnfinishedImage { folder } => {
                 write!(f, "unfinished image {}", folder.display())
             }

@@ -25,10 +25,12 @@ mod register;
 mod release;
 mod remounting;
 mod scratch;
+mod settings;
 mod staged;
 mod tools;
 mod trees;
 mod unmounted;
+mod variant_commands;
 mod view;
 mod volume;
 mod workplace;
@@ -57,6 +59,7 @@ pub use remounting::RemountableFilesystem;
 pub use scratch::{
     CopyError, FilesystemProfile, FreshCopyComparison, FreshCopyError, ScratchFilesystem,
 };
+pub use settings::SettingsInForce;
 pub use staged::{
     HeldDirectory, HeldDirectoryError, STAGED_STORE, StagedFile, StagingError,
     own_staging_directory, remove_staged_files, staged_files, staged_prefix,

@@ -79,6 +79,19 @@ pub(crate) struct ToolRun {
 /// # Errors
 /// When it cannot be started.
 pub(crate) fn run(program: &Path, arguments: &[OsString], folder: &Path) -> io::Result<ToolRun> {
+    run_with(program, arguments, folder, &[])
+}
+
+/// Runs a program as [`run`] does, with more environment variables, given as (name, value).
+///
+/// # Errors
+/// When it cannot be started.
+pub(crate) fn run_with(
+    program: &Path,
+    arguments: &[OsString],
+    folder: &Path,
+    environment: &[(String, String)],
+) -> io::Result<ToolRun> {
     let mut command = Command::new(program);
     end_with_parent(&mut command)
         .args(arguments)
@@ -86,6 +99,7 @@ pub(crate) fn run(program: &Path, arguments: &[OsString], folder: &Path) -> io::
         .env("LC_ALL", "C")
         // mkfs.btrfs and others would use colours or a pager on a terminal.
         .env("TERM", "dumb")
+        .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null());
     let done = command.output()?;
     let mut output = done.stdout;

@@ -19,8 +19,8 @@ fn write_synced(file: &Path, steps: u32) {
 
 /// Metrics and counters of a phase that writes with twenty fsyncs.
 fn observed(place: &LoopFs) -> (Vec<Metric>, KernelCounters) {
-    let wanted = ObserverOptions::default();
-    let mut watching = watch(&ObserverContext { target: place.path(), wanted });
+    let options = ObserverOptions::default();
+    let mut watching = watch(&ObserverContext { target: place.path(), options });
     watching.phase_begins(0, "write");
     write_synced(&place.path().join("file"), 20);
     let totals = PhaseTotals { name: "write".to_owned(), ..PhaseTotals::default() };

@@ -1,8 +1,9 @@
 //! Observations beside the figures of the workload: counters of the kernel, layouts, fresh copies,
-//! heat, played disks and ranks.
+//! images, data sets, heat, played disks, ranks and the machine.
 
 pub(crate) mod artifact;
 pub(crate) mod counters;
+pub(crate) mod dataset;
 pub(crate) mod fresh_copy;
 pub(crate) mod heat;
 pub(crate) mod image;

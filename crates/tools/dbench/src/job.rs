@@ -5,8 +5,8 @@ use treering_model::metrics::rates;
 use treering_model::{Caution, Metric, Op, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 
-use super::config::{BASE, Config, Ends, Source};
-use super::headline::Headline;
+use super::config::{BASE, EndCondition, LoadSource, RunConfig};
+use super::headline::HeadlineSums;
 use super::session::PlaySession;
 use super::weigh::weigh;
 use crate::language::{OperationKind, PathTemplate, long_name};
@@ -147,7 +147,7 @@ impl Job for PlayJob {
     }
 
     fn deciding_sync(&self) -> Option<Op> {
-        let flushes = |source: &Source| source.load.counts()[Kind::Flush as usize] > 0;
+        let flushes = |source: &LoadSource| source.load.counts()[OperationKind::Flush as usize] > 0;
         let syncs = self.config.sources.iter().any(flushes);
         (!self.config.classic && syncs).then_some(Op::Fsync)
     }

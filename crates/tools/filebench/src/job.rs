@@ -13,9 +13,9 @@ use super::headline::HeadlineSums;
 use super::names::{DIRECTORY, directory};
 use super::options::{ClassicOptions, NativeOptions, WORKLOAD};
 use super::personalities::{find, names};
-use super::plan::{FilesetPlan, Kind, Plan, PlanOverrides, SECONDS_MAX, Step};
-use super::session::{BenchSession, Manner};
-use crate::language::{self, Action, EndCondition, Script};
+use super::plan::{FilesetPlan, FlowopKind, Plan, PlanOverrides, ProgramStep, SECONDS_MAX};
+use super::session::{BenchSession, RunOptions};
+use crate::language::{self, EndCondition, SetupAction, WorkloadScript};
 use treering_kit::occupied::{is_numbered, refuse_existing};
 
 /// Longest accepted workload file in bytes.
@@ -274,9 +274,10 @@ impl Job for BenchJob {
     }
 
     fn deciding_sync(&self) -> Option<Op> {
-        let is_sync = |step: &Step| matches!(step.kind, Kind::Fsync | Kind::FsyncSet);
+        let is_sync =
+            |step: &ProgramStep| matches!(step.kind, FlowopKind::Fsync | FlowopKind::FsyncSet);
         let syncs = self.plan().threads.iter().any(|thread| thread.steps.iter().any(is_sync));
-        (!self.manner.classic && syncs).then_some(Op::Fsync)
+        (!self.run_options.classic && syncs).then_some(Op::Fsync)
     }
 
     fn overall_metric(&self) -> Option<&'static str> {

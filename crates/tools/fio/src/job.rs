@@ -422,7 +422,7 @@ impl Job for FileJob {
     }
 
     fn deciding_sync(&self) -> Option<Op> {
-        let syncs = self.scene.jobs.iter().any(|job| job.fsync + job.fdatasync > 0);
+        let syncs = self.plan.jobs.iter().any(|job| job.fsync + job.fdatasync > 0);
         (!self.classic && syncs).then_some(Op::Fsync)
     }
 

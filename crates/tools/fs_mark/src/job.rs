@@ -8,8 +8,8 @@ use treering_script::{
 use super::config::{self, ClassicConfig};
 use super::headline::{self, CREATE, UNLINK};
 use super::methods::{ReopenOrder, SyncMethod};
-use super::session::{MarkSession, Style, no_room, root_name};
-use super::shape::Shape;
+use super::session::{MarkSession, RunStyle, no_room, root_name};
+use super::shape::RunShape;
 use treering_kit::occupied::refuse_existing;
 
 /// A dry run lists no more lines.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use treering_engine::HANDICAP_PERCENT_MAX;
 use treering_lab::filesystems::{MkfsRequest, arguments, find};
 use treering_model::filesystems::Filesystem;
-use treering_model::{CellRole, DeviceSpec, GuestSpec, Variant};
+use treering_model::{CellRole, DeviceSpec, GuestSpec, Variant, VariantSettings};
 use treering_sys::{MountOptionError, MountOptions};
 
 use super::device::{PlacedDevice, device, played};
@@ -130,6 +130,7 @@ fn variant(
         image,
         mount,
         handicap_percent,
+        settings: VariantSettings::default(),
     };
     if let (Some(_), DeviceSpec::Directory { .. }) = (&variant.guest, &variant.device) {
         let message = "a kernel in a guest cannot work in a directory of this machine";

@@ -9,7 +9,7 @@ mod record;
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
@@ -22,8 +22,9 @@ use crate::{DeviceError, LabError};
 
 pub use record::PlanIdentity;
 pub(crate) use record::{
-    DeviceIdentity, FileNumber, ForeignMount, RecordFacts, RecordId, ResourceKind, escape,
-    file_line, loop_line, mounted_line, player_line, text,
+    CleanupCommand, DeviceIdentity, FileNumber, ForeignMount, RecordFacts, RecordId, ResourceKind,
+    SettingChange, changed_line, escape, file_line, loop_line, mounted_line, player_line,
+    setting_line, text,
 };
 
 /// Longest wait for another process that holds the lock of the register.
@@ -78,8 +79,10 @@ impl LabRegister {
 
     /// Makes the missing directories of the register.
     fn make(&self) -> Result<(), LabError> {
-        private_directory(&self.folder)?;
-        private_directory(&self.folder.join("mounts"))?;
+        for folder in [self.folder.clone(), self.folder.join("mounts")] {
+            private_directory(&folder)?;
+            open_for_passage(&folder)?;
+        }
         private_directory(&self.folder.join("devices")).map(drop)
     }
 
@@ -288,6 +291,20 @@ pub(crate) fn private_directory(path: &Path) -> Result<PathBuf, LabError> {
     }
 }
 
+/// Lets other users pass through a directory of root, but not list it: jobs that run as another
+/// user reach the filesystems that are mounted below.
+fn open_for_passage(path: &Path) -> Result<(), LabError> {
+    if treering_sys::user_id() != 0 {
+        return Ok(());
+    }
+    let failed = || LabError::io("cannot change the mode of", path);
+    let mode = fs::metadata(path).map_err(failed())?.mode() & 0o7777;
+    if mode & 0o011 == 0o011 {
+        return Ok(());
+    }
+    fs::set_permissions(path, fs::Permissions::from_mode(mode | 0o011)).map_err(failed())
+}
+
 /// True if the path is a directory of this user that nobody else can write to.
 pub(crate) fn is_private_directory(path: &Path) -> bool {
     why_not_private(path).is_ok_and(|why| why.is_none())
@@ -383,7 +400,18 @@ mod tests {
     }
 
     #[test]
-    fn a_device_is_registered_once() {
+    fn other_users_pass_through_the_register_of_root_without_listing_it() {
+        let top = tempfile::tempdir().unwrap();
+        let register = LabRegister::open(&top.path().join("register")).unwrap();
+        let expected = if treering_sys::user_id() == 0 { 0o711 } else { 0o700 };
+        for folder in [register.folder().to_owned(), register.folder().join("mounts")] {
+            let mode = std::fs::metadata(&folder).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, expected, "{}", folder.display());
+        }
+    }
+
+    #[test]
+    fn a_device_is_taken_once() {
         let top = tempfile::tempdir().unwrap();
         let register = LabRegister::open(top.path()).unwrap();
         let number = DeviceNumber { major: 8, minor: 0 };

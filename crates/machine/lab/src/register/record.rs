@@ -108,6 +108,35 @@ pub(crate) enum ResourceKind {
     },
     /// A foreign filesystem that is unmounted for a while, with its mount parameters.
     Unmounted(ForeignMount),
+    /// Settings of the kernel that are changed for a while.
+    Settings {
+        /// Changed attributes with their old values.
+        changes: Vec<SettingChange>,
+    },
+    /// A command that must run after a trial, since its counterpart has run before it.
+    Cleanup(CleanupCommand),
+}
+
+/// A changed attribute of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SettingChange {
+    /// Path of the attribute.
+    pub(crate) path: PathBuf,
+    /// Value before the change.
+    pub(crate) before: String,
+    /// Value after the change; `None` until it is written.
+    pub(crate) after: Option<String>,
+}
+
+/// A command with its surroundings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CleanupCommand {
+    /// Program and arguments.
+    pub(crate) words: Vec<String>,
+    /// Environment variables, as (name, value).
+    pub(crate) environment: Vec<(String, String)>,
+    /// Working directory.
+    pub(crate) folder: PathBuf,
 }
 
 /// Parameters of a mount that treering did not make.
@@ -151,6 +180,8 @@ impl ResourceKind {
             Self::Played { image, .. } => format!("the played disk on {}", image.display()),
             Self::Mount { fs_type, .. } => format!("a mounted {fs_type}"),
             Self::Unmounted(mount) => format!("the unmounted {}", mount.point.display()),
+            Self::Settings { .. } => "changed settings of the kernel".to_owned(),
+            Self::Cleanup(command) => format!("the command `{}`", command.words.join(" ")),
         }
     }
 }
@@ -220,6 +251,14 @@ impl RecordFacts {
         lines.extend(self.plan.as_ref().map(|plan| format!("plan {}\n", plan.to_text())));
         match &self.kind {
             ResourceKind::Unmounted(mount) => lines.extend(unmounted_lines(mount)),
+            ResourceKind::Settings { changes } => {
+                lines.push("kind settings\n".to_owned());
+                for SettingChange { path, before, after } in changes {
+                    lines.push(setting_line(path, before));
+                    lines.extend(after.as_ref().map(|after| changed_line(path, after)));
+                }
+            }
+            ResourceKind::Cleanup(command) => lines.extend(cleanup_lines(command)),
             ResourceKind::Loop { image, file, number } => {
                 lines.push("kind loop\n".to_owned());
                 lines.push(format!("image {}\n", escape(image.as_os_str().as_bytes())));
@@ -303,6 +342,30 @@ fn unmounted_lines(mount: &ForeignMount) -> Vec<String> {
     lines
 }
 
+fn cleanup_lines(command: &CleanupCommand) -> Vec<String> {
+    let CleanupCommand { words, environment, folder } = command;
+    let mut lines = vec![
+        "kind cleanup\n".to_owned(),
+        format!("folder {}\n", escape(folder.as_os_str().as_bytes())),
+    ];
+    lines.extend(words.iter().map(|word| format!("word {}\n", escape(word.as_bytes()))));
+    let pairs = environment.iter();
+    lines.extend(pairs.map(|(name, value)| {
+        format!("environment {} {}\n", escape(name.as_bytes()), escape(value.as_bytes()))
+    }));
+    lines
+}
+
+/// Line with the value of a setting before its change.
+pub(crate) fn setting_line(path: &Path, before: &str) -> String {
+    format!("setting {} {}\n", escape(path.as_os_str().as_bytes()), escape(before.as_bytes()))
+}
+
+/// Line with the value of a setting after its change.
+pub(crate) fn changed_line(path: &Path, after: &str) -> String {
+    format!("changed {} {}\n", escape(path.as_os_str().as_bytes()), escape(after.as_bytes()))
+}
+
 /// Line with the process of a played disk, and its start time.
 pub(crate) fn player_line((pid, start): (u32, u64)) -> String {
     format!("player {pid} {start}\n")
@@ -334,6 +397,10 @@ struct ParsedLines {
     autoclear: Option<bool>,
     sequence: Option<u64>,
     uuid: Option<String>,
+    changes: Vec<SettingChange>,
+    words: Vec<String>,
+    environment: Vec<(String, String)>,
+    folder: Option<PathBuf>,
 }
 
 impl ParsedLines {
@@ -366,6 +433,23 @@ impl ParsedLines {
             "autoclear" => self.autoclear = Some(value.parse().ok()?),
             "sequence" => self.sequence = Some(value.parse().ok()?),
             "uuid" => self.uuid = Some(text(value)?),
+            "setting" => {
+                let (path, before) = value.split_once(' ')?;
+                let path = plain(OsString::from_vec(unescape(path)?).into())?;
+                self.changes.push(SettingChange { path, before: text(before)?, after: None });
+            }
+            "changed" => {
+                let (path, after) = value.split_once(' ')?;
+                let path = PathBuf::from(OsString::from_vec(unescape(path)?));
+                let change = self.changes.iter_mut().find(|change| change.path == path)?;
+                change.after = Some(text(after)?);
+            }
+            "word" => self.words.push(text(value)?),
+            "environment" => {
+                let (name, value) = value.split_once(' ')?;
+                self.environment.push((text(name)?, text(value)?));
+            }
+            "folder" => self.folder = Some(OsString::from_vec(unescape(value)?).into()),
             _ => return None,
         }
         Some(())
@@ -403,6 +487,12 @@ impl ParsedLines {
                     file: self.file,
                     uuid: self.uuid,
                 },
+            }),
+            "settings" => ResourceKind::Settings { changes: self.changes },
+            "cleanup" if !self.words.is_empty() => ResourceKind::Cleanup(CleanupCommand {
+                words: self.words,
+                environment: self.environment,
+                folder: plain(self.folder?)?,
             }),
             _ => return None,
         };
@@ -466,8 +556,8 @@ fn unescape(text: &str) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::{
-        DeviceIdentity, FileNumber, ForeignMount, PlanIdentity, RecordFacts, RecordId,
-        ResourceKind, escape, unescape,
+        CleanupCommand, DeviceIdentity, FileNumber, ForeignMount, PlanIdentity, RecordFacts,
+        RecordId, ResourceKind, SettingChange, escape, unescape,
     };
     use crate::machine::DeviceNumber;
     use std::path::{Path, PathBuf};
@@ -504,6 +594,25 @@ mod tests {
         for kind in [
             image("/a b/ü%/treering-1a-2.img"),
             unmounted("/mnt/ü b"),
+            ResourceKind::Settings {
+                changes: vec![
+                    SettingChange {
+                        path: PathBuf::from("/proc/sys/vm/dirty_ratio"),
+                        before: "20".to_owned(),
+                        after: Some("5".to_owned()),
+                    },
+                    SettingChange {
+                        path: PathBuf::from("/sys/block/a!b/queue/scheduler"),
+                        before: "none".to_owned(),
+                        after: None,
+                    },
+                ],
+            },
+            ResourceKind::Cleanup(CleanupCommand {
+                words: ["sh", "-c", "rm -r \"$X\"\n"].map(str::to_owned).to_vec(),
+                environment: vec![("X".to_owned(), "a b".to_owned())],
+                folder: PathBuf::from("/mnt/ü b"),
+            }),
             ResourceKind::Mount {
                 fs_type: "ext4".to_owned(),
                 devices: vec![number; 4],

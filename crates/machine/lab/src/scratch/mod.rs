@@ -75,16 +75,9 @@ impl ScratchFilesystem {
             None => (like.image()?, like.mkfs.clone()),
         };
         let variant = Variant {
-            name: "fresh copy".to_owned(),
-            against: None,
-            kernel: None,
-            guest: None,
-            device,
-            filesystem: like.fs_type.clone(),
             mkfs,
-            image: None,
             mount: like.mount.clone(),
-            handicap_percent: 0,
+            ..Variant::new("fresh copy", &like.fs_type, device)
         };
         let device = LabDevice::acquire(&variant, erasing, lab)?;
         let volume = device.format(&variant.filesystem, &variant.mkfs)?;

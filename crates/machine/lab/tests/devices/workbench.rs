@@ -77,18 +77,7 @@ pub(crate) fn on_blocks(filesystem: &str, paths: &[&Path]) -> Variant {
 }
 
 pub(crate) fn variant(filesystem: &str, device: DeviceSpec) -> Variant {
-    Variant {
-        name: filesystem.to_owned(),
-        against: None,
-        kernel: None,
-        guest: None,
-        device,
-        filesystem: filesystem.to_owned(),
-        mkfs: Vec::new(),
-        mount: Vec::new(),
-        image: None,
-        handicap_percent: 0,
-    }
+    Variant::new(filesystem, filesystem, device)
 }
 
 pub(crate) fn words(text: &[&str]) -> Vec<String> {

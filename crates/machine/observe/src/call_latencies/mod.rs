@@ -38,7 +38,7 @@ impl Observer for CallLatencies {
     }
 
     fn watch(&self, scene: &ObserverContext<'_>) -> Option<Box<dyn TrialWatch>> {
-        let decides = scene.wanted.deciding_sync;
+        let decides = scene.options.deciding_sync;
         Some(Box::new(CallWatch { decides, ..CallWatch::default() }))
     }
 }

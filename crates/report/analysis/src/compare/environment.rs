@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::{GuestSpec, IMPORT_PREFIX, PLAN_FACT, REBOOT_KERNEL_FACT, WATCH_PREFIX};
+use treering_model::{
+    GuestSpec, IMPORT_PREFIX, PLAN_FACT, REBOOT_KERNEL_FACT, SETTING_PREFIXES, WATCH_PREFIX,
+    facts_that_follow,
+};
 
 use super::variant::{ComparedVariant, Factor};
 
@@ -78,6 +81,8 @@ pub fn environment(
             names.push(&fact.name);
         }
     }
+    let following: BTreeSet<&str> =
+        names.iter().flat_map(|name| facts_that_follow(name)).copied().collect();
     let of_name = |name: &str| {
         let of_variant = |values: &BTreeMap<&str, BTreeMap<&str, usize>>| -> Vec<FactValue> {
             let values = values.get(name).into_iter().flatten();
@@ -88,7 +93,7 @@ pub fn environment(
             values.map(value).collect()
         };
         let mut values: Vec<Vec<FactValue>> = known.iter().map(of_variant).collect();
-        let standing = match standing(name, &values, contenders) {
+        let standing = match standing(name, &values, contenders, &following) {
             FactStatus::Differs if is_of_kernels && OF_KERNELS.contains(&name) => {
                 FactStatus::Compared
             }
@@ -139,7 +144,12 @@ fn values(variant: &ComparedVariant) -> BTreeMap<&str, BTreeMap<&str, usize>> {
     values
 }
 
-fn standing(name: &str, variants: &[Vec<FactValue>], contenders: &[ComparedVariant]) -> FactStatus {
+fn standing(
+    name: &str,
+    variants: &[Vec<FactValue>],
+    contenders: &[ComparedVariant],
+    following: &BTreeSet<&str>,
+) -> FactStatus {
     let texts = |variant: &Vec<FactValue>| -> BTreeSet<String> {
         variant.iter().map(|fact| fact.value.clone()).collect()
     };
@@ -154,7 +164,11 @@ fn standing(name: &str, variants: &[Vec<FactValue>], contenders: &[ComparedVaria
     if is_momentary(name) {
         return FactStatus::Momentary;
     }
-    if contenders.iter().all(|variant| is_declared(variant.factor, name)) {
+    let is_declared = |variant: &ComparedVariant| {
+        is_declared(variant.factor, name)
+            || (variant.factor == Factor::Variant && following.contains(name))
+    };
+    if contenders.iter().all(is_declared) {
         return FactStatus::Compared;
     }
     if reported.iter().any(|values| values.len() > 1) {
@@ -182,6 +196,9 @@ fn is_momentary(name: &str) -> bool {
 
 /// Reports whether a fact belongs to the factor the trials were selected by.
 fn is_declared(factor: Factor, name: &str) -> bool {
+    if SETTING_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+        return factor == Factor::Variant;
+    }
     let group = name.split_once('.').map_or(name, |(group, _)| group);
     match factor {
         Factor::Label | Factor::Id => false,

@@ -154,10 +154,10 @@ fn answered(
     pending: Vec<PendingComparison>,
     alpha: f64,
 ) -> Result<Vec<MetricComparison>, StatsError> {
-    let mut answers = judged(&asked, alpha)?.into_iter();
-    let mut comparisons: Vec<MetricComparison> = Vec::with_capacity(asked.len());
-    let mut leaders: Vec<Option<usize>> = Vec::with_capacity(asked.len());
-    for PendingComparison { mut about, question, leader } in asked {
+    let mut answers = judged(&pending, alpha)?.into_iter();
+    let mut comparisons: Vec<MetricComparison> = Vec::with_capacity(pending.len());
+    let mut leaders: Vec<Option<usize>> = Vec::with_capacity(pending.len());
+    for PendingComparison { mut about, question, leader } in pending {
         leaders.push(leader);
         if let Some((question, (verdict, level))) =
             question.and_then(|question| Some((question, answers.next()?)))

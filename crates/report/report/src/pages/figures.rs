@@ -8,7 +8,7 @@ use treering_model::metrics::{is_counter, is_observation};
 use treering_model::{Metric, Scope, Trial, Unit};
 
 use super::identity::{metric_words, scope};
-use crate::{Cell, Column, Number, Style, Table};
+use crate::{Cell, Column, Number, NumberStyle, Table};
 
 /// Maximum number of rows named in the remark about p99.9.
 const FEW_NAMED: usize = 4;

@@ -73,8 +73,8 @@ pub(super) fn metric_words(name: &str, unit: Unit) -> String {
         Unit::Nanoseconds if !is_call_latency(name) => "ns",
         _ => unit.word(),
     };
-    let rest = match name.strip_suffix(word) {
-        Some(rest) => rest.trim_end_matches('_').to_owned(),
+    let tail = match name.strip_suffix(word) {
+        Some(tail) => tail.trim_end_matches('_').to_owned(),
         None => name.replacen(&format!("_{word}_"), "_", 1),
     };
     tail.replace('_', " ")

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use treering_model::filesystems::{MetadataCopies, all, by_name};
 use treering_model::{
     Accelerator, CautionCode, GuestSpec, IMPORT_FACT, LEVEL_FACT, PlayedStatus, REBOOT_KERNEL_FACT,
-    Trial, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
+    Trial, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT, facts_that_follow,
 };
 use treering_stats::median;
 
@@ -320,9 +320,21 @@ impl VariantPair<'_> {
         self.baseline.values(TYPE) == self.contender.values(TYPE)
     }
 
+    /// Reports whether a fact follows from a setting that a variant declares.
+    fn follows_from_settings(&self, name: &str) -> bool {
+        let variants = [self.baseline.variant, self.contender.variant];
+        // All trials of a variant have its settings.
+        let firsts = variants.iter().filter_map(|variant| variant.rounds.first());
+        let mut facts = firsts.flat_map(|trial| &trial.facts);
+        facts.any(|fact| facts_that_follow(&fact.name).contains(&name))
+    }
+
     /// Reports whether a difference belongs to the declared factor, or is none.
     fn is_excused(&self, name: &str, code: Code) -> bool {
         let factor = self.contender.variant.factor;
+        if factor == Factor::Variant && self.follows_from_settings(name) {
+            return true;
+        }
         match code {
             Code::MetadataProfilesDiffer => true, // reported by `profiles`
             Code::FeaturesDiffer => {

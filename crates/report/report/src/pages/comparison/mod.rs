@@ -255,7 +255,12 @@ fn heading(first: &MetricComparison) -> String {
 
 /// Adds the observer results of a job: the counters that differ most, seeks and other trace
 /// figures, and file layouts.
-fn add_observed(page: &mut Report, outcome: &Outcome, job: &[&MetricComparison], view: &View<'_>) {
+fn add_observed(
+    page: &mut Report,
+    outcome: &Outcome,
+    job: &[&MetricComparison],
+    view: &ComparisonView<'_>,
+) {
     let several = outcome.contenders().count() > 1;
     let (leading, counters) = leading_counters(job, MOST_COUNTERS);
     if !leading.is_empty() {

@@ -1,0 +1,276 @@
+//! Attributes of the kernel: files in `/proc/sys` and `/sys` with one value each, and what they do
+//! to one another (Documentation/admin-guide/sysctl/vm.rst, Documentation/block/queue-sysfs.rst).
+
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::path::{Component, Path, PathBuf};
+
+use crate::machine::{DeviceNumber, KernelMounts, names};
+use crate::{DeviceError, LabError};
+
+/// Sysctls of which writing one sets the other to 0.
+const TWINS: [(&str, &str); 2] = [
+    ("vm/dirty_bytes", "vm/dirty_ratio"),
+    ("vm/dirty_background_bytes", "vm/dirty_background_ratio"),
+];
+/// Attributes of a queue that the kernel changes when another attribute of the queue is written.
+const RESET_WITH_OTHERS: [&str; 2] = ["queue/nr_requests", "queue/read_ahead_kb"];
+
+/// Objects that settings belong to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum SettingTarget<'a> {
+    /// The machine: names are those of `sysctl`.
+    Machine,
+    /// Block devices: names are paths below the sysfs folder of each device, or absolute ones.
+    Device {
+        /// Sysfs folders of the devices.
+        folders: &'a [PathBuf],
+    },
+    /// A mounted filesystem: names are paths below `fs` and `bdi`.
+    Filesystem {
+        /// Sysfs folders of the filesystem.
+        folders: &'a FilesystemFolders,
+    },
+}
+
+/// Folders of a mounted filesystem in sysfs; `None` where the kernel has none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FilesystemFolders {
+    /// Folder of the filesystem: `/sys/fs/ext4/sda1`.
+    pub(crate) own: Option<PathBuf>,
+    /// Folder of its write-back: `/sys/class/bdi/8:0`.
+    pub(crate) writeback: Option<PathBuf>,
+}
+
+impl FilesystemFolders {
+    /// Folders of a filesystem of this type on this device.
+    pub(super) fn new(fs_type: &str, number: DeviceNumber, machine: &KernelMounts) -> Self {
+        let Some(device) = machine.block_folder(number) else { return Self::default() };
+        let Some(name) = device.file_name().map(PathBuf::from) else { return Self::default() };
+        let of_type = machine.sys.join("fs").join(fs_type);
+        // btrfs and bcachefs name their folders by UUID and list the devices inside.
+        let lists_device = |folder: &PathBuf| {
+            folder.join("devices").join(&name).exists()
+                || names(folder).iter().any(|entry| {
+                    let link = folder.join(entry).join("block").canonicalize();
+                    link.is_ok_and(|link| link.ends_with(&name))
+                })
+        };
+        let own = Some(of_type.join(&name))
+            .filter(|folder| folder.is_dir())
+            .or_else(|| names(&of_type).iter().map(|uuid| of_type.join(uuid)).find(lists_device));
+        let disk = device.parent().filter(|_| device.join("partition").exists());
+        let links = own.iter().map(|own| own.join("bdi"));
+        let links = links.chain([disk.unwrap_or(&device).join("bdi")]);
+        let writeback = links.filter_map(|link| link.canonicalize().ok()).next();
+        Self { own, writeback }
+    }
+}
+
+impl SettingTarget<'_> {
+    /// Files of the setting with this name, one for each object.
+    pub(super) fn paths(
+        self,
+        name: &str,
+        machine: &KernelMounts,
+    ) -> Result<Vec<PathBuf>, LabError> {
+        let refused = |why: &str| {
+            let (path, value) = (PathBuf::from(name), String::new());
+            LabError::from(DeviceError::Setting { path, value, why: why.to_owned() })
+        };
+        let candidates: Vec<PathBuf> =
+            match self {
+                Self::Machine => {
+                    // As sysctl(8): with slashes as separators, dots belong to the names.
+                    let file =
+                        if name.contains('/') { name.to_owned() } else { name.replace('.', "/") };
+                    vec![
+                        machine.proc.join("sys").join(relative(&file).ok_or_else(|| {
+                            refused("a sysctl is written as in `vm.dirty_ratio`")
+                        })?),
+                    ]
+                }
+                Self::Device { folders } => {
+                    match name.strip_prefix("/sys/") {
+                        Some(inside) => vec![machine.sys.join(
+                            relative(inside).ok_or_else(|| refused("it leads out of /sys"))?,
+                        )],
+                        None => {
+                            let inside = relative(name).ok_or_else(|| {
+                                refused("a sysfs attribute is written as in `queue/scheduler`")
+                            })?;
+                            folders.iter().map(|folder| of_device(folder, inside)).collect()
+                        }
+                    }
+                }
+                Self::Filesystem { folders } => {
+                    let (folder, inside) = match name.split_once('/') {
+                        Some(("fs", inside)) => (&folders.own, inside),
+                        Some(("bdi", inside)) => (&folders.writeback, inside),
+                        _ => return Err(refused("no attribute of a filesystem")),
+                    };
+                    let inside = relative(inside).ok_or_else(|| {
+                        refused("an attribute of a filesystem is written as in `fs/mb_stats`")
+                    })?;
+                    let folder = folder.as_ref().ok_or_else(|| {
+                        refused("the kernel has no such folder for this filesystem")
+                    })?;
+                    vec![folder.join(inside)]
+                }
+            };
+        match candidates.iter().find(|path| !is_setting(path, machine)) {
+            Some(path) => {
+                let why = "this kernel has no such setting".to_owned();
+                let (path, value) = (path.clone(), String::new());
+                Err(DeviceError::Setting { path, value, why }.into())
+            }
+            None => Ok(candidates),
+        }
+    }
+}
+
+/// Attribute of a device; a partition has the queue of its disk.
+fn of_device(folder: &Path, inside: &Path) -> PathBuf {
+    let own = folder.join(inside);
+    match folder.parent() {
+        Some(disk) if !own.exists() && folder.join("partition").exists() => disk.join(inside),
+        _ => own,
+    }
+}
+
+fn relative(name: &str) -> Option<&Path> {
+    let path = Path::new(name);
+    let is_plain = path.components().all(|part| matches!(part, Component::Normal(_)));
+    (is_plain && !name.is_empty() && !name.contains("//") && !name.contains('\0')).then_some(path)
+}
+
+/// True for an existing file in `/proc/sys` or `/sys`, also after its links are followed.
+pub(super) fn is_setting(path: &Path, machine: &KernelMounts) -> bool {
+    let root = |folder: PathBuf| folder.canonicalize().unwrap_or(folder);
+    let roots = [root(machine.proc.join("sys")), root(machine.sys.clone())];
+    match path.canonicalize() {
+        Ok(real) => real.is_file() && roots.iter().any(|root| real.starts_with(root)),
+        Err(_) => false,
+    }
+}
+
+/// Rank in the order of writes: attributes that change others first, those that are changed last.
+pub(super) fn priority(path: &Path) -> u8 {
+    if path.ends_with("queue/scheduler") {
+        0
+    } else if path.ends_with("queue/nr_requests") {
+        2
+    } else if path.ends_with("queue/read_ahead_kb") {
+        3
+    } else {
+        1
+    }
+}
+
+/// Attributes that the kernel may change when this one is written.
+pub(super) fn companions(path: &Path) -> Vec<PathBuf> {
+    for (bytes, ratio) in TWINS {
+        for (written, reset) in [(bytes, ratio), (ratio, bytes)] {
+            if path.ends_with(written)
+                && let Some(root) = path.ancestors().nth(written.split('/').count())
+            {
+                return vec![root.join(reset)];
+            }
+        }
+    }
+    match path.parent().filter(|queue| queue.ends_with("queue")).and_then(Path::parent) {
+        Some(device) => {
+            let others = RESET_WITH_OTHERS.iter().map(|name| device.join(name));
+            others.filter(|other| other != path).collect()
+        }
+        None => Vec::new(),
+    }
+}
+
+/// True for an attribute that the kernel changes with others.
+pub(super) fn is_companion(path: &Path) -> bool {
+    let twins = TWINS.iter().any(|(bytes, ratio)| path.ends_with(bytes) || path.ends_with(ratio));
+    twins || RESET_WITH_OTHERS.iter().any(|name| path.ends_with(name))
+}
+
+/// True if the kernel shows `kept` for an attribute to which `value` was written.
+pub(super) fn is_same_value(kept: &str, value: &str) -> bool {
+    let value = value.trim();
+    let number = |text: &str| text.parse::<i128>().ok();
+    // `write through` and tab-separated lists keep their words.
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    // -1 asks for the kernel's own default.
+    value == "-1"
+        || words(kept) == words(value)
+        || number(kept).is_some_and(|kept| number(value) == Some(kept))
+}
+
+/// A file with one value.
+pub(super) struct Attribute<'a> {
+    path: &'a Path,
+}
+
+impl<'a> Attribute<'a> {
+    pub(super) fn new(path: &'a Path) -> Self {
+        Self { path }
+    }
+
+    /// The value; of a list of choices, the one in brackets.
+    pub(super) fn read(&self) -> Result<String, LabError> {
+        let text = fs::read_to_string(self.path)
+            .map_err(LabError::io("cannot read the setting", self.path))?;
+        let text = text.trim();
+        let choice = text
+            .split_whitespace()
+            .find_map(|word| word.strip_prefix('[').and_then(|word| word.strip_suffix(']')));
+        Ok(choice.unwrap_or(text).to_owned())
+    }
+
+    /// Writes the value with one call, as the kernel wants it.
+    pub(super) fn write(&self, value: &str) -> Result<(), LabError> {
+        let written = OpenOptions::new()
+            .write(true)
+            .truncate(true)
+            .open(self.path)
+            .and_then(|mut file| file.write_all(value.trim().as_bytes()));
+        written.map_err(|error| {
+            let why = error.to_string();
+            let (path, value) = (self.path.to_owned(), value.to_owned());
+            DeviceError::Setting { path, value, why }.into()
+        })
+    }
+
+    /// Writes an old value. One of two twins was 0, which cannot be written: the other one, which
+    /// is put back too, sets it to 0.
+    pub(super) fn restore(&self, before: &str) -> Result<(), LabError> {
+        let is_unset_twin = before == "0"
+            && TWINS
+                .iter()
+                .any(|(bytes, ratio)| self.path.ends_with(bytes) || self.path.ends_with(ratio));
+        if is_unset_twin { Ok(()) } else { self.write(before) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{companions, is_same_value};
+    use std::path::{Path, PathBuf};
+
+    #[test]
+    fn values_are_compared_as_the_kernel_shows_them() {
+        for (kept, value) in [("4096", "4096"), ("16", " 16\n"), ("007", "7"), ("4\t4\t1", "4 4 1")]
+        {
+            assert!(is_same_value(kept, value), "{kept} {value}");
+        }
+        assert!(!is_same_value("1280", "4096") && !is_same_value("none", "bfq"));
+    }
+
+    #[test]
+    fn attributes_that_the_kernel_changes_along_are_known() {
+        let ratio = Path::new("/proc/sys/vm/dirty_ratio");
+        assert_eq!(companions(ratio), [PathBuf::from("/proc/sys/vm/dirty_bytes")]);
+        let scheduler = companions(Path::new("/sys/block/sda/queue/scheduler"));
+        assert_eq!(scheduler.len(), 2);
+        assert!(companions(Path::new("/proc/sys/vm/swappiness")).is_empty());
+    }
+}

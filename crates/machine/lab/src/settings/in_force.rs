@@ -1,0 +1,138 @@
+//! A variant's settings and commands around one trial, in their order: settings of the machine and
+//! of the devices before mkfs, those of the filesystem after the mount, then the command that
+//! prepares; all undone in the reverse order.
+
+use std::path::{Path, PathBuf};
+
+use treering_model::{DeviceSpec, Variant, VariantSettings};
+
+use super::{AppliedSettings, FilesystemFolders, SettingTarget};
+use crate::machine::block_number;
+use crate::variant_commands::{PreparedPlace, TrialCommands};
+use crate::{Lab, LabError};
+
+/// Prefixes of sysfs attributes that exist only while the filesystem is mounted.
+const OF_MOUNT: [&str; 2] = ["fs/", "bdi/"];
+
+/// Settings of a variant that are in force for a trial. Dropping undoes them as far as possible.
+#[derive(Debug)]
+pub struct SettingsInForce {
+    // Fields are dropped in this order: the command first.
+    prepared: Option<PreparedPlace>,
+    applied: AppliedSettings,
+    settings: VariantSettings,
+    /// Filesystem type.
+    fs_type: String,
+    /// Nodes of the devices.
+    nodes: Vec<PathBuf>,
+    lab: Lab,
+}
+
+impl SettingsInForce {
+    /// Writes the settings of the machine and of the devices with these nodes, on which a
+    /// filesystem of this type is about to be mounted.
+    ///
+    /// # Errors
+    /// When the kernel has no such setting or refuses it.
+    pub fn begin(
+        settings: &VariantSettings,
+        (fs_type, nodes): (&str, Vec<PathBuf>),
+        lab: &Lab,
+    ) -> Result<Self, LabError> {
+        let mut applied = AppliedSettings::new(lab);
+        applied.apply(&settings.sysctl, &SettingTarget::Machine, lab)?;
+        let (_, of_device) = split(&settings.sysfs);
+        let numbers = nodes.iter().filter_map(|node| block_number(node));
+        let folders: Vec<PathBuf> =
+            numbers.filter_map(|number| lab.machine.block_folder(number)).collect();
+        applied.apply(&of_device, &SettingTarget::Device { folders: &folders }, lab)?;
+        let (settings, lab, fs_type) = (settings.clone(), lab.clone(), fs_type.to_owned());
+        Ok(Self { prepared: None, applied, settings, fs_type, nodes, lab })
+    }
+
+    /// Writes the settings of the mounted filesystem; also after a remount, which resets them.
+    ///
+    /// # Errors
+    /// When the kernel has no such setting or refuses it.
+    pub fn mounted(&mut self) -> Result<(), LabError> {
+        let (of_mount, _) = split(&self.settings.sysfs);
+        if of_mount.is_empty() {
+            return Ok(());
+        }
+        let machine = &self.lab.machine;
+        let number = self.nodes.first().and_then(|node| block_number(node));
+        let folders = number.map_or_else(FilesystemFolders::default, |number| {
+            FilesystemFolders::new(&self.fs_type, number, machine)
+        });
+        let target = SettingTarget::Filesystem { folders: &folders };
+        self.applied.apply(&of_mount, &target, &self.lab)
+    }
+
+    /// Runs the command that prepares, in the work directory, which is made if missing; `root` is
+    /// the mount point.
+    ///
+    /// # Errors
+    /// When the command fails.
+    pub fn prepare(
+        &mut self,
+        variant: &Variant,
+        (root, work): (&Path, &Path),
+    ) -> Result<(), LabError> {
+        let settings = &self.settings;
+        if settings.prepare.is_empty() && settings.cleanup.is_empty() {
+            return Ok(());
+        }
+        std::fs::create_dir_all(work).map_err(LabError::io("cannot make", work))?;
+        let variables = trial_variables(variant, &self.nodes, (root, work));
+        let environment = [settings.environment.clone(), variables].concat();
+        let commands = TrialCommands {
+            prepare: &settings.prepare,
+            cleanup: &settings.cleanup,
+            environment: &environment,
+            folder: work,
+        };
+        self.prepared = Some(PreparedPlace::prepare(commands, &self.lab)?);
+        Ok(())
+    }
+
+    /// Runs the command that cleans up and puts the settings back. Both are tried.
+    ///
+    /// # Errors
+    /// The first error of the two.
+    pub fn end(mut self) -> Result<(), LabError> {
+        let cleaned = self.prepared.take().map_or(Ok(()), PreparedPlace::clean_up);
+        let restored = self.applied.put_back();
+        cleaned.and(restored)
+    }
+}
+
+/// Sysfs attributes of the mounted filesystem, and the others.
+fn split(sysfs: &[(String, String)]) -> (Vec<(String, String)>, Vec<(String, String)>) {
+    let is_of_mount =
+        |(name, _): &(String, String)| OF_MOUNT.iter().any(|prefix| name.starts_with(prefix));
+    sysfs.iter().cloned().partition(is_of_mount)
+}
+
+/// Environment variables that tell a command about its trial.
+fn trial_variables(
+    variant: &Variant,
+    nodes: &[PathBuf],
+    (root, work): (&Path, &Path),
+) -> Vec<(String, String)> {
+    let kind = match variant.device {
+        DeviceSpec::Loop { .. } => "loop",
+        DeviceSpec::Block { .. } => "block",
+        DeviceSpec::Directory { .. } => "directory",
+    };
+    let nodes: Vec<String> = nodes.iter().map(|node| node.display().to_string()).collect();
+    let variable = |name: &str, value: String| (format!("TREERING_{name}"), value);
+    vec![
+        variable("VARIANT", variant.name.clone()),
+        variable("FILESYSTEM", variant.filesystem.clone()),
+        variable("MOUNT_OPTIONS", variant.mount.join(",")),
+        variable("DEVICE_KIND", kind.to_owned()),
+        variable("DEVICE", nodes.join(" ")),
+        variable("MOUNT", root.display().to_string()),
+        variable("DIR", work.display().to_string()),
+    ]
+}

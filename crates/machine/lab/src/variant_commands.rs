@@ -1,0 +1,169 @@
+//! Commands of a variant: one that prepares the place of a trial, and one that cleans up after it.
+//!
+//! The register has the cleaning command before the preparing one begins, so that `lab release`
+//! runs it after a kill.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::lab::Lab;
+use crate::register::{CleanupCommand, OwnedRecord, ResourceKind};
+use crate::tools::{self, ToolPath};
+use crate::{DeviceError, LabError};
+
+/// Commands around a trial: a program and its arguments each, empty for no command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TrialCommands<'a> {
+    /// Runs before the trial.
+    pub(crate) prepare: &'a [String],
+    /// Runs after the trial, also if the preparation or the trial failed.
+    pub(crate) cleanup: &'a [String],
+    /// Environment variables of both, as (name, value).
+    pub(crate) environment: &'a [(String, String)],
+    /// Working directory of both.
+    pub(crate) folder: &'a Path,
+}
+
+/// The place of a trial after its preparation. Dropping runs the cleaning command; if it fails, it
+/// stays in the register.
+#[derive(Debug)]
+pub(crate) struct PreparedPlace {
+    lab: Lab,
+    cleanup: Option<(OwnedRecord, CleanupCommand)>,
+}
+
+impl PreparedPlace {
+    /// Records the cleaning command and runs the preparing one.
+    ///
+    /// # Errors
+    /// When a command does not exist or the preparing one fails; the cleaning one has run then.
+    pub(crate) fn prepare(commands: TrialCommands<'_>, lab: &Lab) -> Result<Self, LabError> {
+        let mut prepared = Self { lab: lab.clone(), cleanup: None };
+        if !commands.cleanup.is_empty() {
+            let command = CleanupCommand {
+                words: commands.cleanup.to_vec(),
+                environment: commands.environment.to_vec(),
+                folder: commands.folder.to_owned(),
+            };
+            let kind = ResourceKind::Cleanup(command.clone());
+            let record = lab.register.record(&lab.machine, |_| kind)?;
+            prepared.cleanup = Some((record, command));
+        }
+        if !commands.prepare.is_empty() {
+            let (words, environment) = (commands.prepare, commands.environment);
+            run(words, environment, commands.folder, &lab.tools)?;
+        }
+        Ok(prepared)
+    }
+
+    /// Runs the cleaning command.
+    ///
+    /// # Errors
+    /// When it fails. It stays in the register then.
+    pub(crate) fn clean_up(mut self) -> Result<(), LabError> {
+        self.finish()
+    }
+
+    fn finish(&mut self) -> Result<(), LabError> {
+        let Some((record, command)) = self.cleanup.take() else { return Ok(()) };
+        clean_up(&command, &self.lab.tools)?;
+        record.remove()
+    }
+}
+
+impl Drop for PreparedPlace {
+    fn drop(&mut self) {
+        let _stays_in_the_register = self.finish();
+    }
+}
+
+/// Runs a cleaning command, in the root directory if its own is gone.
+pub(crate) fn clean_up(command: &CleanupCommand, tools: &ToolPath) -> Result<(), LabError> {
+    let folder = Some(command.folder.as_path()).filter(|folder| folder.is_dir());
+    run(&command.words, &command.environment, folder.unwrap_or(Path::new("/")), tools)
+}
+
+fn run(
+    words: &[String],
+    environment: &[(String, String)],
+    folder: &Path,
+    tools: &ToolPath,
+) -> Result<(), LabError> {
+    let Some((name, arguments)) = words.split_first() else { return Ok(()) };
+    let program = match name.contains('/') {
+        true => Some(PathBuf::from(name)),
+        false => tools.find(name),
+    };
+    let missing = || LabError::io("cannot run", name)(std::io::ErrorKind::NotFound.into());
+    let program = program.ok_or_else(missing)?;
+    let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+    let run = tools::run_with(&program, &arguments, folder, environment);
+    let run = run.map_err(LabError::io("cannot run", &program))?;
+    match run.failure {
+        None => Ok(()),
+        Some(failure) => {
+            Err(DeviceError::Tool { command: run.command, failure, output: run.output }.into())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PreparedPlace, TrialCommands};
+    use crate::{DeviceError, Lab, LabError};
+
+    fn shell(script: &str) -> Vec<String> {
+        ["sh", "-c", script].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn commands_run_in_the_folder_with_the_environment() {
+        let top = tempfile::tempdir().unwrap();
+        let lab = Lab::open(&top.path().join("register")).unwrap();
+        let (prepare, cleanup) = (shell("echo \"$NAME\" > made"), shell("rm made"));
+        let environment = [("NAME".to_owned(), "ext4 -O x".to_owned())];
+        let folder = top.path();
+        let commands = TrialCommands {
+            prepare: &prepare,
+            cleanup: &cleanup,
+            environment: &environment,
+            folder,
+        };
+        let prepared = PreparedPlace::prepare(commands, &lab).unwrap();
+        assert_eq!(std::fs::read_to_string(folder.join("made")).unwrap(), "ext4 -O x\n");
+        assert_eq!(lab.list().unwrap().len(), 1);
+        prepared.clean_up().unwrap();
+        assert!(!folder.join("made").exists() && lab.list().unwrap().is_empty());
+    }
+
+    #[test]
+    fn cleanup_runs_after_a_failed_preparation() {
+        let top = tempfile::tempdir().unwrap();
+        let lab = Lab::open(&top.path().join("register")).unwrap();
+        let (prepare, cleanup) = (shell("touch made; exit 3"), shell("rm made"));
+        let folder = top.path();
+        let commands =
+            TrialCommands { prepare: &prepare, cleanup: &cleanup, environment: &[], folder };
+        let failed = PreparedPlace::prepare(commands, &lab);
+        assert!(matches!(failed, Err(LabError::Device(DeviceError::Tool { .. }))));
+        assert!(!folder.join("made").exists() && lab.list().unwrap().is_empty());
+    }
+
+    #[test]
+    fn cleanup_of_a_killed_run_is_run_by_a_release() {
+        let top = tempfile::tempdir().unwrap();
+        let lab = Lab::open(&top.path().join("register")).unwrap();
+        let (prepare, cleanup) = (shell("touch made"), shell("rm made"));
+        let folder = top.path();
+        let commands =
+            TrialCommands { prepare: &prepare, cleanup: &cleanup, environment: &[], folder };
+        let mut prepared = PreparedPlace::prepare(commands, &lab).unwrap();
+        // A kill closes the record and runs no destructor.
+        drop(prepared.cleanup.take());
+        drop(prepared);
+        let left = lab.list().unwrap();
+        assert!(left[0].kind.to_string().contains("rm made"), "{}", left[0].kind);
+        assert!(lab.release(left)[0].1.is_ok());
+        assert!(!folder.join("made").exists() && lab.list().unwrap().is_empty());
+    }
+}
