@@ -4,7 +4,10 @@
 
 use libfuzzer_sys::fuzz_target;
 use treering_model::ModelledSeconds;
-use treering_trace::{Action, DeviceNumber, ModelledDisk, DiskReplay, TraceEntry, RequestEvent, RequestFlags, Operation};
+use treering_trace::{
+    Action, DeviceNumber, DiskReplay, ModelledDisk, Operation, RequestEvent, RequestFlags,
+    TraceEntry,
+};
 
 const OFFSETS: [u64; 8] = [0, 8, 1 << 20, 3, u64::MAX / 512, 1 << 40, 9, 4096];
 

@@ -26,7 +26,6 @@ mod totals;
 mod trial;
 mod trial_id;
 mod variant;
-mod variant_settings;
 mod work;
 pub mod workloads;
 
@@ -77,6 +76,6 @@ pub use sink::{SinkError, TrialSink};
 pub use totals::{CpuTime, IntervalTotals, OpTotals, PhaseTotals, TaskTotals};
 pub use trial::{Trial, TrialBuilder, TrialOrderError};
 pub use trial_id::TrialId;
+pub use variant::settings::{SETTING_PREFIXES, VariantSettings, facts_that_follow};
 pub use variant::{DeviceSpec, Variant};
-pub use variant_settings::{SETTING_PREFIXES, VariantSettings, facts_that_follow};
 pub use work::WorkLimit;

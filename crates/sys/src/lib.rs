@@ -53,9 +53,7 @@ pub use filesystems::mountinfo::{Mount, MountTable};
 pub use filesystems::statfs::{FilesystemFacts, filesystem_facts};
 pub use filesystems::xfs::{XfsGeometry, xfs_geometry};
 pub use libc::{SIGINT, SIGTERM};
-pub use processes::child::{
-    EndedChild, child_has_ended, signal_child, wait_passing_signals, written_by,
-};
+pub use processes::child::{EndedChild, child_has_ended, signal_child, wait_passing_signals};
 pub use processes::clock::monotonic_ns;
 pub use processes::descendants::{
     ChildEnd, adopt_orphans, children, process_descriptor, read_without_waiting, signal_group,

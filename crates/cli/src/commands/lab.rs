@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use treering_conduct::{free_leftovers, freeing_words, mount_again, say_lab_cautions};
 use treering_lab::{
-    Availability, ImageLibrary, Lab, LabDevice, LabError, LabLeftover, LeftoverKind, PlanIdentity,
-    PlayedModel, RebootControl, filesystems, serve_played_disk,
+    Availability, ImageLibrary, Lab, LabDevice, LabError, LabLeftover, PlayedModel, RebootControl,
+    filesystems, serve_played_disk,
 };
 use treering_observe::block_trace::StaleInstance;
 use treering_report::pages::machine::lab as page;

@@ -48,7 +48,7 @@ impl Estimate {
 }
 
 /// Forecast of a plan before it runs.
-pub struct Forecast {
+pub(crate) struct Forecast {
     pub(crate) jobs: Vec<Estimate>,
     /// Lines of the forecast, in the order of the display.
     lines: Vec<String>,
@@ -59,7 +59,7 @@ impl Forecast {
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn new(
+    pub(crate) fn new(
         plan: &Plan,
         store: &dyn ResultStore,
         is_there: impl Fn(&PlannedCell) -> bool,
@@ -72,7 +72,7 @@ impl Forecast {
     }
 
     /// Rounds, trials and time; then what is compared.
-    pub fn lines(&self) -> &[String] {
+    pub(crate) fn lines(&self) -> &[String] {
         &self.lines
     }
 }

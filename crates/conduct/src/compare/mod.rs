@@ -21,7 +21,6 @@ use treering_sys::{SignalWatch, StopFlag};
 pub use self::dry_run::dry_run;
 pub use self::examination::{PlanExamination, examine_plan, foreseen_trial};
 use self::finished::FinishedCells;
-pub use self::forecast::Forecast;
 use self::forecast::is_over;
 use self::guests::Guests;
 pub(crate) use self::guests::check_kernel;

@@ -151,7 +151,7 @@ pub fn baselines(variants: &[Variant]) -> Vec<Option<usize>> {
 }
 
 /// Metrics that each job will give, as far as they are known before it runs.
-pub fn foreseen(jobs: &[PlannedJob]) -> Vec<Vec<Metric>> {
+pub(crate) fn foreseen(jobs: &[PlannedJob]) -> Vec<Vec<Metric>> {
     jobs.iter().map(foreseen_of).collect()
 }
 

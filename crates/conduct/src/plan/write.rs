@@ -149,6 +149,23 @@ fn variant(variant: &Variant, with_device: bool) -> Keys {
     if let Some(spec) = &variant.guest {
         keys.put_path("kernel", &spec.kernel).put_raw("guest", guest(spec).inline());
     }
+    let settings = &variant.settings;
+    for (key, pairs) in [("sysctl", &settings.sysctl), ("sysfs", &settings.sysfs)] {
+        if !pairs.is_empty() {
+            keys.put_raw(key, options(pairs).inline());
+        }
+    }
+    for (key, words) in [("prepare", &settings.prepare), ("cleanup", &settings.cleanup)] {
+        match words.as_slice() {
+            [] => {}
+            [shell, flag, line] if shell == "sh" && flag == "-c" => {
+                keys.put(key, line);
+            }
+            words => {
+                keys.put(key, words);
+            }
+        }
+    }
     let percent = Some(variant.handicap_percent).filter(|percent| *percent > 0);
     keys.put_some("handicap", percent.map(|percent| format!("{percent}%")));
     if with_device {

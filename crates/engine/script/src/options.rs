@@ -253,8 +253,6 @@ pub struct Settings {
     pub base_dir: Option<std::path::PathBuf>,
     /// Variables of the environment, which files may put in: names and values.
     pub environment: Vec<(String, String)>,
-    /// Environment variables that programs of the job get in addition: names and values.
-    pub program_environment: Vec<(String, String)>,
     /// Start of the command in milliseconds since 1970, which seeds and timestamps of classic tools
     /// are based on.
     pub started_unix_ms: u64,

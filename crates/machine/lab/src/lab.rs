@@ -24,10 +24,10 @@ use crate::register::{
 use crate::release::{
     ExpectedMount, LAST_PATIENCE, PlayedImage, STEP, free_image, free_mount, free_played,
 };
-use crate::settings::{is_final, put_back};
+use crate::settings::cleanup::clean_up;
+use crate::settings::restore::{is_final, put_back};
 use crate::tools::{SelfExec, ToolPath};
 use crate::unmounted::mount_again;
-use crate::variant_commands::clean_up;
 
 /// Prefix of the default directory for images: on disk, and cleaned some time after a reboot. Each
 /// user has a directory of their own: this, a dash and the user ID.

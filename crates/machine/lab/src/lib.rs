@@ -30,7 +30,6 @@ mod staged;
 mod tools;
 mod trees;
 mod unmounted;
-mod variant_commands;
 mod view;
 mod volume;
 mod workplace;
@@ -45,7 +44,7 @@ pub use examination::{InventoryRequest, MachineFindings, take_inventory};
 pub use filesystems::Availability;
 pub use guard::{
     DeviceSignature, EraseList, FormatObstacle, Inspection, SearchCoverage, find_signatures,
-    glance, inspect,
+    inspect,
 };
 pub use lab::{Lab, LabLeftover, LeftoverKind};
 pub use machine::DeviceNumber;
@@ -56,9 +55,7 @@ pub use reboot::{
 };
 pub use register::PlanIdentity;
 pub use remounting::RemountableFilesystem;
-pub use scratch::{
-    CopyError, FilesystemProfile, FreshCopyComparison, FreshCopyError, ScratchFilesystem,
-};
+pub use scratch::{CopyError, FilesystemProfile, FreshCopyComparison, FreshCopyError};
 pub use settings::SettingsInForce;
 pub use staged::{
     HeldDirectory, HeldDirectoryError, STAGED_STORE, StagedFile, StagingError,

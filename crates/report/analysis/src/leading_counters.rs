@@ -51,7 +51,7 @@ fn distance(one: &MetricComparison) -> f64 {
         return 0.0;
     }
     if let Some(ratio) = one.ratio {
-        return nearest(ratio, |value| value.ln());
+        return nearest(ratio, f64::ln);
     }
     let share = |difference: f64| {
         // A difference of all that there is, or more, is one that only one variant has.

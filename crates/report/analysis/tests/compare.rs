@@ -479,7 +479,8 @@ proptest! {
     ) {
         let outcome = compared(&rates, &rates);
         for comparison in &outcome.comparisons {
-            assert!(!matches!(comparison.verdict, Verdict::Better | Verdict::Worse), "{comparison:?}");
+            let is_decided = matches!(comparison.verdict, Verdict::Better | Verdict::Worse);
+            assert!(!is_decided, "{comparison:?}");
         }
         assert_ne!(Gate::decide(&outcome), Gate::Worse);
     }

@@ -68,7 +68,7 @@ pub fn wait_passing_signals(
 /// (`write_bytes` of proc(5)): pages dirtied by write calls, `io_uring`, AIO or mappings, and
 /// direct writes; not pipes, terminals or files in memory. `None` if the kernel does not report
 /// them.
-pub fn written_by(process: u32) -> Option<u64> {
+pub(crate) fn written_by(process: u32) -> Option<u64> {
     let accounts = read_to_string(format!("/proc/{process}/io")).ok()?;
     charged(&accounts)
 }

@@ -165,10 +165,10 @@ impl ReplayScript {
     fn apply(&mut self, io: &mut dyn Io, effect: &FilesystemChange) -> Result<WriteOutcome, Stop> {
         match effect {
             FilesystemChange::MakeDir(path) => {
-                within(io, path, |io, dir, name| io.make_dir(dir, name))?
+                within(io, path, |io, dir, name| io.make_dir(dir, name))?;
             }
             FilesystemChange::RemoveDir(path) => {
-                within(io, path, |io, dir, name| io.remove_dir(dir, name))?
+                within(io, path, |io, dir, name| io.remove_dir(dir, name))?;
             }
             FilesystemChange::Unlink(path) => {
                 io.unlink(ROOT_DIR, &c_string(path))?;

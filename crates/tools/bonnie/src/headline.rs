@@ -261,7 +261,7 @@ mod tests {
         let mut headline = HeadlineSums::new(&shape(1));
         headline.begin();
         (0..4).for_each(|_| {
-            headline.add(Test::Seeks, &task(0, 500, 50), TaskMeasurements::default())
+            headline.add(Test::Seeks, &task(0, 500, 50), TaskMeasurements::default());
         });
         let metrics = headline.metrics();
         assert_eq!(value(&metrics, "ops_per_second"), 2000.0);

@@ -20,8 +20,6 @@ pub(super) struct CommandJob {
     pub(super) parameters: Vec<(String, String)>,
     /// Value of `PATH` for finding programs.
     pub(super) path: String,
-    /// Environment variables in addition to those of this process.
-    pub(super) environment: Vec<(String, String)>,
 }
 
 /// Words that run a text in the shell; the directory is passed as a variable, which is safe for any
@@ -75,7 +73,6 @@ impl CommandJob {
             cleanup: text(CLEANUP),
             wanted,
             path: path.unwrap_or_default(),
-            environment: settings.program_environment.clone(),
         })
     }
 

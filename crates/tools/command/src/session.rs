@@ -66,7 +66,6 @@ impl<'j> CommandSession<'j> {
             arguments,
             input: Vec::new(),
             directory: String::new(),
-            environment: self.job.environment.clone(),
             watch: Some(watch),
         })?;
         let output = String::from_utf8_lossy(&end.output);

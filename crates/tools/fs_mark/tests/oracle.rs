@@ -184,7 +184,8 @@ proptest! {
         let mut standing = 0;
         for root in &memory {
             let counts = files(&root.snapshot(), request.bytes);
-            assert!(counts.keys().all(|dir| dir.is_empty() == (request.subdirs == 0)), "{counts:?}");
+            let is_at_root = request.subdirs == 0;
+            assert!(counts.keys().all(|dir| dir.is_empty() == is_at_root), "{counts:?}");
             standing += counts.values().sum::<u64>();
         }
         assert_eq!(standing, request.standing());

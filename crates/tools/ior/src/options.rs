@@ -28,6 +28,9 @@ const INT_MAX: u64 = i32::MAX as u64;
 const NO_PAUSES: &str = "a rank goes on as soon as its file is open: its times are told apart";
 const NO_MPI_IO: &str = "only POSIX calls are made";
 
+/// Reason why the option is not supported.
+const KEEP_WITH_ERROR: &str = "files with errors go with the others; keep them with -k";
+
 options! {
     /// Selection of tests; writing and reading if none is selected.
     pub(super) struct TestSelection {
@@ -68,7 +71,7 @@ options! {
         #[recorded = false]
         single_attempt('x'): bool = Flag;
         /// Keep files that have errors.
-        #[support = OptionSupport::Ignored("files with errors go with the others; keep them with -k")]
+        #[support = OptionSupport::Ignored(KEEP_WITH_ERROR)]
         #[recorded = false]
         keep_with_error('K'): bool = Flag;
     }

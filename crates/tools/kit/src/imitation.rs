@@ -18,7 +18,10 @@ macro_rules! imitation {
                 &options::MANIFEST
             }
 
-            fn classic(&self, settings: &::treering_script::Settings) -> $crate::imitation::JobResult {
+            fn classic(
+                &self,
+                settings: &::treering_script::Settings,
+            ) -> $crate::imitation::JobResult {
                 Ok(Box::new(<$job>::classic(settings)?))
             }
 
@@ -29,7 +32,10 @@ macro_rules! imitation {
                 output::classic_mode(settings)
             }
 
-            fn native(&self, settings: &::treering_script::Settings) -> $crate::imitation::JobResult {
+            fn native(
+                &self,
+                settings: &::treering_script::Settings,
+            ) -> $crate::imitation::JobResult {
                 Ok(Box::new(<$job>::native(settings)?))
             }
             $(

@@ -208,7 +208,7 @@ impl ItemScript {
         match self.create_mode {
             CreateMode::Existing => io.open(dir, name, OpenHow::Write, FILE)?,
             CreateMode::Whole | CreateMode::Empty => {
-                io.create(dir, name, CreateHow::OrOpen, FILE)?
+                io.create(dir, name, CreateHow::OrOpen, FILE)?;
             }
         }
         if self.create_mode != CreateMode::Empty && self.shape.data.write_bytes > 0 {

@@ -30,6 +30,9 @@ const ONLY_POSIX: &str = "only POSIX calls are made; give POSIX, or leave it out
 /// Reason why ranges of task numbers are refused.
 const NO_SERIES: &str = "one number of ranks a run: vary --ranks, or workers in a plan";
 
+/// Reason why the option is not supported.
+const WARNING_AS_ERRORS: &str = "see the numbers of missing items in the output instead";
+
 options! {
     /// Selection of tests.
     pub(super) struct TestSelection {
@@ -138,7 +141,7 @@ options! {
         #[support = OptionSupport::Rejected("no command is run between phases")]
         run_cmd_after_phase: () = Text;
         /// Any warning is an error.
-        #[support = OptionSupport::Rejected("see the numbers of missing items in the output instead")]
+        #[support = OptionSupport::Rejected(WARNING_AS_ERRORS)]
         warning_as_errors: () = Flag;
     }
 }

@@ -168,7 +168,8 @@ proptest! {
         perform(request.classic(false, "threads").as_ref(), &Target::open(real.path()).unwrap());
         let snapshot = memory.snapshot();
         assert_eq!(snapshot, TreeSnapshot::from_directory(real.path()).unwrap());
-        let of = |kind| snapshot.entries.iter().filter(move |(_, entry_kind, _)| *entry_kind == kind);
+        let entries = snapshot.entries.iter();
+        let of = |kind| entries.clone().filter(move |(_, entry_kind, _)| *entry_kind == kind);
         let iterations = u64::from(request.iterations);
         let files = if request.only == "dirs" { 0 } else { request.items() * iterations };
         assert_eq!(of(EntryKind::File).count() as u64, files);

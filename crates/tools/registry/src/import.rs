@@ -97,8 +97,8 @@ impl<'s> ImportReader<'s> {
         Ok(FileScan { outlines, remarks: walked.remarks })
     }
 
-    /// Hands on the trials of the outputs that begin at this line, as in [`OutputOutline::lines`], one at
-    /// a time, until the consumer stops.
+    /// Hands on the trials of the outputs that begin at this line, as in
+    /// [`OutputOutline::lines`], one at a time, until the consumer stops.
     ///
     /// # Errors
     /// When the file cannot be read.

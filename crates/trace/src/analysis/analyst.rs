@@ -261,7 +261,7 @@ impl TraceAnalyzer {
                 }
             }
             TraceEntry::Lost { events } => {
-                self.part.lost_events = self.part.lost_events.saturating_add(*events)
+                self.part.lost_events = self.part.lost_events.saturating_add(*events);
             }
             TraceEntry::Process { .. } | TraceEntry::Phase { .. } | TraceEntry::Note { .. } => {}
         }

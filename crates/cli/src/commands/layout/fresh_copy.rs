@@ -4,7 +4,7 @@ use std::io::{IsTerminal, stderr};
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use treering_lab::{EraseList, FreshCopyComparison, FreshCopyError, ReadOnlyView};
+use treering_lab::{EraseList, FreshCopyComparison, ReadOnlyView};
 use treering_report::pages::fresh_copy::{page, write_json};
 use treering_report::pages::layout::LayoutView;
 use treering_sys::{SignalWatch, raise_open_files};

@@ -1,6 +1,6 @@
 //! `treering load`: searches the highest rate of requests at which the latency bounds are met.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, FromArgMatches};
@@ -106,9 +106,9 @@ impl ParsedLoad {
 }
 
 /// Short names of the probes in the store; probes that the store does not hold are omitted.
-fn names(result: &LoadResult, any: &AnyRunArgs) -> Result<HashMap<TrialId, String>, Failure> {
+fn names(result: &LoadResult, any: &AnyRunArgs) -> Result<BTreeMap<TrialId, String>, Failure> {
     let store = if any.no_store { None } else { open_to_read(any.store.as_deref())? };
-    let Some(store) = store else { return Ok(HashMap::new()) };
+    let Some(store) = store else { return Ok(BTreeMap::new()) };
     let probes = result.probes.iter().chain(&result.idle);
     let ids: Vec<TrialId> = probes.map(|probe| probe.trial).collect();
     let names = store.short_ids(&ids).map_err(|error| failure(&error))?;

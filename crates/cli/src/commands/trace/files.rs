@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use treering_observe::block_trace::{self, TraceFilesError, summarise_file};
+use treering_observe::block_trace::{self, summarise_file};
 use treering_report::pages::trace::TracedRun;
 use treering_trace::{TraceEntry, TraceWindow};
 

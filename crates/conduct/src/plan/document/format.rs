@@ -96,6 +96,10 @@ pub(super) struct VariantTable {
     pub(super) device: Key<DeviceTable>,
     pub(super) disk: Key<DiskName>,
     pub(super) handicap: Key<Share<0, { 100 * HANDICAP_PERCENT_MAX }>>,
+    pub(super) sysctl: Key<SettingTable>,
+    pub(super) sysfs: Key<SettingTable>,
+    pub(super) prepare: Key<Command>,
+    pub(super) cleanup: Key<Command>,
     /// Lists of values; `sweep.rs` has taken it apart before the variant is read.
     #[serde(rename = "sweep")]
     _sweep: Option<IgnoredAny>,
@@ -177,6 +181,11 @@ pub(super) struct JobTables(pub(super) Vec<Placed<JobTable>>);
 #[derive(Debug, Deserialize)]
 #[serde(rename = "a table: [job.options]")]
 pub(super) struct JobOptions(pub(super) Vec<Entry<Datum>>);
+
+/// Settings of the kernel by their names.
+#[derive(Debug, Deserialize)]
+#[serde(rename = "a table: sysctl = { \"vm.dirty_ratio\" = 10 }")]
+pub(super) struct SettingTable(pub(super) Vec<Entry<Datum>>);
 
 /// Keys of a sweep with their values.
 #[derive(Debug, Deserialize)]

@@ -16,6 +16,7 @@ mod nearest;
 mod observing;
 mod ranks;
 mod report;
+mod settings;
 mod sweep;
 mod tree;
 mod values;

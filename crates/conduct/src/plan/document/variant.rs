@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use treering_engine::HANDICAP_PERCENT_MAX;
 use treering_lab::filesystems::{MkfsRequest, arguments, find};
 use treering_model::filesystems::Filesystem;
-use treering_model::{CellRole, DeviceSpec, GuestSpec, Variant, VariantSettings};
+use treering_model::{CellRole, DeviceSpec, GuestSpec, Variant};
 use treering_sys::{MountOptionError, MountOptions};
 
 use super::device::{PlacedDevice, device, played};
 use super::format::{PlanTable, VariantTable};
 use super::nearest::suggestion;
+use super::settings::settings;
 use super::tree::{Entry, Optional, Placed};
 use super::values::{Listed, Name, VariantName};
 use super::{Known, guest, words};
@@ -119,6 +120,7 @@ fn variant(
     let (kernel, guest) = guest::kernel_and_guest(section, guest, known)?;
     let handicap_percent = handicap(section)?;
     let device = on.spec.clone();
+    let settings = settings(section, &device, guest.as_ref())?;
     let variant = Variant {
         name,
         against: None,
@@ -130,7 +132,7 @@ fn variant(
         image,
         mount,
         handicap_percent,
-        settings: VariantSettings::default(),
+        settings,
     };
     if let (Some(_), DeviceSpec::Directory { .. }) = (&variant.guest, &variant.device) {
         let message = "a kernel in a guest cannot work in a directory of this machine";

@@ -16,8 +16,6 @@ pub struct ExternalProgram {
     pub input: Vec<u8>,
     /// Working directory below the target; empty for the target itself.
     pub directory: String,
-    /// Environment variables in addition to those of this process, as (name, value).
-    pub environment: Vec<(String, String)>,
     /// Supervision of the program; `None` if it is trusted to end the processes that it starts.
     pub watch: Option<ProgramWatch>,
 }

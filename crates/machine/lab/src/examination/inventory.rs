@@ -10,7 +10,8 @@ use treering_observe::block_trace::{BlockRecorder, RecorderOptions, device_at, d
 use treering_observe::look_at_device;
 use treering_sys::is_root;
 
-use crate::{Availability, Lab, filesystems, glance};
+use crate::guard::glance;
+use crate::{Availability, Lab, filesystems};
 
 /// Directory in which the kernel lists block devices.
 const DEVICES: &str = "/sys/block";

@@ -67,7 +67,7 @@ pub fn inspect(path: &Path) -> Result<Inspection, LabError> {
 ///
 /// # Errors
 /// As [`inspect`].
-pub fn glance(path: &Path) -> Result<Inspection, LabError> {
+pub(crate) fn glance(path: &Path) -> Result<Inspection, LabError> {
     inspection(&KernelMounts::default(), path, SearchDepth::Glance)
 }
 

@@ -30,7 +30,7 @@ const MARK: &str = "fresh-copy";
 
 /// An empty filesystem for a copy.
 #[derive(Debug)]
-pub struct ScratchFilesystem {
+pub(crate) struct ScratchFilesystem {
     storage: Option<ScratchStorage>,
     /// Directory of the copy.
     top: PathBuf,
@@ -52,7 +52,7 @@ impl ScratchFilesystem {
     ///
     /// # Errors
     /// When it cannot be made, the guard refuses the device, or the directory is not empty.
-    pub fn make(
+    pub(crate) fn make(
         on: Option<&Path>,
         like: &FilesystemProfile,
         erasing: &EraseList,
@@ -118,7 +118,7 @@ impl ScratchFilesystem {
     }
 
     /// Directory of the copy.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.top
     }
 
@@ -126,13 +126,13 @@ impl ScratchFilesystem {
     ///
     /// # Errors
     /// When it cannot be opened.
-    pub fn open(&self) -> Result<OwnedFd, LabError> {
+    pub(crate) fn open(&self) -> Result<OwnedFd, LabError> {
         let failed = LabError::io("cannot open", &self.top);
         open_top(&self.top).map_err(|errno| failed(errno.into()))
     }
 
     /// Command line of mkfs, one element per argument; empty for a directory.
-    pub fn command(&self) -> &[String] {
+    pub(crate) fn command(&self) -> &[String] {
         match &self.storage {
             Some(ScratchStorage::Ours(mounted)) => {
                 mounted.format_record().map_or(&[], |record| &record.command)
@@ -142,7 +142,7 @@ impl ScratchFilesystem {
     }
 
     /// Model of the played disk below it, if any.
-    pub fn model(&self) -> Option<&PlayedModel> {
+    pub(crate) fn model(&self) -> Option<&PlayedModel> {
         match &self.storage {
             Some(ScratchStorage::Ours(mounted)) => mounted.device()?.model(),
             _ => None,
@@ -151,12 +151,12 @@ impl ScratchFilesystem {
 
     /// Other entries on the filesystem when the directory was taken; it is not fresh if there are
     /// some.
-    pub fn other_entries(&self) -> &[String] {
+    pub(crate) fn other_entries(&self) -> &[String] {
         &self.other_entries
     }
 
     /// Cautions about times measured on the copy.
-    pub fn cautions(&self) -> &[DeviceCaution] {
+    pub(crate) fn cautions(&self) -> &[DeviceCaution] {
         match &self.storage {
             Some(ScratchStorage::Ours(mounted)) => {
                 mounted.device().map_or(&[], LabDevice::cautions)
@@ -170,7 +170,7 @@ impl ScratchFilesystem {
     ///
     /// # Errors
     /// When it is in use.
-    pub fn remount(&mut self) -> Result<(), LabError> {
+    pub(crate) fn remount(&mut self) -> Result<(), LabError> {
         if !matches!(self.storage, Some(ScratchStorage::Ours(_))) {
             return Ok(());
         }
@@ -187,7 +187,7 @@ impl ScratchFilesystem {
     /// # Errors
     /// When something is in use or cannot be removed; `treering lab release` and `treering clean`
     /// remove that later.
-    pub fn release(mut self) -> Result<(), LabError> {
+    pub(crate) fn release(mut self) -> Result<(), LabError> {
         self.free()
     }
 

@@ -61,8 +61,8 @@ impl FilesystemFolders {
             .or_else(|| names(&of_type).iter().map(|uuid| of_type.join(uuid)).find(lists_device));
         let disk = device.parent().filter(|_| device.join("partition").exists());
         let links = own.iter().map(|own| own.join("bdi"));
-        let links = links.chain([disk.unwrap_or(&device).join("bdi")]);
-        let writeback = links.filter_map(|link| link.canonicalize().ok()).next();
+        let mut links = links.chain([disk.unwrap_or(&device).join("bdi")]);
+        let writeback = links.find_map(|link| link.canonicalize().ok());
         Self { own, writeback }
     }
 }

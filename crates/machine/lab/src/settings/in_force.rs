@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use treering_model::{DeviceSpec, Variant, VariantSettings};
 
+use super::commands::{PreparedPlace, TrialCommands};
 use super::{AppliedSettings, FilesystemFolders, SettingTarget};
 use crate::machine::block_number;
-use crate::variant_commands::{PreparedPlace, TrialCommands};
 use crate::{Lab, LabError};
 
 /// Prefixes of sysfs attributes that exist only while the filesystem is mounted.
@@ -83,8 +83,7 @@ impl SettingsInForce {
             return Ok(());
         }
         std::fs::create_dir_all(work).map_err(LabError::io("cannot make", work))?;
-        let variables = trial_variables(variant, &self.nodes, (root, work));
-        let environment = [settings.environment.clone(), variables].concat();
+        let environment = trial_variables(variant, &self.nodes, (root, work));
         let commands = TrialCommands {
             prepare: &settings.prepare,
             cleanup: &settings.cleanup,
@@ -106,8 +105,11 @@ impl SettingsInForce {
     }
 }
 
+/// Settings as (name, value).
+type Settings = Vec<(String, String)>;
+
 /// Sysfs attributes of the mounted filesystem, and the others.
-fn split(sysfs: &[(String, String)]) -> (Vec<(String, String)>, Vec<(String, String)>) {
+fn split(sysfs: &[(String, String)]) -> (Settings, Settings) {
     let is_of_mount =
         |(name, _): &(String, String)| OF_MOUNT.iter().any(|prefix| name.starts_with(prefix));
     sysfs.iter().cloned().partition(is_of_mount)

@@ -5,9 +5,11 @@
 //! attribute still has the value that treering gave it.
 
 mod attribute;
+pub(crate) mod cleanup;
+mod commands;
 mod in_force;
+pub(crate) mod restore;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::machine::KernelMounts;
@@ -15,6 +17,7 @@ use crate::register::{
     LabRegister, OwnedRecord, ResourceKind, SettingChange, changed_line, setting_line,
 };
 use crate::{DeviceError, LabError};
+use restore::{is_final, put_back};
 
 use attribute::{Attribute, FilesystemFolders, SettingTarget, companions, priority};
 pub use in_force::SettingsInForce;
@@ -101,8 +104,8 @@ impl AppliedSettings {
     /// Puts the old values back.
     ///
     /// # Errors
-    /// When the kernel refuses an old value, or somebody else has changed a setting meanwhile, which
-    /// then keeps its value.
+    /// When the kernel refuses an old value, or somebody else has changed a setting meanwhile,
+    /// which then keeps its value.
     pub(crate) fn put_back(&mut self) -> Result<(), LabError> {
         let changes = std::mem::take(&mut self.changes);
         let restored = put_back(&self.machine, changes);
@@ -119,65 +122,6 @@ impl Drop for AppliedSettings {
     fn drop(&mut self) {
         let _stays_in_the_register = self.put_back();
     }
-}
-
-/// False if the register must keep the record, since putting back can succeed later.
-pub(crate) fn is_final(restored: &Result<(), LabError>) -> bool {
-    matches!(restored, Ok(()) | Err(LabError::Device(DeviceError::NotOurs { .. })))
-}
-
-/// Puts the old values back: attributes with side effects on others first.
-pub(crate) fn put_back(
-    machine: &KernelMounts,
-    mut changes: Vec<SettingChange>,
-) -> Result<(), LabError> {
-    changes.sort_by_key(|change| priority(&change.path));
-    let mut outcome = Ok(());
-    // Attributes that had the side effects of others have got new values by putting those back.
-    let mut is_touched = false;
-    for change in changes {
-        let restored = put_back_one(machine, &change, is_touched);
-        is_touched |= matches!(restored, Ok(true));
-        if let Err(error) = restored
-            && (outcome.is_ok() || is_final(&outcome))
-        {
-            outcome = Err(error);
-        }
-    }
-    outcome
-}
-
-/// Puts one value back; true if it had to be written.
-fn put_back_one(
-    machine: &KernelMounts,
-    change: &SettingChange,
-    is_touched: bool,
-) -> Result<bool, LabError> {
-    let path = &change.path;
-    if fs::symlink_metadata(path).is_err() {
-        // The device or filesystem is gone, and its settings with it.
-        return Ok(false);
-    }
-    if !attribute::is_setting(path, machine) {
-        let (what, why) = (path.display().to_string(), "it is no kernel setting".to_owned());
-        return Err(DeviceError::NotOurs { what, why }.into());
-    }
-    let attribute = Attribute::new(path);
-    let current = attribute.read()?;
-    if current == change.before {
-        return Ok(false);
-    }
-    let is_ours = match &change.after {
-        Some(after) => current == *after || (is_touched && attribute::is_companion(path)),
-        // Killed between the two lines of the record: the new value is not known.
-        None => true,
-    };
-    if !is_ours {
-        let why = format!("it is {current} now, which treering did not set");
-        return Err(DeviceError::NotOurs { what: path.display().to_string(), why }.into());
-    }
-    attribute.restore(&change.before)?;
-    Ok(true)
 }
 
 #[cfg(test)]

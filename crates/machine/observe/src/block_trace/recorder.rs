@@ -166,7 +166,7 @@ impl BlockRecorder {
 
     /// Ends the recording of a program that wrote this many bytes, which sinks receive as a note;
     /// `None` if the recording thread failed.
-    pub fn stop_with(self, program_write_bytes: Option<u64>) -> Option<RecordingResult> {
+    pub(crate) fn stop_with(self, program_write_bytes: Option<u64>) -> Option<RecordingResult> {
         let moment = PartBoundary::now(&self.devices);
         let _gone = self.commands.send(RecorderCommand::Stop { moment, program_write_bytes });
         self.thread.join().ok()

@@ -183,7 +183,7 @@ mod tests {
         watch.phase_ended(&totals("read", Op::Read, 10, 10, 700));
         let metrics = Box::new(watch).end().metrics;
         let of_phases = metrics.iter().filter(|metric| metric.scope != Scope::Trial);
-        let names: Vec<String> = of_phases.map(|metric| metric.full_name()).collect();
+        let names: Vec<String> = of_phases.map(treering_model::Metric::full_name).collect();
         assert_eq!(
             names,
             [

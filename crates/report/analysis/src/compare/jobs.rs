@@ -3,9 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use treering_model::{
-    Accelerator, BLOGBENCH_READ_BYTES, RunMode, SETTING_PREFIXES, Trial, TrialId,
-};
+use treering_model::{Accelerator, BLOGBENCH_READ_BYTES, RunMode, Trial, TrialId};
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::pairs::{AlignedTrials, align, unpaired};
@@ -16,9 +14,6 @@ const SEED: &str = "seed";
 /// Path of an FFSB profile; not part of the job, since its content is compared. For other workloads
 /// the profile defines the work.
 const FFSB_PROFILE: (&str, &str) = ("ffsb", "profile");
-
-/// Prefix of the facts about options of a variant.
-const OPTIONS_PREFIX: &str = SETTING_PREFIXES[3];
 
 /// Parameters whose difference makes another benchmark, never compared with the first.
 const APART: [&str; 1] = [BLOGBENCH_READ_BYTES];
@@ -60,10 +55,7 @@ pub(super) fn jobs<'t>(
         let same = |trial: &&&'t Trial| {
             trial.beginning.workload == workload && trial.beginning.mode == mode
         };
-        // Where a plan varies the options of its jobs, the names of the jobs identify them.
-        let mut of_both = baseline.iter().chain(contender).filter(same);
-        let is_by_name = of_both.any(|trial| has_declared_options(trial));
-        let of = |trials: &[&'t Trial]| groups(trials.iter().filter(same).copied(), is_by_name);
+        let of = |trials: &[&'t Trial]| groups(trials.iter().filter(same).copied());
         let (base, other) = (of(baseline), of(contender));
         let label = format!("{workload} ({})", mode.name());
         let only = match (base.is_empty(), other.is_empty()) {
@@ -169,25 +161,15 @@ fn workloads<'a, 't: 'a>(trials: impl Iterator<Item = &'a &'t Trial>) -> Vec<(&'
     workloads
 }
 
-/// True for a trial whose variant has options of its own for the job.
-fn has_declared_options(trial: &Trial) -> bool {
-    trial.beginning.cell.is_some()
-        && trial.facts.iter().any(|fact| fact.name.starts_with(OPTIONS_PREFIX))
-}
-
-/// Groups trials by their parameters, or by the names of their jobs in the plan.
-fn groups<'t>(trials: impl Iterator<Item = &'t Trial>, is_by_name: bool) -> Vec<TrialGroup<'t>> {
+fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<TrialGroup<'t>> {
     let mut groups: Vec<TrialGroup<'t>> = Vec::new();
     let mut known: HashMap<Parameters<'t>, usize> = HashMap::new();
     for trial in trials {
         let workload = trial.beginning.workload.as_str();
         let own = trial.beginning.parameters.iter();
         let own = own.filter(|(name, _)| counts(workload, name));
-        let parameters: Parameters<'t> = match trial.beginning.cell.as_ref().filter(|_| is_by_name)
-        {
-            Some(cell) => vec![("job", cell.job.as_str())],
-            None => own.map(|(name, value)| (name.as_str(), value.as_str())).collect(),
-        };
+        let parameters: Parameters<'t> =
+            own.map(|(name, value)| (name.as_str(), value.as_str())).collect();
         let mut by_name = parameters.clone();
         // Repeated parameters keep their order.
         by_name.sort_by_key(|(name, _)| *name);
@@ -255,7 +237,7 @@ pub(crate) fn job_names<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> 
         }
     }
     for (_, trials) in kinds {
-        let groups = groups(trials.into_iter(), false);
+        let groups = groups(trials.into_iter());
         let members: Vec<&Parameters<'t>> = groups.iter().map(|group| &group.parameters).collect();
         for group in &groups {
             let name = distinguishing(&group.parameters, &members);

@@ -322,7 +322,7 @@ pub(super) fn counters(trial: &Trial) -> Table {
         trial.metrics.iter().filter(|metric| is_counter(&metric.name)).collect();
     let phases = counted_phases(&counters);
     let mut columns = vec![Column::text("counter"), Column::mixed("all phases")];
-    columns.extend(phases.iter().map(|phase| Column::mixed(*phase)));
+    columns.extend(phases.iter().map(|phase| Column::mixed(phase)));
     let caption = "Counters of the kernel and of the devices below the target. Those of threads, \
                    pressure and the page cache are of the whole machine. What was never above 0 \
                    is left out, and what could not be read, too.";

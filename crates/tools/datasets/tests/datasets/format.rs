@@ -280,7 +280,10 @@ type StateSizes = [Option<u32>; 4];
 
 proptest! {
     #[test]
-    fn datasets_round_trip(tree in btree_map(tree(), any::<StateSizes>(), 0..40), huge in any::<bool>()) {
+    fn datasets_round_trip(
+        tree in btree_map(tree(), any::<StateSizes>(), 0..40),
+        huge in any::<bool>(),
+    ) {
         let scale = if huge { 1 << 20 } else { 1 };
         let mut lists = [const { Vec::new() }; 4];
         for (path, sizes) in tree.iter().rev() {

@@ -324,7 +324,7 @@ impl Player {
                 self.wait(io, us.saturating_sub(age_us) * 1000)?;
             }
             Operation::SetPoint { point } => {
-                client.counters.set(CounterIndex::Point, point.saturating_add(1))
+                client.counters.set(CounterIndex::Point, point.saturating_add(1));
             }
             Operation::WaitPoint { client, point } => self.wait_for_point(io, client, point)?,
             Operation::DrawText { into, text } => client.draw_text(into, text),

@@ -119,7 +119,7 @@ impl ParsedOutput {
                 self.tables.push((std::mem::take(&mut self.flows), summary));
             }
             OutputLine::Failed(words) if self.failures.len() < FAILURES_MOST => {
-                self.failures.push(words)
+                self.failures.push(words);
             }
             OutputLine::Failed(_) => {}
             OutputLine::End | OutputLine::Furniture => {}

@@ -157,7 +157,10 @@ impl ScriptReader<'_, '_> {
         }
         let from = self.at.saturating_sub(1).max(start);
         let mut pairs = self.tokens[from..].windows(2);
-        let begins = |word: &TokenWord| matches!(word, TokenWord::Text(text) if STATEMENTS.contains(&text.as_str()));
+        let begins = |word: &TokenWord| match word {
+            TokenWord::Text(text) => STATEMENTS.contains(&text.as_str()),
+            _ => false,
+        };
         let is_next =
             |pair: &[Token]| pair[0].place.line < pair[1].place.line && begins(&pair[1].word);
         match pairs.position(is_next) {

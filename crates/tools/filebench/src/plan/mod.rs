@@ -157,8 +157,8 @@ pub(super) struct ThreadPlan {
     pub(super) direct: bool,
     pub(super) synchronous: bool,
     pub(super) queued: bool,
-    /// Rows of its semaphores and blocks, in the order of `ProgramStep::gate`, with their high-water
-    /// marks.
+    /// Rows of its semaphores and blocks, in the order of `ProgramStep::gate`, with their
+    /// high-water marks.
     pub(super) gates: Vec<(usize, u64)>,
 }
 

@@ -37,8 +37,6 @@ pub(super) struct ForeignJob {
     /// Native version of the same jobs, if they can be run natively, for an estimate of the needed
     /// space.
     native: Option<FileJob>,
-    /// Environment variables for the original in addition to those of this process.
-    environment: Vec<(String, String)>,
 }
 
 /// Path of the fio that the option names; `None` without the option.
@@ -130,8 +128,7 @@ impl ForeignJob {
         parameters.extend(contents(&jobs));
         let native = FileJob::native(settings).ok();
         let directories = namespace.directories.len() + 1;
-        let environment = settings.program_environment.clone();
-        Ok(Self { fio, jobs, text, directories, parameters, native, environment })
+        Ok(Self { fio, jobs, text, directories, parameters, native })
     }
 }
 

@@ -75,7 +75,6 @@ impl Session for ForeignSession<'_> {
             arguments: ["--output-format=json+", "--eta=never", "-"].map(str::to_owned).into(),
             input: self.job.text.clone().into_bytes(),
             directory: self.job.working_directory(),
-            environment: self.job.environment.clone(),
             watch: None,
         })?;
         let phases = self.take_report(&end).unwrap_or_default();

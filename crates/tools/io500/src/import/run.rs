@@ -121,7 +121,7 @@ impl ParsedRun {
             OutputLine::Value(key, value) => self.value(at, &key, &value),
             OutputLine::Comment => {}
             OutputLine::Wrong => {
-                self.remark(at, "not understood, so that its numbers are left out")
+                self.remark(at, "not understood, so that its numbers are left out");
             }
         }
     }

@@ -5,6 +5,7 @@ mod one_sided;
 mod order;
 mod places;
 mod played;
+mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -10,6 +10,7 @@ use treering_model::{
 };
 use treering_stats::median;
 
+use super::values::{chosen, driver, only, words};
 use super::{VariantView, listed};
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use crate::compare::variant::{Factor, fact};
@@ -530,20 +531,6 @@ impl VariantPair<'_> {
     }
 }
 
-/// Bracketed words of each value; the whole value where it has none.
-fn chosen<'t>(values: &BTreeSet<&'t str>) -> BTreeSet<&'t str> {
-    let bracketed = |word: &'t str| word.strip_prefix('[')?.strip_suffix(']');
-    let of = |value: &&'t str| value.split_whitespace().find_map(bracketed).unwrap_or(value);
-    values.iter().map(of).collect()
-}
-
-/// Driver part of a device name: `loop` of `loop3`, `sd` of `sda1`, `nvme` of `nvme0n1`.
-fn driver(name: &str) -> &str {
-    let letters = name.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(name.len());
-    let lettered = ["sd", "vd", "hd", "xvd"].into_iter().find(|kind| name.starts_with(kind));
-    lettered.unwrap_or(&name[..letters])
-}
-
 /// Reports whether a mount option disables the flushes that order writes.
 fn is_barrier_off(option: &str) -> bool {
     all().any(|filesystem| filesystem.barrier_off.contains(&option))
@@ -585,25 +572,6 @@ fn differing_options(
         return None; // unknown, as for an imported log
     }
     (left != right).then(|| (only(&left, &right), only(&right, &left)))
-}
-
-/// Options in `own` that are missing in `others`.
-fn only(own: &BTreeSet<String>, others: &BTreeSet<String>) -> String {
-    let only: Vec<&str> = own.difference(others).map(String::as_str).collect();
-    if only.is_empty() { "none of these".to_owned() } else { only.join(",") }
-}
-
-/// Words of all values, without the path of the kernel image, which follows from its release.
-fn words(values: &BTreeSet<&str>) -> BTreeSet<String> {
-    let of = |text: &&str| -> Vec<String> {
-        let between = if text.contains(", ") { ", " } else { " " };
-        let counts = |word: &&str| {
-            let reported = ["BOOT_IMAGE=", "initrd="].iter().any(|prefix| word.starts_with(prefix));
-            !word.is_empty() && !reported
-        };
-        text.split(between).filter(counts).map(str::to_owned).collect()
-    };
-    values.iter().flat_map(of).collect()
 }
 
 fn versions(variant: VariantView<'_>) -> BTreeSet<&str> {

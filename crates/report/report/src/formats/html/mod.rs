@@ -93,8 +93,9 @@ fn blocks(blocks: &[Block]) -> Markup {
         lead &= matches!(block, Block::Paragraph { .. });
         let run = blocks[place..].iter().take_while(|block| is_small_chart(block)).count();
         if run > 0 {
+            let charts = &blocks[place..place + run];
             parts.push(html! {
-                div class="charts" { @for block in &blocks[place..place + run] { (block_markup(block)) } }
+                div class="charts" { @for block in charts { (block_markup(block)) } }
             });
             place += run;
             continue;

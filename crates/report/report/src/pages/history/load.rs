@@ -1,6 +1,6 @@
 //! Page about a load search: the answer in words, the probes, and the limits of the answer.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 use treering_model::workloads::load::{IDLE_RATE, LatencyBound, Probe};
@@ -39,7 +39,7 @@ pub fn probe_line(probe: &Probe, number: usize, bounds: &[LatencyBound]) -> Stri
 }
 
 /// Page about a search. `names` are the short names of the trials in the store.
-pub fn page(view: &LoadView<'_>, names: &HashMap<TrialId, String>) -> Report {
+pub fn page(view: &LoadView<'_>, names: &BTreeMap<TrialId, String>) -> Report {
     let mut page = Report::new("The highest rate of requests");
     page.paragraph(answer(view));
     for limit in limits(view) {
@@ -136,7 +136,7 @@ fn limits(view: &LoadView<'_>) -> Vec<String> {
     .collect()
 }
 
-fn probes(view: &LoadView<'_>, names: &HashMap<TrialId, String>) -> Table {
+fn probes(view: &LoadView<'_>, names: &BTreeMap<TrialId, String>) -> Table {
     let columns = vec![
         Column::text("requests a second"),
         Column::count("due"),

@@ -285,7 +285,7 @@ impl BlockWalk {
             MixOperation::Rename => self.rename(files, out),
             MixOperation::QueryFs => saying::line(out, "QUERY_FS_INFORMATION 259"),
             MixOperation::QueryFile | MixOperation::SetFile | MixOperation::Flush => {
-                self.on_file(kind, out)
+                self.on_file(kind, out);
             }
             MixOperation::Lock => {
                 self.lock(out);

@@ -48,8 +48,8 @@ impl MixOperation {
     ];
 }
 
-/// Transition counts: rows and columns in the order of [`MixOperation::ALL`]. A lock and its unlock are
-/// always followed by a file query.
+/// Transition counts: rows and columns in the order of [`MixOperation::ALL`]. A lock and its unlock
+/// are always followed by a file query.
 pub(super) const FOLLOWING: [[u32; KINDS]; KINDS] = [
     [91602, 13462, 4968, 3003, 3613, 3465, 0, 1892, 258, 1936, 0, 0, 0],
     [26112, 17932, 3378, 15257, 6004, 5785, 0, 259, 2967, 1278, 0, 0, 258],

@@ -123,7 +123,8 @@ impl BlockWalk {
         self.writers(strictness).any(|at| self.has_write(at, strictness, files))
     }
 
-    /// True if a write is left for an open file; a cheaper test than calling [`BlockWalk::writes_for`].
+    /// True if a write is left for an open file; a cheaper test than calling
+    /// [`BlockWalk::writes_for`].
     fn has_write(&self, at: usize, strictness: CheckStrictness, files: &FileTable) -> bool {
         let left = |effect| self.left.of_effect(effect) > 0;
         let (may, grows) = self.may_write(at, strictness, files);

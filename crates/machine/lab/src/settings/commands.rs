@@ -3,13 +3,12 @@
 //! The register has the cleaning command before the preparing one begins, so that `lab release`
 //! runs it after a kill.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use super::cleanup::{clean_up, run};
+use crate::LabError;
 use crate::lab::Lab;
 use crate::register::{CleanupCommand, OwnedRecord, ResourceKind};
-use crate::tools::{self, ToolPath};
-use crate::{DeviceError, LabError};
 
 /// Commands around a trial: a program and its arguments each, empty for no command.
 #[derive(Clone, Copy, Debug)]
@@ -74,36 +73,6 @@ impl PreparedPlace {
 impl Drop for PreparedPlace {
     fn drop(&mut self) {
         let _stays_in_the_register = self.finish();
-    }
-}
-
-/// Runs a cleaning command, in the root directory if its own is gone.
-pub(crate) fn clean_up(command: &CleanupCommand, tools: &ToolPath) -> Result<(), LabError> {
-    let folder = Some(command.folder.as_path()).filter(|folder| folder.is_dir());
-    run(&command.words, &command.environment, folder.unwrap_or(Path::new("/")), tools)
-}
-
-fn run(
-    words: &[String],
-    environment: &[(String, String)],
-    folder: &Path,
-    tools: &ToolPath,
-) -> Result<(), LabError> {
-    let Some((name, arguments)) = words.split_first() else { return Ok(()) };
-    let program = match name.contains('/') {
-        true => Some(PathBuf::from(name)),
-        false => tools.find(name),
-    };
-    let missing = || LabError::io("cannot run", name)(std::io::ErrorKind::NotFound.into());
-    let program = program.ok_or_else(missing)?;
-    let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-    let run = tools::run_with(&program, &arguments, folder, environment);
-    let run = run.map_err(LabError::io("cannot run", &program))?;
-    match run.failure {
-        None => Ok(()),
-        Some(failure) => {
-            Err(DeviceError::Tool { command: run.command, failure, output: run.output }.into())
-        }
     }
 }
 

@@ -15,18 +15,12 @@ pub struct VariantSettings {
     /// (`fs/…`), of its write-back (`bdi/…`), or of the machine (`/sys/…`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sysfs: Vec<(String, String)>,
-    /// Environment variables of programs that are started for the trial.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub environment: Vec<(String, String)>,
     /// Command before the trial, on the mounted filesystem; empty for none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prepare: Vec<String>,
     /// Command after the trial; empty for none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cleanup: Vec<String>,
-    /// Options that replace those of jobs whose workload has them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub options: Vec<(String, String)>,
 }
 
 impl VariantSettings {
@@ -38,7 +32,7 @@ impl VariantSettings {
     /// Facts of a trial with these settings, as (name, value). Each name begins with one of
     /// [`SETTING_PREFIXES`].
     pub fn facts(&self) -> Vec<(String, String)> {
-        let lists = [&self.sysctl, &self.sysfs, &self.environment, &self.options];
+        let lists = [&self.sysctl, &self.sysfs];
         let prefixes = SETTING_PREFIXES.iter().zip(lists);
         let mut facts: Vec<(String, String)> = prefixes
             .flat_map(|(prefix, list)| {
@@ -53,10 +47,8 @@ impl VariantSettings {
     }
 }
 
-/// Prefixes of the facts about a variant's settings: sysctls, attributes in sysfs, environment
-/// variables, options of jobs, and commands.
-pub const SETTING_PREFIXES: [&str; 5] =
-    ["sysctl.", "sysfs.", "environment.", "options.", "commands."];
+/// Prefixes of the facts about a variant's settings: sysctls, attributes in sysfs, and commands.
+pub const SETTING_PREFIXES: [&str; 3] = ["sysctl.", "sysfs.", "commands."];
 
 /// Facts of the environment that follow from a setting, by the name of the fact about the setting.
 pub fn facts_that_follow(setting: &str) -> &'static [&'static str] {
@@ -100,13 +92,11 @@ mod tests {
         let settings = VariantSettings {
             sysctl: pair("vm.swappiness"),
             sysfs: pair("queue/nomerges"),
-            environment: pair("THREADS"),
             prepare: vec!["true".to_owned()],
             cleanup: Vec::new(),
-            options: pair("size"),
         };
         let facts = settings.facts();
-        assert_eq!(facts.len(), 5);
+        assert_eq!(facts.len(), 3);
         for (name, _) in &facts {
             assert!(SETTING_PREFIXES.iter().any(|prefix| name.starts_with(prefix)), "{name}");
         }

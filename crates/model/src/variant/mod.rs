@@ -1,5 +1,7 @@
 //! Variants: the compared configurations, described so that a lab can set them up.
 
+pub(crate) mod settings;
+
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};

@@ -1,0 +1,36 @@
+//! Values of facts in parts: words, bracketed choices, and drivers of devices.
+
+use std::collections::BTreeSet;
+
+/// Bracketed words of each value; the whole value where it has none.
+pub(super) fn chosen<'t>(values: &BTreeSet<&'t str>) -> BTreeSet<&'t str> {
+    let bracketed = |word: &'t str| word.strip_prefix('[')?.strip_suffix(']');
+    let of = |value: &&'t str| value.split_whitespace().find_map(bracketed).unwrap_or(value);
+    values.iter().map(of).collect()
+}
+
+/// Driver part of a device name: `loop` of `loop3`, `sd` of `sda1`, `nvme` of `nvme0n1`.
+pub(super) fn driver(name: &str) -> &str {
+    let letters = name.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(name.len());
+    let lettered = ["sd", "vd", "hd", "xvd"].into_iter().find(|kind| name.starts_with(kind));
+    lettered.unwrap_or(&name[..letters])
+}
+
+/// Options in `own` that are missing in `others`.
+pub(super) fn only(own: &BTreeSet<String>, others: &BTreeSet<String>) -> String {
+    let only: Vec<&str> = own.difference(others).map(String::as_str).collect();
+    if only.is_empty() { "none of these".to_owned() } else { only.join(",") }
+}
+
+/// Words of all values, without the path of the kernel image, which follows from its release.
+pub(super) fn words(values: &BTreeSet<&str>) -> BTreeSet<String> {
+    let of = |text: &&str| -> Vec<String> {
+        let between = if text.contains(", ") { ", " } else { " " };
+        let counts = |word: &&str| {
+            let reported = ["BOOT_IMAGE=", "initrd="].iter().any(|prefix| word.starts_with(prefix));
+            !word.is_empty() && !reported
+        };
+        text.split(between).filter(counts).map(str::to_owned).collect()
+    };
+    values.iter().flat_map(of).collect()
+}
