@@ -29,7 +29,7 @@ pub(crate) fn run() -> ExitCode {
             &connected,
             &process(),
             TIMEOUT,
-            |ranks| Ok(serve_launched(ranks, &StandardStreams).map(|()| ExitCode::SUCCESS)?),
+            |ranks| serve_launched(ranks, &StandardStreams).map(|()| ExitCode::SUCCESS),
             refuse,
         ),
         Err(failure) => refuse(&failure),

@@ -7,7 +7,7 @@ use treering_report::pages::trace::TracedRun;
 use treering_trace::{TraceEntry, TraceWindow};
 
 use crate::classic_output::say;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 
 /// Reads a trace and summarizes the events in the window.
 pub(super) fn summary(path: &Path, window: TraceWindow) -> Result<TracedRun, Failure> {
