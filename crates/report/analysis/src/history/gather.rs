@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use treering_model::{BetterDirection, CellRole, RunMode, Scope, Trial, TrialId, Unit};
+use treering_model::metrics::is_call_latency;
+use treering_model::{BetterDirection, CellRole, Metric, RunMode, Scope, Trial, TrialId, Unit};
 use treering_stats::HistoryPoint;
 
 use super::{DatedTrial, HistoryTerms};
@@ -145,7 +146,11 @@ fn measured<'a>(
     only: Option<&'a str>,
 ) -> impl Iterator<Item = MetricValue> + 'a {
     let name = |scope: &Scope, name: &str| scope.metric_name(name);
-    trial.metrics.iter().filter_map(move |metric| {
+    // The workload's own figures come first.
+    let is_own = |metric: &&Metric| !is_call_latency(&metric.name);
+    let own = trial.metrics.iter().filter(is_own);
+    let latencies = trial.metrics.iter().filter(move |metric| !is_own(metric));
+    own.chain(latencies).filter_map(move |metric| {
         let full = name(&metric.scope, &metric.name);
         let is_wanted = only.map_or(metric.primary, |only| only == full);
         if !is_wanted || metric.value <= 0.0 {
@@ -154,7 +159,7 @@ fn measured<'a>(
         let (log, unit) = match anchor {
             None => (metric.value.ln(), metric.unit),
             Some(anchor) => {
-                let same = |other: &&treering_model::Metric| {
+                let same = |other: &&Metric| {
                     other.name == metric.name && other.scope == metric.scope && other.value > 0.0
                 };
                 let other = anchor.metrics.iter().find(same)?;
