@@ -252,9 +252,9 @@ impl TraceEntry {
     pub const BEGIN_NS: &str = "begin_ns";
     /// End of the recording; follows all events.
     pub const END_NS: &str = "end_ns";
-    /// See [`Figures::program_write_bytes`](crate::Figures::program_write_bytes).
+    /// See [`TraceFigures::program_write_bytes`](crate::TraceFigures::program_write_bytes).
     pub const PROGRAM_WRITE_BYTES: &str = "program_write_bytes";
-    /// See [`Figures::missing_bytes`](crate::Figures::missing_bytes).
+    /// See [`TraceFigures::missing_bytes`](crate::TraceFigures::missing_bytes).
     pub const MISSING_BYTES: &str = "missing_bytes";
 
     /// Builds a note from its name and value.

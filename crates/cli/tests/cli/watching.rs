@@ -112,14 +112,14 @@ fn a_change_of_the_machine_gives_no_alarm_with_an_anchor_and_one_without() {
 fn tells_the_machine_apart(program: &Program, store: &str) -> bool {
     write_plan(program, "", "");
     let more = ["--anchor", "anchor", "--rounds", "1", "--points"];
-    program.run(words(store, &[&more[..], &["6"]].concat())).ends_with(0);
+    program.run(words(store, &[&more[..], &["7"]].concat())).ends_with(0);
     // The same on both sides: a slower machine.
     write_plan(program, SLOWER, SLOWER);
-    let refused = program.run(words(store, &[&more[..], &["4"]].concat())).ends_with(2);
+    let refused = program.run(words(store, &[&more[..], &["6"]].concat())).ends_with(2);
     refused.complains("the anchor 'anchor' changed since the last point");
-    let accepted = [&more[..], &["4", "--accept-anchor", "--format", "json"]].concat();
+    let accepted = [&more[..], &["6", "--accept-anchor", "--format", "json"]].concat();
     let with_anchor = series(&program.run(words(store, &accepted)).ends_with(0).stdout);
-    assert_eq!(with_anchor["points"].as_array().unwrap().len(), 10);
+    assert_eq!(with_anchor["points"].as_array().unwrap().len(), 13);
     let without = ["history", "--by", "label", "--store", store, "--format", "json"];
     let without = series(&program.run(without).ends_with(0).stdout);
     let slower = |series: &Value| {

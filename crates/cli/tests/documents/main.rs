@@ -41,6 +41,7 @@ pages! {
     aging_profiles: "docs/aging-profiles.md",
     clients: "docs/clients.md",
     compare: "docs/compare.md",
+    counters: "docs/counters.md",
     datasets: "docs/datasets.md",
     disks: "docs/disks.md",
     evidence_aging: "docs/evidence/aging.md",

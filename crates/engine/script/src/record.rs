@@ -71,7 +71,7 @@ impl ClassicRecord {
     }
 }
 
-/// Answer of a [`crate::Witness`].
+/// Answer of a [`crate::OutputContext`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextAnswer {

@@ -37,7 +37,7 @@ pub struct EndedChild {
     pub status: ExitStatus,
     /// Signal that was passed on to it, if one came.
     pub signal: Option<i32>,
-    /// Bytes that it wrote to storage, as [`written_by`] counts them.
+    /// Bytes that it wrote to storage, as `written_by` counts them.
     pub written_bytes: Option<u64>,
 }
 

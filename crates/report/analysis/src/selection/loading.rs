@@ -34,7 +34,7 @@ pub struct ComparedTrials {
 }
 
 impl ComparedTrials {
-    /// Reads the variants; tasks and every fact only up to [`TASKS_READ`] trials.
+    /// Reads the variants; tasks and every fact only up to `TASKS_READ` trials.
     ///
     /// # Errors
     /// When the trials cannot be read.
