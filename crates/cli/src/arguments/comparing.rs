@@ -163,9 +163,9 @@ pub(crate) struct QuickArgs {
     /// meaningless for phases that wait. On one emulated CPU.
     #[arg(long)]
     pub(crate) icount: bool,
-    /// How variants come under their kernels: guest, in which QEMU boots them, or reboot, which
-    /// boots this machine itself for each trial; --kernel then names releases that are installed,
-    /// as printed by `uname -r` [default: that of the plan, or guest].
+    /// Machine that runs the kernels of the variants: guest, in which QEMU boots them, or reboot,
+    /// which boots this machine itself for each trial; --kernel then names releases that are
+    /// installed, as printed by `uname -r` [default: that of the plan, or guest].
     #[arg(long, value_name = "MACHINE", value_parser = machine)]
     pub(crate) machine: Option<Machine>,
     /// Directories to compare as they are, the baseline first; does not require root [default

@@ -11,7 +11,7 @@ use crate::failure::{Failure, FailureKind};
 pub struct PlanChanges {
     /// Kernels for each variant.
     pub kernels: Vec<PathBuf>,
-    /// How variants come under their kernels.
+    /// Machine that runs the kernels of the variants: a guest, or this one after a reboot.
     pub machine: Option<Machine>,
     /// True if guests count instructions.
     pub counts_instructions: bool,

@@ -25,7 +25,7 @@ use crate::master::MasterImage;
 use crate::played::PlayedModel;
 use crate::{DeviceError, LabError};
 
-/// One block device of a [`LabDevice`].
+/// Block device that is a member of a [`LabDevice`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberDevice {
     /// Path as written in the plan; the image path for a loop device.

@@ -15,8 +15,8 @@ pub enum CounterKind {
     Gauge,
 }
 
-/// One value before and after an interval. Values that are missing at one end are not listed, so
-/// that 0 always means a measured 0.
+/// Counter of the kernel with its values before and after an interval. Values that are missing at
+/// one end are not listed, so that 0 always means a measured 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelCounter {
     /// Name, unique in its list: `loop0.flushes`, `vmstat.nr_dirtied`.

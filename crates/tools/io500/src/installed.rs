@@ -22,7 +22,7 @@ pub const RESULT: &str = "result.txt";
 /// Error of reading a file of IO500.
 #[derive(Debug, Error)]
 pub enum ResultFileError {
-    /// It cannot be read.
+    /// The result file cannot be read.
     #[error("{}: {error}", path.display())]
     Unread {
         /// Path of the file.
@@ -30,7 +30,7 @@ pub enum ResultFileError {
         /// Error of the system.
         error: io::Error,
     },
-    /// It is too long.
+    /// The result file is too long.
     #[error("{}: more than {most} bytes", path.display())]
     TooLong {
         /// Path of the file.

@@ -156,7 +156,7 @@ impl Refused {
     }
 }
 
-/// What is wanted, and the hint on its second line.
+/// Splits the description of a type into the accepted values and the hint on its second line.
 fn phrase(wanted: &str) -> (&str, Option<&str>) {
     wanted.split_once('\n').map_or((wanted, None), |(wanted, hint)| (wanted, Some(hint)))
 }

@@ -1,8 +1,8 @@
 //! Execution of another program: it is started below the target, watched, and asked to end together
 //! with the run.
 //!
-//! Its input and output go through files in memory, so that the filesystem under test has
-//! nothing to do with it.
+//! The program reads its input from and writes its output to files in memory, so that neither
+//! touches the filesystem under test.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};

@@ -31,7 +31,7 @@ const READ_SHARE_LEAST: f64 = 0.9;
 /// Error of a comparison with a fresh copy.
 #[derive(Debug, Error)]
 pub enum FreshCopyError {
-    /// It was stopped.
+    /// A signal stopped the comparison.
     #[error("interrupted: the copy is removed, and nothing was compared")]
     Stopped,
     /// The target of the copy cannot be made or released.

@@ -124,7 +124,7 @@ pub struct SelectedVariant {
     pub(crate) value: String,
     /// Name of the variant's baseline in its plan; its own name if it is only a baseline.
     pub against: Option<String>,
-    /// Its trials in the order of time.
+    /// Trials of the variant, in the order of time.
     pub trials: Vec<TrialId>,
 }
 

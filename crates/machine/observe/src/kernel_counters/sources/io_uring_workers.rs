@@ -1,5 +1,5 @@
 //! CPU time of io_uring's workers in this process: threads `iou-wrk-PID` below `/proc/self/task`.
-//! Those of forked workers, and the time of workers that have ended, are missing.
+//! The workers of forked processes, and the time of workers that have ended, are missing.
 
 use std::collections::HashMap;
 use std::fs::read_dir;

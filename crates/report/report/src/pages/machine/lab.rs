@@ -1,4 +1,4 @@
-//! What the lab has made and what it can make: resources that are left, and filesystems.
+//! Pages about the lab: resources that are left, and filesystems that it can make.
 
 use crate::{Cell, Column, Report, Table};
 
