@@ -58,7 +58,7 @@ pub struct QuickOptions {
     pub directories: Vec<PathBuf>,
     /// Kernels to compare, the baseline first.
     pub kernels: Vec<PathBuf>,
-    /// How variants come under their kernels; `None` means in guests.
+    /// Machine that runs the kernels of the variants; `None` means guests.
     pub machine: Option<Machine>,
     /// Block devices for the filesystems; empty for loop images.
     pub devices: Vec<PathBuf>,

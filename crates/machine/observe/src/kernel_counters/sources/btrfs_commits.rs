@@ -1,37 +1,17 @@
 //! `/sys/fs/btrfs/UUID/commit_stats`: commits of transactions and the time that they took.
 
-use std::path::PathBuf;
-
 use treering_model::Unit;
 use treering_model::metrics::kernel::{COMMIT_SECONDS, JOURNAL_COMMITS};
 
 use super::super::reading::Reading;
 use super::super::scene::CounterScene;
-use super::CounterSource;
+use super::{CounterSource, text_file};
 
 const MILLISECOND_NS: u64 = 1_000_000;
 
-struct Commits(Vec<PathBuf>);
-
 /// Opens the file of the filesystem.
 pub(super) fn open(scene: &CounterScene) -> Option<Box<dyn CounterSource>> {
-    let files = scene.sysfs.iter().map(|folder| folder.join("commit_stats"));
-    let files: Vec<PathBuf> = files.filter(|file| file.exists()).collect();
-    (!files.is_empty()).then(|| Box::new(Commits(files)) as Box<dyn CounterSource>)
-}
-
-impl CounterSource for Commits {
-    fn read(&mut self) -> Vec<Reading> {
-        let readings = self.0.iter().flat_map(|file| {
-            let text = std::fs::read_to_string(file).unwrap_or_default();
-            values(&text, &file.to_string_lossy())
-        });
-        readings.collect()
-    }
-
-    fn shows_work(&self) -> bool {
-        true
-    }
+    text_file::open(&scene.sysfs, "commit_stats", values)
 }
 
 /// The maximum and the last commit belong to no interval and are left out.

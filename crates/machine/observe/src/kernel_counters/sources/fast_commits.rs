@@ -1,39 +1,19 @@
 //! `/proc/fs/ext4/DEVICE/fc_info`: fast commits, and how often one was not possible.
 
-use std::path::PathBuf;
-
 use treering_model::Unit;
 use treering_model::metrics::kernel::FAST_COMMITS;
 
 use super::super::reading::Reading;
 use super::super::scene::CounterScene;
-use super::CounterSource;
+use super::{CounterSource, text_file};
 
 /// Counters of the file: word behind the number, and name.
 const COUNTERS: [(&str, &str); 3] =
     [("commits", "commits"), ("ineligible", "ineligible"), ("numblks", "blocks")];
 
-struct FastCommits(Vec<PathBuf>);
-
 /// Opens the file of the filesystem; kernels before 5.10 have none.
 pub(super) fn open(scene: &CounterScene) -> Option<Box<dyn CounterSource>> {
-    let files = scene.procfs.iter().map(|folder| folder.join("fc_info"));
-    let files: Vec<PathBuf> = files.filter(|file| file.exists()).collect();
-    (!files.is_empty()).then(|| Box::new(FastCommits(files)) as Box<dyn CounterSource>)
-}
-
-impl CounterSource for FastCommits {
-    fn read(&mut self) -> Vec<Reading> {
-        let readings = self.0.iter().flat_map(|file| {
-            let text = std::fs::read_to_string(file).unwrap_or_default();
-            values(&text, &file.to_string_lossy())
-        });
-        readings.collect()
-    }
-
-    fn shows_work(&self) -> bool {
-        true
-    }
+    text_file::open(&scene.procfs, "fc_info", values)
 }
 
 /// Counters, and the reasons against fast commits with the number of times.

@@ -1,42 +1,24 @@
 //! `/proc/fs/jbd2/DEVICE-INODE/info`: transactions of the journal. The other lines are means since
 //! the mount, of which no interval can be cut. Fast commits are not among the transactions.
 
-use std::path::PathBuf;
-
 use treering_model::Unit;
 use treering_model::metrics::kernel::JOURNAL_COMMITS;
 
 use super::super::reading::Reading;
 use super::super::scene::CounterScene;
-use super::CounterSource;
-
-struct Journal(Vec<PathBuf>);
+use super::{CounterSource, text_file};
 
 /// Opens the journals of the filesystem.
 pub(super) fn open(scene: &CounterScene) -> Option<Box<dyn CounterSource>> {
-    let files = scene.procfs.iter().map(|folder| folder.join("info"));
-    let files: Vec<PathBuf> = files.filter(|file| file.exists()).collect();
-    (!files.is_empty()).then(|| Box::new(Journal(files)) as Box<dyn CounterSource>)
+    text_file::open(&scene.procfs, "info", values)
 }
 
-impl CounterSource for Journal {
-    fn read(&mut self) -> Vec<Reading> {
-        let reading = |file: &PathBuf| {
-            let text = std::fs::read_to_string(file).ok()?;
-            let (commits, requested) = transactions(&text)?;
-            let source = file.to_string_lossy();
-            Some([
-                Reading::counter("journal.commits", &source, Unit::Count, commits)
-                    .promoted(JOURNAL_COMMITS),
-                Reading::counter("journal.requested", &source, Unit::Count, requested),
-            ])
-        };
-        self.0.iter().filter_map(reading).flatten().collect()
-    }
-
-    fn shows_work(&self) -> bool {
-        true
-    }
+fn values(text: &str, source: &str) -> Vec<Reading> {
+    let Some((commits, requested)) = transactions(text) else { return Vec::new() };
+    vec![
+        Reading::counter("journal.commits", source, Unit::Count, commits).promoted(JOURNAL_COMMITS),
+        Reading::counter("journal.requested", source, Unit::Count, requested),
+    ]
 }
 
 /// Committed transactions, and how many of them somebody waited for.

@@ -9,6 +9,7 @@ mod journal;
 mod kernel_threads;
 mod pressure;
 mod sysfs_values;
+mod text_file;
 mod vmstat;
 mod xfs_statistics;
 

@@ -1,15 +1,13 @@
 //! `/sys/fs/xfs/DEVICE/stats/stats`: events of one XFS since its mount, in counters of 32 bits
 //! (fs/xfs/xfs_stats.h). Only fields whose meaning is known by name are read.
 
-use std::path::PathBuf;
-
 use treering_model::Unit;
 use treering_model::metrics::MetricSpec;
 use treering_model::metrics::kernel::{LOG_FORCES, LOG_WRITES};
 
 use super::super::reading::Reading;
 use super::super::scene::CounterScene;
-use super::CounterSource;
+use super::{CounterSource, text_file};
 
 /// Fields of the lines of 32 bits, by the first word of the line; an empty name is passed over.
 const FIELDS: [(&str, &[&str]); 10] = [
@@ -46,27 +44,9 @@ const BYTES: (&str, &[&str]) = ("xpc", &["converted_bytes", "written_bytes", "re
 const METRICS: [(&str, &str, MetricSpec); 2] =
     [("log", "writes", LOG_WRITES), ("log", "forces", LOG_FORCES)];
 
-struct Statistics(Vec<PathBuf>);
-
 /// Opens the file of the filesystem.
 pub(super) fn open(scene: &CounterScene) -> Option<Box<dyn CounterSource>> {
-    let files = scene.sysfs.iter().map(|folder| folder.join("stats/stats"));
-    let files: Vec<PathBuf> = files.filter(|file| file.exists()).collect();
-    (!files.is_empty()).then(|| Box::new(Statistics(files)) as Box<dyn CounterSource>)
-}
-
-impl CounterSource for Statistics {
-    fn read(&mut self) -> Vec<Reading> {
-        let readings = self.0.iter().flat_map(|file| {
-            let text = std::fs::read_to_string(file).unwrap_or_default();
-            values(&text, &file.to_string_lossy())
-        });
-        readings.collect()
-    }
-
-    fn shows_work(&self) -> bool {
-        true
-    }
+    text_file::open(&scene.sysfs, "stats/stats", values)
 }
 
 fn values(text: &str, source: &str) -> Vec<Reading> {
