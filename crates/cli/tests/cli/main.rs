@@ -64,6 +64,7 @@ mod reboots;
 mod reference;
 mod repeating;
 mod results;
+mod settings;
 mod sharing;
 mod shells;
 mod show_classic;

@@ -31,7 +31,7 @@ const USUAL_IN_GUESTS: &str = EXT4.name;
 pub enum QuickStopping {
     /// A fixed number of rounds.
     Rounds(u32),
-    /// As many rounds as fit into this many minutes; `None` means the default time.
+    /// Time limit of the rounds in minutes; `None` means the default time.
     Minutes(Option<f64>),
     /// Rounds until every primary interval is narrow enough.
     Precision {

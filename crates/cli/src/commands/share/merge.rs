@@ -1,6 +1,6 @@
 //! `treering merge`: adds the trials of a pack to a store, either all or none.
 //!
-//! They are recorded into a store of their own first; then it is copied in one transaction.
+//! The records go into a store of their own first, which is then copied in one transaction.
 
 use std::fs::File;
 use std::io::Write;
