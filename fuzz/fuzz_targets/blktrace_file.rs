@@ -6,7 +6,7 @@ use libfuzzer_sys::fuzz_target;
 use treering_report::formats;
 use treering_report::pages::trace::{TracedRun, json, page};
 use treering_trace::{
-    BlktraceReader, BlktraceWriter, TraceEntry, TraceReader, TraceWriter, TraceWindow, summarise,
+    BlktraceReader, BlktraceWriter, TraceEntry, TraceReader, TraceWindow, TraceWriter, summarise,
 };
 
 /// Entries that are looked at; a file of bytes cannot have more that differ.

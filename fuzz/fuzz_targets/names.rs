@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use treering_script::{NodeKind, NamesBuilder};
+use treering_script::{NamesBuilder, NodeKind};
 
 fuzz_target!(|data: &[u8]| {
     let mut builder = NamesBuilder::default();

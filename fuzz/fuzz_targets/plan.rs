@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use treering_compilebench::Compilebench;
 use treering_conduct::plan::document::{Known, read};
 use treering_fuzz::{folder, write_lists};
-use treering_script::{ClassicMode, ConfigError, Job, WorkloadManifest, Settings, Workload};
+use treering_script::{ClassicMode, ConfigError, Job, Settings, Workload, WorkloadManifest};
 
 const LISTS: [&[u8]; 4] =
     [b"a/b 1048576\n", b"a/b 1048577\n", b"a/b 1048576\na/b.o 9\n", b"a/b 1048577\na/b.o 9\n"];

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use libfuzzer_sys::fuzz_target;
 use treering_compilebench::Compilebench;
 use treering_engine::{
-    EngineError, EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, RunProgress,
-    RunSessions, RunOptions, StopFlag,
+    EngineError, EngineOptions, EntryOrder, LatencyMode, MemoryFilesystem, PayloadKind, RunOptions,
+    RunProgress, RunSessions, StopFlag,
 };
 use treering_fuzz::{folder, write_lists};
 use treering_model::{SinkError, TrialEvent, TrialSink};

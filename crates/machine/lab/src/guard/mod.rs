@@ -14,12 +14,13 @@ mod usage;
 
 use std::fs::File;
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use treering_sys::{DeviceOpenMode, Errno, device_bytes, open_device};
+use treering_sys::{DeviceOpenMode, Errno, device_bytes, forget, open_device};
 
 use crate::LabError;
 use crate::machine::{DeviceNumber, KernelMounts, word};
@@ -166,6 +167,10 @@ pub(crate) fn content_of(
     (device, bytes): (&File, u64),
     depth: SearchDepth,
 ) -> io::Result<ProbedContent> {
+    if depth == SearchDepth::Full {
+        // The cache of a loop device that somebody holds open does not follow its file.
+        let _only_advice = forget(device.as_fd(), 0, 0);
+    }
     let known = find_signatures(device, bytes)?;
     if !known.is_empty() {
         let obstacles = known.into_iter().map(FormatObstacle::Carries).collect();

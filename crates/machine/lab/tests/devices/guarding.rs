@@ -436,6 +436,22 @@ fn a_device_formatted_by_others_after_acquisition_is_refused() {
 }
 
 #[test]
+fn a_signature_written_to_the_file_below_is_found_while_another_holds_the_device_open() {
+    if !can_make_devices() {
+        return;
+    }
+    let disk = ForeignDisk::new(64 * MIB);
+    let reader = File::open(&disk.node).unwrap();
+    // The first page of the device is in its cache from here on, as zeroes.
+    reader.read_exact_at(&mut [0; 4096], 0).unwrap();
+    let image = File::options().write(true).open(&disk.image).unwrap();
+    image.write_all_at(b"XFSB", 0).unwrap();
+    let obstacles = inspect(&disk.node).unwrap().obstacles;
+    let is_xfs = |obstacle: &FormatObstacle| obstacle.to_string().contains("contains XFS");
+    assert!(obstacles.iter().any(is_xfs), "{obstacles:?}");
+}
+
+#[test]
 fn a_device_that_cannot_be_read_is_refused() {
     if !can_make_devices() {
         return;
