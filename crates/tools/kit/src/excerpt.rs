@@ -1,19 +1,15 @@
 //! Excerpt of a line with a caret below a position, for terminals: without control characters, not
 //! wider than a page, and aligned whatever precedes the caret.
 
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use treering_model::is_unsafe;
-use unicode_width::UnicodeWidthChar as _;
 
 use crate::place::Place;
 
-/// Width of the line in columns.
-const WIDTH: usize = 90;
-/// Most columns before the caret.
-const BEFORE: usize = 60;
+/// Maximum width of the excerpt in columns.
+const COLUMNS: usize = 100;
 /// Most bytes of the line that are examined before and after the position.
 const NEAR_BYTES: usize = 400;
-/// Replacement of a tab.
-const TAB: &str = "    ";
 
 /// Line of a position, and a line with a caret. `None` for a position of the whole file, or outside
 /// of the text.
@@ -31,65 +27,39 @@ pub fn in_line(line: &[u8], place: Place) -> Option<String> {
         return None;
     }
     let column = column.min(line.len());
-    let from = match column.checked_sub(NEAR_BYTES) {
-        Some(from) => boundary(line, from),
-        None => 0,
-    };
+    let from = boundary(line, column.saturating_sub(NEAR_BYTES));
     let to = boundary(line, (column + NEAR_BYTES).min(line.len()));
-    let (before, width) = last_columns(&line[from..column], from > 0);
-    let behind = first_columns(&line[column..to], WIDTH - width, to < line.len());
-    let number = place.line.to_string();
-    let empty = " ".repeat(number.len());
-    Some(format!("  {number} | {before}{behind}\n  {empty} | {}^", " ".repeat(width)))
+    let mut text = harmless(&line[from..column]);
+    let caret = text.len();
+    text += &harmless(&line[column..to]);
+    let after = text[caret..].chars().next().map_or(0, char::len_utf8);
+    let mark = AnnotationKind::Primary.span(caret..caret + after);
+    let number = usize::try_from(place.line).unwrap_or_default();
+    let snippet = Snippet::source(text.as_str()).line_start(number).annotation(mark);
+    let group = [Group::with_level(Level::ERROR).element(snippet)];
+    let drawn = Renderer::plain().term_width(COLUMNS).render(&group);
+    // The first line of the drawing has only its frame.
+    let lines: Vec<_> = drawn.lines().skip(1).map(|line| format!("  {line}")).collect();
+    Some(lines.join("\n"))
 }
 
 /// Next byte offset at which a character can begin.
 fn boundary(line: &[u8], at: usize) -> usize {
+    if at == 0 {
+        return 0;
+    }
     let tail = line.get(at..).unwrap_or_default();
     at + tail.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count()
 }
 
-/// Displayed form of a character, and its columns.
-fn cell(character: char) -> (String, usize) {
-    match character {
-        '\t' => (TAB.to_owned(), TAB.len()),
-        _ => match character.width().filter(|_| !is_unsafe(character)) {
-            Some(width) => (character.to_string(), width),
-            None => (char::REPLACEMENT_CHARACTER.to_string(), 1),
-        },
-    }
-}
-
-fn cells(bytes: &[u8]) -> Vec<(String, usize)> {
-    String::from_utf8_lossy(bytes).chars().map(cell).collect()
-}
-
-/// End of a text in at most `BEFORE` columns, and their number.
-fn last_columns(bytes: &[u8], cut: bool) -> (String, usize) {
-    let cells = cells(bytes);
-    let mut first = cells.len();
-    let mut width = 0;
-    while first > 0 && width + cells[first - 1].1 <= BEFORE {
-        first -= 1;
-        width += cells[first].1;
-    }
-    let dots = if cut || first > 0 { "..." } else { "" };
-    let text: String = cells[first..].iter().map(|(text, _)| text.as_str()).collect();
-    (format!("{dots}{text}"), width + dots.len())
-}
-
-/// Start of a text in at most `most` columns.
-fn first_columns(bytes: &[u8], most: usize, cut: bool) -> String {
-    let mut text = String::new();
-    let mut width = 0;
-    for (cell, columns) in cells(bytes) {
-        if width + columns > most {
-            return text + "...";
-        }
-        text += &cell;
-        width += columns;
-    }
-    if cut { text + "..." } else { text }
+/// Text without characters that a terminal interprets; a tab stays.
+fn harmless(bytes: &[u8]) -> String {
+    let replaced = |character: char| match character {
+        '\t' => character,
+        _ if is_unsafe(character) => char::REPLACEMENT_CHARACTER,
+        _ => character,
+    };
+    String::from_utf8_lossy(bytes).chars().map(replaced).collect()
 }
 
 #[cfg(test)]
