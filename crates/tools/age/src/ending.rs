@@ -5,7 +5,7 @@ use treering_script::{LayoutFeed, SessionError};
 
 use super::rules::{EndRule, RunState};
 
-/// Steps without growth of the fullness after which a rule `full` is given up.
+/// Steps without growth of the fullness after which a `full` rule gives up.
 const STEPS_WITHOUT_GROWTH: u32 = 12;
 
 /// Progress of a run, and the decision whether it ends.
@@ -57,9 +57,9 @@ impl EndingMonitor {
         self.state.operations
     }
 
-    /// Ends the run because the filesystem is full: as the outcome of a rule `full`, otherwise as a
-    /// failure.
-    pub(super) fn is_full(&mut self) {
+    /// Ends the run because the filesystem is full: a success if there is a `full` rule, otherwise
+    /// a failure.
+    pub(super) fn end_full(&mut self) {
         let operations = self.state.operations;
         if let Some(rule) = self.rules.iter().find(|rule| matches!(rule, EndRule::Full(_))) {
             self.stopped = Some(format!("{rule}: no space is left"));
@@ -71,14 +71,14 @@ impl EndingMonitor {
     }
 
     /// Begins the first step: a layout received before it is the initial one.
-    pub(super) fn begins(&mut self) {
+    pub(super) fn begin_first_step(&mut self) {
         if let Some(layout) = self.feed.take().pop() {
             self.state.layout = Some(layout);
         }
     }
 
     /// Ends a step, whose layout is received later.
-    pub(super) fn stepped(&mut self) {
+    pub(super) fn end_step(&mut self) {
         self.awaits_layout = self.feed().is_some();
     }
 
@@ -96,7 +96,7 @@ impl EndingMonitor {
         }
         self.stopped = self.rules.iter().find_map(|rule| rule.holds(&self.state));
         if self.stopped.is_none() && self.steps_since >= STEPS_WITHOUT_GROWTH {
-            self.never_full();
+            self.fail_if_never_full();
         }
         self.stopped.is_some() || self.failure.is_some()
     }
@@ -108,7 +108,7 @@ impl EndingMonitor {
 
     /// Fails the run if only rules `full` could end it: a profile that keeps its number of files
     /// never fills the filesystem.
-    fn never_full(&mut self) {
+    fn fail_if_never_full(&mut self) {
         let is_full = |rule: &EndRule| matches!(rule, EndRule::Full(_));
         if let Some(rule) = self.rules.first().filter(|_| self.rules.iter().all(is_full)) {
             let percent = self.fullest * 100.0;
@@ -174,7 +174,7 @@ mod tests {
         let mut steps = 0;
         while steps < 1000 && !ending.is_over() {
             ending.task_ended(&TaskTotals::default(), 10, 0);
-            ending.stepped();
+            ending.end_step();
             let data = UsedBytes { used_bytes: used(steps), total_bytes: 100 };
             let fullness = LayoutFullness { data, ..LayoutFullness::default() };
             ending.feed.push(FileLayout { fullness, ..FileLayout::default() });

@@ -63,7 +63,7 @@ impl ReplayLookahead {
     }
 
     /// Records that a file was deleted.
-    pub(super) fn gone(&mut self, path: &[u8]) {
+    pub(super) fn deleted(&mut self, path: &[u8]) {
         self.allocated.remove(path);
     }
 

@@ -186,7 +186,7 @@ pub(super) struct History {
 impl History {
     /// Fate of each file written by the first `steps` commits, in order: true if they delete or
     /// replace it later.
-    pub(super) fn goes(&self, steps: u64) -> Vec<bool> {
+    pub(super) fn fates(&self, steps: u64) -> Vec<bool> {
         let (mut goes, mut last) = (Vec::new(), HashMap::new());
         let mut begun = 0;
         for line in self.text.split(|byte| *byte == b'\n').skip(1) {
@@ -414,10 +414,10 @@ mod tests {
     #[test]
     fn deleted_files_are_predicted_for_every_number_of_steps() {
         let history = read("step\nw 1 a\nw 2 b\nstep\nw 3 a\nd b\nstep\n\nw 4 b\nd a\n").unwrap();
-        assert_eq!(history.goes(1), [false, false]);
-        assert_eq!(history.goes(2), [true, true, false]);
-        assert_eq!(history.goes(3), [true, true, true, false]);
-        assert_eq!(history.goes(u64::MAX), history.goes(3));
+        assert_eq!(history.fates(1), [false, false]);
+        assert_eq!(history.fates(2), [true, true, false]);
+        assert_eq!(history.fates(3), [true, true, true, false]);
+        assert_eq!(history.fates(u64::MAX), history.fates(3));
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! A run that replays a history: its first commit is the filling, the others age the tree. In
-//! fast-forward, what stands at an end that nobody knew before is written then.
+//! Session that replays a history: the first commit fills the tree, the others age it. If a rule
+//! that could not be foreseen ends a run in fast-forward, the remaining allocated files are written
+//! then.
 
 use std::ffi::CString;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,7 +26,7 @@ struct SharedReplay {
     lookahead: Option<ReplayLookahead>,
 }
 
-/// A run in progress.
+/// Session of a run.
 pub(super) struct HistorySession {
     shared: Arc<Mutex<SharedReplay>>,
     progress: RunProgress,
@@ -48,7 +49,7 @@ impl HistorySession {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Commits that are to come.
+    /// Number of commits left.
     fn remaining_steps(&self) -> u64 {
         self.shared().replay.remaining_steps()
     }
@@ -84,7 +85,7 @@ impl Session for HistorySession {
         conductor.phase(self.progress.begin(FILL, 1))?;
         self.replay(1, true, conductor)?;
         if self.remaining_steps() > 0 {
-            self.progress.ending.begins();
+            self.progress.ending.begin_first_step();
             let tasks = self.steps_to_replay().div_ceil(self.measure_every);
             conductor.phase(self.progress.begin(AGE, tasks))?;
             while self.remaining_steps() > 0 && !self.progress.ending.is_over() {
@@ -129,7 +130,7 @@ impl Session for HistorySession {
     }
 }
 
-/// Replays so many commits.
+/// Script that replays this many commits.
 #[derive(Debug)]
 struct ReplayScript {
     shared: Arc<Mutex<SharedReplay>>,
@@ -142,7 +143,7 @@ fn c_string(path: &[u8]) -> CString {
     CString::new(path).expect("the reader of histories refuses NUL")
 }
 
-/// Makes a call about the last component of a path, in its directory.
+/// Makes a call with the last component of a path, relative to its open directory.
 fn within(
     io: &mut dyn Io,
     path: &[u8],
@@ -173,7 +174,7 @@ impl ReplayScript {
             FilesystemChange::Unlink(path) => {
                 io.unlink(ROOT_DIR, &c_string(path))?;
                 if let Some(lookahead) = &mut self.lock().lookahead {
-                    lookahead.gone(path);
+                    lookahead.deleted(path);
                 }
             }
             FilesystemChange::Create(path, bytes) => {
@@ -230,7 +231,8 @@ impl Script for ReplayScript {
     }
 }
 
-/// Writes what was allocated, since it was to go, and stands.
+/// Script that writes the files that were only allocated because they were to be deleted, but still
+/// exist.
 #[derive(Debug)]
 struct WriteAllocatedScript {
     shared: Arc<Mutex<SharedReplay>>,

@@ -1,4 +1,4 @@
-//! Aging with all its settings: the profile, its rules, and who carries it out.
+//! Aging job with all its settings: the profile, its rules, and the session that carries it out.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -26,13 +26,13 @@ use treering_kit::occupied::refuse_existing;
 
 /// Live bytes that a dry run assumes, in place of half of the free space.
 const LIVE_BYTES_UNKNOWN: u64 = 1 << 30;
-/// Operations of another workload that are planned where no rule counts them.
+/// Number of operations that a plan assumes for another workload if no rule counts them.
 const PLANNED_OPERATIONS: u64 = 2000;
-/// The workload of a profile that replays a history.
+/// Name of the workload for profiles that replay a history.
 const HISTORY: &str = "history";
-/// A filesystem of which more is in use was used before: reserves and logs are below that.
+/// Used fraction above which a filesystem must have been used before: reserves and logs take less.
 const USED_MUCH: f64 = 0.25;
-/// Commits between two measurements, where nobody says.
+/// Default number of commits between two measurements.
 const COMMITS_EVERY: u64 = 100;
 
 /// Source of the operations of a profile.
@@ -86,13 +86,13 @@ impl AgeJob {
         Ok(Self { by, rules, seed, live, fast_forward, parameters: options.parameters() })
     }
 
-    /// Bytes that stand at a time.
+    /// Target for the total size of the files that exist at a time.
     fn live_bytes(&self, facts: &TargetFacts) -> u64 {
         let free = Some(facts.free_bytes).filter(|free| *free < u64::MAX).map(|free| free / 2);
         self.live.or(free).unwrap_or(LIVE_BYTES_UNKNOWN)
     }
 
-    /// Operations after which it ends, at the latest.
+    /// Maximum number of operations, if a rule counts them.
     fn operations(&self) -> Option<u64> {
         let counted = |rule: &EndRule| match rule {
             EndRule::Operations(number) => Some(*number),
@@ -106,7 +106,7 @@ impl AgeJob {
     }
 }
 
-/// The profile of a name, or of a file.
+/// Reads the profile of a name, or of a file.
 fn profile(name: &str, settings: &Settings) -> Result<Profile, ConfigError> {
     let is_file = name.contains('/') || Path::new(name).extension().is_some();
     if !is_file {
@@ -127,7 +127,7 @@ fn profile(name: &str, settings: &Settings) -> Result<Profile, ConfigError> {
     read(name, &text)
 }
 
-/// The history that the options name.
+/// Reads the history that the options name.
 fn by_history(
     options: &NativeOptions,
     settings: &Settings,
@@ -164,7 +164,7 @@ fn footprint_of(history: &History, facts: &TargetFacts) -> Footprint {
     }
 }
 
-/// A model with what the options say of it.
+/// Applies the options to a model.
 fn adapted(
     mut model: Model,
     options: &NativeOptions,
@@ -200,7 +200,7 @@ fn adapted(
     Ok(model)
 }
 
-/// The job of another workload.
+/// Builds the job of another workload.
 fn other(
     name: &str,
     mut parameters: Vec<(String, String)>,
@@ -374,7 +374,7 @@ impl Job for AgeJob {
                 // With the first commit, which is none of the operations.
                 let steps = self.operations().unwrap_or(u64::MAX).saturating_add(1);
                 let lookahead =
-                    self.fast_forward.then(|| ReplayLookahead::new(history.goes(steps)));
+                    self.fast_forward.then(|| ReplayLookahead::new(history.fates(steps)));
                 Box::new(HistorySession::new(replay, ending, *every, lookahead))
             }
             OperationSource::Model(model) => {
@@ -402,7 +402,7 @@ fn not_fresh(facts: &TargetFacts) -> Option<Caution> {
     Some(Caution { code: CautionCode::NotFresh, message })
 }
 
-/// About how much so many operations write.
+/// Estimates the bytes that this many operations write.
 fn written(model: &Model, operations: Option<u64>) -> u64 {
     let weights: u64 = model.operations.iter().map(|plan| plan.weight).sum();
     let of = |place: usize| &model.operations[place];

@@ -26,7 +26,7 @@ struct TaskSums {
 #[derive(Debug)]
 pub(super) struct RunProgress {
     pub(super) ending: EndingMonitor,
-    /// Present phase; `None` before the first.
+    /// Current phase; `None` before the first.
     pub(super) phase: Option<&'static str>,
     /// Error of a run that could not begin: the filesystem cannot allocate.
     refusal: Option<SessionError>,
@@ -44,7 +44,7 @@ impl RunProgress {
         Phase::new(name, tasks)
     }
 
-    /// Runs a group, and fails where nothing can be done or no rule can end the run.
+    /// Runs a group; fails if the filesystem cannot allocate, or no rule can end the run.
     pub(super) fn run_group(
         &mut self,
         group: ParallelGroup,
@@ -54,7 +54,7 @@ impl RunProgress {
         self.check()
     }
 
-    /// Fails where nothing can be done, or no rule can end the run.
+    /// Fails if the filesystem cannot allocate, or no rule can end the run.
     pub(super) fn check(&self) -> SessionResult {
         SessionStop::check(self.refusal.clone().or_else(|| self.ending.failure()))
     }
@@ -65,13 +65,13 @@ impl RunProgress {
         let aged = if is_aging { counted.operations } else { 0 };
         self.ending.task_ended(totals, aged, counted.ahead_bytes);
         if is_aging {
-            self.ending.stepped();
+            self.ending.end_step();
         }
         self.sums.operations += counted.operations;
         self.sums.wall_ns += totals.wall_ns;
         self.sums.cpu_ns += totals.cpu.total_ns();
         if counted.is_full {
-            self.ending.is_full();
+            self.ending.end_full();
         }
         if counted.cannot_allocate {
             self.refusal = Some(refusal());

@@ -8,7 +8,7 @@ use treering_model::{FileLayout, LayoutFree};
 use treering_script::{ConfigError, Settings, parse_count, parse_size};
 use treering_stats::theil_sen;
 
-/// Fewest measurements that can show a steady state.
+/// Minimum number of measurements that can show a steady state.
 const STEADY_FEWEST: usize = 10;
 /// Default bound on the drift of a score, as a fraction.
 const STEADY_BOUND: f64 = 0.01;

@@ -1,4 +1,4 @@
-//! A run of the generator: the tree is filled, then aged step by step until a rule holds.
+//! Session of the generator: the tree is filled, then aged step by step until a rule holds.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ use super::player::{OperationScript, TaskWork};
 use super::progress::{AGE, FILL, RunProgress};
 use treering_kit::ahead::WRITE;
 
-/// A run in progress.
+/// Session of a run.
 pub(super) struct AgeSession {
     generator: Arc<Mutex<OperationGenerator>>,
     progress: RunProgress,
@@ -90,7 +90,7 @@ impl Session for AgeSession {
             self.play(TaskWork::Fill(files), conductor)?;
         }
         if has_operations {
-            self.progress.ending.begins();
+            self.progress.ending.begin_first_step();
             let operations = self.progress.ending.operations_left().unwrap_or(0);
             let tasks = operations.div_ceil(self.measure_every);
             conductor.phase(self.progress.begin(AGE, tasks))?;

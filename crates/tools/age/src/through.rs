@@ -1,5 +1,5 @@
-//! A profile that another workload carries out: its session, ended by our rules. Each of its tasks
-//! counts as one operation, those of its first phases as filling.
+//! Session of a profile that another workload carries out, ended by our rules. Each task counts as
+//! one operation; the tasks of the first phases count as filling.
 
 use treering_model::{Caution, Fact, Fingerprint, Metric, TaskTotals};
 use treering_script::{
@@ -10,11 +10,11 @@ use treering_script::{
 use super::ending::EndingMonitor;
 use treering_kit::ahead::{AheadCounters, WRITE};
 
-/// A run in progress.
+/// Session of a run.
 pub(super) struct WorkloadSession<'j> {
     inner: Box<dyn Session + 'j>,
     operations: OperationMonitor,
-    /// The phase whose tasks are the operations.
+    /// Phase whose tasks count as operations.
     aging: &'static str,
 }
 
@@ -35,9 +35,9 @@ impl<'j> WorkloadSession<'j> {
 enum RunStage {
     /// The tree is filled.
     Fill,
-    /// Each task is an operation.
+    /// Operations: each task is one.
     Age,
-    /// The files that were only allocated are written, behind the operations.
+    /// Files that were only allocated are written after the operations.
     Write,
 }
 
@@ -58,12 +58,13 @@ impl OperationMonitor {
         let is_aging = self.stage == RunStage::Age;
         self.ending.task_ended(totals, u64::from(is_aging), counted.ahead_bytes);
         if is_aging {
-            self.ending.stepped();
+            self.ending.end_step();
         }
     }
 }
 
-/// Conducts the session until a rule ends its operations, and what is written behind them.
+/// Conductor that runs the session until a rule ends its operations, and then the writing of
+/// allocated files.
 struct EndingConductor<'c> {
     conductor: &'c mut dyn Conductor,
     operations: &'c mut OperationMonitor,
@@ -75,7 +76,7 @@ impl Conductor for EndingConductor<'_> {
         let OperationMonitor { ending, stage, .. } = &mut *self.operations;
         *stage = match *stage {
             RunStage::Fill if phase.name == self.aging => {
-                ending.begins();
+                ending.begin_first_step();
                 RunStage::Age
             }
             RunStage::Fill => RunStage::Fill,

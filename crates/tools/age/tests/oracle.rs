@@ -1,5 +1,5 @@
-//! Aging leaves the files that the generator drew, in memory and on a real disk, and one seed does
-//! the same in both.
+//! Aging leaves the files that the generator drew, in memory and on a real disk, and a seed gives
+//! the same result in both.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 

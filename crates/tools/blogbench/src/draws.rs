@@ -4,7 +4,7 @@ use treering_script::Random;
 
 use super::counts::Counter;
 
-/// Largest number of files of each kind in a blog.
+/// Maximum number of files of each kind in a blog.
 pub(super) const FILES_MOST: u32 = 100;
 
 /// Kinds of files in a blog.

@@ -1,4 +1,4 @@
-//! A configured blogbench: parameters, room, footprint, outline, and the session.
+//! Configured blogbench workload: parameters, space limit, footprint, outline, and the session.
 
 use treering_model::{Caution, Metric, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
@@ -11,13 +11,13 @@ use super::room::{full_bytes, full_names, mean_bytes};
 use super::session::{BlogSession, ROOT, RunParameters};
 use treering_kit::occupied::refuse_existing;
 
-/// No device takes more of such small files in a second: with the time of the run it says how much
-/// of the room can be used at all.
+/// Upper bound on the bytes per second that any device writes of such small files; with the run
+/// time it limits the usable space.
 const WRITTEN_MOST: u64 = 1 << 30;
-/// Fewer blogs than this, and those that are being written, are no mix.
+/// Minimum number of blogs, besides those being written, for a meaningful mix.
 const BLOGS_FEWEST: u64 = 2;
 
-/// blogbench with all its settings.
+/// blogbench job with all its settings.
 #[derive(Debug)]
 pub(super) struct BlogJob {
     config: RunConfig,

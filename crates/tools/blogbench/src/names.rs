@@ -25,7 +25,7 @@ impl Default for NameBuffer {
 }
 
 impl NameBuffer {
-    /// `blog-7`
+    /// Sets the name `blog-7`.
     pub(super) fn blog(number: u64) -> Self {
         let mut name = Self::default();
         name.push(BLOG);

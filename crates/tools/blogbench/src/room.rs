@@ -4,7 +4,7 @@ use treering_script::{ConfigError, TargetFacts, parse_size};
 
 use super::draws::{FILES_MOST, FileKind};
 
-/// Largest number of blogs.
+/// Maximum number of blogs.
 const BLOGS_MOST: u64 = 1 << 40;
 /// Reserve per blog above its mean size, in bytes, since blogs vary.
 const SPREAD_BYTES: u64 = 1 << 20;

@@ -26,7 +26,7 @@ const FINAL_SYNC: &str = "final sync";
 /// The directory of a native run's blogs.
 pub(super) const ROOT: &str = "blogbench-0";
 
-/// A run that takes twice its time and this has lost its rows.
+/// Extra time in seconds: a run is ended after twice its length plus this, if no rows were seen.
 const GRACE_SECONDS: u64 = 60;
 
 /// Parameters of a run.
@@ -34,11 +34,11 @@ const GRACE_SECONDS: u64 = 60;
 pub(super) struct RunParameters {
     pub(super) config: RunConfig,
     pub(super) classic: bool,
-    /// Blogs that stand at once.
+    /// Number of blogs that exist at a time.
     pub(super) standing: u64,
 }
 
-/// A run in progress.
+/// Session of a run.
 pub(super) struct BlogSession {
     run: RunParameters,
     common: Arc<SharedState>,
@@ -49,7 +49,7 @@ pub(super) struct BlogSession {
 }
 
 impl BlogSession {
-    /// A run that has not begun.
+    /// Creates a session that has not begun.
     pub(super) fn new(run: RunParameters) -> Self {
         let root = (!run.classic).then(|| CString::new(ROOT).unwrap_or_default());
         let common = SharedState {
@@ -70,7 +70,7 @@ impl BlogSession {
         }
     }
 
-    /// The threads, writers first.
+    /// Tasks of the threads, writers first.
     fn threads(&mut self) -> Vec<Task> {
         let mut tasks = Vec::new();
         for role in ThreadRole::ALL {
@@ -87,7 +87,7 @@ impl BlogSession {
         tasks
     }
 
-    /// The rows end the work, unless nobody can hear of them any more.
+    /// Time limit for the case that no rows are taken any more; normally the rows end the work.
     fn end(&self) -> TimeLimit {
         let RunConfig { iterations, sleep_seconds, .. } = self.run.config;
         let seconds = iterations.saturating_mul(sleep_seconds).saturating_mul(2);

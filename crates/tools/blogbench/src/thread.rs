@@ -33,10 +33,10 @@ const PIECE_NS: u64 = 20_000_000;
 /// State shared by all threads.
 #[derive(Debug)]
 pub(super) struct SharedState {
-    /// CounterBoard whose first cell counts the blogs begun.
+    /// Board whose first cell counts the blogs begun.
     pub(super) begun: CounterBoard,
     pub(super) deadline: Deadline,
-    /// Largest number of existing blogs; then the oldest is written again.
+    /// Maximum number of existing blogs; at the limit, the oldest is written again.
     pub(super) standing: u64,
     /// Directory of all blogs; `None` for the target itself.
     pub(super) root: Option<CString>,
@@ -65,7 +65,7 @@ pub(super) struct ThreadScript {
     counts: BlogCounters,
     random: Random,
     timed: ThreadCounters,
-    /// Start of the present blog's first call.
+    /// Start of the current blog's first call.
     blog_began: Option<u64>,
 }
 
@@ -140,8 +140,8 @@ impl ThreadScript {
         self.write_to(io, blog)
     }
 
-    /// Writes files to a blog that may be another thread's: a writer and a commenter all from a
-    /// number down to 1, a rewriter one of each kind.
+    /// Writes files to a blog that may be another thread's: writers and commenters write all
+    /// numbers from a drawn one down to 1, rewriters write one file of each kind.
     fn write_to(&mut self, io: &mut dyn Io, blog: u64) -> Result<BlogOutcome, Stop> {
         let kinds: &[FileKind] = match self.role {
             ThreadRole::Commenter => &[FileKind::Comment],
@@ -284,7 +284,7 @@ impl ThreadScript {
         io.timed().filter(|_| self.common.is_timed).map(|(_, ended_ns)| ended_ns)
     }
 
-    /// Sets the start of the present blog to the first call made for it.
+    /// Sets the start of the current blog to the first call made for it.
     fn begin_blog(&mut self, io: &dyn Io) {
         if self.blog_began.is_none() {
             self.blog_began = self.began(io);

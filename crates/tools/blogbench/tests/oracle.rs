@@ -1,5 +1,5 @@
-//! blogbench: the calls of each kind of thread against a model of what the original does, and runs
-//! of all of them in memory and on a real disk.
+//! Comparison of each thread's calls with a model of the original, and runs in memory and on a real
+//! disk.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -28,7 +28,7 @@ fn settings(options: &[(&str, &str)]) -> Settings {
     )
 }
 
-/// A classic job with a directory that nobody looks at.
+/// Classic job with a directory that is never accessed.
 fn classic(options: &[(&str, &str)]) -> Box<dyn Job> {
     let options = [&[("directory", "/m/w")], options].concat();
     Blogbench.classic(&settings(&options)).unwrap()
@@ -38,7 +38,7 @@ fn native(options: &[(&str, &str)]) -> Box<dyn Job> {
     Blogbench.native(&settings(options)).unwrap()
 }
 
-/// A call in words, and whether it was refused.
+/// Call as text, and true if it failed.
 type DescribedCall = (String, bool);
 
 fn words(call: &Call<'_>) -> String {
@@ -59,7 +59,7 @@ fn words(call: &Call<'_>) -> String {
     }
 }
 
-/// A thread.
+/// Single thread, driven call by call.
 struct ThreadActor(treering_engine::SteppedTask<DescribedCall>);
 
 impl ThreadActor {
@@ -74,7 +74,7 @@ impl ThreadActor {
         self.0.next()
     }
 
-    /// Calls until one is such.
+    /// Performs calls up to the first that satisfies `is_last`.
     fn until(&mut self, is_last: impl Fn(&str) -> bool) -> Vec<DescribedCall> {
         let mut calls = Vec::new();
         while let Some(call) = self.call() {
@@ -93,8 +93,8 @@ impl ThreadActor {
     }
 }
 
-/// Runs a session up to the threads of one of each kind (writer, rewriter, commenter, reader), has
-/// `act` lead these, and ends it.
+/// Runs a session with one thread of each kind (writer, rewriter, commenter, reader), lets `act`
+/// drive them, and ends it.
 fn one_of_each<'j>(
     job: &'j dyn Job,
     memory: &MemoryFilesystem,
@@ -161,7 +161,7 @@ fn check_bytes(kind: &str, bytes: u64) {
     assert!(range.contains(&bytes), "{kind} of {bytes} bytes");
 }
 
-/// Files of one kind from a number down to 1. How many there are.
+/// Checks for files of one kind, from a number down to 1; returns that number.
 fn series<'s>(
     calls: &mut std::iter::Peekable<impl Iterator<Item = &'s DescribedCall>>,
     of: &str,
@@ -250,7 +250,7 @@ fn writer_creates_articles_and_pictures_in_descending_order() {
     });
 }
 
-/// Lets the writer make so many blogs.
+/// Lets the writer create this many blogs.
 fn make_blogs(actors: &mut [ThreadActor], count: u32) {
     actors[0].until(|call| call == format!("mkdir blog-{count}"));
 }
@@ -318,8 +318,8 @@ fn commenter_may_draw_the_first_blog_and_waits_while_it_is_missing() {
     });
 }
 
-/// The files that a reader looks for in a blog, in their order, and which are there: a model of the
-/// original, from what stands.
+/// Model of the original: the files that a reader looks for in a blog, in order, and whether each
+/// exists.
 fn looked_for(blog: &str, sizes: &BTreeMap<String, u64>, comments: bool) -> Vec<String> {
     let is_there = |name: &String| sizes.contains_key(&format!("{blog}/{name}"));
     let mut names = Vec::new();
@@ -483,7 +483,7 @@ impl EngineRun {
         self.metrics.iter().find(is_wanted).map_or(0.0, |metric| metric.value)
     }
 
-    /// Names, places and sizes are those of blogbench. How many blogs stand.
+    /// Checks names, locations and sizes; returns the number of blogs.
     fn check(&self, root: &str) -> u64 {
         let mut blogs = 0;
         for (path, kind, bytes) in &self.snapshot.entries {

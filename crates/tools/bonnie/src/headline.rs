@@ -28,7 +28,7 @@ pub(super) struct GroupTotals {
     /// unknown.
     errors: Option<(f64, f64)>,
     tasks: u64,
-    /// Number of tasks of other ranks, each of which did all of the work as well.
+    /// Number of tasks of other ranks; each rank does all of the work.
     others: u64,
 }
 
@@ -111,13 +111,18 @@ impl HeadlineSums {
     }
 
     /// Adds a task of a test at another rank.
-    pub(super) fn beside(&mut self, test: Test, task: &TaskTotals, noted: &TaskMeasurements) {
+    pub(super) fn add_other_rank(
+        &mut self,
+        test: Test,
+        task: &TaskTotals,
+        noted: &TaskMeasurements,
+    ) {
         let present = self.present(test);
         present.add(task, noted);
         present.others += 1;
     }
 
-    /// Sums of the present group.
+    /// Sums of the current group.
     fn present(&mut self, test: Test) -> &mut GroupTotals {
         let groups = &mut self.sums[test.place()].groups;
         if std::mem::take(&mut self.begins) || groups.is_empty() {
@@ -237,7 +242,11 @@ mod tests {
         let mut headline = HeadlineSums::new(&shape(1));
         headline.begin();
         headline.add(Test::BlockWrite, &task(0, 1000, 500), TaskMeasurements::default());
-        headline.beside(Test::BlockWrite, &task(500, 1500, 500), &TaskMeasurements::default());
+        headline.add_other_rank(
+            Test::BlockWrite,
+            &task(500, 1500, 500),
+            &TaskMeasurements::default(),
+        );
         // The work is twice 64 MiB, in the two seconds from the first start to the last end.
         assert_eq!(value(&headline.metrics(), "mib_per_second"), 64.0);
         assert_eq!(value(&headline.metrics(), "elapsed_seconds"), 2.0);

@@ -7,7 +7,7 @@ use treering_script::OperationSpans;
 
 /// Number of pieces of equal work into which a task is divided.
 const PIECES: u64 = 32;
-/// Fewest pieces from which a standard error is computed.
+/// Minimum number of pieces from which a standard error is computed.
 const PIECES_FEW: usize = 6;
 
 /// Recorder of the measurements.
@@ -15,7 +15,7 @@ const PIECES_FEW: usize = 6;
 pub(super) struct TestMeter {
     /// Times of the loop bodies, if every call is timed.
     spans: Option<OperationSpans>,
-    /// Start of the present loop body.
+    /// Start of the current loop body.
     began_ns: Option<u64>,
     closing_ns: u64,
     /// Number of completed bodies; `next_mark` is the number at the next mark.

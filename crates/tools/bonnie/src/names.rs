@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString};
 
 use super::dice::RandomList;
 
-/// Largest number of random characters in a name.
+/// Maximum number of random characters in a name.
 const RANDOM_MAX: u64 = 12;
 /// Number of digits in a name.
 const DIGITS: usize = 10;

@@ -8,7 +8,7 @@ use super::options::NativeOptions;
 use super::shape::{ExtraFsync, RunShape, possible_tests};
 use super::test::Test;
 
-/// Largest number of threads over all copies.
+/// Maximum number of threads over all copies.
 const TASKS_MAX: u64 = 8192;
 /// Largest size of one call, in bytes.
 const CHUNK_MAX: u64 = 4 << 20;

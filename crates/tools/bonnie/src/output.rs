@@ -42,7 +42,7 @@ struct BonnieOutput {
     output_options: OutputOptions,
     /// Number of tests begun, over all runs.
     begun: usize,
-    /// Sums of the present run's tests.
+    /// Sums of the current run's tests.
     measured: [Option<GroupTotals>; Test::COUNT],
 }
 

@@ -16,7 +16,7 @@ use super::seeks::{SeekScript, SeekTickets};
 use super::shape::{CopyLocation, RunShape, root_name};
 use super::test::Test;
 
-/// The kind of tasks that belong to no test.
+/// Kind of the setup tasks, which belong to no test.
 pub(super) const SETUP: &str = "setup";
 
 /// Classic or native run.
@@ -27,7 +27,7 @@ pub(super) enum RunStyle {
         /// Process id, part of the names of files.
         process: u32,
     },
-    /// treering's own.
+    /// Native run of treering.
     Native,
 }
 
@@ -46,16 +46,16 @@ impl RunStyle {
 enum SetupTask {
     MakeRoots,
     RemoveFile,
-    /// Writes the large file for a test whose own tests left it out.
+    /// Writes the large file for a test if the tests that would have created it were left out.
     FillFile,
     MakeDirs,
-    /// Makes the many files for a test whose own tests left them out; true for the names of the
-    /// random tests.
+    /// Creates the many files for a test if the tests that would have created them were left out;
+    /// true for the names of the random tests.
     FillDirs(bool),
     ClearDirs,
 }
 
-/// A run in progress.
+/// Session of a run.
 pub(super) struct BonnieSession {
     shape: RunShape,
     style: RunStyle,
@@ -68,7 +68,7 @@ pub(super) struct BonnieSession {
 }
 
 impl BonnieSession {
-    /// A run that has not begun.
+    /// Creates a session that has not begun.
     pub(super) fn new(shape: RunShape, style: RunStyle) -> Self {
         Self {
             headline: HeadlineSums::new(&shape),
@@ -84,7 +84,7 @@ impl BonnieSession {
         matches!(self.style, RunStyle::Classic { .. })
     }
 
-    /// Runs a test of the large file, which is there for it.
+    /// Runs a test of the large file, which is created first if it does not exist.
     fn run_io_test(
         &mut self,
         test: Test,
@@ -92,17 +92,18 @@ impl BonnieSession {
         conductor: &mut dyn Conductor,
     ) -> SessionResult {
         if test.makes() || !self.has_file {
-            self.run_chore(SetupTask::RemoveFile, conductor)?;
+            self.run_setup_task(SetupTask::RemoveFile, conductor)?;
         }
         if !test.makes() && !self.has_file {
-            self.run_chore(SetupTask::FillFile, conductor)?;
+            self.run_setup_task(SetupTask::FillFile, conductor)?;
         }
         self.run_test(test, conductor)?;
         self.has_file = !is_last;
-        if is_last { self.run_chore(SetupTask::RemoveFile, conductor) } else { Ok(()) }
+        if is_last { self.run_setup_task(SetupTask::RemoveFile, conductor) } else { Ok(()) }
     }
 
-    /// Runs a test of the many files, which are there for it with names of its kind.
+    /// Runs a test of the many files, which are created first if those with names of its kind do
+    /// not exist.
     fn run_files_test(
         &mut self,
         test: Test,
@@ -112,24 +113,28 @@ impl BonnieSession {
         let random = test.is_random();
         if test.makes() || self.has_files != Some(random) {
             if self.has_files.is_some() {
-                self.run_chore(SetupTask::ClearDirs, conductor)?;
+                self.run_setup_task(SetupTask::ClearDirs, conductor)?;
             }
-            self.run_chore(SetupTask::MakeDirs, conductor)?;
+            self.run_setup_task(SetupTask::MakeDirs, conductor)?;
             if !test.makes() {
-                self.run_chore(SetupTask::FillDirs(random), conductor)?;
+                self.run_setup_task(SetupTask::FillDirs(random), conductor)?;
             }
         }
         self.run_test(test, conductor)?;
         let removes = matches!(test, Test::SequentialDelete | Test::RandomDelete);
         self.has_files = (!removes && !is_last).then_some(random);
-        if !removes && is_last { self.run_chore(SetupTask::ClearDirs, conductor) } else { Ok(()) }
+        if !removes && is_last {
+            self.run_setup_task(SetupTask::ClearDirs, conductor)
+        } else {
+            Ok(())
+        }
     }
 
-    fn run_chore(&self, chore: SetupTask, conductor: &mut dyn Conductor) -> SessionResult {
+    fn run_setup_task(&self, chore: SetupTask, conductor: &mut dyn Conductor) -> SessionResult {
         let task = |copy| {
             let home = self.style.home(copy);
             let subject = subject(&home);
-            let script = self.chore(chore, home)?;
+            let script = self.setup_script(chore, home)?;
             let identity = self.shape.identity;
             Some(Task { identity, ..Task::new(SETUP, &subject, NO_FILES, script) })
         };
@@ -159,8 +164,8 @@ impl BonnieSession {
         Some(TestContext { home, files: self.shape.files?, source, fsync, sync, all_timed })
     }
 
-    /// The code of a copy for what is neither a test nor a part of one.
-    fn chore(&self, chore: SetupTask, home: CopyLocation) -> Option<Box<dyn Script>> {
+    /// Script of a copy for a setup task.
+    fn setup_script(&self, chore: SetupTask, home: CopyLocation) -> Option<Box<dyn Script>> {
         let fsync = self.shape.fsync;
         let files = self.shape.files.as_ref();
         Some(match chore {
@@ -180,7 +185,7 @@ impl BonnieSession {
         })
     }
 
-    /// The code of a copy for a test: one task, or one for each seeker.
+    /// Scripts of a copy for a test: one, or one for each seeker.
     fn scripts(&self, test: Test, home: CopyLocation) -> Option<Vec<Box<dyn Script>>> {
         let (fsync, all_timed) = (self.shape.fsync, self.is_classic());
         if test == Test::Seeks {
@@ -240,12 +245,12 @@ impl BonnieSession {
     }
 }
 
-/// The directory that a copy works on.
+/// Directory in which a copy works.
 fn subject(home: &CopyLocation) -> String {
     home.root.as_ref().unwrap_or(&home.name).to_string_lossy().into_owned()
 }
 
-/// A call that is never made: no file is counted.
+/// Kind of call that is never made, so that no file is counted.
 const NO_FILES: Op = Op::Truncate;
 
 /// Op whose successful calls count as files in a test.
@@ -260,7 +265,7 @@ fn file_op(test: Test, kind: Option<FileKind>) -> Op {
     }
 }
 
-/// Counts the tasks of a test, and keeps the first trouble of one.
+/// Listener of a test: counts its tasks, and keeps the first irregularity.
 struct TestListener<'s> {
     test: Test,
     headline: &'s mut HeadlineSums,
@@ -277,7 +282,11 @@ impl TaskListener for TestListener<'_> {
     }
 
     fn others_task_ended(&mut self, totals: &TaskTotals) {
-        self.headline.beside(self.test, totals, &totals.counters.read().unwrap_or_default());
+        self.headline.add_other_rank(
+            self.test,
+            totals,
+            &totals.counters.read().unwrap_or_default(),
+        );
     }
 }
 
@@ -294,7 +303,7 @@ impl Session for BonnieSession {
                 let is_first = !std::mem::replace(&mut self.has_begun, true);
                 conductor.phase(Phase::new(name, self.shape.tasks(test)))?;
                 if is_first && self.style == RunStyle::Native {
-                    self.run_chore(SetupTask::MakeRoots, conductor)?;
+                    self.run_setup_task(SetupTask::MakeRoots, conductor)?;
                 }
                 let is_last = !tests[place + 1..].iter().any(|later| later.is_io() == test.is_io());
                 if test.is_io() {

@@ -4,7 +4,7 @@ use super::asked::{CHUNK, FileKind, SEEKERS, SEEKS};
 
 /// Range of chunk sizes, which are powers of 2.
 const CHUNKS: std::ops::RangeInclusive<u64> = 256..=1 << 20;
-/// Largest number of seekers; the original has no limit.
+/// Maximum number of seekers; the original has no limit.
 const SEEKERS_MAX: u64 = 4096;
 const SEEKS_MAX: u64 = 1 << 40;
 /// Largest size in MiB: 2^43 MiB are 8 EiB.

@@ -15,7 +15,7 @@ use treering_script::{
     Workload,
 };
 
-/// A call in words; file names without their random parts.
+/// Call as text; file names without their random parts.
 fn words(call: &Call<'_>) -> String {
     let text = |name: &CStr| {
         let name = name.to_str().unwrap().to_owned();

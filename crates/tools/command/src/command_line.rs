@@ -6,7 +6,7 @@ use treering_script::{ConfigError, ProgramWatch, Settings};
 use super::found::MetricPattern;
 use super::options::{CLEANUP, COMMAND, METRIC, PREPARE, SHELL};
 
-/// Most metrics of a command.
+/// Maximum number of metrics of a command.
 const METRICS_MAX: usize = 64;
 
 /// Command with the commands around it.
@@ -22,8 +22,8 @@ pub(super) struct CommandJob {
     pub(super) path: String,
 }
 
-/// Words that run a text in the shell; the directory is passed as a variable, which is safe for any
-/// name.
+/// Command line that runs a text in the shell; the directory is passed as a variable, which is safe
+/// for any name.
 pub(super) fn by_shell(text: &str) -> Vec<String> {
     let variable = format!("${{{}}}", ProgramWatch::DIRECTORY);
     vec!["sh".to_owned(), "-c".to_owned(), text.replace(ProgramWatch::PLACE, &variable)]

@@ -9,7 +9,7 @@ use treering_script::ConfigError;
 
 use super::options::METRIC;
 
-/// Longest expression in characters.
+/// Longest regular expression, in characters.
 const PATTERN_CHARS_MAX: usize = 1000;
 /// Largest compiled expression in bytes.
 const PATTERN_BYTES_MAX: usize = 1 << 20;

@@ -13,13 +13,13 @@ use treering_script::{
 use super::command_line::{CommandJob, by_shell};
 use super::options::{CLEANUP, COMMAND, PREPARE};
 
-/// Bytes of an output that are read, from its beginning and from its end.
+/// Maximum number of bytes read from an output, at its start and at its end.
 const READ_BYTES: usize = 4 << 20;
-/// Characters of an output that are kept with the trial, from its beginning and from its end.
+/// Maximum number of characters of an output stored with the trial, at its start and at its end.
 const KEPT_CHARS: usize = 16 << 10;
-/// Lines of what a failed program said that a message repeats.
+/// Maximum number of lines of a failed program's output quoted in an error.
 const WORDS_LINES_MAX: usize = 4;
-/// Characters of each of them.
+/// Maximum number of characters quoted of each line.
 const WORDS_CHARS_MAX: usize = 240;
 
 /// Recorded result of a program.
@@ -27,7 +27,7 @@ const WORDS_CHARS_MAX: usize = 240;
 struct ProgramResult {
     /// Exit code; `None` if a signal ended the program.
     exit_code: Option<i32>,
-    /// The signal that ended it.
+    /// Signal that ended the program.
     signal: Option<i32>,
     /// Standard output, shortened in the middle.
     output: String,
@@ -35,7 +35,7 @@ struct ProgramResult {
     errors: String,
 }
 
-/// A run in progress.
+/// Session of a run.
 pub(super) struct CommandSession<'j> {
     job: &'j CommandJob,
     metrics: Vec<Metric>,
@@ -48,7 +48,7 @@ impl<'j> CommandSession<'j> {
         Self { job, metrics: Vec::new(), cautions: Vec::new(), facts: Vec::new() }
     }
 
-    /// Runs a program and reports it as a phase of this kind; fails where it did.
+    /// Runs a program and reports it as a phase of this kind; fails if the program failed.
     fn run_program(
         &mut self,
         kind: &str,
@@ -118,7 +118,7 @@ impl<'j> CommandSession<'j> {
     }
 }
 
-/// The phase of a program, with what it printed.
+/// Phase of a program, with its output.
 fn reported(
     kind: &str,
     name: &str,
@@ -151,8 +151,8 @@ fn reported(
 }
 
 impl Session for CommandSession<'_> {
-    /// Runs the command between what is run before and after it. What is run after it is run also
-    /// where one of the others failed.
+    /// Runs the prepare command, the measured command and the cleanup command. The cleanup runs
+    /// even if one of the others failed.
     fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         let mut result = Ok(());
         if let Some(text) = &self.job.prepare {
@@ -197,7 +197,7 @@ fn why_failed(end: &ProgramEnd) -> Option<String> {
     }
 }
 
-/// The last lines of what it said, escaped.
+/// Last lines of a program's output, with control characters escaped.
 fn last_lines(text: &str) -> String {
     let mut lines: Vec<String> = text
         .rsplit(['\n', '\r'])
@@ -212,7 +212,7 @@ fn last_lines(text: &str) -> String {
     lines.join("; ")
 }
 
-/// A text without its middle, where it is long.
+/// Shortens a long text in the middle.
 fn shortened(text: &str) -> String {
     let Some((head, _)) = text.char_indices().nth(KEPT_CHARS) else { return text.to_owned() };
     let Some((tail, _)) = text.char_indices().rev().nth(KEPT_CHARS - 1) else {

@@ -81,7 +81,7 @@ impl DirStack {
             } else {
                 self.enter(io, dir)?;
             }
-            self.know(dir);
+            self.mark_seen(dir);
         }
         Ok(())
     }
@@ -136,7 +136,7 @@ impl DirStack {
         self.seen[dir.index() / 64] >> (dir.index() % 64) & 1 == 1
     }
 
-    fn know(&mut self, dir: NameId) {
+    fn mark_seen(&mut self, dir: NameId) {
         self.seen[dir.index() / 64] |= 1 << (dir.index() % 64);
     }
 }

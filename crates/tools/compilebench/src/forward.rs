@@ -1,5 +1,5 @@
-//! Fast-forward: all operations are known before the first one, and so are the files that each
-//! writes in vain, since a later one removes or replaces them.
+//! Fast-forward: all operations are known in advance, and so are the files that are written in vain
+//! because a later operation removes or replaces them.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ impl LaterOperations {
 /// Look-ahead over the operations to come, and files allocated so far.
 #[derive(Debug)]
 pub(super) struct FastForward {
-    /// Later operations on the tree of each operation, in order.
+    /// Later operations on the same tree, for each operation in order.
     later: VecDeque<LaterOperations>,
     /// Existing files that are only allocated, by tree.
     allocated: BTreeMap<String, BTreeMap<NameId, u64>>,
@@ -56,7 +56,7 @@ impl FastForward {
         Self { later, allocated: BTreeMap::new(), has_begun: false }
     }
 
-    /// Advances to the next operation; returns the files that it writes in vain, and true for the
+    /// Advances to the next operation; returns the files that need not be written, and true for the
     /// first operation. Called once per operation, in order.
     pub(super) fn next(
         &mut self,

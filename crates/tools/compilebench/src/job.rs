@@ -24,7 +24,7 @@ use super::text;
 /// Numbers of trees and runs that are planned to find the kinds of operation of a run.
 const FORESEEN_TREES: u32 = 100;
 const FORESEEN_RUNS: u32 = 1_000;
-/// The largest request: what one call can move on Linux is a little below 2 GiB.
+/// Maximum size of a request; one call on Linux moves slightly less than 2 GiB.
 const LARGEST_CHUNK: u64 = 1 << 30;
 
 #[derive(Clone, Debug)]
@@ -290,7 +290,7 @@ fn is_directory(source: &str) -> bool {
     Path::new(source).join("dataset-unpatched").exists() || source.contains('/') || source == "."
 }
 
-/// The data set in words that mean the same in every directory.
+/// Name of the data set that is valid in any working directory: relative paths are made absolute.
 fn lasting_name(source: &str) -> String {
     let full = Some(source).filter(|source| is_directory(source)).map(std::path::absolute);
     full.and_then(Result::ok).map_or(source.to_owned(), |full| full.to_string_lossy().into_owned())
@@ -321,7 +321,7 @@ const SORTED: [Recipe; 3] = [Recipe::Create, Recipe::Patch, Recipe::PatchCompile
 const PRODUCTS: [Recipe; 4] =
     [Recipe::Compile, Recipe::CompilePatched, Recipe::Clean, Recipe::CleanPatched];
 
-/// Sorts what a native order is made from: parents before children, then by bytes.
+/// Sorts the lists from which a native order is determined: parents before children, then by bytes.
 fn sort(recipes: &mut Recipes) {
     let ranks = ranks(recipes);
     for list in NativeList::ALL {

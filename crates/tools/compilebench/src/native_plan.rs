@@ -129,7 +129,7 @@ struct NativeSequence {
     random: Random,
     trees: BTreeMap<u32, TreeState>,
     next_tree: u32,
-    /// Trees that the present group already works on.
+    /// Trees that the current group already works on.
     busy: HashSet<u32>,
 }
 
@@ -211,7 +211,7 @@ impl NativeSequence {
             .map(|(&tree, &state)| (tree, state))
     }
 
-    /// Draws one operation on a tree that the present group does not work on yet.
+    /// Draws one operation on a tree that the current group does not work on yet.
     fn draw_operation(&mut self, kind: OperationKind) -> Option<TreeOperation> {
         if kind == OperationKind::Create {
             return Some(self.create(SummaryRow::Create));

@@ -19,7 +19,7 @@ use super::recipes::{NativeList, Recipes, TreeChange};
 use super::walk_tree::{EntryAction, WalkTree};
 use treering_kit::ahead::{AheadCounters, WRITE, refusal};
 
-/// The kind of task that removes the temporary tree.
+/// Kind of the task that removes the temporary tree.
 const REMOVE_NATIVE: &str = "remove native";
 
 /// Differences between classic and native operations.
@@ -32,16 +32,16 @@ pub(super) struct OperationStyle {
     pub(super) chunk_bytes: u32,
 }
 
-/// A run in progress.
+/// Session of a run.
 pub(super) struct AgingSession {
     style: OperationStyle,
     recipes: Recipes,
     phases: Vec<PlannedPhase>,
-    /// The temporary tree that shows the native order.
+    /// Temporary tree that shows the native order.
     native_tree: String,
     /// True if the tasks of the current phase count for the metrics.
     is_measured: bool,
-    /// The list whose order a walk is finding, and where the walk leaves it.
+    /// List whose native order is being determined, and the order that the walk has recorded.
     finding: Option<(NativeList, Arc<Mutex<Vec<NameId>>>)>,
     standing: Vec<String>,
     headline: HeadlineSums,
@@ -51,7 +51,7 @@ pub(super) struct AgingSession {
 }
 
 impl AgingSession {
-    /// A run of these phases in a directory that has these names already.
+    /// Creates a session for these phases in a directory with these existing names.
     pub(super) fn new(
         style: OperationStyle,
         recipes: Recipes,
@@ -176,7 +176,7 @@ impl AgingSession {
         }
     }
 
-    /// The task that writes what stands and was only allocated in one of the trees.
+    /// Task that writes the existing files of a tree that were only allocated.
     fn write_allocated(&self, tree: &str, files: FileList) -> Task {
         let (writes, listed_bytes) = (Arc::new(files), 0);
         let expected_bytes = writes.bytes();
@@ -208,7 +208,8 @@ impl AgingSession {
     }
 }
 
-/// The first creates and the later ones are distinguished: the first ones fill an empty filesystem.
+/// Task kind of an operation. The initial creates have a kind of their own, since they fill an
+/// empty filesystem.
 pub(super) fn kind_name(kind: OperationKind, initial: bool) -> &'static str {
     if initial { "initial create" } else { kind.name() }
 }
@@ -217,7 +218,7 @@ fn c_name(tree: &str) -> CString {
     CString::new(tree).expect("tree names are made of letters, digits and a dash")
 }
 
-/// The first `native-N` that is not there.
+/// First name `native-N` that does not exist.
 pub(super) fn native_tree(existing: &[String]) -> String {
     let mut names = (0..).map(|number: u32| format!("native-{number}"));
     names.find(|name| !existing.contains(name)).expect("there are more names than entries")
@@ -257,7 +258,7 @@ impl AgingSession {
         SessionStop::check(self.refusal.take())
     }
 
-    /// Writes the files that were only allocated, in a phase behind all that were planned.
+    /// Writes the files that were only allocated, in an additional last phase.
     fn run_writes(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         let trees = self.forward.as_ref().map_or(0, FastForward::trees);
         if trees == 0 {

@@ -45,7 +45,7 @@ pub enum RecordError {
         /// Directory of the tree.
         root: PathBuf,
     },
-    /// A prefix matches nothing in any tree.
+    /// A prefix matches no path in any tree.
     #[error("none of the trees has a file '{prefix}' or below it")]
     NothingBelow {
         /// Prefix as the user wrote it.

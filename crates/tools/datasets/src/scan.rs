@@ -14,7 +14,7 @@ use treering_script::{NameId, NamesBuilder, NodeKind};
 use crate::record_error::RecordError;
 use crate::{FileList, PathSelection};
 
-/// Entries left out by a scan.
+/// Entries that a scan left out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OmittedEntries {
     /// Mount point of another filesystem, or root of a subvolume.

@@ -1,4 +1,5 @@
-//! The warm-up, the measured time and the end, as the original's alarm of each second decides them.
+//! Phases of a run (warm-up, measured time, end), decided at each second as the original's alarm
+//! handler does.
 
 use std::time::Duration;
 

@@ -35,7 +35,7 @@ pub(super) enum EndCondition {
     Passes(u64),
 }
 
-/// A run.
+/// Configuration of a run.
 #[derive(Clone, Debug)]
 pub(super) struct RunConfig {
     pub(super) classic: bool,
@@ -52,7 +52,7 @@ pub(super) struct RunConfig {
     pub(super) parameters: Vec<(String, String)>,
 }
 
-/// The lines that an option names.
+/// Line range that an option names.
 fn lines(name: &str, text: Option<&String>) -> Result<Option<LineRange>, ConfigError> {
     let Some(text) = text else { return Ok(None) };
     let number = |text: &str| text.trim().parse::<u32>().ok().filter(|number| *number > 0);
@@ -92,7 +92,7 @@ fn workers(word: &str) -> WorkerKind {
     if word == "processes" { WorkerKind::Process } else { WorkerKind::Thread }
 }
 
-/// Settings that both command lines share; everything else is off.
+/// Playback options common to both command lines; all other options are off.
 fn playback(style: &FileOptions, clients: u32, seed: u64) -> Result<PlaybackOptions, ConfigError> {
     Ok(PlaybackOptions {
         base: Vec::new(),

@@ -13,7 +13,7 @@ pub(super) struct PhaseSignal {
 }
 
 impl PhaseSignal {
-    /// The present part.
+    /// The current part.
     #[inline]
     pub(super) fn part(&self) -> RunPhase {
         match self.board.cell(0).load(Ordering::Relaxed) {
@@ -23,7 +23,7 @@ impl PhaseSignal {
         }
     }
 
-    /// Goes on to a later part; never back.
+    /// Advances to a later phase; never goes back.
     pub(super) fn set(&self, part: RunPhase) {
         self.board.cell(0).fetch_max(part as u64, Ordering::Relaxed);
     }
@@ -43,8 +43,8 @@ pub(super) enum CounterIndex {
     Bytes,
     /// Lines played since the start.
     Lines,
-    /// The longest time from the start of one operation to that of the next, since it was last
-    /// asked for; nanoseconds.
+    /// Longest time between the starts of two consecutive operations since the last reset, in
+    /// nanoseconds.
     Gap,
     /// End of the last call, in nanoseconds of the trial.
     Seen,
@@ -72,7 +72,7 @@ impl ClientCounters {
         self.cell(index).store(value, Ordering::Relaxed);
     }
 
-    /// Takes the longest gap; the next one begins anew.
+    /// Takes the longest gap and resets it.
     pub(super) fn take_gap(&self) -> u64 {
         self.cell(CounterIndex::Gap).swap(0, Ordering::Relaxed)
     }

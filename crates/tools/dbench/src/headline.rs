@@ -1,5 +1,5 @@
-//! The headline numbers: the time of a pass, operations per second, and what of the time fsync
-//! takes.
+//! Headline metrics: the time of a pass, operations per second, and the share of the time that
+//! fsync takes.
 
 use treering_model::metrics::dbench::{
     FLUSH_TIME_PERCENT, PASS_SECONDS, PASS_SECONDS_QUANTILE, PASSES, UNEXPECTED_OUTCOMES,
@@ -11,7 +11,7 @@ use treering_script::OperationSpans;
 use super::account::WorkerReport;
 use crate::language::OperationKind;
 
-/// Adds up a run.
+/// Sums of a run.
 #[derive(Clone, Debug)]
 pub(super) struct HeadlineSums {
     spans: OperationSpans,
@@ -47,7 +47,7 @@ impl Default for HeadlineSums {
 }
 
 impl HeadlineSums {
-    /// A worker has ended.
+    /// Adds the report of a finished worker.
     pub(super) fn played(&mut self, account: &WorkerReport, task: &TaskTotals) {
         self.cpu_ns += task.cpu.total_ns();
         for client in &account.clients {
@@ -79,15 +79,15 @@ impl HeadlineSums {
         self.to_ns.saturating_sub(self.from_ns.unwrap_or(self.to_ns)) as f64 / 1e9
     }
 
-    /// The share of all operations' time that fsync takes.
+    /// Percentage of the time of all operations that fsync takes.
     fn flush_percent(&self) -> f64 {
         let total_ns: u64 = self.spans.rows().iter().map(|row| row.total_ns).sum();
         let flush = self.spans.row(OperationKind::Flush as usize).total_ns;
         flush as f64 / total_ns.max(1) as f64 * 100.0
     }
 
-    /// The metrics of clients that play operations of these kinds, and passes. Their values mean
-    /// nothing.
+    /// Metrics that clients with operations of these kinds, and passes, will have; the values are
+    /// meaningless.
     pub(super) fn foreseen(kinds: impl Iterator<Item = OperationKind>) -> Vec<Metric> {
         let mut headline =
             Self { passes_ns: 1, from_ns: Some(0), to_ns: 1, clients: 1, ..Self::default() };

@@ -1,4 +1,4 @@
-//! A configured dbench: what it plays, what it will ask of the filesystem, and the session.
+//! Configured dbench workload: its load, its demands on the filesystem, and the session.
 
 use treering_model::metrics::dbench::PASS_SECONDS;
 use treering_model::metrics::rates;
@@ -8,7 +8,7 @@ use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Setting
 use super::config::{BASE, EndCondition, LoadSource, RunConfig};
 use super::headline::HeadlineSums;
 use super::session::PlaySession;
-use super::weigh::weigh;
+use super::weigh::load_footprint;
 use crate::language::{OperationKind, PathTemplate, long_name};
 use treering_kit::occupied::refuse_existing;
 
@@ -66,9 +66,9 @@ impl Job for PlayJob {
         let mut footprint = Footprint::default();
         let per_process = u64::from(self.config.per_process);
         let processes = u64::from(self.config.processes);
-        let fill = self.config.fill.iter().map(|fill| (weigh(fill), processes));
+        let fill = self.config.fill.iter().map(|fill| (load_footprint(fill), processes));
         let played = self.config.sources.iter().map(|source| {
-            (weigh(&source.load), processes.div_ceil(self.config.sources.len() as u64))
+            (load_footprint(&source.load), processes.div_ceil(self.config.sources.len() as u64))
         });
         for (weight, processes) in played.chain(fill) {
             let clients = processes.saturating_mul(per_process);
@@ -95,7 +95,7 @@ impl Job for PlayJob {
         for source in &config.sources {
             lines.extend(source.load.warnings.iter().cloned());
             let operations: u64 = source.load.counts().iter().sum();
-            let weight = weigh(&source.load);
+            let weight = load_footprint(&source.load);
             let name = match &source.path {
                 Some(path) => path.to_string_lossy().escape_debug().to_string(),
                 None => source.name.clone(),

@@ -1,7 +1,7 @@
 //! dbench: clients that replay a load file of SMB operations on files, as dbench 4.00.
 //!
-//! `loadfile` is the language, `player` plays it call by call, `counters` is what a client shows
-//! meanwhile, `clock` decides what counts. Nothing here calls the kernel.
+//! `language` parses load files, `player` plays them call by call, `counters` shows the progress of
+//! a client, and `clock` decides which time counts. Nothing here calls the kernel.
 
 mod classic;
 mod clock;

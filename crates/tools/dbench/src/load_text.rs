@@ -1,4 +1,4 @@
-//! The load file itself: plain text, or packed by gzip.
+//! Text of a load file: plain, or packed by gzip.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
@@ -6,9 +6,9 @@ use std::path::Path;
 
 use flate2::read::MultiGzDecoder;
 
-/// No load file is as long, packed or not; more is not read.
+/// Maximum length of a load file in bytes, packed or not.
 const BYTES_MAX: usize = 256 << 20;
-/// Nor is a line; a file that unpacks without end has no other.
+/// Maximum length of a line in bytes, which also bounds files that unpack without end.
 const LINE_BYTES_MAX: usize = 1 << 20;
 /// Bytes unpacked per read.
 const PART_BYTES: usize = 64 << 10;

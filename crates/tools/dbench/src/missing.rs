@@ -13,16 +13,16 @@ pub(super) fn lines(load: &Load, directory: &str, client: u32, why: &str) -> Str
     let mut text = String::new();
     for op in &load.ops {
         let (line, status) = (op.line, load.status(op));
-        let must = status.expected == ExpectedOutcome::Success;
+        let must_succeed = status.expected == ExpectedOutcome::Success;
         let message = match op.operation {
-            Operation::Create { name: file, handle, .. } if must => {
+            Operation::Create { name: file, handle, .. } if must_succeed => {
                 let (file, number) = (name(file), number(load, handle));
                 text += &format!("[{line}] open {file} failed for handle {number} ({why})\n");
                 continue;
             }
-            Operation::Unlink { name: file } if must => format!("unlink {}", name(file)),
-            Operation::Rmdir { name: file } if must => format!("rmdir {}", name(file)),
-            Operation::Rename { from, to } if must => {
+            Operation::Unlink { name: file } if must_succeed => format!("unlink {}", name(file)),
+            Operation::Rmdir { name: file } if must_succeed => format!("rmdir {}", name(file)),
+            Operation::Rename { from, to } if must_succeed => {
                 format!("rename {} {}", name(from), name(to))
             }
             operation => match handle(operation) {

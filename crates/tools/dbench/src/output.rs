@@ -1,4 +1,4 @@
-//! dbench's own way to run and to speak: a line each second, a table and the result.
+//! Classic mode of dbench: a line each second, the table and the result.
 
 use std::path::PathBuf;
 
@@ -56,7 +56,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     })
 }
 
-/// The error number of a filesystem that takes no writes.
+/// Errno of a read-only filesystem (`EROFS`).
 const READ_ONLY: i32 = 30;
 /// System message of `ENOENT`.
 const MISSING: &str = "No such file or directory";
@@ -87,7 +87,7 @@ fn out(words: String) -> ToolOutput {
 
 impl DbenchOutput {
     fn tick(&mut self, tick: ProgressTick) -> ToolOutput {
-        self.seen.hear(tick);
+        self.seen.add_tick(tick);
         out(if self.machine { output::machine_tick(&tick) } else { output::tick(&tick) })
     }
 

@@ -1,4 +1,4 @@
-//! Run of dbench: natively its directory is made and filled first; then all clients play in
+//! Run of dbench: a native run first creates and fills its directory; then all clients play in
 //! parallel until the end.
 
 use std::sync::Arc;
@@ -28,10 +28,10 @@ pub(super) const PLAY: &str = "play";
 /// Polling intervals of the clients: the original's, and the native one.
 const TICK_CLASSIC: Duration = Duration::from_secs(1);
 const TICK_NATIVE: Duration = Duration::from_millis(50);
-/// Messages that a caution shows.
+/// Maximum number of messages in a caution.
 const SHOWN_MAX: usize = 8;
 
-/// A run in progress.
+/// Session of a run.
 pub(super) struct PlaySession<'j> {
     config: &'j RunConfig,
     has_begun: bool,
@@ -49,7 +49,7 @@ pub(super) struct PlaySession<'j> {
 }
 
 impl<'j> PlaySession<'j> {
-    /// A run that has not begun.
+    /// Creates a session that has not begun.
     pub(super) fn new(config: &'j RunConfig) -> Self {
         Self {
             config,
@@ -66,7 +66,7 @@ impl<'j> PlaySession<'j> {
         }
     }
 
-    /// The result as the original prints it.
+    /// Result with the original's definitions, as metrics.
     fn printed(&self) -> Vec<Metric> {
         let of_latency = |ns: u64| CLASSIC_LATENCY_NS_MAX.of(Scope::Trial, ns as f64);
         let latency = Some(self.seen.latency_ns).filter(|ns| *ns > 0).map(of_latency);
@@ -192,7 +192,7 @@ impl TaskListener for PlaySession<'_> {
     fn tick(&mut self, elapsed_ns: u64) -> Counters {
         let Self { clock, common, .. } = self;
         let tick = clock.tick(elapsed_ns, &common.signal, &common.client_counters);
-        tick.iter().for_each(|tick| self.seen.hear(*tick));
+        tick.iter().for_each(|tick| self.seen.add_tick(*tick));
         tick.as_ref().map(Counters::from_value).unwrap_or_default()
     }
 }
@@ -257,7 +257,7 @@ fn is_of_failure(message: &str, why: &str) -> bool {
     place.is_some_and(|(line, text)| message == format!("[{line}] {text}"))
 }
 
-/// Makes the directory that a native run works in.
+/// Script that creates the directory of a native run.
 struct MakeBase;
 
 impl Script for MakeBase {

@@ -30,7 +30,7 @@ struct FootprintCounter {
 }
 
 /// Footprint of one client. Loops are counted once; drawn operations are not counted.
-pub(super) fn weigh(load: &Load) -> LoadFootprint {
+pub(super) fn load_footprint(load: &Load) -> LoadFootprint {
     let mut account = FootprintCounter::default();
     for op in &load.ops {
         account.take(op.operation, load);
@@ -101,7 +101,7 @@ impl FootprintCounter {
 
 #[cfg(test)]
 mod tests {
-    use super::{LoadFootprint, weigh};
+    use super::{LoadFootprint, load_footprint};
     use crate::language::parse;
 
     #[test]
@@ -117,7 +117,7 @@ Unlink "\d\a" 0x0
 Rename "\d\b" "\d\c" 0x0
 WriteX 2 0 30 30 0x0
 Deltree "\d" 0x0"#;
-        let weight = weigh(&parse("f", load, None).unwrap());
+        let weight = load_footprint(&parse("f", load, None).unwrap());
         let expected =
             LoadFootprint { files: 3, dirs: 1, bytes: 130, made: 2, read: 50, written: 161 };
         assert_eq!(weight, expected);
@@ -131,7 +131,7 @@ Deltree "\d" 0x0"#;
             let line = |(line, number): (usize, u64)| LINES[line].replace('#', &number.to_string());
             let text: Vec<String> = lines.into_iter().map(line).collect();
             if let Ok(load) = parse("f", text.join("\n").as_bytes(), None) {
-                weigh(&load);
+                load_footprint(&load);
             }
         }
     }

@@ -1,5 +1,5 @@
 //! Random loads of dbench: played in memory and on a real disk, by threads and by processes, they
-//! leave the same; and a load that was made plays without a surprise, pass after pass.
+//! leave the same files; and a generated load plays without deviations, pass after pass.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -19,7 +19,7 @@ use treering_testkit::temp_dir;
 
 use treering_testkit::{TaskCollector, assert_was_foreseen};
 
-/// Names that operations draw from: some are of directories, one differs in case.
+/// Names that operations draw from: some are directories, one differs in case only.
 const NAMES: [&str; 8] = [
     r"\clients",
     r"\clients\client1",
@@ -123,7 +123,7 @@ fn perform<P: RunSessions + ?Sized>(job: &dyn treering_script::Job, place: &P) -
 /// that succeeds is not determined.
 const IN_TURN: [(&str, &str); 2] = [("nprocs", "1"), ("clients-per-process", "2")];
 
-/// Sizes of directories differ between filesystems.
+/// Replaces the sizes of directories, which differ between filesystems.
 fn leveled(snapshot: TreeSnapshot) -> TreeSnapshot {
     let level = |(path, kind, bytes)| match kind {
         EntryKind::Directory => (path, kind, 0),

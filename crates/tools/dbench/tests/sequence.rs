@@ -1,5 +1,5 @@
-//! The calls of each of dbench's operations in their order: in memory, without an engine. What is
-//! expected was read from strace's record of Debian's dbench 4.00.
+//! Order of the calls of each dbench operation, in memory and without an engine. Expectations were
+//! read from strace output of Debian's dbench 4.00.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -72,7 +72,8 @@ impl RunOutcome {
     }
 }
 
-/// Runs the tasks of a session one after the other, each call for a second of made-up time.
+/// Runs the tasks of a session one after the other, with a made-up clock in which each call takes a
+/// second.
 fn perform(session: &mut dyn Session) -> RunOutcome {
     let memory = MemoryFilesystem::default();
     let mut calls = Vec::new();
@@ -122,9 +123,9 @@ fn play(load: &str, options: &[(&str, &str)]) -> RunOutcome {
     perform(job.begin(&TargetFacts::unknown()).as_mut())
 }
 
-/// A directory `d` with a file `f` that is open as 7.
+/// Lines that create a directory `d` with a file `f`, open as handle 7.
 const BEFORE: &str = "Mkdir \"/d\" *\nNTCreateX \"/d/f\" 0x40 0x2 7 *\nWriteX 7 0 5000 5000 *\n";
-/// The calls of that.
+/// Calls of `BEFORE`.
 const CALLS_BEFORE: [&str; 13] = [
     "stat d",
     "opendir 0",

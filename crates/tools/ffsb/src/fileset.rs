@@ -10,19 +10,19 @@ use super::plan::{PopulationKind, WorkerPlan};
 use super::population::{NumberSeries, Population};
 use crate::language::{FileSizes, Filesystem};
 
-/// The blocks in which space is reckoned.
+/// Block size for space accounting.
 const BLOCK_BYTES: u64 = 4096;
 
 /// Files and directories of one filesystem.
 #[derive(Debug)]
 pub(super) struct Fileset {
-    /// The files that are worked on.
+    /// Files of the benchmark.
     pub(super) data: Population,
     /// Files that fill up an aged filesystem; all directly in `data`.
     pub(super) fill: Population,
     /// Directories of `metaop`; the directory index of an entry tells whether it was renamed.
     pub(super) meta: Population,
-    /// The directories of the files that are worked on.
+    /// Directories of the benchmark files.
     pub(super) dirs: NumberSeries,
     sizes: SizeDraw,
     /// Free and used space before any file was created.
@@ -60,8 +60,8 @@ impl Fileset {
     }
 
     /// True if a file of `bytes` found from an earlier run has a size that a new file could have.
-    pub(super) fn could_make(&self, bytes: u64) -> bool {
-        self.sizes.could_be(bytes)
+    pub(super) fn is_possible_size(&self, bytes: u64) -> bool {
+        self.sizes.is_possible(bytes)
     }
 
     /// The directory of a new file: 0 is `data` itself, the others are `datadir`s.
@@ -77,13 +77,13 @@ impl Fileset {
         self.grown.fetch_add(change.saturating_mul(BLOCK_BYTES.cast_signed()), Ordering::Relaxed);
     }
 
-    /// Takes down the room before anything is made; the first word stands.
-    pub(super) fn begins_with(&self, room: StatfsSpace) {
+    /// Records the filesystem's space before any file is created; only the first call counts.
+    pub(super) fn record_initial_space(&self, room: StatfsSpace) {
         let _first_word_stands = self.room_before.set(room);
     }
 
-    /// Used share of the filesystem, 0 to 1, and its growth in bytes. Written data counts at once,
-    /// even if the filesystem allocates it later.
+    /// Used fraction of the filesystem, 0 to 1, and its growth in bytes. Written data counts at
+    /// once, even if the filesystem allocates it later.
     pub(super) fn fullness(&self, room: StatfsSpace) -> (f64, u64) {
         let before = self.room_before.get().copied().unwrap_or(room);
         let used = |room: StatfsSpace| room.capacity_bytes.saturating_sub(room.unused_bytes);
@@ -133,7 +133,7 @@ impl SizeDraw {
     }
 
     /// True if `bytes` is a possible size; the upper bound of a range counts as well.
-    fn could_be(&self, bytes: u64) -> bool {
+    fn is_possible(&self, bytes: u64) -> bool {
         match self {
             Self::Range(least, most, true, _) => {
                 let whole = |bytes: u64| bytes.next_multiple_of(BLOCK_BYTES);
@@ -185,7 +185,7 @@ impl SharedState {
     }
 
     /// Shared state with a new deadline, for another group of the same run.
-    pub(super) fn another(&self) -> Self {
+    pub(super) fn with_new_deadline(&self) -> Self {
         let (deadline, failure) = (Deadline::default(), Arc::clone(&self.failure));
         Self { deadline, makers: makers(self.makers.len()), failure }
     }
@@ -213,7 +213,7 @@ impl SharedState {
     }
 
     /// True while a worker still creates files in a filesystem that `plan` uses.
-    pub(super) fn has_makers(&self, plan: &WorkerPlan) -> bool {
+    pub(super) fn has_creators(&self, plan: &WorkerPlan) -> bool {
         self.reach(plan).iter().any(|makers| makers.load(Ordering::Relaxed) > 0)
     }
 
@@ -281,7 +281,7 @@ mod tests {
     fn reused_files_must_have_possible_sizes() {
         let could = |sizes: FileSizes, direct, bytes: &[u64]| {
             let fileset = Fileset::new(&filesystem(sizes), direct);
-            bytes.iter().map(|&bytes| fileset.could_make(bytes)).collect::<Vec<_>>()
+            bytes.iter().map(|&bytes| fileset.is_possible_size(bytes)).collect::<Vec<_>>()
         };
         let sizes = [4999, 5000, 8192, 9000, 9001, 12_288, 16_384];
         let plain = could(FileSizes::Range(5000, 9000), false, &sizes);
@@ -302,7 +302,7 @@ mod tests {
             unused_bytes: (1 << 20) - used,
             inodes: None,
         };
-        fileset.begins_with(room(1 << 18));
+        fileset.record_initial_space(room(1 << 18));
         assert_eq!(fileset.fullness(room(1 << 18)), (0.25, 0));
         fileset.resized(0, 1 << 18);
         assert_eq!(fileset.fullness(room(1 << 18)), (0.5, 1 << 18), "it says so later");
@@ -315,7 +315,7 @@ mod tests {
     fn first_error_is_kept() {
         let common = SharedState::default();
         assert_eq!(common.failure(), None);
-        common.another().fail(SessionError::new("one"));
+        common.with_new_deadline().fail(SessionError::new("one"));
         assert!(!common.deadline.is_reached(), "each has its own");
         common.fail(SessionError::new("two"));
         assert_eq!(common.failure(), Some(SessionError::new("one")));

@@ -1,4 +1,4 @@
-//! The headline numbers: operations per second, beside what the original counts.
+//! Headline metrics: operations per second, and the figures that the original counts.
 
 use treering_model::metrics::ffsb::{TRANSACTIONS_PER_SECOND, UNSYNCED_OPERATIONS_PER_SECOND};
 use treering_model::metrics::{cpu, rates, times};
@@ -9,7 +9,7 @@ use super::tally::{OperationCounts, WorkerCounters};
 use crate::language::{FileSizes, Profile};
 use treering_kit::span::TimeSpan;
 
-/// Adds up a run.
+/// Sums of a run.
 #[derive(Clone, Debug)]
 pub(super) struct HeadlineSums {
     setup: TimeSpan,
@@ -34,12 +34,12 @@ impl HeadlineSums {
         }
     }
 
-    /// A task of the setup ended.
+    /// Adds a task of the setup.
     pub(super) fn set_up(&mut self, task: &TaskTotals) {
         self.setup.add(task);
     }
 
-    /// A worker of a group ended.
+    /// Adds a worker of a group.
     pub(super) fn worked(&mut self, group: usize, task: &TaskTotals, tally: &WorkerCounters) {
         self.work.add(task);
         self.tasks += 1;
@@ -49,7 +49,7 @@ impl HeadlineSums {
         }
     }
 
-    /// The sync after the work ended.
+    /// Records the sync after the work.
     pub(super) fn synced(&mut self, task: &TaskTotals) {
         self.sync.add(task);
         self.cpu_ns += task.cpu.total_ns();
@@ -157,8 +157,8 @@ impl HeadlineSums {
     }
 }
 
-/// The size that holds most of the bytes although few files have it: bytes, percent of the files,
-/// percent of the bytes.
+/// File size that accounts for most of the bytes although few files have it: the size, its
+/// percentage of the files, and its percentage of the bytes.
 fn heaviest(sizes: &FileSizes) -> Option<(u64, f64, f64)> {
     let FileSizes::Weights(weights) = sizes else { return None };
     let files: f64 = weights.iter().map(|&(_, weight)| weight as f64).sum();

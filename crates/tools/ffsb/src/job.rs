@@ -1,4 +1,4 @@
-//! A configured FFSB: the profile, what it will ask of the filesystem, and the session.
+//! Configured FFSB workload: the profile, its demands on the filesystem, and the session.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,17 +18,17 @@ use super::slots::FILESYSTEMS_MAX;
 use crate::language::{self, FileSizes, Filesystem, Profile};
 use treering_kit::occupied::{is_numbered, refuse_existing};
 
-/// No profile is as long; more is not read.
+/// Longest accepted profile in bytes.
 const PROFILE_BYTES_MAX: u64 = 2 << 20;
 
-/// FFSB with all its settings.
+/// FFSB job with all its settings.
 #[derive(Debug)]
 pub(super) struct BenchJob {
     run: RunParameters,
     parameters: Vec<(String, String)>,
 }
 
-/// The profile that is named, and its full path.
+/// Reads the named profile; also returns its full path.
 pub(super) fn read_profile(
     settings: &Settings,
     named: Option<&str>,
@@ -52,8 +52,8 @@ pub(super) fn read_profile(
     Ok((full, profile))
 }
 
-/// A location without links, whether it is there already or will be made.
-fn real(location: &str) -> PathBuf {
+/// Location with symbolic links resolved; it need not exist yet.
+fn resolved(location: &str) -> PathBuf {
     let path = Path::new(location);
     let below = || {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
@@ -63,12 +63,12 @@ fn real(location: &str) -> PathBuf {
     real.or_else(|| std::path::absolute(path).ok()).unwrap_or_else(|| path.to_owned())
 }
 
-/// No two locations are one place under two names, and none lies in another's files: the profile's
-/// text does not tell links.
-fn apart(filesystems: &[Filesystem]) -> Result<(), ConfigError> {
+/// Checks that no two locations are the same place under different names, and that none lies within
+/// the files of another. The profile's text cannot show this because of symbolic links.
+fn check_disjoint(filesystems: &[Filesystem]) -> Result<(), ConfigError> {
     let mut known = HashMap::new();
     for Filesystem { location, .. } in filesystems {
-        if let Some(other) = known.insert(real(location), location) {
+        if let Some(other) = known.insert(resolved(location), location) {
             let message = format!("the locations {other} and {location} are one directory");
             return Err(
                 ConfigError::new(message).hint("each filesystem has a directory of its own")
@@ -97,9 +97,9 @@ impl BenchJob {
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let mut options = ClassicOptions::read(settings)?;
         let (path, mut profile) = read_profile(settings, options.profile.as_deref())?;
-        apart(&profile.filesystems)?;
+        check_disjoint(&profile.filesystems)?;
         let seed = *options.seed.get_or_insert(settings.started_unix_ms);
-        as_original(&mut options.drawing, &mut profile);
+        apply_original_draw(&mut options.drawing, &mut profile);
         let mut parameters = vec![parameter(PROFILE, path.display())];
         parameters.extend(contents(&profile));
         parameters.extend(options.parameters());
@@ -142,7 +142,7 @@ impl BenchJob {
         if profile.callout.is_none() {
             options.callout = None;
         }
-        as_original(&mut options.drawing, &mut profile);
+        apply_original_draw(&mut options.drawing, &mut profile);
         let mut parameters = vec![parameter(PROFILE, path.display())];
         parameters.extend(options.parameters());
         parameters.extend(contents(&profile));
@@ -156,8 +156,9 @@ impl BenchJob {
     }
 }
 
-/// Has sizes drawn as by the original where that is asked for; what is not is no parameter.
-fn as_original(drawing: &mut SizeDrawOptions, profile: &mut Profile) {
+/// Applies the option that draws sizes as the original does. An option that is off is not recorded
+/// as a parameter.
+fn apply_original_draw(drawing: &mut SizeDrawOptions, profile: &mut Profile) {
     drawing.sizes_as_original = drawing.sizes_as_original.filter(|is_asked| *is_asked);
     for filesystem in &mut profile.filesystems {
         filesystem.sizes_as_original = drawing.sizes_as_original.is_some();

@@ -1,9 +1,9 @@
 //! FFSB: threads that draw operations by weight over filesystems full of files, as the Flexible
 //! File System Benchmark 6.0-RC2.
 //!
-//! `profile` is the language, `plan` what a worker makes of it, `worker` the operations, `fileset`
-//! and `population` the files that all workers share, `prepare` what is done before. Nothing here
-//! calls the kernel.
+//! `language` parses profiles, `plan` prepares the work of a worker, `worker` carries out the
+//! operations, `fileset` and `population` manage the files shared by all workers, `prepare` sets up
+//! the filesystems. Nothing here calls the kernel.
 
 mod classic;
 mod fileset;

@@ -4,20 +4,20 @@ use std::ffi::CStr;
 
 use treering_script::EntryKind;
 
-/// The part of a filesystem with the files.
+/// Directory of a filesystem that holds the files.
 pub(super) const DATA: &CStr = c"data";
-/// The part with the directories of `metaop`.
+/// Directory of a filesystem that holds the directories of `metaop`.
 pub(super) const META: &CStr = c"meta";
-/// Name prefix of the files that are worked on,
+/// Name prefix of the benchmark files.
 pub(super) const DATAFILE: &[u8; 8] = b"datafile";
-/// those that fill a filesystem up,
+/// Name prefix of the files that fill up a filesystem.
 pub(super) const FILLFILE: &[u8; 8] = b"fillfile";
-/// the directories of files,
+/// Name prefix of the directories of files.
 pub(super) const DATADIR: &[u8; 7] = b"datadir";
-/// and the directories of `metaop`.
+/// Name prefix of the directories of `metaop`.
 pub(super) const METAFILE: &[u8; 8] = b"metafile";
 
-/// An entry that a run can have made.
+/// Entry that a run can have created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum GeneratedName {
     /// `datafileN`.
@@ -26,7 +26,7 @@ pub(super) enum GeneratedName {
     Fill(u64),
     /// The directory `datadirN`.
     Dir(u32),
-    /// The directory `metafileN`, and how many times an `a` was put behind it.
+    /// Directory `metafileN`, and the number of times an `a` was appended by a rename.
     Meta(u64, u32),
 }
 
@@ -76,14 +76,14 @@ impl GeneratedName {
     }
 }
 
-/// A number as FFSB writes it: digits alone, nconflicts with the other.
+/// Parses a number as FFSB writes it: only digits, without leading zeros.
 fn number(digits: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(digits).ok()?;
     let plain = text == "0" || !text.starts_with(['0', '+']);
     text.parse().ok().filter(|_| plain)
 }
 
-/// A name that is made of a word, a number and perhaps a letter, without allocating.
+/// Buffer for a name made of a word, a number and perhaps a letter; never allocates.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct NameBuffer {
     bytes: [u8; NAME_BYTES],
@@ -99,14 +99,14 @@ impl Default for NameBuffer {
 }
 
 impl NameBuffer {
-    /// `word` and the number.
+    /// Sets the name to `word` and the number.
     #[inline]
     pub(super) fn set<const N: usize>(&mut self, word: &[u8; N], number: u64) {
         self.start = NAME_BYTES - 1;
         self.digits_and(word, number);
     }
 
-    /// `word`, the number, and an `a`.
+    /// Sets the name to `word`, the number, and an `a`.
     pub(super) fn set_renamed<const N: usize>(&mut self, word: &[u8; N], number: u64) {
         self.bytes[NAME_BYTES - 2] = b'a';
         self.start = NAME_BYTES - 2;

@@ -1,7 +1,7 @@
 //! Biased size draw of FFSB 6.0-RC2: as few random bytes as can hold the number of choices, modulo
-//! that number, so that the first choices come more often.
+//! that number, so that the first choices are more likely.
 //!
-//! That its threads go through the same random bytes again and again is not imitated.
+//! The short cycle of random bytes in the original's threads is not imitated.
 
 use treering_script::Random;
 

@@ -50,14 +50,14 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
 
 struct FfsbOutput {
     profile: Profile,
-    /// The share of each filesystem that was used at the start.
+    /// Used share of each filesystem at the start.
     shares: Vec<f64>,
     /// Per filesystem: true once its aging was announced.
     aging: Vec<bool>,
     /// Duration of the file setup, until it is printed.
     set_up_ns: Option<u64>,
     groups: Vec<WorkerCounters>,
-    /// The work, from the first thread's start to the end of the sync after it.
+    /// Start of the first thread's work, and end of the sync after the work.
     began_ns: Option<u64>,
     ended_ns: u64,
     user_ns: u64,
@@ -72,7 +72,7 @@ fn out(words: String) -> ToolOutput {
     ToolOutput { out: words, ..ToolOutput::default() }
 }
 
-/// Whole seconds, cut.
+/// Whole seconds, rounded down.
 const fn seconds(ns: u64) -> u64 {
     ns / 1_000_000_000
 }

@@ -32,7 +32,7 @@ pub(super) struct WorkerPlan {
     pub(super) files: PopulationKind,
     /// Filesystem to work in; `None` for any.
     pub(super) bound: Option<usize>,
-    /// Between two operations.
+    /// Delay between two operations.
     pub(super) delay_ns: u64,
     pub(super) read: TransferShape,
     pub(super) write: TransferShape,

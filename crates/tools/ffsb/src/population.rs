@@ -1,9 +1,9 @@
 //! Existing files, shared by all workers: numbers, sizes and locks.
 //!
-//! Files have numbers, and one that was deleted gives its number, and with it its name, to the next
-//! that is made. Who looks for a file draws a number until it is one of a file that stands and that
-//! he may use: every such file is equally likely, and nobody waits for a lock. Where few of the
-//! numbers stand, the file is found by counting instead.
+//! Files have numbers. A deleted file's number, and thereby its name, is reused by the next new
+//! file. To find a file, a worker draws numbers until one belongs to an existing file that it may
+//! lock: every such file is equally likely, and nobody waits for a lock. If few of the numbers are
+//! in use, the file is found by counting instead.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -14,20 +14,21 @@ use treering_script::Random;
 /// Size of a chunk: file numbers whose existing files are counted together.
 const CHUNK: u64 = 4096;
 const CHUNK_PLACES: usize = 4096;
-/// Each shelf has twice as many places as the one before: room for 2^44 files.
+/// Number of slot tables; each has twice as many slots as the one before, in total room for 2^44
+/// files.
 const SHELVES: usize = 32;
-/// Draws after which the file is found by counting.
+/// Number of draws after which a file is found by counting.
 const DRAWS: u32 = 48;
-/// Counted choices after which the files are called busy.
+/// Number of attempts by counting after which all files are considered busy.
 const CHOICES: u32 = 8;
 
 /// Slot state: no file has this number.
 const VACANT: u32 = u32::MAX;
-/// A file is being made.
+/// Slot state: the file is being created.
 const MAKING: u32 = u32::MAX - 1;
 /// Slot state: held exclusively. Smaller values count the sharers.
 const ALONE: u32 = u32::MAX - 2;
-/// More do not share a file.
+/// Maximum number of sharers of a file.
 const SHARERS_MAX: u32 = u32::MAX - 3;
 
 /// Lock mode of a file.
@@ -35,7 +36,7 @@ const SHARERS_MAX: u32 = u32::MAX - 3;
 pub(super) enum LockMode {
     /// Held by several workers.
     Shared,
-    /// Alone.
+    /// Held exclusively.
     Alone,
 }
 
@@ -115,7 +116,7 @@ struct SlotTable {
 }
 
 impl SlotTable {
-    /// The shelf of this number: each is twice as long as the one before.
+    /// Creates the table of this number.
     fn new(shelf: u32) -> Self {
         let chunks = 1_u64 << shelf;
         Self {
@@ -162,7 +163,7 @@ impl Population {
     }
 
     /// Count of existing files in the chunk of a number that was given out.
-    fn standing_with(&self, number: u64) -> &AtomicU32 {
+    fn chunk_count(&self, number: u64) -> &AtomicU32 {
         let (shelf, place) = place(number);
         let shelf = self.shelves[shelf as usize].get_or_init(|| SlotTable::new(shelf));
         &shelf.standing[place / CHUNK_PLACES]
@@ -174,7 +175,7 @@ impl Population {
         self.slot(number).expect("a number that was given out has a slot")
     }
 
-    /// Locks a random existing file, each equally likely; it stays locked until `let_go`.
+    /// Locks a random existing file, each equally likely; it stays locked until `unlock`.
     #[expect(clippy::inline_always, reason = "what it says stays in registers; worth a tenth")]
     #[inline(always)]
     pub(super) fn find(
@@ -215,7 +216,7 @@ impl Population {
         FileLookup::Busy
     }
 
-    /// The chunks in the order of their numbers: how many stand, and their slots.
+    /// Chunks in the order of their numbers: the count of existing files, and the slots.
     fn chunks(&self) -> impl Iterator<Item = (&AtomicU32, &[FileSlot])> {
         let shelves = self.shelves.iter().map_while(OnceLock::get);
         shelves.flat_map(|shelf| shelf.standing.iter().zip(shelf.slots.chunks(CHUNK_PLACES)))
@@ -240,11 +241,11 @@ impl Population {
     }
 
     /// Number for a new file: the one vacant for longest, with its directory, else a new one in the
-    /// directory that `dir` returns. The file cannot be found before `born`.
-    pub(super) fn conceive(&self, dir: impl FnOnce() -> u32) -> LockedFile {
+    /// directory that `dir` returns. The file cannot be found before `mark_created`.
+    pub(super) fn allocate_number(&self, dir: impl FnOnce() -> u32) -> LockedFile {
         let vacant = self.vacant().pop_front();
         let number = vacant.unwrap_or_else(|| self.ever.fetch_add(1, Ordering::Relaxed));
-        self.standing_with(number);
+        self.chunk_count(number);
         let slot = self.locked_slot(number);
         slot.word.store(MAKING, Ordering::Relaxed);
         if vacant.is_none() {
@@ -253,25 +254,25 @@ impl Population {
         LockedFile { bytes: 0, ..slot.held(number) }
     }
 
-    /// The file has been made.
-    pub(super) fn born(&self, number: u64, bytes: u64) {
+    /// Records that a new file was created.
+    pub(super) fn mark_created(&self, number: u64, bytes: u64) {
         let slot = self.locked_slot(number);
         slot.bytes.store(bytes, Ordering::Relaxed);
         slot.word.store(0, Ordering::Release);
-        self.standing_with(number).fetch_add(1, Ordering::Relaxed);
+        self.chunk_count(number).fetch_add(1, Ordering::Relaxed);
     }
 
     /// Adds a file that existed before the run.
     pub(super) fn adopt(&self, number: u64, dir: u32, bytes: u64) {
         self.ever.fetch_max(number + 1, Ordering::Relaxed);
-        self.standing_with(number);
+        self.chunk_count(number);
         self.locked_slot(number).dir.store(dir, Ordering::Relaxed);
-        self.born(number, bytes);
+        self.mark_created(number, bytes);
     }
 
-    /// Lets go of a file.
+    /// Unlocks a file.
     #[inline]
-    pub(super) fn let_go(&self, number: u64, hold: LockMode, concurrency: Concurrency) {
+    pub(super) fn unlock(&self, number: u64, hold: LockMode, concurrency: Concurrency) {
         let word = &self.locked_slot(number).word;
         match (hold, concurrency) {
             (LockMode::Shared, Concurrency::One) => {
@@ -284,10 +285,10 @@ impl Population {
         }
     }
 
-    /// The file, which was held alone, has been deleted: its number can be had.
-    pub(super) fn bury(&self, number: u64) {
+    /// Records that a file, which was locked exclusively, was deleted; its number becomes vacant.
+    pub(super) fn mark_deleted(&self, number: u64) {
         self.locked_slot(number).word.store(VACANT, Ordering::Release);
-        self.standing_with(number).fetch_sub(1, Ordering::Relaxed);
+        self.chunk_count(number).fetch_sub(1, Ordering::Relaxed);
         self.vacant().push_back(number);
     }
 
@@ -296,12 +297,12 @@ impl Population {
         self.locked_slot(number).dir.load(Ordering::Relaxed)
     }
 
-    /// Puts a file into another directory.
+    /// Moves a file to another directory.
     pub(super) fn set_dir(&self, number: u64, dir: u32) {
         self.locked_slot(number).dir.store(dir, Ordering::Relaxed);
     }
 
-    /// A file has grown.
+    /// Sets the size of a file that has grown.
     pub(super) fn grow(&self, number: u64, bytes: u64) {
         self.locked_slot(number).bytes.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -326,8 +327,8 @@ impl NumberSeries {
         Self { given: done.into(), done: done.into(), ahead: Mutex::default() }
     }
 
-    /// The next number.
-    pub(super) fn give(&self) -> u32 {
+    /// Gives out the next number.
+    pub(super) fn next_number(&self) -> u32 {
         self.given.fetch_add(1, Ordering::Relaxed)
     }
 
@@ -358,8 +359,8 @@ mod tests {
     fn populated(files: u64) -> Population {
         let population = Population::default();
         for _ in 0..files {
-            let number = population.conceive(|| 7).number;
-            population.born(number, 100);
+            let number = population.allocate_number(|| 7).number;
+            population.mark_created(number, 100);
         }
         population
     }
@@ -367,7 +368,7 @@ mod tests {
     fn draw(population: &Population, random: &mut Random) -> u64 {
         match population.find(random, LockMode::Alone, Concurrency::Many) {
             FileLookup::File(LockedFile { number, .. }) => {
-                population.let_go(number, LockMode::Alone, Concurrency::Many);
+                population.unlock(number, LockMode::Alone, Concurrency::Many);
                 number
             }
             other => panic!("{other:?}"),
@@ -388,7 +389,7 @@ mod tests {
         let kept: Vec<u64> = (0..3 * CHUNK).filter(|number| number % 400 == 399).collect();
         for number in (0..3 * CHUNK).filter(|number| !kept.contains(number)) {
             assert!(population.locked_slot(number).take(LockMode::Alone, Concurrency::Many));
-            population.bury(number);
+            population.mark_deleted(number);
         }
         let mut counts = vec![0_u64; kept.len()];
         for _ in 0..30_000 {
@@ -411,14 +412,14 @@ mod tests {
             population.find(&mut random, LockMode::Alone, Concurrency::Many),
             FileLookup::Busy
         );
-        population.let_go(0, LockMode::Shared, Concurrency::Many);
-        population.let_go(0, LockMode::Shared, Concurrency::Many);
+        population.unlock(0, LockMode::Shared, Concurrency::Many);
+        population.unlock(0, LockMode::Shared, Concurrency::Many);
         assert_eq!(population.find(&mut random, LockMode::Alone, Concurrency::Many), first);
         assert_eq!(
             population.find(&mut random, LockMode::Shared, Concurrency::Many),
             FileLookup::Busy
         );
-        population.bury(0);
+        population.mark_deleted(0);
         assert_eq!(
             population.find(&mut random, LockMode::Shared, Concurrency::Many),
             FileLookup::Nothing
@@ -434,25 +435,25 @@ mod tests {
         let population = populated(3);
         for number in [2, 0] {
             assert!(population.locked_slot(number).take(LockMode::Alone, Concurrency::Many));
-            population.bury(number);
+            population.mark_deleted(number);
         }
-        let made: Vec<u64> = (0..3).map(|_| population.conceive(|| 9).number).collect();
+        let made: Vec<u64> = (0..3).map(|_| population.allocate_number(|| 9).number).collect();
         assert_eq!(made, [2, 0, 3]);
         let dirs: Vec<u32> = made.iter().map(|&number| population.dir(number)).collect();
         assert_eq!(dirs, [7, 7, 9]);
         assert_eq!(population.standing(), 1, "what is being made does not stand");
-        population.born(3, 50);
+        population.mark_created(3, 50);
         population.grow(3, 5);
         assert_eq!((population.standing(), population.locked_slot(3).held(3).bytes), (2, 55));
         population.adopt(10_000, 4, 1);
         assert_eq!((population.standing(), population.dir(10_000)), (3, 4));
-        assert_eq!(population.conceive(|| 1).number, 10_001);
+        assert_eq!(population.allocate_number(|| 1).number, 10_001);
     }
 
     #[test]
     fn number_series_has_no_gaps() {
         let series = NumberSeries::new(2);
-        assert_eq!([series.give(), series.give(), series.give()], [2, 3, 4]);
+        assert_eq!([series.next_number(), series.next_number(), series.next_number()], [2, 3, 4]);
         series.complete(4);
         assert_eq!(series.count(), 2);
         series.complete(2);
@@ -480,11 +481,11 @@ mod tests {
                         assert!(!flag.swap(true, std::sync::atomic::Ordering::SeqCst));
                         flag.store(false, std::sync::atomic::Ordering::SeqCst);
                         if number % 7 == seed {
-                            population.bury(number);
-                            let again = population.conceive(|| 0).number;
-                            population.born(again, 1);
+                            population.mark_deleted(number);
+                            let again = population.allocate_number(|| 0).number;
+                            population.mark_created(again, 1);
                         } else {
-                            population.let_go(number, LockMode::Alone, Concurrency::Many);
+                            population.unlock(number, LockMode::Alone, Concurrency::Many);
                         }
                     }
                 });

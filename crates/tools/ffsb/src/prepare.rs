@@ -1,8 +1,8 @@
-//! Before anything is made in a filesystem: what an earlier run left is taken over or removed, and
-//! the directories are made.
+//! Preparation of a filesystem: leftovers of an earlier run are reused or removed, and the
+//! directories are created.
 //!
-//! Removed is what a run can have made, by its names. Anything else in `data` or `meta` ends the
-//! run: it is somebody's.
+//! Only entries with names that a run can have created are removed. Any other entry in `data` or
+//! `meta` ends the run, since it belongs to somebody else.
 
 use std::collections::HashSet;
 use std::ffi::{CStr, CString};
@@ -21,13 +21,13 @@ const DATA_DIR: DirSlot = DirSlot(2);
 const META_DIR: DirSlot = DirSlot(3);
 const SUB_DIR: DirSlot = DirSlot(4);
 
-/// Files of an earlier run are taken over up to this number: no run has made as many.
+/// Largest file number of an earlier run that is reused; no run creates as many.
 const NUMBERS_MAX: u64 = 1 << 32;
 
 /// Leftovers of an earlier run in a filesystem.
 #[derive(Debug, Default)]
 struct Leftovers {
-    /// Files: directory (0 is `data`), and which.
+    /// Files, each with its directory; 0 is `data`.
     files: Vec<(u32, GeneratedName)>,
     dirs: Vec<u32>,
     metas: Vec<GeneratedName>,
@@ -43,7 +43,7 @@ pub(super) struct PrepareScript {
     common: SharedState,
     left: Leftovers,
     reused: bool,
-    looks_only: bool,
+    only_lists: bool,
 }
 
 fn c(bytes: impl Into<Vec<u8>>) -> CString {
@@ -81,13 +81,13 @@ impl PrepareScript {
             common,
             left: Leftovers::default(),
             reused: false,
-            looks_only: false,
+            only_lists: false,
         }
     }
 
     /// Only checks for foreign entries.
-    pub(super) fn looks_only(self) -> Self {
-        Self { looks_only: true, ..self }
+    pub(super) fn only_lists(self) -> Self {
+        Self { only_lists: true, ..self }
     }
 
     fn fileset(&self) -> &Fileset {
@@ -182,14 +182,14 @@ impl PrepareScript {
         *data && *meta && metas.is_empty() && plain && count && all_dirs && !files.is_empty()
     }
 
-    /// Takes the files of the earlier run over, if their sizes suit. Whether they do.
-    fn take_over(&self, io: &mut dyn Io) -> Result<bool, Stop> {
+    /// Reuses the files of the earlier run if their sizes match the profile; true if they do.
+    fn reuse_files(&self, io: &mut dyn Io) -> Result<bool, Stop> {
         let (mut sizes, mut open) = (Vec::new(), 0);
         for &(dir, file) in &self.left.files {
             let at = open_datadir(io, dir, &mut open)?;
             sizes.push(io.size(at, &c(file.name()))?);
         }
-        if !sizes.iter().all(|&bytes| self.fileset().could_make(bytes)) {
+        if !sizes.iter().all(|&bytes| self.fileset().is_possible_size(bytes)) {
             return Ok(false);
         }
         for (&(dir, file), bytes) in self.left.files.iter().zip(sizes) {
@@ -197,7 +197,7 @@ impl PrepareScript {
                 self.fileset().data.adopt(number, dir, bytes);
             }
         }
-        self.fileset().begins_with(io.room(ROOT)?);
+        self.fileset().record_initial_space(io.room(ROOT)?);
         Ok(true)
     }
 
@@ -220,7 +220,7 @@ impl PrepareScript {
                 io.make_dir(ROOT, name)?;
             }
         }
-        self.fileset().begins_with(io.room(ROOT)?);
+        self.fileset().record_initial_space(io.room(ROOT)?);
         io.open_dir(ROOT, DATA, DATA_DIR)?;
         for number in 0..self.filesystem.dirs {
             io.make_dir(DATA_DIR, &datadir(number))?;
@@ -242,10 +242,10 @@ impl Script for PrepareScript {
                 io.open_dir(DirSlot::TARGET, &name, ROOT)?;
             }
         }
-        if self.looks_only || self.is_hindered() {
+        if self.only_lists || self.is_hindered() {
             return Ok(());
         }
-        self.reused = self.filesystem.reuse && self.could_be_reused() && self.take_over(io)?;
+        self.reused = self.filesystem.reuse && self.could_be_reused() && self.reuse_files(io)?;
         if !self.reused {
             self.build(io)?;
         }

@@ -21,7 +21,7 @@ use super::worker::{EndCondition, Worker};
 use crate::language::{Aging, FileSizes, Filesystem, Profile};
 use treering_kit::sync_all::SyncAll;
 
-/// The phases, by name.
+/// Names of the phases.
 pub(super) const SETUP: &str = "setup";
 pub(super) const SYNC: &str = "sync";
 pub(super) const BENCHMARK: &str = "benchmark";
@@ -32,7 +32,7 @@ pub(super) const AGE: &str = "age";
 const FILL: &str = "make files";
 const LOOK_THROUGH: &str = "look through";
 
-/// Files that are made before a filesystem is aged.
+/// Number of files created before a filesystem is aged.
 const FILLERS: u64 = 10;
 
 /// The kind of the tasks of a thread group.
@@ -46,13 +46,13 @@ pub(super) struct RunParameters {
     pub(super) profile: Arc<Profile>,
     pub(super) classic: bool,
     pub(super) seed: u64,
-    /// Operations in all after which it ends; else its time decides.
+    /// Total number of operations after which the run ends; `None` to end by time.
     pub(super) operations: Option<u64>,
     /// True if the profile's command is run.
     pub(super) callout: bool,
 }
 
-/// A run in progress.
+/// Session of a run.
 pub(super) struct BenchSession {
     run: RunParameters,
     namespace: Namespace,
@@ -60,13 +60,13 @@ pub(super) struct BenchSession {
     has_begun: bool,
     /// True once the thread groups have begun to work.
     is_measured: bool,
-    /// Filesystems whose files are those of an earlier run.
+    /// Per filesystem: true if the files of an earlier run are reused.
     reused: Vec<bool>,
     headline: HeadlineSums,
 }
 
 impl BenchSession {
-    /// A run that has not begun.
+    /// Creates a session that has not begun.
     pub(super) fn new(run: RunParameters) -> Self {
         let filesystems = &run.profile.filesystems;
         let place = |number: usize| {
@@ -110,14 +110,14 @@ impl BenchSession {
         Task { direct, ..Task::new(kind, subject, Op::Create, script) }
     }
 
-    /// Filesystems whose files must be made.
+    /// Filesystems whose files must be created.
     fn to_be_made(&self) -> impl Iterator<Item = (usize, &Filesystem)> {
         let filesystems = self.run.profile.filesystems.iter().enumerate();
         filesystems.filter(|&(number, _)| !self.reused[number])
     }
 
-    /// Tasks that make the files that stand before a filesystem is aged.
-    fn fillers(&self) -> Vec<Task> {
+    /// Tasks that create the first files of each filesystem before it is aged.
+    fn filling_tasks(&self) -> Vec<Task> {
         let aged = self.to_be_made().filter(|(_, filesystem)| filesystem.aging.is_some());
         let task = |(number, filesystem): (usize, &Filesystem)| {
             let mut plan = WorkerPlan::of_filling(
@@ -127,13 +127,13 @@ impl BenchSession {
                 self.worker_options(),
             );
             plan.empty_files = matches!(filesystem.sizes, FileSizes::Range(..));
-            self.maker(plan, number, EndCondition::After(FILLERS), "fillers")
+            self.creation_task(plan, number, EndCondition::After(FILLERS), "fillers")
         };
         aged.map(task).collect()
     }
 
-    /// Tasks that make the files the thread groups work on.
-    fn makers(&self) -> Vec<Task> {
+    /// Tasks that create the files of the benchmark.
+    fn creation_tasks(&self) -> Vec<Task> {
         let task = |(number, filesystem): (usize, &Filesystem)| {
             let ends = if filesystem.files > 0 {
                 EndCondition::After(filesystem.files)
@@ -150,16 +150,16 @@ impl BenchSession {
                 PopulationKind::Data,
                 self.worker_options(),
             );
-            Some(self.maker(plan, number, ends, "files"))
+            Some(self.creation_task(plan, number, ends, "files"))
         };
         self.to_be_made().filter_map(task).collect()
     }
 
     /// Tasks that age the filesystems.
-    fn all_agers(&self) -> Vec<Task> {
+    fn all_aging_tasks(&self) -> Vec<Task> {
         let agers = |(number, filesystem): (usize, &Filesystem)| {
             let aging = filesystem.aging.as_ref()?;
-            Some(self.agers(number, filesystem, aging))
+            Some(self.aging_tasks(number, filesystem, aging))
         };
         self.to_be_made().filter_map(agers).flatten().collect()
     }
@@ -188,16 +188,20 @@ impl BenchSession {
         self.check()
     }
 
-    /// Fails where a task met something that the run cannot go on after.
+    /// Fails if a task reported a fatal error.
     fn check(&self) -> SessionResult {
         SessionStop::check(self.common.failure())
     }
 
-    /// A task for each filesystem that lists what is there, and what else it does.
-    fn preparers(&self, kind: &str, script: fn(PrepareScript) -> PrepareScript) -> Vec<Task> {
+    /// Preparation task of each filesystem; `script` selects the work after listing.
+    fn preparation_tasks(
+        &self,
+        kind: &str,
+        script: fn(PrepareScript) -> PrepareScript,
+    ) -> Vec<Task> {
         let filesystems = self.run.profile.filesystems.iter().enumerate();
         let tasks = filesystems.map(|(number, filesystem)| {
-            let common = self.common.another();
+            let common = self.common.with_new_deadline();
             let prepare = PrepareScript::new(filesystem, number, self.namespace.clone(), common);
             self.task(kind, &self.subject(number), Box::new(script(prepare)))
         });
@@ -205,20 +209,26 @@ impl BenchSession {
     }
 
     /// A task that makes files in one filesystem.
-    fn maker(&self, plan: WorkerPlan, number: usize, ends: EndCondition, purpose: &str) -> Task {
-        let common = self.common.another();
+    fn creation_task(
+        &self,
+        plan: WorkerPlan,
+        number: usize,
+        ends: EndCondition,
+        purpose: &str,
+    ) -> Task {
+        let common = self.common.with_new_deadline();
         let random = self.random(purpose, number);
         let script = Worker::new(Arc::new(plan), self.namespace.clone(), common, ends, random, 1);
         self.task(FILL, &self.subject(number), Box::new(script))
     }
 
     /// The tasks that age one filesystem.
-    fn agers(&self, number: usize, filesystem: &Filesystem, aging: &Aging) -> Vec<Task> {
+    fn aging_tasks(&self, number: usize, filesystem: &Filesystem, aging: &Aging) -> Vec<Task> {
         let Aging { group, until_share } = aging;
         let block_bytes = filesystem.age_block_bytes;
         let plan =
             Arc::new(WorkerPlan::of_aging(group, number, block_bytes, self.worker_options()));
-        let common = self.common.another();
+        let common = self.common.with_new_deadline();
         let agers = (0..group.threads).map(|worker| {
             let random = self.random(&format!("aging {number}"), worker.into());
             let (namespace, common, ends) =
@@ -261,7 +271,7 @@ impl BenchSession {
 
     fn benchmark(&self) -> ParallelGroup {
         let profile = &self.run.profile;
-        let common = self.common.another();
+        let common = self.common.with_new_deadline();
         let tasks = self.workers(&common);
         let time_limit = match self.run.operations {
             Some(_) => None,
@@ -287,7 +297,7 @@ impl RunParameters {
     }
 }
 
-/// Counts the tasks of the setup, and learns whose files are those of an earlier run.
+/// Listener of the setup: counts its tasks, and records the filesystems whose files are reused.
 struct SetupListener<'s> {
     reused: &'s mut [bool],
     headline: &'s mut HeadlineSums,
@@ -322,12 +332,15 @@ impl Session for BenchSession {
         conductor.phase(Phase::new(SETUP, self.reused.len()))?;
         if self.run.classic && self.reused.len() > 1 {
             // None is touched before all have been looked through.
-            self.set_up(self.preparers(LOOK_THROUGH, PrepareScript::looks_only), conductor)?;
+            self.set_up(
+                self.preparation_tasks(LOOK_THROUGH, PrepareScript::only_lists),
+                conductor,
+            )?;
         }
-        self.set_up(self.preparers(PREPARE, |script| script), conductor)?;
-        self.set_up(self.fillers(), conductor)?;
-        self.set_up(self.all_agers(), conductor)?;
-        self.set_up(self.makers(), conductor)?;
+        self.set_up(self.preparation_tasks(PREPARE, |script| script), conductor)?;
+        self.set_up(self.filling_tasks(), conductor)?;
+        self.set_up(self.all_aging_tasks(), conductor)?;
+        self.set_up(self.creation_tasks(), conductor)?;
         if !self.run.works() {
             return Ok(());
         }

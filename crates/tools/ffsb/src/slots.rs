@@ -1,9 +1,9 @@
-//! The directories that a worker has open: the parts of each filesystem, and as many of the
-//! directories of files as the process may have open.
+//! Open directories of a worker: the parts of each filesystem, and as many directories of files as
+//! the process may keep open.
 
 use treering_script::{DirSlot, MAX_DIRS};
 
-/// Directories that all workers together keep open, beside the parts.
+/// Maximum number of directories that all workers together keep open, besides the parts.
 const OPEN_MAX: u32 = 8192;
 /// Minimum number of directory slots of a worker.
 const OPEN_MIN: u32 = 8;

@@ -412,7 +412,7 @@ proptest! {
     }
 }
 
-/// Longer than anything here takes.
+/// Time limit that is longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A run that must end by itself.

@@ -15,7 +15,7 @@ use treering_testkit::temp_dir;
 
 /// Profile lines: one file of 10,000 bytes in `data` itself.
 const FILE: &str = "num_files=1\nmin_filesize=10000\nmax_filesize=10000";
-/// Whole blocks and a rest.
+/// Settings of transfers that are several whole blocks and a remainder.
 const SIZES: &str = "read_size=9000\nread_blocksize=4096\nwrite_size=9000\nwrite_blocksize=4096";
 
 /// Text form of a call.
@@ -59,7 +59,7 @@ fn words(call: &Call<'_>) -> String {
 /// Predicate for the call after which a classic run's time is over.
 type LastCallPredicate<'l> = &'l dyn Fn(&str) -> bool;
 
-/// The calls of a script; `heard` learns of each and may ring.
+/// Calls of a script; `heard` sees each call and may end the run.
 fn calls(
     script: &mut dyn Script,
     memory: &MemoryFilesystem,
@@ -94,7 +94,7 @@ impl RunOutcome {
         tasks[0].iter().filter(opens).cloned().collect()
     }
 
-    /// A figure of an operation; since the work took a second, a count.
+    /// Figure of an operation; the work takes one second, so a rate is a count.
     fn figure(&self, operation: &str, name: &str) -> f64 {
         let scope = Scope::Kind(operation.to_owned());
         let is_wanted = |metric: &&Metric| metric.name == name && metric.scope == scope;
@@ -109,7 +109,8 @@ impl RunOutcome {
     }
 }
 
-/// Runs a session, each task for a second of made-up time; a classic one until `last`.
+/// Runs a session with a made-up clock, in which each task takes one second; a classic session ends
+/// after the call `last`.
 fn perform(session: &mut dyn Session, last: LastCallPredicate<'_>) -> RunOutcome {
     let memory = MemoryFilesystem::default();
     let mut phases: Vec<(String, Vec<Vec<String>>)> = Vec::new();
@@ -189,7 +190,13 @@ fn once(operation: &str, filesystem: &str, group: &str) -> [(String, [f64; 3]); 
 
 /// Checks that the modes make the same calls except for the stat before a transfer, and that the
 /// counters match.
-fn is(operation: &str, filesystem: &str, group: &str, calls: &str, counted: [f64; 3]) {
+fn assert_operation(
+    operation: &str,
+    filesystem: &str,
+    group: &str,
+    calls: &str,
+    counted: [f64; 3],
+) {
     let [(classic, of_classic), (native, of_native)] = once(operation, filesystem, group);
     assert_eq!(classic, calls, "{operation}");
     let without_stat = calls.replacen(", stat datafile0", "", 1);
@@ -224,9 +231,9 @@ fn whole_files_are_transferred_in_blocks_and_a_remainder() {
     assert_eq!(of_classic, [1.0, 2.0, 10_000.0], "the rest is no transaction");
     assert_eq!(of_native[2], 10_000.0);
     let calls = format!("{written}, stat datafile0, {}, close", blocks("write"));
-    is("writeall", FILE, SIZES, &calls, [1.0, 3.0, 10_000.0]);
+    assert_operation("writeall", FILE, SIZES, &calls, [1.0, 3.0, 10_000.0]);
     let calls = calls.replace("close", "fsync, close");
-    is("writeall_fsync", FILE, SIZES, &calls, [1.0, 3.0, 10_000.0]);
+    assert_operation("writeall_fsync", FILE, SIZES, &calls, [1.0, 3.0, 10_000.0]);
 }
 
 #[test]
@@ -241,27 +248,27 @@ fn native_read_of_the_remainder_counts_as_a_transaction() {
 fn files_are_made_and_appended_to_in_blocks() {
     let none = "num_files=0\nmin_filesize=10000\nmax_filesize=10000";
     let calls = "create datafile0, write 4096, write 4096, write 1808, close";
-    is("create", none, SIZES, calls, [1.0, 3.0, 10_000.0]);
+    assert_operation("create", none, SIZES, calls, [1.0, 3.0, 10_000.0]);
     let calls = calls.replace("close", "fsync, close");
-    is("create_fsync", none, SIZES, &calls, [1.0, 3.0, 10_000.0]);
+    assert_operation("create_fsync", none, SIZES, &calls, [1.0, 3.0, 10_000.0]);
     let none = "min_filesize=0\nmax_filesize=0";
-    is("create", none, SIZES, "create datafile0, close", [1.0, 0.0, 0.0]);
+    assert_operation("create", none, SIZES, "create datafile0, close", [1.0, 0.0, 0.0]);
     let calls = "create datafile0, fsync, close";
-    is("create_fsync", none, SIZES, calls, [1.0, 0.0, 0.0]);
+    assert_operation("create_fsync", none, SIZES, calls, [1.0, 0.0, 0.0]);
     let calls = "open datafile0 to append, write 4096, write 4096, write 808, close";
-    is("append", FILE, SIZES, calls, [1.0, 3.0, 9000.0]);
+    assert_operation("append", FILE, SIZES, calls, [1.0, 3.0, 9000.0]);
     let calls = calls.replace("close", "fsync, close");
-    is("append_fsync", FILE, SIZES, &calls, [1.0, 3.0, 9000.0]);
+    assert_operation("append_fsync", FILE, SIZES, &calls, [1.0, 3.0, 9000.0]);
 }
 
 #[test]
 fn files_are_stat_opened_and_removed_by_name() {
-    is("stat", FILE, "", "stat datafile0", [1.0, 1.0, 0.0]);
+    assert_operation("stat", FILE, "", "stat datafile0", [1.0, 1.0, 0.0]);
     let [classic, native] = once("stat", FILE, "");
     assert_eq!(classic, native);
-    is("open_close", FILE, "", "open datafile0 to read, close", [1.0, 1.0, 0.0]);
-    is("delete", FILE, "", "unlink datafile0", [1.0, 1.0, 0.0]);
-    is("createdir", "num_dirs=3", "", "mkdir datadir3", [1.0, 1.0, 0.0]);
+    assert_operation("open_close", FILE, "", "open datafile0 to read, close", [1.0, 1.0, 0.0]);
+    assert_operation("delete", FILE, "", "unlink datafile0", [1.0, 1.0, 0.0]);
+    assert_operation("createdir", "num_dirs=3", "", "mkdir datadir3", [1.0, 1.0, 0.0]);
 }
 
 #[test]
@@ -298,13 +305,13 @@ fn sequential_transfers_start_at_random_offsets() {
     // A file that is smaller is moved whole, and one without content is opened and closed.
     let small = "num_files=1\nmin_filesize=5000\nmax_filesize=5000";
     let calls = "open datafile0 to write, stat datafile0, write 4096, write 904, close";
-    is("write", small, SIZES, calls, [1.0, 2.0, 5000.0]);
+    assert_operation("write", small, SIZES, calls, [1.0, 2.0, 5000.0]);
     let empty = "num_files=1\nmin_filesize=0\nmax_filesize=0";
     let calls = "open datafile0 to read, stat datafile0, close";
-    is("read", empty, SIZES, calls, [1.0, 0.0, 0.0]);
-    is("readall", empty, SIZES, calls, [1.0, 0.0, 0.0]);
+    assert_operation("read", empty, SIZES, calls, [1.0, 0.0, 0.0]);
+    assert_operation("readall", empty, SIZES, calls, [1.0, 0.0, 0.0]);
     let calls = "open datafile0 to write, stat datafile0, fsync, close";
-    is("write_fsync", empty, SIZES, calls, [1.0, 0.0, 0.0]);
+    assert_operation("write_fsync", empty, SIZES, calls, [1.0, 0.0, 0.0]);
 }
 
 #[test]

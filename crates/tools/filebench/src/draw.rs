@@ -8,7 +8,7 @@ use treering_script::Random;
 const SLOTS: usize = 100;
 /// Shift that leaves the 53 bits of a double's mantissa.
 const UNIT_SHIFT: u32 = 11;
-/// Most rejected draws of a gamma or normal distribution; practically never reached.
+/// Maximum number of rejected draws of a gamma or normal distribution; practically never reached.
 const TRIES_MAX: u32 = 10_000;
 
 /// Amount of an attribute.

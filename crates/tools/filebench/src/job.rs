@@ -61,7 +61,7 @@ fn text(settings: &Settings, named: &str, by_name: bool) -> Result<(String, Vec<
 }
 
 /// Reads and plans the workload that the settings name.
-pub(super) fn understand(
+pub(super) fn read_workload(
     settings: &Settings,
     named: &str,
     by_name: bool,
@@ -80,7 +80,7 @@ pub(super) fn understand(
 }
 
 /// Parses the classic command line.
-pub(super) fn understand_classic(
+pub(super) fn read_classic_workload(
     settings: &Settings,
     options: &mut ClassicOptions,
 ) -> Result<(ParsedWorkload, RunOptions), ConfigError> {
@@ -90,12 +90,12 @@ pub(super) fn understand_classic(
     let run_options = RunOptions { classic: true, seed, queue: options.interpretation.queue() };
     if options.cvars.is_some() {
         // Nothing is run, so any file will do.
-        return Ok((understand(settings, "varmail", true, &[], &plan_overrides)?, run_options));
+        return Ok((read_workload(settings, "varmail", true, &[], &plan_overrides)?, run_options));
     }
     let Some(named) = options.file.as_deref() else {
         return Err(ConfigError::new("usage: filebench {-f <wmlscript> | -h | -c [cvartype]}"));
     };
-    Ok((understand(settings, named, false, &[], &plan_overrides)?, run_options))
+    Ok((read_workload(settings, named, false, &[], &plan_overrides)?, run_options))
 }
 
 fn parameter(name: &str, value: impl ToString) -> (String, String) {
@@ -139,7 +139,7 @@ impl BenchJob {
     /// Builds the job from the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
         let mut options = ClassicOptions::read(settings)?;
-        let (parsed_workload, run_options) = understand_classic(settings, &mut options)?;
+        let (parsed_workload, run_options) = read_classic_workload(settings, &mut options)?;
         options.interpretation.queue = None;
         let mut parameters = vec![parameter(WORKLOAD, &parsed_workload.named)];
         parameters.extend(contents(&parsed_workload.script));
@@ -160,7 +160,7 @@ impl BenchJob {
         let NativeOptions { seconds, seed, .. } = options;
         let plan_overrides = PlanOverrides { sizes: options.interpretation.sizes(), seconds, seed };
         let overrides = overrides(&options)?;
-        let parsed_workload = understand(settings, named, true, &overrides, &plan_overrides)?;
+        let parsed_workload = read_workload(settings, named, true, &overrides, &plan_overrides)?;
         let run_options =
             RunOptions { classic: false, seed, queue: options.interpretation.queue() };
         let mut parameters = vec![parameter(WORKLOAD, &parsed_workload.named)];

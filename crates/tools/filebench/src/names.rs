@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString};
 /// Prefix of the directory of a fileset below the target of a native run.
 pub(super) const DIRECTORY: &str = "filebench-";
 const DIGITS: usize = 8;
-/// Most components of a path, above the limit on the depth of a tree.
+/// Maximum number of components of a path, above the limit on the depth of a tree.
 const COMPONENTS_MAX: usize = 64;
 const BYTES: usize = COMPONENTS_MAX * (DIGITS + 1);
 

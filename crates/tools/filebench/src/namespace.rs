@@ -13,11 +13,11 @@ use super::pool::EntryPool;
 use super::tally::WorkerReport;
 use super::tree::{FilesetTree, ROOT};
 
-/// Most directories that all workers together keep open.
+/// Maximum number of directories that all workers together keep open.
 const OPEN_MAX: u64 = 8192;
-/// Least number of directories that a worker may keep open.
+/// Minimum number of directories that a worker may keep open.
 const OPEN_MIN: u64 = 8;
-/// Whole of a percentage.
+/// Hundred percent.
 const ALL: u64 = 100;
 
 /// Fileset of a run.
@@ -48,8 +48,8 @@ impl RunFileset {
         let mut random = Random::for_part(seed, &format!("filebench prealloc {}", plan.name));
         let made_before = chosen(count(tree.files.len()), plan.prealloc, &mut random);
         let leaves_before = chosen(count(tree.leaves.len()), plan.prealloc, &mut random);
-        made_before.iter().for_each(|file| files.stands(*file));
-        leaves_before.iter().for_each(|leaf| leaves.stands(*leaf));
+        made_before.iter().for_each(|file| files.mark_existing(*file));
+        leaves_before.iter().for_each(|leaf| leaves.mark_existing(*leaf));
         let name = match root {
             None => directory(number),
             Some(_) => CString::new(plan.name.clone()).unwrap_or_default(),
@@ -123,7 +123,7 @@ pub(super) struct SharedState {
     /// Number of the requested snapshot, and the last report of each worker.
     pub(super) snapshot: AtomicU64,
     pub(super) reported: Vec<Mutex<WorkerReport>>,
-    trouble: Mutex<Option<SessionError>>,
+    fatal_error: Mutex<Option<SessionError>>,
 }
 
 impl SharedState {
@@ -156,21 +156,21 @@ impl SharedState {
             passed: AtomicU64::new(0),
             snapshot: AtomicU64::new(0),
             reported: (0..workers).map(|_| Mutex::new(WorkerReport::default())).collect(),
-            trouble: Mutex::new(None),
+            fatal_error: Mutex::new(None),
         }
     }
 
     /// Records a fatal error and stops all workers; the first error wins.
     pub(super) fn fail(&self, why: SessionError) {
-        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        trouble.get_or_insert(why);
-        drop(trouble);
+        let mut fatal_error = self.fatal_error.lock().unwrap_or_else(PoisonError::into_inner);
+        fatal_error.get_or_insert(why);
+        drop(fatal_error);
         self.deadline.reach();
     }
 
     /// Fatal error, if there was one.
-    pub(super) fn trouble(&self) -> Option<SessionError> {
-        self.trouble.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    pub(super) fn fatal_error(&self) -> Option<SessionError> {
+        self.fatal_error.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Adds events, of which at most `most` accumulate.
@@ -199,7 +199,7 @@ pub(super) struct Namespace {
     pub(super) slots: u32,
 }
 
-/// Paths in which the filesets of a plan lie, each once, and the index of each fileset's path.
+/// Distinct parent paths of the plan's filesets, and for each fileset the index of its path.
 pub(super) fn roots(plan: &Plan) -> (Vec<String>, Vec<u16>) {
     let (mut roots, mut of) = (Vec::new(), Vec::new());
     for fileset in &plan.filesets {
@@ -240,7 +240,7 @@ impl Namespace {
         DirSlot(slot(1 + self.filesets.len() + fileset))
     }
 
-    /// Slot for directories that are passed through.
+    /// Slot for intermediate directories of a path.
     pub(super) fn passing(&self) -> DirSlot {
         DirSlot(slot(1 + 2 * self.filesets.len()))
     }

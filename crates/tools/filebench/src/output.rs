@@ -1,4 +1,4 @@
-//! Filebench's own way to run and to speak: lines with the seconds before them, and the results.
+//! Classic mode of filebench: lines with the elapsed seconds in front, and the results.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use treering_script::{
     Settings, ToolOutput, UnusableDirectory,
 };
 
-use super::job::{ParsedWorkload, understand_classic};
+use super::job::{ParsedWorkload, read_classic_workload};
 use super::namespace::roots;
 use super::options::ClassicOptions;
 use super::session::{ALLOCATION, BENCHMARK, DIRECTORIES, SETUP};
@@ -20,7 +20,7 @@ use treering_kit::cautions;
 /// Classic mode of a command line.
 pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigError> {
     let mut options = ClassicOptions::read(settings)?;
-    let (parsed_workload, run_options) = understand_classic(settings, &mut options)?;
+    let (parsed_workload, run_options) = read_classic_workload(settings, &mut options)?;
     let only = options.cvars.as_deref().map(custom_variables).transpose()?;
     let (paths, _) = roots(&parsed_workload.plan);
     let roots: Vec<PathBuf> = match paths.as_slice() {
@@ -82,17 +82,17 @@ struct FilebenchOutput {
     /// Tallies at the last snapshot and its time, for snapshots that each count from zero.
     before: Vec<FlowopCounters>,
     reported_ns: u64,
-    /// The work, from the first thread's start to the last one's end.
+    /// Start of the first thread's work, and end of the last one's.
     began_ns: Option<u64>,
     ended_ns: u64,
     reported: bool,
-    /// The fileset whose files are being made.
+    /// Fileset whose files are being created.
     allocating: Option<String>,
-    /// End of the phase of the filesets, until it is known whether the run failed in it.
+    /// End of the setup phase, held back until it is known whether the setup failed.
     filesets_ns: Option<u64>,
 }
 
-/// A line with the seconds before it.
+/// Formats a line with the elapsed seconds in front.
 fn line(at_ns: u64, words: &str) -> String {
     format!("{:.3}: {words}\n", at_ns as f64 / 1e9)
 }
@@ -130,7 +130,7 @@ impl FilebenchOutput {
         out(line(at_ns, &format!("Pre-allocating files in {} tree", subject.escape_debug())))
     }
 
-    /// The directories of a fileset are there.
+    /// Output after the directories of a fileset were created.
     fn directories(&self, task: &TaskTotals) -> ToolOutput {
         let at_ns = task.began_ns + task.wall_ns;
         let name = task.subject.escape_debug().to_string();
@@ -179,7 +179,7 @@ impl FilebenchOutput {
         out(words + &line(at_ns, "Running..."))
     }
 
-    /// A number, or the variable that it is.
+    /// Resolves a value to a number, looking up a variable.
     fn number(&self, value: &AttributeValue) -> u64 {
         match value {
             AttributeValue::Number(number) => *number,
@@ -217,7 +217,7 @@ impl FilebenchOutput {
         line(at_ns, &table) + &line(at_ns, &summary)
     }
 
-    /// A period of a `psrun` is over.
+    /// Output at the end of a `psrun` period.
     fn snapshot(&mut self, counters: &Counters, at_ns: u64) -> ToolOutput {
         let Some(account) = counters.read::<WorkerReport>() else { return ToolOutput::default() };
         let mut sums = vec![FlowopCounters::default(); self.sums.len()];
@@ -226,7 +226,7 @@ impl FilebenchOutput {
         out(words)
     }
 
-    /// The results, once, of what was done.
+    /// Formats the results, unless they were already printed.
     fn report(&mut self, at_ns: u64) -> ToolOutput {
         let Some(began_ns) = self.began_ns.filter(|_| !std::mem::replace(&mut self.reported, true))
         else {

@@ -1,5 +1,5 @@
-//! Built-in personalities: files of `examples/filebench`, by links in `shared` of the crate, since
-//! a package holds nothing from outside its folder.
+//! Built-in personalities: the files of `examples/filebench`, linked from `shared` in the crate
+//! because a package cannot include files outside its folder.
 
 macro_rules! personality {
     ($name:literal) => {

@@ -143,8 +143,8 @@ pub(super) struct EntryPool {
     opens: Box<[AtomicU32]>,
     /// True if only one thread uses the pool.
     alone: bool,
-    /// True if entries may be deleted during the run: otherwise existing entries need not be
-    /// reserved.
+    /// True if entries may be deleted during the run, so that existing entries are reserved while
+    /// in use.
     holds: bool,
 }
 
@@ -167,7 +167,7 @@ impl EntryPool {
     }
 
     /// Marks an entry as existing, before the run.
-    pub(super) fn stands(&self, number: u32) {
+    pub(super) fn mark_existing(&self, number: u32) {
         if self.missing.take(number, true) {
             self.standing.put(number, true);
             self.standing_count.fetch_add(1, Ordering::Relaxed);
@@ -283,7 +283,7 @@ impl EntryPool {
         }
     }
 
-    /// Counts one open descriptor of the entry less.
+    /// Subtracts a closed descriptor of the entry.
     #[inline]
     pub(super) fn closed(&self, number: u32) {
         if let Some(opens) = self.opens.get(number as usize) {
@@ -312,7 +312,7 @@ mod tests {
     fn entries_are_picked_in_rotation() {
         let pool = EntryPool::new(300, true, true);
         for number in [0, 5, 64, 299] {
-            pool.stands(number);
+            pool.mark_existing(number);
         }
         assert_eq!(pool.standing(), 4);
         let first = numbers(&pool, EntryState::Standing, 5);
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn entries_are_not_reserved_without_deletions() {
         let pool = EntryPool::new(3, false, false);
-        (0..3).for_each(|number| pool.stands(number));
+        (0..3).for_each(|number| pool.mark_existing(number));
         let rotated = numbers(&pool, EntryState::Standing, 5);
         assert_eq!(rotated, [0, 1, 2, 0, 1].map(PickResult::One));
         assert_eq!(pool.next(EntryState::Missing), PickResult::None);
@@ -354,7 +354,7 @@ mod tests {
     fn concurrent_threads_never_share_or_lose_an_entry() {
         const COUNT: u32 = 200;
         let pool = EntryPool::new(COUNT, false, true);
-        (0..COUNT / 2).for_each(|number| pool.stands(number));
+        (0..COUNT / 2).for_each(|number| pool.mark_existing(number));
         let held: Vec<AtomicU64> = (0..COUNT).map(|_| AtomicU64::new(0)).collect();
         let work = |moves: bool| {
             for _ in 0..20_000 {

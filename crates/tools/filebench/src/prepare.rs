@@ -158,7 +158,7 @@ impl Script for MakeDirectories {
     }
 }
 
-/// Most bytes of one write during preallocation.
+/// Maximum number of bytes of one write during preallocation.
 const PIECE_BYTES: u64 = 1 << 20;
 const FILE: FileSlot = FileSlot(0);
 

@@ -31,9 +31,9 @@ pub(super) const BENCHMARK: &str = "benchmark";
 pub(super) const FINAL_SYNC: &str = "final sync";
 const SLEEP: &str = "sleep";
 
-/// Tasks that make the files of one fileset side by side.
+/// Number of tasks that create the files of one fileset in parallel.
 const ALLOCATORS: usize = 8;
-/// Seconds of events that wait at most.
+/// Maximum backlog of events that nobody has taken, in seconds of the event rate.
 const EVENTS_SECONDS: u64 = 5;
 const SECOND_NS: u64 = 1_000_000_000;
 /// Polling interval for events and snapshots, and its minimum in nanoseconds.
@@ -48,7 +48,7 @@ pub(super) struct RunOptions {
     pub(super) queue: QueueKind,
 }
 
-/// A run in progress.
+/// Session of a run.
 pub(super) struct BenchSession {
     namespace: Arc<Namespace>,
     run_options: RunOptions,
@@ -57,14 +57,14 @@ pub(super) struct BenchSession {
     reused: Vec<bool>,
     failure: Option<SessionError>,
     headline: HeadlineSums,
-    /// Events that came so far, and when the next snapshot is.
+    /// Number of events generated, of snapshots taken, and of snapshots requested.
     events: u64,
     snapshots: u64,
     asked: u64,
 }
 
 impl BenchSession {
-    /// A run that has not begun.
+    /// Creates a session that has not begun.
     pub(super) fn new(plan: &Plan, run_options: RunOptions, sleeps: u64) -> Self {
         let namespace = Arc::new(Namespace::new(plan, run_options.classic, run_options.seed));
         let failure = namespace.filesets.iter().find_map(|fileset| {
@@ -140,7 +140,7 @@ impl BenchSession {
 
     /// Error that ends the run.
     fn failure(&self) -> Option<SessionError> {
-        self.failure.clone().or_else(|| self.namespace.common.trouble())
+        self.failure.clone().or_else(|| self.namespace.common.fatal_error())
     }
 
     fn check(&self) -> SessionResult {
@@ -229,7 +229,7 @@ impl BenchSession {
     }
 }
 
-/// Counts the tasks of the setup, and learns what was found in the place of a fileset.
+/// Listener of the setup: counts its tasks, and records what existed in the place of a fileset.
 struct SetupListener<'s> {
     session: &'s mut BenchSession,
     fileset: usize,
@@ -321,7 +321,7 @@ impl Session for BenchSession {
     }
 }
 
-/// Rests, in pieces.
+/// Script that sleeps in short pieces.
 struct SleepScript {
     ns: u64,
 }

@@ -312,7 +312,7 @@ impl FileJob {
         let seed = settings.number(NATIVE, "seed", 0..=u64::MAX)?.unwrap_or(1);
         parameters.push(parameter("seed", seed));
         let resolved = contents(&jobs);
-        let offered = JobLoad::asked(settings, NATIVE, &mut jobs, &mut parameters)?;
+        let offered = JobLoad::from_settings(settings, NATIVE, &mut jobs, &mut parameters)?;
         parameters.extend(resolved);
         let plan = RunPlan::new(jobs, offered, settings.started_unix_ms)?;
         let reuses = settings.flag(REUSE);

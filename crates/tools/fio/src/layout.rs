@@ -88,7 +88,7 @@ impl Layout {
         job.rw.reads || job.overwrite && !job.extras.appends || job.engine == Engine::Mmap
     }
 
-    /// Creates a file anew that is too short, up to its end.
+    /// Creates a file of `end` bytes, replacing one that is too short.
     fn make(&self, io: &mut dyn Io, number: usize, end: u64) -> Result<(), Stop> {
         let (job, file) = (&self.worker.job, &self.worker.files[number]);
         let grows = job.extras.appends && !job.rw.reads;

@@ -71,13 +71,15 @@ impl Workload for Fio {
     }
 
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
-        match with_fio::asked(settings) {
+        match with_fio::fio_path(settings) {
             None => Ok(Box::new(FileJob::native(settings)?)),
             Some(path) => {
                 offered::refuse_with_fio(settings)?;
-                Ok(Box::new(ForeignJob::new(&with_fio::straightened(settings), path, &|_| {
-                    Vec::new()
-                })?))
+                Ok(Box::new(ForeignJob::new(
+                    &with_fio::with_job_file_option(settings),
+                    path,
+                    &|_| Vec::new(),
+                )?))
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::language::{LogOptions, Section};
 
 use super::tally::LogLine;
 
-/// Most log lines of a clone; longer runs need averaged logs.
+/// Maximum number of log lines of a clone; longer runs need averaged logs.
 const LINES_MAX: usize = 3 << 20;
 
 /// Suffixes of the log files, by kind.

@@ -12,7 +12,7 @@ use super::file_hash::hash;
 
 /// Prefix of the directories that a native run creates below the target.
 pub(super) const DIRECTORY: &str = "fio-";
-/// Most directories of all jobs; each occupies a slot.
+/// Maximum number of directories of all jobs; each occupies a slot.
 const DIRECTORIES_MAX: usize = 1000;
 /// Longest file name of Linux, in bytes.
 const NAME_BYTES_MAX: usize = 255;
@@ -153,7 +153,7 @@ impl Namespace {
         path: &str,
     ) -> Result<FileName, ConfigError> {
         let whole = whole(directory, path);
-        let whole = if self.classic { led(whole) } else { whole };
+        let whole = if self.classic { resolve_link(whole) } else { whole };
         let (parent, name) = whole.rsplit_once('/').unwrap_or((".", &whole));
         let parent = if parent.is_empty() { "/" } else { parent };
         let wrong = |why: &str| {
@@ -221,7 +221,7 @@ fn beside(number: u16) -> String {
 
 /// Resolves a symbolic link, so that its destination is worked on and the link stays. Circular
 /// links are returned unresolved.
-fn led(path: String) -> String {
+fn resolve_link(path: String) -> String {
     let (mut at, mut left) = (path, LINKS_MAX);
     while let Ok(target) = std::fs::read_link(&at)
         && left > 0
@@ -234,7 +234,7 @@ fn led(path: String) -> String {
     at
 }
 
-/// Most symbolic links that the kernel follows in one path.
+/// Maximum number of symbolic links that the kernel follows in one path.
 const LINKS_MAX: u32 = 40;
 
 /// True if the directory, resolved, is the one of the devices.
@@ -298,7 +298,7 @@ fn format_name(format: &str, job: &str, clone: u64, file: u64) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::{format_name, is_among_devices, is_no_file, led, plain};
+    use super::{format_name, is_among_devices, is_no_file, plain, resolve_link};
 
     #[test]
     fn symbolic_links_are_resolved_to_their_destination() {
@@ -306,10 +306,10 @@ mod tests {
         let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
         std::os::unix::fs::symlink("b", path("a")).unwrap();
         std::os::unix::fs::symlink(path("c"), path("b")).unwrap();
-        assert_eq!(led(path("a")), path("c"));
-        assert_eq!(led(path("c")), path("c"));
+        assert_eq!(resolve_link(path("a")), path("c"));
+        assert_eq!(resolve_link(path("c")), path("c"));
         std::os::unix::fs::symlink("d", path("d")).unwrap();
-        assert!(led(path("d")).ends_with("/d"));
+        assert!(resolve_link(path("d")).ends_with("/d"));
     }
 
     #[test]

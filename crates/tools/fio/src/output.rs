@@ -1,4 +1,4 @@
-//! Fio's own way to run and to speak: what the jobs are, what is laid out, and the report.
+//! Classic mode of fio: the list of jobs, the messages of the layout, and the report.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -115,7 +115,7 @@ struct Output {
     done: Vec<Option<Tally>>,
     formats: Vec<Format>,
     terse_version: u64,
-    /// Every option, where it was asked for.
+    /// Listing of every option, if requested.
     shown: Option<String>,
     into_file: bool,
     started_unix_ms: u64,
@@ -126,7 +126,7 @@ struct Output {
     only_says: Option<String>,
     /// True if a job names a directory, beside its files.
     names_directory: bool,
-    /// Files into which several clones write.
+    /// Log files shared by several clones, with their content so far.
     shared_logs: HashMap<PathBuf, Vec<u8>>,
     /// Disk counters at the start of the run, and the time of reading them in milliseconds.
     before: Option<(DiskCounts, u64)>,
@@ -150,8 +150,8 @@ impl Output {
         warnings.flat_map(|warning| [warning.text(), "\n"]).collect()
     }
 
-    /// Words that belong to the normal form only.
-    fn say_normally(&self, words: impl FnOnce() -> String) -> ToolOutput {
+    /// Text that only the normal format contains.
+    fn in_normal_format(&self, words: impl FnOnce() -> String) -> ToolOutput {
         if self.formats.contains(&Format::Normal) {
             self.say(words())
         } else {
@@ -159,7 +159,7 @@ impl Output {
         }
     }
 
-    /// The logs of a clone.
+    /// Writes the log files of a clone.
     fn logs(&mut self, number: usize, lines: &[LogLine]) -> ToolOutput {
         let job = Arc::clone(&self.plan.workers[number].job);
         let files = logs::files(&job, number + 1, lines);
@@ -192,8 +192,13 @@ impl Output {
         output
     }
 
-    /// Blocks that were not what had been written, and files of them where they are to be kept.
-    fn complain(&self, said: &mut ToolOutput, number: usize, complaints: &[VerifyError]) {
+    /// Reports the verification errors of a clone, and dumps the blocks if requested.
+    fn report_verify_errors(
+        &self,
+        said: &mut ToolOutput,
+        number: usize,
+        complaints: &[VerifyError],
+    ) {
         let worker = &self.plan.workers[number];
         for VerifyError { text, file, dumps } in complaints {
             said.err.push_str(text);
@@ -221,7 +226,7 @@ impl Output {
         said.files.push((self.settled(&state_name(&job.name, number)), content));
     }
 
-    /// A path that was named in the present directory.
+    /// Resolves a path against the directory in which the run was started.
     fn settled(&self, path: &str) -> PathBuf {
         self.base.join(path)
     }
@@ -234,7 +239,11 @@ impl Output {
                 let (user_ns, system_ns) = (task.cpu.user_ns, task.cpu.system_ns);
                 let mut tally = Tally { user_ns, system_ns, ..tally };
                 let mut output = self.logs(number, &std::mem::take(&mut tally.logs));
-                self.complain(&mut output, number, &std::mem::take(&mut tally.complaints));
+                self.report_verify_errors(
+                    &mut output,
+                    number,
+                    &std::mem::take(&mut tally.complaints),
+                );
                 self.save_state(&mut output, number, &tally);
                 self.done[number] = Some(tally);
                 return output;
@@ -255,7 +264,7 @@ impl Output {
         let files = worker.files.len();
         let (name, some) = (&worker.job.name, if files == 1 { "file" } else { "files" });
         let mib = worker.job.stated_bytes() >> 20;
-        self.say_normally(|| {
+        self.in_normal_format(|| {
             let what = if files == 1 { "IO file" } else { "IO files" };
             format!("{name}: Laying out {what} ({files} {some} / {mib}MiB)\n")
         })
@@ -266,7 +275,7 @@ impl Output {
     fn disk(&self, elapsed_ms: u64, witness: &mut dyn OutputContext) -> Option<(DiskCounts, u64)> {
         let is_off = |(key, value): &(String, String)| key == "disk_util" && value == "0";
         let mut jobs = self.plan.jobs.iter();
-        if jobs.clone().all(|job| !job.engine.tells_disk()) {
+        if jobs.clone().all(|job| !job.engine.reports_disk()) {
             return None;
         }
         if jobs.any(|job| job.given.iter().chain(&job.given_globally).any(is_off)) {
@@ -277,7 +286,7 @@ impl Output {
         Some((now.since(before), elapsed_ms.saturating_sub(*began_ms)))
     }
 
-    /// The report, once, of what was done so far.
+    /// Formats the final report, unless it was already printed.
     fn report(&mut self, elapsed_ms: u64, witness: &mut dyn OutputContext) -> ToolOutput {
         let is_empty = self.done.iter().all(Option::is_none);
         if is_empty || std::mem::replace(&mut self.reported, true) {
@@ -286,7 +295,7 @@ impl Output {
         self.report_of(&self.done, 0, elapsed_ms, witness)
     }
 
-    /// The report while jobs work.
+    /// Interim report while jobs are running.
     fn report_so_far(
         &self,
         tick: &Counters,
@@ -298,7 +307,7 @@ impl Output {
         Some(self.report_of(&now, left_s, elapsed_ms, witness))
     }
 
-    /// The report of what the clones did, of whose work so many seconds are left.
+    /// Formats a report of these tallies; `left_s` is the estimated remaining time.
     fn report_of(
         &self,
         done: &[Option<Tally>],
@@ -320,7 +329,7 @@ impl Output {
     }
 }
 
-/// The time at which a run was to begin; nothing else is known of it.
+/// Output context before a run: only the planned start time is known.
 struct AtStart {
     time: String,
 }
@@ -338,7 +347,7 @@ impl OutputContext for AtStart {
 impl ClassicOutput for Output {
     fn open(&mut self, _scene: &ClassicScene) -> ToolOutput {
         let mut output = self.say(self.warnings(true));
-        let normally = self.say_normally(|| self.plan.opening());
+        let normally = self.in_normal_format(|| self.plan.opening());
         output.out.push_str(&normally.out);
         output.log.push_str(&normally.log);
         output.err = self.warnings(false);

@@ -25,33 +25,33 @@ use super::tally::Tally;
 use super::tausworthe::SeedUse;
 use super::worker::Worker;
 
-/// The phase in which files are made, and the kinds of its tasks.
+/// Phase in which files are created, and the kinds of its tasks.
 pub(super) const SETUP: &str = "setup";
 pub(super) const DIRECTORIES: &str = "directories";
 pub(super) const LAYOUT: &str = "layout";
-/// The error of a job of which nothing says how long its files are (`EINVAL`).
+/// Errno of a job with neither a `size` nor existing files (`EINVAL`).
 const UNSIZED: i32 = 22;
 
-/// A run in progress.
+/// Session of a run.
 pub(super) struct JobSession {
     plan: RunPlan,
-    /// Directories that are to be made.
+    /// Directories still to be created.
     missing: Vec<String>,
     has_begun: bool,
     /// Extents of each clone, or the errno of a clone that cannot begin.
     extents: Vec<Result<Arc<Extents>, i32>>,
     headline: Headline,
     failure: Option<SessionError>,
-    /// A job that is done ended all others.
+    /// True once a finished job has ended all others.
     ended: bool,
-    /// Requests that come by the clock.
+    /// Offered load of the run, if there is one.
     running: Option<RunningLoad>,
-    /// Reports while jobs work, and how often it is looked whether one is due.
+    /// Interim reports, and the interval at which to check if one is due.
     status: Option<(Status, Duration)>,
 }
 
 impl JobSession {
-    /// `there` are names of an earlier run's directories that are used again.
+    /// Creates a session; `there` are the names of directories of an earlier run that are reused.
     pub(super) fn new(plan: RunPlan, status: Option<StatusTriggers>, there: &[String]) -> Self {
         let count = plan.namespace.directories.len();
         Self {
@@ -70,7 +70,7 @@ impl JobSession {
         }
     }
 
-    /// Makes the directories that are missing, then the files of each job.
+    /// Creates the missing directories, then the files of each job.
     fn set_up(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         let is_native = !self.plan.namespace.classic;
         conductor.phase(Phase::new(SETUP, self.plan.workers.len() + 1))?;
@@ -89,8 +89,8 @@ impl JobSession {
         Ok(())
     }
 
-    /// Fails where a job failed, if that ends the run. As the original: a clone that fails does not
-    /// keep later jobs from their work.
+    /// Fails if a job has failed and `ends` is true. As in the original, a failed clone does not
+    /// keep later jobs from running.
     fn check(&self, ends: bool) -> SessionResult {
         SessionStop::check(self.failure.clone().filter(|_| ends))
     }
@@ -155,7 +155,7 @@ impl JobSession {
         }
     }
 
-    /// The shares of the workers in what they do together.
+    /// Flow share of each worker; `None` for a worker without a flow.
     fn flows(workers: &[(usize, &Arc<Worker>)]) -> Vec<Option<FlowShare>> {
         let mut boards: HashMap<u64, CounterBoard> = HashMap::new();
         let mut share = |(_, worker): &(usize, &Arc<Worker>)| {
@@ -197,7 +197,7 @@ impl JobSession {
         let runner =
             Runner::new(Arc::clone(worker), Arc::clone(&self.plan.namespace), extents, deadlines);
         let runner = match unable {
-            Some(errno) => runner.unable(errno),
+            Some(errno) => runner.failing_with(errno),
             None => runner,
         };
         let buffers = runner.buffers();
@@ -284,7 +284,7 @@ fn limit(workers: &[(usize, &Arc<Worker>)], deadline: Deadline) -> Option<TimeLi
     Some(TimeLimit { after: Duration::from_micros(longest + 100_000), deadline })
 }
 
-/// Takes the results of the jobs of a batch.
+/// Listener that collects the results of a batch of jobs.
 struct BatchListener<'s> {
     session: &'s mut JobSession,
     batch: usize,

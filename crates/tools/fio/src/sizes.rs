@@ -4,7 +4,7 @@ use crate::language::{Amount, Engine, Section};
 
 use super::tausworthe::Tausworthe;
 
-/// Most blocks of a random map: with a bit each, the map takes 1 GiB.
+/// Maximum number of blocks of a random map: with a bit each, the map takes 1 GiB.
 const BLOCKS_MAX: u64 = 1 << 33;
 
 /// Range of a file that a job works on.

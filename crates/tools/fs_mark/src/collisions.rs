@@ -1,4 +1,5 @@
-//! Files that got the name of another: found by making all names again, where that can happen.
+//! Detection of files that got the same name: all names are generated again, if collisions are
+//! likely enough.
 
 use std::collections::HashSet;
 
@@ -31,7 +32,7 @@ impl CollisionDetector {
         Self { seen: HashSet::new(), looks: expected >= EXPECTED_LEAST, found: 0, names: 0 }
     }
 
-    /// The files of an iteration are gone.
+    /// Forgets the files of an iteration after they are unlinked.
     pub(super) fn forget(&mut self) {
         self.seen.clear();
     }
@@ -48,7 +49,7 @@ impl CollisionDetector {
         if !self.looks {
             return;
         }
-        let mut locator = FileLocator::recalling(shape, key, since.to_vec());
+        let mut locator = FileLocator::replaying(shape, key, since.to_vec());
         for file in 0..files {
             if self.seen.len() >= NAMES_MAX {
                 self.looks = false;

@@ -1,5 +1,5 @@
-//! The headline numbers: the true rate, the original's figure and by how much it is too high, how
-//! far the workers were apart.
+//! Headline metrics: the true rate, the original's figure and its excess, and the skew between
+//! workers.
 
 use treering_model::metrics::fs_mark::{CLASSIC_FILES_PER_SECOND, CLASSIC_INFLATION_PERCENT};
 use treering_model::metrics::times::WORKER_SKEW_RATIO;
@@ -8,7 +8,7 @@ use treering_model::{Metric, Scope, TaskTotals};
 
 use super::account::FileCounters;
 
-/// The kind of task that makes files.
+/// Kind of the tasks that create files.
 pub(super) const CREATE: &str = "create";
 /// Kind of the tasks that unlink files.
 pub(super) const UNLINK: &str = "unlink";
@@ -34,7 +34,7 @@ struct RunTotals {
     files: u64,
     bytes: u64,
     cpu_ns: u64,
-    /// The time that all files take at the rates that the original prints, in nanoseconds.
+    /// Total time in nanoseconds that all files would take at the rates printed by the original.
     classic_ns: f64,
     /// Sum over groups of the ratio of the slowest worker's time to the fastest's.
     skews: f64,
@@ -99,7 +99,8 @@ impl RunTotals {
     }
 }
 
-/// The metrics of a run that makes files, and unlinks them or not. Their values mean nothing.
+/// Metrics that a run will have; the values are meaningless. `unlinks` if it also unlinks its
+/// files.
 pub(super) fn foreseen(unlinks: bool) -> Vec<Metric> {
     let part = WorkerTotals { began_ns: 0, ended_ns: 1, files: 1, bytes: 1, cpu_ns: 1 };
     let mut headline = HeadlineSums::default();
@@ -110,7 +111,7 @@ pub(super) fn foreseen(unlinks: bool) -> Vec<Metric> {
     headline.metrics()
 }
 
-/// Adds up a run.
+/// Sums of a run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct HeadlineSums {
     creates: RunTotals,
@@ -118,13 +119,13 @@ pub(super) struct HeadlineSums {
 }
 
 impl HeadlineSums {
-    /// A new group of workers begins.
+    /// Begins a group of workers.
     pub(super) fn group(&mut self) {
         self.creates.close();
         self.unlinks.close();
     }
 
-    /// Counts a task, with what a worker that makes files took down.
+    /// Adds a task; `counters` are those of a worker that creates files.
     pub(super) fn add(&mut self, task: &TaskTotals, counters: Option<&FileCounters>) {
         let sums = match task.kind.as_str() {
             CREATE => &mut self.creates,

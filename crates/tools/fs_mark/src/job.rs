@@ -12,7 +12,7 @@ use super::session::{MarkSession, RunStyle, no_room, root_name};
 use super::shape::RunShape;
 use treering_kit::occupied::refuse_existing;
 
-/// A dry run lists no more lines.
+/// Maximum number of lines of a dry run.
 const LINES_MAX: u64 = 100_000;
 
 /// fs_mark with all its settings.

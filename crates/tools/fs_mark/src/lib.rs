@@ -1,7 +1,7 @@
 //! fs_mark: many files from several workers, synced in one of seven ways, as the tool of that name.
 //!
-//! What is asked for is in the configuration, the operations are in the scripts (`worker`,
-//! `tidy_up`), where files are in the locator. Nothing here calls the kernel.
+//! `shape` and `config` hold the settings, `worker` and `tidy_up` the scripts, `locator` the
+//! location of each file. Nothing here calls the kernel.
 
 mod classic;
 mod collisions;

@@ -1,8 +1,8 @@
 //! Location of a worker's files: subdirectory, name, and the open directory that paths are relative
 //! to.
 //!
-//! Nothing is kept for each file: only when the time in the names, or the subdirectory that it
-//! decides, changes, is that taken down.
+//! Nothing is stored per file: only changes of the time stamp in names, and of the subdirectory
+//! that it determines, are recorded.
 
 use std::ffi::CStr;
 
@@ -20,7 +20,7 @@ const OPEN_MAX: u32 = 1000;
 /// Slot of the first subdirectory.
 const FIRST_SUBDIR: u16 = 2;
 
-/// Finds a worker's files.
+/// Locator of a worker's files.
 #[derive(Debug)]
 pub(super) struct FileLocator {
     policy: SubdirPolicy,
@@ -30,15 +30,16 @@ pub(super) struct FileLocator {
     since: Vec<NameChange>,
     /// Second at which the time hash last moved on.
     moved_seconds: u64,
-    /// Native workers keep their subdirectories open: which are.
+    /// Flag per subdirectory: true if a native worker has opened it; `None` for classic workers.
     open: Option<Vec<bool>>,
-    /// The subdirectory of the present file.
+    /// Subdirectory of the current file.
     subdir: Option<u32>,
     present: u32,
 }
 
 impl FileLocator {
-    /// A classic worker's, who begins at this second: paths from the root.
+    /// Creates the locator of a classic worker that begins at this second: paths are relative to
+    /// the root.
     pub(super) fn classic(shape: &RunShape, key: u64, seconds: u64) -> Self {
         let subdirs = u64::from(shape.policy.subdirs().max(1));
         let start = u32::try_from(seconds % subdirs).unwrap_or(0);
@@ -47,7 +48,8 @@ impl FileLocator {
         locator
     }
 
-    /// A native worker's in this iteration: names in open subdirectories.
+    /// Creates the locator of a native worker in this iteration: names are relative to open
+    /// subdirectories.
     pub(super) fn native(shape: &RunShape, key: u64, iteration: u32) -> Self {
         let subdirs = shape.policy.subdirs();
         let open = (1..=OPEN_MAX).contains(&subdirs).then(|| vec![false; subdirs as usize]);
@@ -55,7 +57,7 @@ impl FileLocator {
     }
 
     /// Locator that replays the changes a worker recorded.
-    pub(super) fn recalling(shape: &RunShape, key: u64, since: Vec<NameChange>) -> Self {
+    pub(super) fn replaying(shape: &RunShape, key: u64, since: Vec<NameChange>) -> Self {
         let mut locator = Self::new(shape, key, 0, 0, None);
         locator.since = since;
         locator
@@ -76,7 +78,7 @@ impl FileLocator {
         }
     }
 
-    /// Goes to a new file at this second; native workers have no time.
+    /// Moves to a new file at this second; `None` for native workers, whose names have no time.
     pub(super) fn advance(&mut self, file: u64, seconds: Option<u64>) {
         if let (Some(seconds), Some(&last)) = (seconds, self.since.last()) {
             let mut now = NameChange { file, stamp: stamp(seconds), ..last };
@@ -134,7 +136,7 @@ impl FileLocator {
         }
     }
 
-    /// The subdirectory of the present file.
+    /// The subdirectory of the current file.
     pub(super) fn subdir(&self) -> Option<u32> {
         self.subdir
     }

@@ -1,7 +1,8 @@
-//! Names of files, in the shape of the original's: a time in hex, `~`, random characters.
+//! Names of files in the format of the original: a time in hexadecimal digits, `~`, and random
+//! characters.
 //!
-//! The random part is a function of a key and the number of the file, so that a name can be made
-//! again at any time and none has to be remembered.
+//! The random part is a function of a key and the number of the file, so names can be generated
+//! again at any time and are not stored.
 
 use std::ffi::CStr;
 
@@ -11,7 +12,7 @@ const ALPHABET: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /// All pairs of characters; drawing pairs halves the number of draws for a name.
 const PAIRS: [[u8; 2]; 1296] = pairs();
-/// Pairs that come from one draw of 64 bits: 1296^6 is below 2^63.
+/// Number of pairs from one draw of 64 bits: 1296^6 is below 2^63.
 const PAIRS_A_DRAW: usize = 6;
 
 const fn pairs() -> [[u8; 2]; 1296] {
@@ -35,7 +36,7 @@ pub(super) const fn mix(number: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// The next pair of a draw, from its high end (Lemire's method, without its second try: the bias is
+/// Takes the next pair from the high end of a draw (Lemire's method without rejection: the bias is
 /// one in 2^40).
 #[inline]
 fn next_pair(draw: &mut u64) -> [u8; 2] {
@@ -108,7 +109,7 @@ impl PathBuffer {
         CStr::from_bytes_with_nul(name).expect("neither hex nor letters have a NUL")
     }
 
-    /// Puts a file's random characters into their place.
+    /// Inserts a file's random characters into the path.
     #[inline]
     fn draw(&mut self, file: u64) {
         let from = self.name_at + self.name_bytes - self.random_bytes;

@@ -1,5 +1,5 @@
-//! fs_mark's own way to run and to speak: a header and a row for each iteration, on standard output
-//! and in the log.
+//! Classic mode of fs_mark: a header and a row for each iteration, on standard output and in the
+//! log.
 
 use std::path::Path;
 
@@ -71,7 +71,7 @@ impl FsMarkOutput {
     }
 }
 
-/// Percent that are not available to users, cut to a whole number.
+/// Percentage of space not available to users, rounded down.
 fn used_percent(room: StatfsSpace) -> u64 {
     let used = u128::from(room.capacity_bytes.saturating_sub(room.free_bytes));
     let percent = (used * 100).checked_div(room.capacity_bytes.into()).unwrap_or(0);

@@ -16,7 +16,7 @@ use super::shape::RunShape;
 use super::tidy_up::{MakeRoots, UnlinkFiles};
 use super::worker::{Worker, c_string};
 
-/// The kind of task that makes roots.
+/// Kind of the tasks that create roots.
 const SETUP: &str = "setup";
 
 /// Classic or native run.
@@ -29,27 +29,27 @@ pub(super) enum RunStyle {
         /// The roots as the user named them.
         roots: Vec<String>,
     },
-    /// treering's own.
+    /// Native run of treering.
     Native,
 }
 
-/// A run in progress.
+/// Session of a run.
 pub(super) struct MarkSession {
     shape: RunShape,
     style: RunStyle,
     workers: WorkerKind,
     has_begun: bool,
     full: bool,
-    /// The root in which a worker found no room for all files.
+    /// Root in which a worker found too little space for all its files.
     no_room: Option<u16>,
-    /// Files that each worker made in the present iteration.
+    /// Number of files that each worker created in the current iteration.
     made: Vec<u64>,
     headline: HeadlineSums,
     collisions: CollisionDetector,
 }
 
 impl MarkSession {
-    /// A run of this shape.
+    /// Creates a session for this shape.
     pub(super) fn new(shape: RunShape, style: RunStyle, workers: WorkerKind) -> Self {
         Self {
             collisions: CollisionDetector::new(&shape),
@@ -69,7 +69,7 @@ impl MarkSession {
         conductor.phase(phase)
     }
 
-    /// A group that runs as the imitated tool, or natively, runs its workers.
+    /// Group of these tasks, with the start and signal behaviour of the original in classic mode.
     fn group(&self, tasks: Vec<Task>, workers: WorkerKind) -> ParallelGroup {
         let classic = self.is_classic();
         let side_by_side = ParallelOptions {

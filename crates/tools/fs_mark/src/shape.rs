@@ -2,12 +2,12 @@
 
 use super::methods::{SubdirPolicy, SyncMethod};
 
-/// Everything that decides the operations of a run.
+/// Parameters that determine the operations of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RunShape {
     /// Files created by each worker in an iteration.
     pub(super) files: u64,
-    /// Bytes of each.
+    /// Size of each file in bytes.
     pub(super) bytes: u64,
     /// Bytes of each write.
     pub(super) write_bytes: u32,

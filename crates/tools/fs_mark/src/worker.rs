@@ -21,7 +21,7 @@ const UNLINK_DIR: DirSlot = DirSlot(2);
 #[derive(Debug)]
 struct ClassicState {
     account: CallAccount,
-    /// The second at which the trial began.
+    /// Second of Unix time at which the trial began.
     started_unix_s: u64,
     /// Nanoseconds within that second.
     started_ns: u64,
@@ -40,13 +40,14 @@ impl ClassicState {
 /// Classic or native behaviour.
 #[derive(Debug)]
 enum WorkerMode {
-    /// Paths from the root, a mkdir before each file, unlinks at the end, own accounts.
+    /// Classic: paths from the root, a mkdir before each file, unlinks at the end, and its own
+    /// accounts.
     Classic(Box<ClassicState>),
-    /// Names in open directories, below a root that must be opened.
+    /// Native: names in open directories, below a root that must be opened.
     Native { root: CString },
 }
 
-/// The code of a worker.
+/// Script of a worker.
 #[derive(Debug)]
 pub(super) struct Worker {
     shape: RunShape,
@@ -62,7 +63,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// A worker as in the original, in a trial that began at this time.
+    /// Creates a worker of the original, in a trial that began at this time.
     pub(super) fn classic(shape: &RunShape, key: u64, started_unix_ms: u64) -> Self {
         let only_first = shape.sync.reopened() == ReopenOrder::First;
         let classic = ClassicState {
@@ -76,7 +77,7 @@ impl Worker {
         Self::new(shape, key, WorkerMode::Classic(Box::new(classic)), locator)
     }
 
-    /// A native worker of an iteration below this root.
+    /// Creates a native worker of an iteration, below this root.
     pub(super) fn native(shape: &RunShape, key: u64, iteration: u32, root: CString) -> Self {
         let locator = FileLocator::native(shape, key, iteration);
         Self::new(shape, key, WorkerMode::Native { root }, locator)
@@ -87,7 +88,7 @@ impl Worker {
         Self { shape, key, mode, locator, files: 0, full: false, no_room: false }
     }
 
-    /// The directory that all paths begin at.
+    /// Directory that all paths are relative to.
     fn top(&self) -> DirSlot {
         if self.is_classic() { DirSlot::TARGET } else { ROOT }
     }
@@ -96,7 +97,7 @@ impl Worker {
         matches!(self.mode, WorkerMode::Classic(_))
     }
 
-    /// The present second, in classic mode.
+    /// Current second, in classic mode.
     fn second(&self) -> Option<u64> {
         match &self.mode {
             WorkerMode::Classic(classic) => Some(classic.second(classic.account.now_ns())),
@@ -115,7 +116,7 @@ impl Worker {
 
     /// False if `done` failed because the filesystem is full; only in runs that fill it, other
     /// errors are passed on.
-    fn fitted<T>(&self, done: Result<T, Stop>) -> Result<bool, Stop> {
+    fn check_space<T>(&self, done: Result<T, Stop>) -> Result<bool, Stop> {
         if self.shape.until_full { Ok(done.unless_full()?.is_ok()) } else { done.map(|_| true) }
     }
 
@@ -164,7 +165,7 @@ impl Worker {
         self.account(CallKind::Other, io);
         match made.unless_existing() {
             Ok(_made_or_there) => Ok(true),
-            Err(stop) => self.fitted(Err::<(), _>(stop)),
+            Err(stop) => self.check_space(Err::<(), _>(stop)),
         }
     }
 
@@ -173,7 +174,7 @@ impl Worker {
         let (at, path) = self.locator.place(self.files, self.top());
         let created = io.create(at, path, CreateHow::TruncateToRead, FILE);
         self.account(CallKind::Create, io);
-        if !self.fitted(created)? {
+        if !self.check_space(created)? {
             return Ok(false);
         }
         let is_whole =
@@ -192,7 +193,7 @@ impl Worker {
             let bytes = left.min(self.shape.write_bytes);
             let written = io.write(FILE, bytes, position);
             self.account(CallKind::Write, io);
-            if !self.fitted(written)? {
+            if !self.check_space(written)? {
                 return Ok(false);
             }
             position += u64::from(bytes);
@@ -205,7 +206,7 @@ impl Worker {
     fn fsync(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         let synced = io.fsync(FILE);
         self.account(CallKind::Fsync, io);
-        self.fitted(synced)
+        self.check_space(synced)
     }
 
     /// Syncs after all files, if the method asks for it.
@@ -277,7 +278,7 @@ impl Worker {
     }
 }
 
-/// A name of ours: hex or letters.
+/// Converts a generated name, which has only hexadecimal digits and letters.
 pub(super) fn c_string(name: &str) -> CString {
     CString::new(name).unwrap_or_default()
 }

@@ -130,7 +130,7 @@ fn files(snapshot: &TreeSnapshot, bytes: u32) -> BTreeMap<String, u64> {
     counts
 }
 
-/// Numbers that hold for every run.
+/// Checks figures that every run must have.
 fn check(request: &RunRequest, ran: &RunOutcome, made: u64) {
     let creates: u64 =
         ran.tasks.iter().filter(|task| task.kind == "create").map(|task| task.files).sum();

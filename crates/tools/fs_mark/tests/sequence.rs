@@ -1,5 +1,5 @@
-//! fs_mark's calls in their order, without a disk: every sync method, every directory policy, a
-//! filesystem that is full.
+//! Order of fs_mark's calls, without a disk: every sync method, every directory policy, a full
+//! filesystem.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 
@@ -73,7 +73,7 @@ impl CallDescriber {
     }
 }
 
-/// A place in which everything fits.
+/// Space in which everything fits.
 const ROOM: StatfsSpace = StatfsSpace {
     capacity_bytes: u64::MAX,
     free_bytes: u64::MAX,
@@ -129,7 +129,7 @@ impl Io for FakeFilesystem<'_> {
     }
 }
 
-/// The calls of a script, and the names in them.
+/// Calls of a script, and the names in them.
 fn made(
     script: &mut dyn Script,
     seconds: u64,
@@ -183,7 +183,7 @@ fn never(_: &str, _: usize) -> bool {
     false
 }
 
-/// A classic run of two files of one byte.
+/// Classic run of two files of one byte.
 fn classic(words: &str) -> String {
     let words = format!("dir=/m files=2 size=1 {words}");
     phases(&words, true, 0, &never).join(" | ")

@@ -8,10 +8,10 @@ use treering_script::{
     SyncScope, TaskUsage,
 };
 
-/// The slot of the directory: the last one, which no test uses.
+/// Slot of the directory: the last one, which no test uses.
 const TOP: DirSlot = DirSlot(MAX_DIRS - 1);
 
-/// A script in a directory.
+/// Script that works in a directory.
 pub(super) struct DirectoryScript {
     pub(super) directory: CString,
     pub(super) inner: Box<dyn Script>,
@@ -25,7 +25,7 @@ struct RedirectedIo<'i> {
 }
 
 /// Directory slot in the real target that corresponds to `at`.
-fn moved(at: DirSlot) -> DirSlot {
+fn redirected_slot(at: DirSlot) -> DirSlot {
     if at == DirSlot::TARGET { TOP } else { at }
 }
 
@@ -33,15 +33,21 @@ impl Io for RedirectedIo<'_> {
     #[inline]
     fn call(&mut self, call: &Call<'_>) -> Result<CallResult, Stop> {
         let call = match *call {
-            Call::OpenDir { at, path, into } => Call::OpenDir { at: moved(at), path, into },
-            Call::MakeDir { at, name } => Call::MakeDir { at: moved(at), name },
-            Call::RemoveDir { at, name } => Call::RemoveDir { at: moved(at), name },
-            Call::Create { at, path, how, into } => Call::Create { at: moved(at), path, how, into },
-            Call::Open { at, path, how, into } => Call::Open { at: moved(at), path, how, into },
-            Call::Unlink { at, path } => Call::Unlink { at: moved(at), path },
-            Call::Stat { at, name } => Call::Stat { at: moved(at), name },
-            Call::Size { at, name } => Call::Size { at: moved(at), name },
-            Call::ReadDir { dir } => Call::ReadDir { dir: moved(dir) },
+            Call::OpenDir { at, path, into } => {
+                Call::OpenDir { at: redirected_slot(at), path, into }
+            }
+            Call::MakeDir { at, name } => Call::MakeDir { at: redirected_slot(at), name },
+            Call::RemoveDir { at, name } => Call::RemoveDir { at: redirected_slot(at), name },
+            Call::Create { at, path, how, into } => {
+                Call::Create { at: redirected_slot(at), path, how, into }
+            }
+            Call::Open { at, path, how, into } => {
+                Call::Open { at: redirected_slot(at), path, how, into }
+            }
+            Call::Unlink { at, path } => Call::Unlink { at: redirected_slot(at), path },
+            Call::Stat { at, name } => Call::Stat { at: redirected_slot(at), name },
+            Call::Size { at, name } => Call::Size { at: redirected_slot(at), name },
+            Call::ReadDir { dir } => Call::ReadDir { dir: redirected_slot(dir) },
             // Other calls refer to files by slot, or to nothing.
             other => other,
         };

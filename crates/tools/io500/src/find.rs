@@ -1,8 +1,8 @@
-//! The search, and what is around the tests: directories, and the file that later ones are newer
-//! than.
+//! Search phase, and the tasks around the tests: directories, and the timestamp file.
 //!
-//! All workers walk through the directories. One that belongs to a worker of mdtest is read by that
-//! worker alone; of the files in all others, which every worker reads, each looks at its share.
+//! All workers walk through the directories. A directory that belongs to an mdtest worker is read
+//! by that worker only; all others are read by every worker, and each examines its share of the
+//! files.
 
 use std::ffi::{CStr, CString};
 
@@ -137,7 +137,7 @@ impl Script for MakeDirectoriesScript {
     }
 }
 
-/// Makes the file that all files of mdtest-hard are newer than.
+/// Creates the timestamp file, which all files of mdtest-hard are newer than.
 #[derive(Debug)]
 pub(super) struct TimestampFile;
 

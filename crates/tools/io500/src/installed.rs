@@ -86,7 +86,7 @@ pub fn config_value<'c>(config: &'c str, key: &str) -> Option<&'c str> {
     found
 }
 
-/// The newest result in a directory, or in one below it, that is not older than this.
+/// The newest result in a directory, or in one below it, that is not older than `since`.
 pub fn newest_result(results: &Path, since: SystemTime) -> Option<PathBuf> {
     // Times of files may be some milliseconds behind the clock.
     let since = since.checked_sub(Duration::from_secs(1)).unwrap_or(since);
@@ -99,8 +99,8 @@ pub fn newest_result(results: &Path, since: SystemTime) -> Option<PathBuf> {
     files.max().map(|(_, path)| path)
 }
 
-/// The files of a result, in the order of their names.
-/// `warn` gets a line about each that is not kept.
+/// The files of a result, in the order of their names. `warn` receives a line about each file that
+/// is not stored.
 ///
 /// # Errors
 /// When the directory cannot be read.

@@ -19,10 +19,10 @@ use treering_kit::parted::PartedSession;
 use treering_kit::ranks::worker_kind;
 use treering_mdtest::composed::FileTests;
 
-/// The seeds of the data: any do, if they stay the same.
+/// Data seeds; any values serve, as long as they never change.
 const EASY_SEED: u32 = 271;
 const HARD_SEED: u32 = 27;
-/// Directories of a rehearsal beside one for each worker.
+/// Number of directories of a rehearsal, besides one for each worker.
 const DIRECTORIES: u64 = 8;
 
 /// A rehearsal with all its settings.

@@ -1,9 +1,8 @@
-//! Rehearsal of IO500: its phases in their order and with its parameters, at a scale of minutes.
+//! Rehearsal of IO500: its phases in their order and with its parameters, scaled to minutes.
 //!
-//! Nothing is measured by code of its own but the search: `session` leads the tests of mdtest and
-//! ior through the phases, whose parts are in `phases`, each in a directory (`beneath`). What a run
-//! of the real length needs is computed by the analysis. There is no score anywhere: only IO500
-//! scores.
+//! Only the search is measured by this crate's own code. `session` runs the tests of mdtest and
+//! ior, whose parts are in `phases`, each in a directory (`beneath`). The analysis computes what a
+//! run of full length needs. No score is printed: only IO500 itself scores.
 
 mod beneath;
 mod find;

@@ -15,7 +15,7 @@ const SHARES: [u64; 4] = [50, 5, 25, 20];
 /// Percentage of the free inodes that each mdtest may use.
 const INODE_SHARE: u64 = 40;
 
-/// The most that each worker writes.
+/// Maximum amount that each worker writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct WriteLimits {
     /// Bytes of ior-easy, a whole number of transfers.

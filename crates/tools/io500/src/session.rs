@@ -15,7 +15,7 @@ use super::find::{FindScript, MakeDirectoriesScript, TOP_DIRECTORY, TimestampFil
 use treering_kit::parted::PartedSession;
 use treering_kit::span::TimeSpan;
 
-/// The kind of tasks that make room and are not measured.
+/// Kind of the setup tasks, which are not measured.
 const SETUP: &str = "setup";
 
 /// Options common to all tests of a run.
@@ -36,7 +36,7 @@ struct SearchStep {
     tasks: u64,
 }
 
-/// A run in progress.
+/// Session of a rehearsal.
 pub(super) struct RehearsalSession {
     frame: CommonOptions,
     /// The tests, as [`Io500Benchmark::ALL`].
@@ -140,7 +140,7 @@ fn is_measured(kind: &str) -> bool {
     kind.starts_with("file-") || kind == "write" || kind == "read"
 }
 
-/// The metrics of a run. Their values mean nothing.
+/// Metrics that a run will have; the values are meaningless.
 pub(super) fn foreseen() -> Vec<Metric> {
     let rate = |step: &Io500Phase| {
         let spec =
@@ -150,12 +150,12 @@ pub(super) fn foreseen() -> Vec<Metric> {
     measured().map(rate).collect()
 }
 
-/// Conducts the groups of a phase; those of a test work in its directory, under the name of the
-/// phase.
+/// Conductor for the groups of a phase: those of a test work in its directory, under the name of
+/// the phase.
 struct StepConductor<'c> {
     conductor: &'c mut dyn Conductor,
     step: &'static Io500Phase,
-    /// The test whose groups these are.
+    /// Test that the groups belong to.
     test: Option<Io500Benchmark>,
     /// True if caches are dropped before the next group.
     drops: bool,

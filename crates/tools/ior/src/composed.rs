@@ -1,5 +1,5 @@
-//! ior's tests for a workload that is made of several: writing that ends by time, reading that
-//! compares, the bytes and calls of the original.
+//! Tests of ior for composed workloads: writes with a time limit, reads that compare, with the data
+//! and calls of the original.
 
 use std::sync::Arc;
 
@@ -27,7 +27,8 @@ pub struct DataTests {
     pub file: &'static str,
     /// Number of ranks by which reads are shifted.
     pub shift: u64,
-    /// Seconds after which writing ends; then all write as much as the fastest has.
+    /// Time limit of writing in seconds; afterwards all ranks continue until they have written as
+    /// much as the fastest.
     pub seconds: u64,
     /// The seed of the data.
     pub data_seed: u32,

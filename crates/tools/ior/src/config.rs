@@ -28,7 +28,7 @@ pub(super) enum OutputFormat {
     Json,
 }
 
-/// Directives of `-O` that are not options.
+/// Directives of `-O` that have no option of their own.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Directives {
     pub(super) wears_out: bool,

@@ -1,4 +1,4 @@
-//! The headline numbers: bytes and transfers of each test by its time.
+//! Headline metrics: throughput and transfer rate of each test.
 
 use treering_model::metrics::rates::{MIB_PER_SECOND, OPERATIONS_PER_SECOND, TRANSFERS_PER_WORKER};
 use treering_model::workloads::ior::TransferCounts;
@@ -13,7 +13,7 @@ pub(super) fn rank_counts(counts: TransferCounts) -> RankCounts {
     RankCounts { items: transfers, bytes, ended_by_time, is_wear_out }
 }
 
-/// The numbers of a run.
+/// Metrics of a run.
 pub(super) fn metrics(sums: &RankSums) -> Vec<Metric> {
     sums.metrics(rates, &TRANSFERS_PER_WORKER)
 }
@@ -29,7 +29,7 @@ fn rates(sums: &TestSums) -> [Metric; 2] {
     ]
 }
 
-/// The metrics of a run of this shape. Their values mean nothing.
+/// Metrics that a run of this shape will have; the values are meaningless.
 pub(super) fn foreseen(shape: &RunShape) -> Vec<Metric> {
     let mut sums = RankSums::default();
     for part in shape.parts().into_iter().filter(|part| *part != TestKind::Remove) {

@@ -1,10 +1,9 @@
-//! ior: how fast many ranks move data, in one file or in a file each, as the tool of that name with
+//! ior: throughput of many ranks into one shared file or a file each, as the tool of that name with
 //! its POSIX interface.
 //!
-//! `shape` says which tests there are, `places` which part of which file a rank's transfers go to,
-//! `transfer` moves them. `script` says which tests a script asks for, `series` does them one
-//! after the other. How many ranks there are is in the shape alone. Nothing here calls the
-//! kernel.
+//! `shape` defines the tests, `places` the file offsets of each rank's transfers, and `transfer`
+//! carries them out. `script` parses the tests of a script, and `series` runs them one after the
+//! other. Only the shape knows the number of ranks. Nothing here calls the kernel.
 
 mod classic;
 pub mod composed;

@@ -1,5 +1,5 @@
-//! Memory that is taken away before a test, so that a cache has less: held by the process of each
-//! rank until the test is over.
+//! Memory that is occupied during a test, to leave less of it for the page cache. The process of
+//! each rank holds its share until the test is over.
 
 use thiserror::Error;
 use treering_script::{ConfigError, MachineFacts, available_memory_bytes, parse_size};
@@ -54,11 +54,11 @@ impl MemoryAmount {
 
     /// Checks that this machine has enough memory available.
     pub(super) fn fits(self) -> Result<(), InsufficientMemory> {
-        enough(self.node_bytes, available_memory_bytes())
+        check_available(self.node_bytes, available_memory_bytes())
     }
 }
 
-fn enough(asked_bytes: u64, available_bytes: u64) -> Result<(), InsufficientMemory> {
+fn check_available(asked_bytes: u64, available_bytes: u64) -> Result<(), InsufficientMemory> {
     let has_all = asked_bytes.saturating_add(LEFT_BYTES) <= available_bytes;
     if has_all { Ok(()) } else { Err(InsufficientMemory { asked_bytes, available_bytes }) }
 }
@@ -72,17 +72,17 @@ pub(super) struct MemoryHog {
 impl MemoryHog {
     /// Allocates the share of this process, as long as enough memory stays available.
     pub(super) fn take(memory: MemoryAmount) -> Result<Self, InsufficientMemory> {
-        Self::while_enough(memory.process_bytes, available_memory_bytes)
+        Self::take_if_available(memory.process_bytes, available_memory_bytes)
     }
 
-    fn while_enough(
+    fn take_if_available(
         bytes: u64,
         mut available: impl FnMut() -> u64,
     ) -> Result<Self, InsufficientMemory> {
         let mut taken = Self::default();
         let mut remaining = bytes;
         while remaining > 0 {
-            enough(remaining, available())?;
+            check_available(remaining, available())?;
             let piece = remaining.min(PIECE_BYTES);
             // Not zeros: those need no memory until they are written.
             taken.pieces.push(vec![1; usize::try_from(piece).unwrap_or(usize::MAX)]);
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn memory_allocation_stops_before_the_reserve() {
         let bytes = 3 * PIECE_BYTES - 5;
-        let taken = MemoryHog::while_enough(bytes, || LEFT_BYTES + bytes).unwrap();
+        let taken = MemoryHog::take_if_available(bytes, || LEFT_BYTES + bytes).unwrap();
         assert_eq!(taken.pieces.iter().map(Vec::len).sum::<usize>() as u64, bytes);
         // Somebody else takes at the same time.
         let mut left = LEFT_BYTES + bytes;
@@ -123,7 +123,7 @@ mod tests {
             left -= PIECE_BYTES + 1;
             left
         };
-        let shortage = MemoryHog::while_enough(bytes, shrinking).unwrap_err();
+        let shortage = MemoryHog::take_if_available(bytes, shrinking).unwrap_err();
         let available_bytes = LEFT_BYTES + bytes - PIECE_BYTES - 1;
         assert_eq!(shortage, InsufficientMemory { asked_bytes: bytes, available_bytes });
     }

@@ -1,4 +1,4 @@
-//! ior's own way to run and to speak: a header, a line for each test, and a summary.
+//! Classic mode of ior: a header, a line for each test, and a summary.
 
 use std::path::PathBuf;
 
@@ -63,7 +63,7 @@ struct IorOutput {
 
 impl IorOutput {
     /// Text for standard output, or for the summary file if one is named.
-    fn says(&mut self, text: String) -> ToolOutput {
+    fn output_text(&mut self, text: String) -> ToolOutput {
         if self.summary_file.is_some() {
             self.kept += &text;
             return ToolOutput::default();
@@ -100,14 +100,14 @@ impl IorOutput {
         if let Some(present) = self.present() {
             present.phase_began();
         }
-        self.says(text)
+        self.output_text(text)
     }
 
     /// Output of the last part, once it is known to have succeeded.
     fn part_ended(&mut self) -> ToolOutput {
         let Some(name) = self.ended_part.take() else { return ToolOutput::default() };
         let text = self.present().map(|test| test.part_ended(&name)).unwrap_or_default();
-        self.says(text)
+        self.output_text(text)
     }
 
     fn ended(&mut self, now: &str) -> ToolOutput {
@@ -121,7 +121,7 @@ impl IorOutput {
             OutputFormat::Json => self.document(now),
         };
         let wrong = self.tests.iter().map(|test| test.wrong).sum();
-        let mut printed = self.says(text);
+        let mut printed = self.output_text(text);
         if wrong > 0 {
             printed.out += &wrong_data(wrong);
         }
@@ -161,7 +161,7 @@ impl ClassicOutput for IorOutput {
             text += &first.begin(&scene.started, scene.rooms.first().copied());
             self.begun = 1;
         }
-        self.says(text)
+        self.output_text(text)
     }
 
     fn without_directory(
@@ -175,7 +175,7 @@ impl ClassicOutput for IorOutput {
         printed
     }
 
-    /// The original aborts all ranks.
+    /// Exit code after `MPI_Abort`, with which the original ends all ranks.
     fn exit_code(&self) -> Option<u8> {
         Some(ABORTED)
     }

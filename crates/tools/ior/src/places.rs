@@ -5,11 +5,11 @@ use treering_script::Random;
 use super::shape::{RankShift, RunShape, TestKind, TransferOrder};
 use treering_kit::c_random::CRandom;
 
-/// The places of a rank's transfers.
+/// Offsets of a rank's transfers.
 #[derive(Debug)]
 pub(super) struct TransferPlaces {
     transfer_bytes: u64,
-    /// Transfers of a segment.
+    /// Number of transfers in a segment.
     each: u64,
     /// Distance between successive segments of the rank, in bytes.
     segment_bytes: u64,
@@ -20,7 +20,7 @@ pub(super) struct TransferPlaces {
 }
 
 impl TransferPlaces {
-    /// Offsets of a rank.
+    /// Creates the offsets of a rank.
     pub(super) fn new(shape: &RunShape, rank: u16) -> Self {
         let transfer_bytes = u64::from(shape.transfer_bytes).max(1);
         let each = shape.block_bytes / transfer_bytes;

@@ -24,7 +24,7 @@ enum DirectiveMeaning {
     Level(&'static str),
     /// Directive that is given through `-O`.
     Directive,
-    /// Only 0 is possible, for this reason.
+    /// Directive that must be 0, for this reason.
     Never(&'static str),
 }
 
@@ -191,7 +191,7 @@ fn configured(
     Ok(config)
 }
 
-/// A message as a line that a terminal can show.
+/// Escapes a message so that a terminal shows it in one line.
 fn shown_whole(message: &str) -> String {
     message.escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"")
 }
@@ -230,7 +230,7 @@ fn take(
         Never(why) => return wrong(why, &format!("leave {known} out, or give 0")),
     };
     if let Some(value) = value {
-        alone(option, directive, faults, value)?;
+        check_value(option, directive, faults, value)?;
     }
     options.retain(|(name, _)| name != option);
     options.extend(value.map(|value| (option.to_owned(), value.to_owned())));
@@ -258,7 +258,7 @@ fn key(
 }
 
 /// Checks the value of a single option, independent of the others.
-fn alone(
+fn check_value(
     option: &str,
     directive: &Directive<'_>,
     faults: &Faults,

@@ -21,7 +21,7 @@ pub(super) fn classic(settings: &Settings) -> JobResult {
     })
 }
 
-/// Tests one after the other.
+/// Series of tests, run one after the other.
 #[derive(Debug)]
 struct TestSeries {
     script: PathBuf,
@@ -57,7 +57,10 @@ impl Job for TestSeries {
 
     fn footprint(&self, facts: &TargetFacts) -> Footprint {
         // Files that a test keeps may be those of the next one, or others.
-        self.tests.iter().map(|test| test.footprint(facts)).fold(Footprint::default(), together)
+        self.tests
+            .iter()
+            .map(|test| test.footprint(facts))
+            .fold(Footprint::default(), combined_footprint)
     }
 
     fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine> {
@@ -82,7 +85,7 @@ impl Job for TestSeries {
     }
 }
 
-fn together(sum: Footprint, footprint: Footprint) -> Footprint {
+fn combined_footprint(sum: Footprint, footprint: Footprint) -> Footprint {
     Footprint {
         peak_files: sum.peak_files.saturating_add(footprint.peak_files),
         peak_dirs: sum.peak_dirs.saturating_add(footprint.peak_dirs),
@@ -93,7 +96,7 @@ fn together(sum: Footprint, footprint: Footprint) -> Footprint {
     }
 }
 
-/// A run in progress.
+/// Session of a series.
 struct SeriesSession<'j> {
     tests: &'j [IorJob],
     facts: TargetFacts,

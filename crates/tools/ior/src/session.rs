@@ -25,25 +25,26 @@ use treering_kit::parted::PartedSession;
 use treering_kit::rank_sums::RankSums;
 use treering_kit::ranks::side_by_side;
 
-/// The kind of tasks that make room and belong to no test.
+/// Kind of the setup tasks, which belong to no test.
 pub(super) const SETUP: &str = "setup";
 
-/// A run in progress.
+/// Session of a run.
 pub(super) struct IorSession {
     shape: Arc<RunShape>,
     parts: Vec<TestKind>,
     repetition: u32,
-    /// Parts of the repetition that have begun, or were left out since it was late.
+    /// Number of parts of the repetition that have begun, or were skipped because the time was
+    /// over.
     begun: usize,
-    /// Transfers that each rank did in the present part.
+    /// Number of transfers of each rank in the current part.
     done: Vec<u64>,
     ended_by_time: bool,
-    /// Transfers of each rank, where time ended the write.
+    /// Transfers of each rank in a write that the time limit ended.
     written: Option<u64>,
     sums: RankSums,
-    /// The memory of each rank, kept as by the original.
+    /// Buffers of each rank, which are kept for the whole run as in the original.
     buffers: Vec<Buffers>,
-    /// Memory taken from this machine until the end, or the reason why it was not; `None` before
+    /// Memory occupied until the end of the run, or the reason why it could not be; `None` before
     /// that.
     taken: Option<Result<MemoryHog, InsufficientMemory>>,
     /// Start of the first task and end of the last one, by the clock of the trial, which is common
@@ -52,7 +53,7 @@ pub(super) struct IorSession {
 }
 
 impl IorSession {
-    /// A run of this shape.
+    /// Creates a session for this shape.
     pub(super) fn new(shape: Arc<RunShape>) -> Self {
         Self {
             parts: shape.parts(),
@@ -73,7 +74,8 @@ impl IorSession {
         self.shape.as_original.is_none()
     }
 
-    /// Takes memory away on this machine. The group of its own tells of each rank whether it could.
+    /// Occupies memory on this machine. The task group that follows tells all ranks whether it
+    /// succeeded.
     fn take_memory(
         &mut self,
         memory: MemoryAmount,
@@ -138,8 +140,8 @@ impl IorSession {
         Ok(())
     }
 
-    /// Runs the transfers of a part. Where time ends them and all are to do the same, the slower
-    /// ranks then do what they lack.
+    /// Runs the transfers of a part. If the time limit ends them and wear-out is on, slower ranks
+    /// then catch up with the fastest.
     fn run_transfers(
         &mut self,
         part: TestKind,
@@ -192,7 +194,7 @@ impl IorSession {
         }
     }
 
-    /// The ranks that remove: each its file, or one for all.
+    /// Number of ranks that remove files: each its own, or one for all.
     fn removers(&self) -> u16 {
         if self.shape.own_files { self.shape.ranks } else { 1 }
     }
@@ -211,7 +213,7 @@ impl IorSession {
         Task { whole_paths, ..Task::new(kind, &name, Op::Unlink, script) }
     }
 
-    /// A rank's part of a test; the rest of it where a range is given.
+    /// Task of a rank in a test; `remaining` limits it to these transfers.
     fn transfers(
         &self,
         part: TestKind,
@@ -314,8 +316,8 @@ impl TaskListener for IorSession {
 }
 
 impl Session for IorSession {
-    /// Runs the parts of each repetition while there is still time to begin one. What was written
-    /// is removed in any case.
+    /// Runs the parts of each repetition until the time for new ones is over. Written files are
+    /// removed in any case.
     fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         for repetition in 0..self.shape.repetitions {
             if self.is_late() {
@@ -381,7 +383,7 @@ mod tests {
         assert!(failure.starts_with("-M: "), "{failure}");
     }
 
-    /// The phases of a run whose phases take this long.
+    /// Names of the phases of a run in which each phase takes this long.
     fn phases(wall_ns: u64) -> Vec<String> {
         let pairs = [("minutes", "1"), ("repetitions", "3")];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned()));

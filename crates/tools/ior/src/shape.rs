@@ -64,7 +64,7 @@ pub(super) struct ClassicCompat {
     pub(super) data_seed: u32,
 }
 
-/// The whole of a run.
+/// Shape of a run.
 #[derive(Clone, Debug)]
 pub(super) struct RunShape {
     /// Prefix of task kinds; not empty if a run has several tests.
@@ -96,7 +96,7 @@ pub(super) struct RunShape {
     pub(super) own_directories: bool,
     /// Delay before each test, in seconds.
     pub(super) delay_seconds: u64,
-    /// No test begins later.
+    /// Time after which no further test begins.
     pub(super) begins_within: Option<Duration>,
     pub(super) wall_seconds: Option<u64>,
     pub(super) wears_out: bool,

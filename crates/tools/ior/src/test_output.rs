@@ -86,7 +86,7 @@ pub(super) struct TestOutput {
     /// Start time, as printed.
     started: String,
     filesystem: FilesystemUsage,
-    /// The tasks of the present part, with the worker of each.
+    /// The tasks of the current part, with the worker of each.
     present: Vec<(usize, TransferCounts)>,
     /// Start and end of the removal, in nanoseconds of the trial.
     removed: Option<(u64, u64)>,
@@ -130,7 +130,7 @@ impl TestOutput {
         }
     }
 
-    /// Begins the test at `now`; `room` is the filesystem's space, if known. Returns the header.
+    /// Begins the test at `now`; `room` holds the filesystem's space, if known. Returns the header.
     pub(super) fn begin(&mut self, now: &str, room: Option<StatfsSpace>) -> String {
         now.clone_into(&mut self.started);
         let filesystem = room.map(|room| FilesystemUsage {
@@ -200,7 +200,7 @@ impl TestOutput {
             }
             OutputFormat::Csv => text + &csv_row(access, &result, &self.params, repetition),
             OutputFormat::Json => {
-                self.lines.push(json::moved(access, &result, &self.params));
+                self.lines.push(json::transfer_entry(access, &result, &self.params));
                 // In JSON mode the output consists of the document alone.
                 String::new()
             }

@@ -19,7 +19,7 @@ const OWN_DIR: DirSlot = DirSlot(1);
 /// The directory of a native run.
 pub(super) const OWN_DIRECTORY: &CStr = c"ior-0";
 
-/// A file, from the target or in the directory of a native run.
+/// File relative to the target, or to the directory of a native run.
 #[derive(Clone, Debug)]
 pub(super) struct FileLocation {
     pub(super) is_in_own_directory: bool,
@@ -27,7 +27,7 @@ pub(super) struct FileLocation {
 }
 
 impl FileLocation {
-    /// The open directory in which the file is.
+    /// Opens the file's directory if it is not open, and returns its slot.
     fn directory(&self, io: &mut dyn Io) -> Result<DirSlot, Stop> {
         if !self.is_in_own_directory {
             return Ok(DirSlot::TARGET);
@@ -169,7 +169,7 @@ impl Script for TransferScript {
     }
 }
 
-/// Removes a rank's file.
+/// Script that removes a rank's file.
 #[derive(Debug)]
 pub(super) struct RemoveScript {
     pub(super) place: FileLocation,
@@ -204,7 +204,7 @@ impl Script for OwnDirectory {
     }
 }
 
-/// Waits before a test.
+/// Script that waits before a test.
 #[derive(Debug)]
 pub(super) struct DelayScript {
     pub(super) seconds: u64,

@@ -1,5 +1,5 @@
-//! ior's calls in their order, without a disk: tests of a rank, places in a shared file and in one
-//! of its own, shifts, the end by time.
+//! Order of ior's calls, without a disk: tests of a rank, offsets in shared and separate files,
+//! shifts, the time limit.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 

@@ -3,8 +3,8 @@
 use treering_model::{Caution, CautionCode};
 use treering_script::ToolOutput;
 
-/// Line on standard error for a caution: for those of locking and confinement, and for the codes in
-/// `also`. Cautions about the machine are only stored.
+/// Formats a caution as a line on standard error. Only cautions about locking and confinement and
+/// those whose codes are in `also` are printed; all others are only stored.
 pub fn reported(caution: &Caution, also: &[CautionCode]) -> ToolOutput {
     match caution.code {
         CautionCode::NotLocked | CautionCode::ConfinedByWalk => {}

@@ -21,7 +21,7 @@ pub fn before<'t>(line: &'t [u8], signs: &[u8]) -> &'t [u8] {
     &line[..end.unwrap_or(line.len())]
 }
 
-/// Line as UTF-8 text; `right` is the hint if it is not.
+/// Line as UTF-8 text, or a fault with the hint `right`.
 pub fn text<'t>(
     line: &'t [u8],
     place: Place,
@@ -35,8 +35,8 @@ pub fn text<'t>(
     })
 }
 
-/// Splits `KEY = VALUE`, with the positions of both, and trims blanks. `None` as the value without
-/// a `=`.
+/// Splits `KEY = VALUE` into key and value with their positions, blanks trimmed. The value is
+/// `None` if the line has no `=`.
 pub fn setting(
     line: &str,
     place: Place,

@@ -8,7 +8,7 @@ use crate::place::Place;
 
 /// Maximum width of the excerpt in columns.
 const COLUMNS: usize = 100;
-/// Most bytes of the line that are examined before and after the position.
+/// Maximum number of bytes of the line that are examined before and after the position.
 const NEAR_BYTES: usize = 400;
 
 /// Line of a position, and a line with a caret. `None` for a position of the whole file, or outside
@@ -19,7 +19,7 @@ pub fn excerpt(text: &[u8], place: Place) -> Option<String> {
     in_line(text.split(|byte| *byte == b'\n').nth(number)?, place)
 }
 
-/// Excerpt of a known line, whatever its number.
+/// Excerpt of a line that the caller already has; the line number of `place` is ignored.
 pub fn in_line(line: &[u8], place: Place) -> Option<String> {
     let column = usize::try_from(place.column.checked_sub(1)?).ok()?;
     let line = line.strip_suffix(b"\r").unwrap_or(line);

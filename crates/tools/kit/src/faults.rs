@@ -10,11 +10,11 @@ use crate::excerpt::excerpt;
 pub use crate::place::Place;
 use crate::place::narrow;
 
-/// Most warnings kept; further ones are only counted.
+/// Maximum number of warnings kept; further ones are only counted.
 const WARNINGS_MAX: usize = 100;
-/// Most faults kept; further ones are only counted.
+/// Maximum number of faults kept; further ones are only counted.
 pub const FAULTS_MAX: usize = 20;
-/// Most characters of a text in a message.
+/// Maximum number of characters of a text in a message.
 const SHOWN_MAX: usize = 60;
 
 /// Text for messages: control characters escaped, and shortened.
@@ -137,7 +137,7 @@ impl<'t> Faults<'t> {
         }
         self.faults.sort_by_key(|fault| fault.place);
         let errors = self.faults.iter().map(|fault| self.with_line(fault)).collect();
-        Err(together(errors, self.faults_not_kept))
+        Err(combined(errors, self.faults_not_kept))
     }
 
     /// Combines this fault and those kept before into one error.
@@ -189,7 +189,7 @@ impl<'t> Faults<'t> {
 }
 
 /// Combines errors into one that lists each with its hint; `more` others are only counted.
-pub fn together(errors: Vec<ConfigError>, more: usize) -> ConfigError {
+pub fn combined(errors: Vec<ConfigError>, more: usize) -> ConfigError {
     let more = more + errors.len().saturating_sub(FAULTS_MAX);
     let mut whole = ConfigError::new(String::new());
     for error in errors.into_iter().take(FAULTS_MAX) {

@@ -1,4 +1,4 @@
-//! Workloads with one job type for both command lines, declared in a line: most tools are such.
+//! Macro that declares a workload whose two command lines share one job type, as in most tools.
 
 /// Declares the workload of a folder that has its manifest in `options::MANIFEST`, its
 /// [`ClassicMode`] in `output::classic_mode`, and a job with `classic` and `native`.

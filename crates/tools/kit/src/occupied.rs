@@ -1,11 +1,11 @@
-//! Targets with entries of an earlier run, in which no native run begins.
+//! Check that refuses a native run in a target with entries of an earlier run.
 
 use treering_script::{ConfigError, TargetFacts};
 
-/// Refuses a target that already holds an entry with such a name.
+/// Refuses a target that already holds an entry for whose name `is_ours` returns true.
 ///
 /// # Errors
-/// Names the first that is.
+/// When there is one; the message names the first.
 pub fn refuse_existing(
     facts: &TargetFacts,
     is_ours: impl Fn(&str) -> bool,

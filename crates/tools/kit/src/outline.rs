@@ -2,7 +2,7 @@
 
 use treering_script::OutlineLine;
 
-/// Most lines of a dry run.
+/// Maximum number of lines of a dry run.
 const LINES_MAX: usize = 100_000;
 
 /// Shortens the outline to the limit of a dry run.

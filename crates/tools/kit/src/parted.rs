@@ -1,4 +1,4 @@
-//! Sessions whose parts another workload runs as parts of phases of its own.
+//! Sessions that another workload can run part by part, within its own phases.
 
 use treering_script::{Conductor, Session, SessionResult};
 

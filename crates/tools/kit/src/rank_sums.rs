@@ -20,7 +20,7 @@ pub struct RankCounts {
     pub is_wear_out: bool,
 }
 
-/// Share of a rank in the present round of a test.
+/// Share of a rank in the current round of a test.
 #[derive(Clone, Copy, Debug, Default)]
 struct RankShare {
     began_ns: u64,

@@ -10,7 +10,7 @@ pub fn worker_kind(word: &str) -> WorkerKind {
     if word == "processes" { WorkerKind::Process } else { WorkerKind::Thread }
 }
 
-/// Execution of parallel tasks. A single task runs in a thread of the present process: in a new
+/// Execution of parallel tasks. A single task runs in a thread of the current process: in a new
 /// process, its time would include the first touch of each page, and a test may be a single call.
 pub fn side_by_side(workers: WorkerKind, tasks: usize) -> ParallelOptions {
     let workers = if tasks == 1 { WorkerKind::Thread } else { workers };

@@ -1,4 +1,4 @@
-//! File tests of mdtest for composed workloads: one tree or one for each rank, creation with a time
+//! File tests of mdtest for composed workloads: one tree or one for each rank, creates with a time
 //! limit, and the data and calls of the original.
 
 use std::sync::Arc;
@@ -24,7 +24,8 @@ pub struct FileTests {
     pub bytes: u32,
     /// Files are read.
     pub reads: bool,
-    /// Seconds after which creation ends; then all make as many as the fastest has.
+    /// Time limit of creation in seconds; afterwards all ranks continue until they have as many
+    /// files as the fastest.
     pub seconds: u64,
     /// The seed of the data.
     pub data_seed: u32,

@@ -43,7 +43,7 @@ impl ClassicConfig {
         if !options.others.api.eq_ignore_ascii_case("posix") {
             return refuse(format!("-a {}: {}", options.others.api, only_posix()));
         }
-        let acts = acts(&options);
+        let acts = enabled_tests(&options);
         validate(&options, &acts, dirs.len())?;
         let shape = shape(settings, &mut options, acts, dirs.len())?;
         let mut parameters: RecordedParameters = (1..).zip(&dirs).map(directory).collect();
@@ -63,7 +63,7 @@ fn directory((number, dir): (u32, &PathBuf)) -> (String, String) {
 }
 
 /// Selected tests; all if none is selected.
-fn acts(options: &ClassicOptions) -> EnabledTests {
+fn enabled_tests(options: &ClassicOptions) -> EnabledTests {
     let tests = &options.tests;
     let none_selected = !(tests.only_create
         || tests.only_stat
@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn items_are_divided_among_directories_and_tests_among_trees() {
         let shape = parsed("items=20 items-per-dir=5 ranks=4").unwrap().shape;
-        assert_eq!((shape.loops, shape.items_a_tree(), shape.items()), (4, 5, 20));
+        assert_eq!((shape.loops, shape.items_per_tree(), shape.items()), (4, 5, 20));
         let shape = parsed("items=100 depth=2 branch=3 leaf-only").unwrap().shape;
         assert_eq!((shape.per_directory, shape.items()), (11, 99));
         let shape = parsed("items=9 only-create only-remove only-files").unwrap().shape;

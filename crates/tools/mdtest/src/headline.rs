@@ -1,4 +1,4 @@
-//! The headline numbers: the rate of each test.
+//! Headline metrics: the rate of each test.
 
 use treering_model::metrics::rates::{ITEMS_PER_WORKER, OPERATIONS_PER_SECOND};
 use treering_model::workloads::mdtest::ItemCounts;
@@ -13,7 +13,7 @@ pub(super) fn rank_counts(counts: ItemCounts) -> RankCounts {
     RankCounts { items: done, bytes: 0, ended_by_time, is_wear_out }
 }
 
-/// The numbers of a run.
+/// Metrics of a run.
 pub(super) fn metrics(sums: &RankSums) -> Vec<Metric> {
     sums.metrics(rate, &ITEMS_PER_WORKER)
 }
@@ -21,16 +21,16 @@ pub(super) fn metrics(sums: &RankSums) -> Vec<Metric> {
 fn rate(sums: &TestSums) -> [Metric; 1] {
     let value = sums.items as f64 / sums.seconds();
     let rate = OPERATIONS_PER_SECOND.of(Scope::Kind(sums.kind.clone()), value);
-    [rate.primary_if(decides(&sums.kind))]
+    [rate.primary_if(is_deciding(&sums.kind))]
 }
 
 /// True if the rate of these tasks decides a comparison: trees have few operations, and no other
 /// tool measures renames.
-fn decides(kind: &str) -> bool {
+fn is_deciding(kind: &str) -> bool {
     !kind.starts_with("tree") && !kind.ends_with("rename")
 }
 
-/// The metrics of a run of these parts. Their values mean nothing.
+/// Metrics that a run of these parts will have; the values are meaningless.
 pub(super) fn foreseen(parts: &[IterationStep]) -> Vec<Metric> {
     let mut sums = RankSums::default();
     for part in parts {

@@ -44,9 +44,9 @@ pub(super) struct ItemScript {
     pub(super) is_directory: bool,
     pub(super) act: ItemOperation,
     pub(super) create_mode: CreateMode,
-    /// The rank that works.
+    /// Number of the rank.
     pub(super) rank: u16,
-    /// Ranks on whose behalf it works: its own, or all in turn.
+    /// Ranks on whose behalf this rank works: only itself, or all in turn.
     pub(super) acts_as: Vec<u16>,
     /// Range of items of each acting rank, by their place in the order of creation.
     pub(super) range: Range<u64>,
@@ -66,7 +66,7 @@ enum LoopControl {
 }
 
 impl ItemScript {
-    /// The names of the items on which it works as a rank, and the rank's tree.
+    /// Names of the items that belong to `acting`, and the rank whose tree holds them.
     fn names(&self, acting: u16) -> (ItemNames, Option<u16>) {
         let owner = self.shape.owner(acting, self.act);
         let named = (!self.shape.shared_file || self.is_directory).then_some(owner);
@@ -78,7 +78,7 @@ impl ItemScript {
         for number in 0..shape.loops {
             let (mut names, tree) = self.names(acting);
             let mut place = OpenTree::new(&shape, test_directory(self.iteration, number), tree);
-            let goes = match self.act {
+            let control = match self.act {
                 ItemOperation::Create | ItemOperation::Remove => {
                     self.in_tree_order(io, &mut place, &mut names)?
                 }
@@ -87,14 +87,14 @@ impl ItemScript {
                     self.in_drawn_order(io, &mut place, &mut names, acting)?
                 }
             };
-            if goes == LoopControl::ToItsEnd {
+            if control == LoopControl::ToItsEnd {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Directory by directory.
+    /// Works directory by directory.
     fn in_tree_order(
         &mut self,
         io: &mut dyn Io,
@@ -103,9 +103,9 @@ impl ItemScript {
     ) -> Result<LoopControl, Stop> {
         let shape = Arc::clone(&self.shape);
         let (first_holder, each) = (shape.tree.first_holder(), shape.per_directory);
-        let (mut before, mut goes) = (0_u64, LoopControl::On);
-        shape.tree.each(&mut |directory| {
-            if directory < first_holder || goes == LoopControl::ToItsEnd {
+        let (mut before, mut control) = (0_u64, LoopControl::On);
+        shape.tree.visit_parents_first(&mut |directory| {
+            if directory < first_holder || control == LoopControl::ToItsEnd {
                 return Ok(());
             }
             let from = self.range.start.max(before);
@@ -121,7 +121,7 @@ impl ItemScript {
                     }
                     self.counts.done += 1;
                     if self.wall.as_ref().is_some_and(Deadline::is_reached) {
-                        goes = LoopControl::ToItsEnd;
+                        control = LoopControl::ToItsEnd;
                         return Ok(());
                     }
                 }
@@ -129,8 +129,8 @@ impl ItemScript {
             before += each;
             Ok(())
         })?;
-        self.counts.ended_by_time |= goes == LoopControl::ToItsEnd;
-        Ok(goes)
+        self.counts.ended_by_time |= control == LoopControl::ToItsEnd;
+        Ok(control)
     }
 
     /// Stats or reads the items in the order of their numbers, or in a drawn order.

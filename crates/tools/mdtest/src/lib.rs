@@ -1,9 +1,9 @@
-//! mdtest: how fast directories and files are made, looked at, renamed, read and removed by many
-//! ranks, as the tool of that name.
+//! mdtest: rates at which many ranks create, stat, rename, read and remove directories and files,
+//! as the tool of that name.
 //!
-//! `shape` says which tests there are and whose items a rank works on, `tree` and `names` where
-//! these are, `items` and `trees` what is done to them. How many ranks there are is in the shape
-//! alone. Nothing here calls the kernel.
+//! `shape` defines the tests and the owner of each rank's items, `tree` and `names` locate them,
+//! `items` and `trees` work on them. Only the shape knows the number of ranks. Nothing here calls
+//! the kernel.
 
 mod classic;
 pub mod composed;

@@ -9,7 +9,7 @@ use super::tree::DirectoryNumber;
 /// Digits of the largest number.
 const DIGITS: usize = 20;
 
-/// Beginning of the name of a directory for a test.
+/// Name prefix of a test directory.
 pub(super) const TEST_DIRECTORY: &str = "test-dir.";
 
 /// Name of a test directory, numbered by iteration, and within it if the items of a rank are spread
@@ -81,7 +81,7 @@ impl ItemNames {
         self.closed()
     }
 
-    /// The name that the first item has while the others are renamed.
+    /// Temporary name of the first item while the others are renamed.
     pub(super) fn aside(&mut self, item: u64) -> &CStr {
         self.write(item);
         self.bytes.extend_from_slice(b"-XX");

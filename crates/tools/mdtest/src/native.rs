@@ -10,7 +10,7 @@ use treering_kit::ranks::worker_kind;
 /// Names and values that are recorded.
 pub(super) type RecordedParameters = Vec<(String, String)>;
 
-/// More directories than this in a tree are a mistake.
+/// Largest accepted number of directories in a tree; more must be a mistake.
 const DIRECTORIES_MAX: u64 = 100_000_000;
 
 /// Number of directories of a tree, within the limit.
@@ -73,7 +73,7 @@ pub(super) fn native(settings: &Settings) -> Result<(RunShape, RecordedParameter
     };
     options.shift = Some(shift);
     options.read_size = Some(read_bytes);
-    options.items = Some(shape.items_a_tree());
+    options.items = Some(shape.items_per_tree());
     options.items_per_dir = Some(per_directory);
     Ok((shape, options.parameters()))
 }

@@ -1,4 +1,4 @@
-//! mdtest's own way to run and to speak: a header, and tables at the end.
+//! Classic mode of mdtest: a header, and the tables at the end.
 
 use std::path::PathBuf;
 
@@ -43,7 +43,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
 struct MdtestOutput {
     config: ClassicConfig,
     iterations: Vec<IterationResults>,
-    /// The tasks of the present part.
+    /// Finished tasks of the current part.
     present: Vec<(TaskTotals, ItemCounts)>,
     /// Number of missing items.
     missed: u64,
@@ -77,7 +77,8 @@ impl MdtestOutput {
         }
     }
 
-    /// The original has a test that reads directories, which does nothing in no time.
+    /// Creates an iteration. The original's test of reading directories does nothing and takes no
+    /// time.
     fn new_iteration(&self) -> IterationResults {
         let mut iteration = IterationResults::default();
         let shape = &self.config.shape;
@@ -94,7 +95,7 @@ impl MdtestOutput {
         let first = present.iter().map(|(task, _)| task.began_ns).min().unwrap_or(0);
         let last = present.iter().map(|(task, _)| ended(task)).max().unwrap_or(0);
         let seconds = |from: u64, to: u64| to.saturating_sub(from) as f64 / 1e9;
-        if test.is_of_tree() {
+        if test.is_tree_test() {
             let items = shape.tree.directories().unwrap_or(0);
             let whole = seconds(first, last);
             let ranks = vec![RankTime { seconds_before_barrier: whole, seconds: whole }];
@@ -119,7 +120,7 @@ impl MdtestOutput {
         TestResult { items: self.items(present), ranks: (0..self.ranks()).map(time).collect() }
     }
 
-    /// Items of each rank: with the end by time, as many as the fastest made.
+    /// Items of each rank; after a time limit, the number that the fastest rank created.
     fn items(&self, present: &[(TaskTotals, ItemCounts)]) -> u64 {
         let shape = &self.config.shape;
         if shape.wall_seconds.is_none() && shape.made_before.is_none() {
@@ -219,7 +220,7 @@ impl ClassicOutput for MdtestOutput {
         ToolOutput { err, ..self.open(scene) }
     }
 
-    /// The original aborts all ranks.
+    /// Exit code after `MPI_Abort`, with which the original ends all ranks.
     fn exit_code(&self) -> Option<u8> {
         Some(ABORTED)
     }

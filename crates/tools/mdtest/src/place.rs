@@ -6,7 +6,8 @@ use super::names::{c_string, directory_path};
 use super::shape::RunShape;
 use super::tree::DirectoryNumber;
 
-/// The slot of a directory beside the tree's: the test directory, or one out of turn.
+/// Slot of a directory outside of the tree's slots: the test directory, or one that is only
+/// visited.
 const ASIDE: DirSlot = DirSlot(1);
 /// The slot of the first directory of the tree.
 const FIRST: u16 = 2;
@@ -32,7 +33,7 @@ impl<'s> OpenTree<'s> {
         Self { shape, test, tree, open: Vec::new() }
     }
 
-    /// The open directory.
+    /// Slot of a directory, which is opened if it is not.
     #[inline]
     pub(super) fn directory(
         &mut self,

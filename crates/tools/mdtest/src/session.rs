@@ -24,26 +24,26 @@ use treering_kit::ranks::side_by_side;
 /// The kind of tasks that make and remove test directories, which belong to no test.
 pub(super) const SETUP: &str = "setup";
 
-/// A run in progress.
+/// Session of a run.
 pub(super) struct TestSession {
     shape: Arc<RunShape>,
     parts: Vec<IterationStep>,
     iteration: u32,
-    /// Parts of the iteration that have begun.
+    /// Number of parts of the iteration that have begun.
     begun: usize,
-    /// Items that each rank made in the present part.
+    /// Items that each rank created in the current part.
     made: Vec<u64>,
     /// True if the time limit ended the creation of the current part.
     ended_by_time: bool,
-    /// Items of a rank: of directories, and of files.
+    /// Items of a rank that exist: directories, and files.
     standing: [u64; 2],
     sums: RankSums,
 }
 
 impl TestSession {
-    /// A run of this shape.
+    /// Creates a session for this shape.
     pub(super) fn new(shape: Arc<RunShape>) -> Self {
-        let items = shape.made_before.unwrap_or(shape.items_a_tree());
+        let items = shape.made_before.unwrap_or(shape.items_per_tree());
         Self {
             parts: shape.parts(),
             iteration: 0,
@@ -56,16 +56,16 @@ impl TestSession {
         }
     }
 
-    /// Items of a rank in the present part.
+    /// Items of a rank in the current part.
     fn target(&self, part: IterationStep) -> u64 {
         match part {
-            IterationStep::Items { act: ItemOperation::Create, .. } => self.shape.items_a_tree(),
+            IterationStep::Items { act: ItemOperation::Create, .. } => self.shape.items_per_tree(),
             IterationStep::Items { is_directory, .. } => self.standing[usize::from(!is_directory)],
             IterationStep::MakeTrees | IterationStep::RemoveTrees => 0,
         }
     }
 
-    /// Makes, looks at or removes the test directories.
+    /// Creates, checks or removes the test directories.
     fn run_test_directories(
         &mut self,
         action: TestDirAction,
@@ -86,7 +86,7 @@ impl TestSession {
         self.run_group(tasks, conductor)
     }
 
-    /// Runs a test of items; the first rank does it for all where items are made collectively.
+    /// Runs a test of items; if items are created collectively, the first rank works for all.
     fn run_items(&mut self, part: IterationStep, conductor: &mut dyn Conductor) -> SessionResult {
         let IterationStep::Items { is_directory, act } = part else { return Ok(()) };
         let (creates, removes) = (act == ItemOperation::Create, act == ItemOperation::Remove);
@@ -215,7 +215,7 @@ impl TestSession {
         Task { expected_bytes, buffers, ..task }
     }
 
-    /// The bytes of a rank, where they are the original's.
+    /// Data of a rank in the original's format; `None` in native mode.
     fn own_data(&self, rank: u16) -> Option<PatternData> {
         let original = self.shape.as_original?;
         let pattern =
@@ -224,7 +224,7 @@ impl TestSession {
     }
 }
 
-/// The call that is an item.
+/// Kind of call that counts as one item.
 fn file_op(is_directory: bool, act: ItemOperation, create_mode: CreateMode) -> Op {
     match (act, is_directory) {
         (ItemOperation::Create, true) => Op::MakeDir,

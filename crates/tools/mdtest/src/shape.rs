@@ -29,11 +29,11 @@ pub(super) struct EnabledTests {
 /// A part of an iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IterationStep {
-    /// Test directories and trees are made.
+    /// Creates test directories and trees.
     MakeTrees,
     /// A test of directories, or of files.
     Items { is_directory: bool, act: ItemOperation },
-    /// Trees and test directories are removed.
+    /// Removes trees and test directories.
     RemoveTrees,
 }
 
@@ -120,7 +120,7 @@ pub(super) enum ItemOrder {
     Random(u64),
 }
 
-/// The whole of a run.
+/// Shape of a whole run.
 #[derive(Clone, Debug)]
 pub(super) struct RunShape {
     /// Number of ranks, from the options alone.
@@ -131,7 +131,7 @@ pub(super) struct RunShape {
     pub(super) tree: DirectoryTree,
     /// Items of a rank in each directory that holds any.
     pub(super) per_directory: u64,
-    /// Test directories with a tree each, in an iteration.
+    /// Number of test directories in an iteration, each with a tree.
     pub(super) loops: u64,
     /// Number of ranks by which each test is shifted.
     pub(super) stride: u64,
@@ -147,7 +147,8 @@ pub(super) struct RunShape {
     pub(super) data: FileData,
     /// Sync everything at the end of each test, within its time.
     pub(super) sync_each_test: bool,
-    /// After so many seconds creation ends, and all make as many items as the fastest has.
+    /// Time limit of creation in seconds; afterwards all ranks continue until they have as many
+    /// items as the fastest.
     pub(super) wall_seconds: Option<u64>,
     /// Number of items, if an earlier run was ended by its time limit.
     pub(super) made_before: Option<u64>,
@@ -161,13 +162,13 @@ pub(super) struct RunShape {
 
 impl RunShape {
     /// Items of a rank in a test directory.
-    pub(super) fn items_a_tree(&self) -> u64 {
+    pub(super) fn items_per_tree(&self) -> u64 {
         self.per_directory.saturating_mul(self.tree.holders())
     }
 
     /// Items of a rank in an iteration.
     pub(super) fn items(&self) -> u64 {
-        self.items_a_tree().saturating_mul(self.loops)
+        self.items_per_tree().saturating_mul(self.loops)
     }
 
     /// The parts of an iteration.
@@ -175,7 +176,7 @@ impl RunShape {
         let acts = &self.acts;
         let dirs = self.dirs && !self.shared_file;
         // A single item cannot be renamed in a circle.
-        let renames = acts.rename && self.items_a_tree() > 1;
+        let renames = acts.rename && self.items_per_tree() > 1;
         let tests = [
             (dirs && acts.create, true, ItemOperation::Create),
             (dirs && acts.stat, true, ItemOperation::Stat),

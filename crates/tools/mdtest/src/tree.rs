@@ -45,7 +45,7 @@ impl DirectoryTree {
         if directory == 0 { None } else { Some((directory - 1) / self.branch) }
     }
 
-    /// The directories below, at this depth of the directory.
+    /// Children of a directory that is at this depth.
     pub(super) const fn children(
         &self,
         directory: DirectoryNumber,
@@ -59,7 +59,7 @@ impl DirectoryTree {
     ///
     /// # Errors
     /// The first error of a visit.
-    pub(super) fn each<E>(
+    pub(super) fn visit_parents_first<E>(
         &self,
         visit: &mut dyn FnMut(DirectoryNumber) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -80,7 +80,7 @@ impl DirectoryTree {
     ///
     /// # Errors
     /// The first error of a visit.
-    pub(super) fn each_last<E>(
+    pub(super) fn visit_children_first<E>(
         &self,
         visit: &mut dyn FnMut(DirectoryNumber) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -109,7 +109,11 @@ mod tests {
             visited.push(directory);
             Ok::<_, ()>(())
         };
-        let done = if last { tree.each_last(&mut visit) } else { tree.each(&mut visit) };
+        let done = if last {
+            tree.visit_children_first(&mut visit)
+        } else {
+            tree.visit_parents_first(&mut visit)
+        };
         done.unwrap();
         visited
     }

@@ -33,11 +33,11 @@ pub(super) struct TestDirectories {
 
 impl TestDirectories {
     /// Opens each existing directory beneath the target; links are refused.
-    fn look_at(&self, io: &mut dyn Io, test: &str) -> Result<(), Stop> {
+    fn check_directories(&self, io: &mut dyn Io, test: &str) -> Result<(), Stop> {
         let shape = &self.shape;
         let makers = 0..shape.tree_makers();
         for tree in makers.flat_map(|rank| shape.trees_of_maker(rank)) {
-            shape.tree.each(&mut |directory| {
+            shape.tree.visit_parents_first(&mut |directory| {
                 let path = directory_path(shape, test, tree, directory);
                 io.open_dir(DirSlot::TARGET, &path, LOOKED_AT).unless_missing().map(|_is_there| ())
             })?;
@@ -54,10 +54,10 @@ impl Script for TestDirectories {
             match self.action {
                 TestDirAction::Make => {
                     if io.make_dir(DirSlot::TARGET, &name).unless_existing()?.is_none() {
-                        self.look_at(io, &test)?;
+                        self.check_directories(io, &test)?;
                     }
                 }
-                TestDirAction::LookAt => self.look_at(io, &test)?,
+                TestDirAction::LookAt => self.check_directories(io, &test)?,
                 TestDirAction::Remove => {
                     // A directory that is not empty stays, as with the original.
                     let _gone_or_not = io.remove_dir(DirSlot::TARGET, &name).or_errno()?;
@@ -82,7 +82,7 @@ impl TreeScript {
     fn make(&mut self, io: &mut dyn Io, test: &str, tree: Option<u16>) -> Result<(), Stop> {
         let shape = Arc::clone(&self.shape);
         let mut place = OpenTree::new(&shape, test.to_owned(), tree);
-        shape.tree.each(&mut |directory| {
+        shape.tree.visit_parents_first(&mut |directory| {
             let above = place.above(io, directory)?;
             let made = io.make_dir(above, &bare_directory(tree, directory)).unless_existing()?;
             self.counts.missed += u64::from(made.is_none());
@@ -94,7 +94,7 @@ impl TreeScript {
     fn remove(&mut self, io: &mut dyn Io, test: &str, tree: Option<u16>) -> Result<(), Stop> {
         let shape = Arc::clone(&self.shape);
         let mut place = OpenTree::new(&shape, test.to_owned(), tree);
-        shape.tree.each_last(&mut |directory| {
+        shape.tree.visit_children_first(&mut |directory| {
             let name = bare_directory(tree, directory);
             let above = place.above(io, directory).or_errno()?;
             // A directory that is missing or not empty is skipped, as with the original.
@@ -129,7 +129,7 @@ impl Script for TreeScript {
     }
 }
 
-/// The sync of everything that a test may end with.
+/// Syncs everything at the end of a test, if the shape asks for it.
 pub(super) fn sync_everything(shape: &RunShape, io: &mut dyn Io) -> Result<(), Stop> {
     if !shape.sync_each_test {
         return Ok(());

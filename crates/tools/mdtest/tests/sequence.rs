@@ -1,5 +1,4 @@
-//! mdtest's calls in their order, without a disk: the tests of a rank, trees, shifts, the end by
-//! time.
+//! Order of mdtest's calls, without a disk: tests of a rank, trees, shifts, the time limit.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 

@@ -1,4 +1,4 @@
-//! The headline numbers: the rates of the report of the original, from times in nanoseconds.
+//! Headline metrics: the rates of the original's report, computed from times in nanoseconds.
 
 use treering_model::metrics::{cpu, rates, times};
 use treering_model::{Metric, Scope, TaskTotals};

@@ -38,8 +38,8 @@ impl Job for PostmarkJob {
         Ok(Vec::new())
     }
 
-    /// Peaks are upper bounds: all files that can exist at a time, at their full size. What is
-    /// written is the expected amount.
+    /// Footprint of the run. Peaks are upper bounds: all files that can exist at a time, at their
+    /// full size; the written amount is the expected one.
     fn footprint(&self, facts: &TargetFacts) -> Footprint {
         let RunShape { low, high, bias_read, bias_create, .. } = self.shape;
         let [number, transactions] = [self.shape.number, self.shape.transactions].map(u64::from);

@@ -1,8 +1,8 @@
-//! PostMark: the small files of a mail server, which are read, appended to, created and deleted by
-//! chance, as PostMark 1.5 does it.
+//! PostMark: the small files of a mail server, which are read, appended to, created and deleted at
+//! random, as in PostMark 1.5.
 //!
-//! `twister` gives the random numbers, `pool` draws the operations from them, `worker` makes the
-//! calls of an operation, `session` runs the phases. Nothing here calls the kernel.
+//! `twister` generates the random numbers, `pool` draws the operations from them, `worker` makes
+//! the calls of an operation, `session` runs the phases. Nothing here calls the kernel.
 
 mod headline;
 mod import;

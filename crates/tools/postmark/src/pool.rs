@@ -1,5 +1,5 @@
-//! The files of a run, and the operations on them as they are drawn: in the order in which
-//! PostMark 1.5 draws them, so that a seed gives the same operations there and here.
+//! Files of a run, and the drawing of operations on them, in the same order as PostMark 1.5: a seed
+//! gives the same operations in both.
 
 use super::options::RunShape;
 use super::twister::MersenneTwister;

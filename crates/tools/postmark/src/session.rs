@@ -17,7 +17,7 @@ use super::worker::{ROOT, SharedPool, TaskCounts, TaskPart, Worker};
 /// The kind of the task that makes the directories, and its phase.
 const SETUP: &str = "setup";
 
-/// A run in progress.
+/// Session of a run.
 pub(super) struct PostmarkSession {
     shape: RunShape,
     has_begun: bool,

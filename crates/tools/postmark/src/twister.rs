@@ -1,5 +1,5 @@
-//! The Mersenne Twister MT19937 of Matsumoto and Nishimura, seeded as in their version of 1999,
-//! which PostMark uses since 1.5: with the same seed, the same operations come.
+//! Mersenne Twister MT19937 of Matsumoto and Nishimura, seeded as in their version of 1999.
+//! PostMark uses it since 1.5, so the same seed gives the same operations.
 
 /// Number of words in the state.
 const WORDS: usize = 624;

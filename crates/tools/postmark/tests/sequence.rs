@@ -1,5 +1,5 @@
-//! PostMark's calls in their order, without a disk; and its operations against the figures that
-//! PostMark 1.51 printed for the same options and the same seed.
+//! Order of PostMark's calls, without a disk; and its operations compared with the figures that
+//! PostMark 1.51 printed for the same options and seed.
 
 #![expect(clippy::unwrap_used, reason = "a test ends at the first surprise")]
 

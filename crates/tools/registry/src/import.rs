@@ -2,13 +2,13 @@
 //!
 //! A file may hold several outputs with any text around and between them, as a mail does. Each
 //! importer finds the start of an output of its tool and reads it to its end; lines that it cannot
-//! understand are remarked with their number, never guessed. Each tool has one folder, and one line
-//! in `TOOLS`.
+//! understand are reported as remarks with their line number, never guessed at. Each tool has one
+//! folder, and one line in `TOOLS`.
 
 use std::ops::ControlFlow;
 
 use treering_kit::import::Remark;
-use treering_kit::import::log::{Log, tame};
+use treering_kit::import::log::{Log, without_control_characters};
 use treering_kit::import::source::{ImportError, TextSource};
 use treering_kit::import::trial::ImportedTrial;
 
@@ -21,7 +21,7 @@ pub struct ToolOutput {
     pub tool: &'static str,
     /// First and last line of the output, from 1.
     pub lines: (usize, usize),
-    /// Index among the outputs in these lines, from 0: a web page may have joined two outputs in
+    /// Index among the outputs in these lines, from 0: a web page may have joined two outputs into
     /// one line.
     pub nth: usize,
     /// Trial in the output.
@@ -97,8 +97,8 @@ impl<'s> ImportReader<'s> {
         Ok(FileScan { outlines, remarks: walked.remarks })
     }
 
-    /// Hands on the trials of the outputs that begin at this line, as in
-    /// [`OutputOutline::lines`], one at a time, until the consumer stops.
+    /// Passes the trials of the outputs that begin at this line, as in [`OutputOutline::lines`], to
+    /// the consumer, one at a time, until it stops.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -183,7 +183,7 @@ fn walk(log: &mut Log<'_>, collector: &mut dyn OutputCollector) -> ImportResult 
     }
     for remark in &mut imported.remarks {
         // Names of trees and messages about JSON hold what the file does.
-        remark.what = tame(&remark.what);
+        remark.what = without_control_characters(&remark.what);
     }
     imported.remarks.sort();
     imported

@@ -1,7 +1,7 @@
 //! Result directories of MMTests: which files are outputs of a tool, and of which run and
 //! iteration. The caller reads the directories and gives the paths.
 //!
-//! Present layout: `RUN/iter-0/TEST/logs/FILE`; before 2018: `TEST-RUN/noprofile/FILE`.
+//! Current layout: `RUN/iter-0/TEST/logs/FILE`; before 2018: `TEST-RUN/noprofile/FILE`.
 
 use std::cmp::Ordering;
 
@@ -113,7 +113,7 @@ fn named(directory: &str) -> Option<(&str, &str)> {
     LONG.into_iter().chain(DBENCH).find_map(split)
 }
 
-/// True for names such as `dbench-4.log`.
+/// True for names of the form `dbench-4.log`.
 fn is_numbered(file: &str, before: &str) -> bool {
     let number = file.strip_prefix(before).and_then(|tail| tail.strip_suffix(".log"));
     number.is_some_and(|number| whole(number).is_some())

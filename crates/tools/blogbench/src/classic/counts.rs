@@ -57,11 +57,11 @@ counts! {
     CommentsWritten comments_written,
     /// Waits after a missing blog or file.
     Waits waits,
-    /// Blogs written in place of an older one.
+    /// Blogs written again in place of an older one.
     Anew anew,
 }
 
-/// CounterBoard of one thread.
+/// Counters of one thread.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct BlogCounters(CounterBoard);
 

@@ -19,9 +19,9 @@ pub(crate) struct BlogbenchImporter;
 
 /// Name of the tool and of its workload.
 const TOOL: &str = "blogbench";
-/// Largest number of foreign lines or error messages between two lines of a run.
+/// Maximum number of foreign lines or error messages between two lines of a run.
 const GAP_LINES_MOST: usize = 200;
-/// Largest number of foreign lines between the scores, for output that shows only those.
+/// Maximum number of foreign lines between the scores, for output that shows only those.
 const SCORES_GAP_LINES_MOST: usize = 3;
 
 impl Importer for BlogbenchImporter {

@@ -42,7 +42,7 @@ pub(crate) struct FilesShape {
     pub count: u32,
     /// Largest size.
     pub max_bytes: u64,
-    /// Least size.
+    /// Minimum size.
     pub min_bytes: u64,
     /// Files or links.
     pub kind: FileKind,
@@ -58,8 +58,8 @@ impl FilesShape {
         if self.dirs > 1 { self.dirs } else { 0 }
     }
 
-    /// Subdirectory of a file. As in the original, each takes one more than its share, and the last
-    /// ones fewer.
+    /// Subdirectory of a file. As in the original, each subdirectory takes one file more than its
+    /// share, and the last ones take fewer.
     pub(crate) fn subdir(&self, file: u32) -> Option<u32> {
         (self.dirs > 1).then(|| file / (self.count / self.dirs + 1))
     }

@@ -11,7 +11,7 @@ const FORMATS: [(&str, usize); 3] = [("1.96", 48), ("1.97", 48), ("1.98", 50)];
 const FIELDS: [usize; 2] = [48, 50];
 /// Longest name, in bytes.
 const NAME_MOST: usize = 255;
-/// Largest number of unparsable figures in a line of bonnie++.
+/// Maximum number of unparsable figures in a line of bonnie++.
 const ODD_MOST: usize = 4;
 /// Least value that is taken for a size, not for a number of directories.
 const DIRECTORIES_END: u64 = 100_000;

@@ -21,7 +21,7 @@ const TOOL: &str = "bonnie++";
 /// Longest CSV line, and longest table, in bytes.
 const LINE_MOST: usize = 1500;
 const TABLE_MOST: usize = 3000;
-/// Largest number of lines into which mail programs break a CSV line, and web pages a table.
+/// Maximum number of lines into which mail programs break a CSV line, and web pages a table.
 const LINE_BROKEN_INTO_MOST: usize = 8;
 const TABLE_LINES_MOST: usize = 60;
 /// Largest distance between the table and the CSV line of a run, in lines.
@@ -250,7 +250,7 @@ impl ParsedResults {
         self.known.push(piece.from.line..piece.to.line + 1);
         self.end = self.end.max(piece.to.line + 1);
         if let Some(last) = self.reported.last_mut()
-            && let Some(differences) = last.also(&run)
+            && let Some(differences) = last.differences_from(&run)
         {
             last.has_both = true;
             last.differences = differences;
@@ -274,7 +274,7 @@ impl ParsedResults {
         let next = (line + 1..=line + GAP_LINES_MOST).find(|next| has_start(log.line(*next)))?;
         let reported = piece(log, &ResultStarts::find(log, next), 0)?;
         let run = reported.run.as_ref()?;
-        last.also(run).is_some().then_some(reported)
+        last.differences_from(run).is_some().then_some(reported)
     }
 
     fn reading(self, log: &Log<'_>, at: usize) -> ParsedOutputs {
@@ -309,7 +309,7 @@ impl ParsedResults {
 
 impl ReportedRun {
     /// Differences between the two forms; `None` if the other is not a form of the same run.
-    fn also(&self, other: &ParsedRun) -> Option<Vec<String>> {
+    fn differences_from(&self, other: &ParsedRun) -> Option<Vec<String>> {
         match (self.has_both, self.run.is_table, other.is_table) {
             (false, true, false) => other.differences(&self.run),
             (false, false, true) => self.run.differences(other),

@@ -13,7 +13,7 @@ const MANY: &str = "------Sequential Create------";
 const HEADING_MOST: usize = 900;
 /// Largest length of a row, and of the text between the halves, in bytes.
 const ROW_MOST: usize = 600;
-/// Largest number of words in a name.
+/// Maximum number of words in a name.
 const NAME_WORDS_MOST: usize = 5;
 /// First version whose table has wrong rates of files.
 const WRONG_RATES_FROM: f64 = 1.98;

@@ -7,7 +7,7 @@ use super::run::{ColumnContent, FILES, ParsedRun, TESTS, VERSION_UNMARKED};
 const FIELDS: usize = 27;
 /// Longest name, in bytes.
 const NAME_MOST: usize = 64;
-/// Fewest figures: with fewer it could be any line with commas.
+/// Minimum number of figures: with fewer it could be any line with commas.
 const FIGURES_FEWEST: usize = 4;
 
 /// Offset of the CSV line in a line of the log that has no other text.

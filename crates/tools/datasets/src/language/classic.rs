@@ -13,7 +13,7 @@ use treering_script::{ConfigError, NameError, NameId, NamesBuilder, NodeKind, pa
 use super::lines::{LineError, LineReader, NumberError, number};
 use super::{Dataset, FileList, TreeState};
 use treering_kit::excerpt::in_line;
-use treering_kit::faults::{FAULTS_MAX, Place, together};
+use treering_kit::faults::{FAULTS_MAX, Place, combined};
 
 /// Longest line in bytes; Linux allows no path that needs more.
 const LINE_BYTES_MAX: usize = 8192;
@@ -94,7 +94,7 @@ fn as_error(lines: &[WrongLine]) -> ConfigError {
         let message = format!("{}:{line}:{column}: {fault}{excerpt}", file.display());
         ConfigError { message, hint: fault.right().map(str::to_owned) }
     });
-    together(errors.collect(), 0)
+    combined(errors.collect(), 0)
 }
 
 /// Error in a line of a list.

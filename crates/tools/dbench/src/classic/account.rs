@@ -9,7 +9,7 @@ use treering_script::OperationSpans;
 const PASSES_MAX: usize = 65_536;
 /// Maximum number of messages of a worker that are reported individually.
 pub(crate) const MESSAGES_MAX: usize = 100;
-/// The longest message.
+/// Maximum length of a message in bytes.
 const MESSAGE_BYTES_MAX: usize = 4096;
 
 /// A pass of the load.
@@ -71,7 +71,7 @@ impl ClientAccount {
         self.spans.reset();
     }
 
-    /// A pass ended.
+    /// Adds a finished pass.
     pub(crate) fn passed(&mut self, pass: LoadPass) {
         if self.passes.len() < PASSES_MAX {
             self.passes.push(pass);
@@ -86,7 +86,7 @@ pub(crate) struct WorkerReport {
     pub clients: Vec<ClientAccount>,
     /// Messages about operations whose outcome differs from the load's.
     pub messages: Vec<String>,
-    /// Messages that were too many.
+    /// Number of messages beyond the maximum, which were dropped.
     pub unreported: u64,
     /// Reason why the worker stopped early.
     pub failure: Option<String>,
@@ -94,7 +94,7 @@ pub(crate) struct WorkerReport {
 
 impl WorkerReport {
     /// Stores a message; beyond `MESSAGES_MAX`, only counts it.
-    pub(crate) fn say(&mut self, message: String) {
+    pub(crate) fn report(&mut self, message: String) {
         if self.messages.len() < MESSAGES_MAX {
             self.messages.push(message);
         } else {
@@ -138,7 +138,7 @@ mod tests {
             account.clients.push(client_account);
         }
         for number in 0..=MESSAGES_MAX {
-            account.say(format!("[{number}] größer"));
+            account.report(format!("[{number}] größer"));
         }
         account.failure = Some(String::new());
         assert_eq!((account.messages.len(), account.unreported), (MESSAGES_MAX, 1));

@@ -1,4 +1,4 @@
-//! The original's words: the lines of each second, the table, the result.
+//! Output in the original's words: per-second lines, the table, and the result.
 
 use std::fmt::Write;
 
@@ -17,7 +17,7 @@ pub(crate) struct RunResult<'r> {
     pub clients: u32,
     /// Number of processes that run the clients.
     pub processes: u32,
-    /// The longest wait.
+    /// Maximum latency.
     pub latency_ns: u64,
     /// Labels of the sync options in use.
     pub labels: &'r [&'static str],
@@ -39,12 +39,12 @@ pub(crate) fn releasing(processes: u32) -> String {
     )
 }
 
-/// Milliseconds.
+/// Converts to milliseconds.
 fn ms(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
-/// The line of a second; none before the first is over.
+/// Per-second line; empty for the first second.
 pub(crate) fn tick(tick: &ProgressTick) -> String {
     if tick.seconds < FIRST_SECOND {
         return String::new();
@@ -109,7 +109,7 @@ pub(crate) fn machine_table(spans: &OperationSpans) -> String {
     })
 }
 
-/// A table for each client.
+/// Operation tables of all clients.
 pub(crate) fn per_client(clients: &[ClientAccount]) -> String {
     let tables = clients.iter().map(|client| {
         let ClientAccount { client, lines, all_bytes, spans, .. } = client;

@@ -19,16 +19,16 @@ pub(crate) enum RunPhase {
 pub(crate) struct ProgressTick {
     /// Phase of the run at this tick.
     pub part: RunPhase,
-    /// Active clients: in the warm-up those that have moved bytes, then all, and at the end those
-    /// not done.
+    /// Active clients: during the warm-up those that have moved bytes, then all clients, and at the
+    /// end those that are not done.
     pub active: u64,
-    /// The mean of the clients' lines.
+    /// Mean number of lines played by a client.
     pub lines: u64,
     /// Bytes moved since the warm-up.
     pub bytes: u64,
-    /// Seconds since the part's beginning; those of the end go on from the measured ones.
+    /// Seconds since the start of the phase; the final phase continues the measured time.
     pub seconds: f64,
-    /// The longest wait since the tick before.
+    /// Maximum latency since the previous tick.
     pub latency_ns: u64,
     /// Start of the measured time, in nanoseconds since the start of the run.
     pub measured_ns: u64,
@@ -41,23 +41,23 @@ impl ProgressTick {
     }
 }
 
-/// Before this there is no line; a second may be cut a little short.
+/// Seconds before which no line is printed; slightly less than one, since ticks may come early.
 pub(crate) const FIRST_SECOND: f64 = 0.9;
 
 /// Ticks that determine the result.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ResultTicks {
-    /// The latest second that counted.
+    /// Latest tick of the measured time.
     pub latest: Option<ProgressTick>,
     /// First tick after the end of the run.
     pub limit: Option<ProgressTick>,
-    /// The longest wait of all that counted.
+    /// Maximum latency over all ticks of the measured time.
     pub latency_ns: u64,
 }
 
 impl ResultTicks {
     /// Adds a tick.
-    pub(crate) fn hear(&mut self, tick: ProgressTick) {
+    pub(crate) fn add_tick(&mut self, tick: ProgressTick) {
         let counts = match tick.part {
             RunPhase::WarmUp => false,
             RunPhase::Measured => {
@@ -77,7 +77,7 @@ impl ResultTicks {
         }
     }
 
-    /// The tick whose rate is the result: with a single pass that of the end.
+    /// Tick whose rate is the result: the one at the end if the load is played once.
     pub(crate) fn decisive(&self, once: bool) -> Option<ProgressTick> {
         self.latest.filter(|_| !once).or(self.limit)
     }

@@ -12,7 +12,7 @@ pub(super) enum OutputLine {
     Running { seconds: u64, load: String, warm_up_seconds: u64 },
     /// Progress line of one second.
     Tick(ProgressLine),
-    /// A pass over the load ended.
+    /// End of a pass over the load.
     Pass(PassLine),
     /// The names of the columns of the table of operations.
     TableBegins,
@@ -20,7 +20,7 @@ pub(super) enum OutputLine {
     Row(OperationRow),
     /// Heading of the table of one client.
     OfClient,
-    /// The result.
+    /// Result line.
     Result(ResultLine),
     /// Error message of a client that failed, or could not be started.
     Failed(String),
@@ -33,13 +33,13 @@ pub(super) enum OutputLine {
 pub(super) struct ProgressLine {
     pub(super) is_warm_up: bool,
     pub(super) clients: u64,
-    /// Lines of the load that a client played, in the mean.
+    /// Mean number of load lines played by a client.
     pub(super) lines: u64,
     /// 10^6 bytes per second since the phase began.
     pub(super) mb_per_second: f64,
-    /// Since the phase began.
+    /// Seconds since the phase began.
     pub(super) seconds: u64,
-    /// The longest wait of a client since the last tick, in milliseconds. Not in dbench 3.
+    /// Maximum latency of a client since the last tick, in milliseconds. Absent in dbench 3.
     pub(super) latency_ms: Option<f64>,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct PassLine {
     pub(super) ms: u64,
 }
 
-/// A kind of operation.
+/// Row of the operation table.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct OperationRow {
     pub(super) op: String,
@@ -59,7 +59,7 @@ pub(super) struct OperationRow {
     pub(super) longest_ms: f64,
 }
 
-/// The last line.
+/// Result line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ResultLine {
     pub(super) mb_per_second: f64,
@@ -202,8 +202,8 @@ fn general(word: &str) -> Option<f64> {
     }
 }
 
-/// The forms of `--machine-readable`: `@R@2@90@95.00@9@3.1@`, `:Flush:1:0.5:0.5:`, `;95;2;2;3.1;`
-/// and `@E@0@812`.
+/// Parses the forms of `--machine-readable`: `@R@2@90@95.00@9@3.1@`, `:Flush:1:0.5:0.5:`,
+/// `;95;2;2;3.1;` and `@E@0@812`.
 fn machine_line(word: &str) -> Option<OutputLine> {
     if let Some(fields) = word.strip_prefix(';').and_then(|tail| tail.strip_suffix(';')) {
         let fields: Vec<&str> = fields.split(';').collect();

@@ -1,8 +1,8 @@
-//! Output of dbench 3, 4 and 5, and of the variant that MMTests uses: what is to be run, a line
-//! each second, how long each pass over the load took, the table of operations, the result.
+//! Output of dbench 3, 4 and 5, and of the variant that MMTests uses: the options, a line each
+//! second, the time of each pass over the load, the table of operations, and the result.
 //!
-//! People show the table and the result, and the seconds below them, or the result alone: each
-//! part may be missing.
+//! Reports often show the table and the result with the per-second lines below them, or the result
+//! alone, so each part may be missing.
 
 mod lines;
 mod rates;
@@ -69,7 +69,7 @@ impl Importer for DbenchImporter {
 #[derive(Default)]
 struct ParsedRun {
     version: Option<String>,
-    /// Seconds, load, seconds of warm-up.
+    /// Planned seconds, load, and seconds of warm-up.
     plan: Option<(u64, String, u64)>,
     warm_up: Vec<ProgressLine>,
     ticks: Vec<ProgressLine>,
@@ -145,14 +145,14 @@ impl ParsedRun {
     }
 }
 
-/// The lines of a run.
+/// Reader of a run's lines.
 struct RunReader<'l, 't> {
     log: &'l Log<'t>,
     stretch: LineCursor,
 }
 
 impl RunReader<'_, '_> {
-    /// Takes lines until the result, or until something else begins.
+    /// Reads lines up to the result, or to the start of other output.
     fn read(&mut self, run: &mut ParsedRun) {
         let was_over = run.is_over();
         while self.stretch.next() < self.log.len().min(self.stretch.end() + GAP_LINES_MOST) {

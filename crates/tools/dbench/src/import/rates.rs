@@ -1,4 +1,4 @@
-//! Bytes and lines of each second, from the means over the time so far that dbench prints.
+//! Bytes and load lines of each second, computed from the running means that dbench prints.
 
 use treering_model::IntervalTotals;
 
@@ -8,11 +8,12 @@ use super::lines::ProgressLine;
 pub(super) const MB: f64 = 1e6;
 /// Half of the last digit of a mean.
 const ROUNDING_MB: f64 = 0.005;
-/// Rates of seconds that may be wrong by more than this share of the mean are not worked out.
+/// Largest relative error of a reconstructed rate, as a share of the mean; less exact rates are
+/// left out.
 const ERROR_SHARE_MOST: f64 = 0.2;
 
-/// The seconds, and by how many bytes each may be wrong. `None` where ticks are missing or their
-/// digits too few.
+/// Reconstructs the totals of each second, with their possible error in bytes. `None` if ticks are
+/// missing or have too few digits.
 pub(super) fn intervals(
     ticks: &[ProgressLine],
     lines_before: Option<u64>,

@@ -15,7 +15,7 @@ use super::{ParsedRun, TOOL};
 use treering_kit::import::number::nanoseconds;
 use treering_kit::import::trial::ForeignTrial;
 
-/// The fact with the whole name of the load file.
+/// Fact with the full name of the load file.
 const LOAD_FACT: &str = "import.loadfile";
 /// Name of flush operations in the table; dbench 5 uses the same.
 const FLUSH: &str = "Flush";
@@ -47,7 +47,8 @@ const OPS: [&str; 17] = [
     "UnlockX",
     FLUSH,
 ];
-/// A wait so many times as long as any operation was none of theirs.
+/// Ratio of a latency to the longest operation, above which the latency cannot be that of an
+/// operation.
 const WAIT_RATIO: f64 = 2.0;
 
 /// Converts a run to a trial, if possible, and remarks about it.
@@ -147,9 +148,9 @@ impl<'r> TrialBuilder<'r> {
         self.trial.phases.push(phase);
     }
 
-    /// Measured time in seconds: the clock is checked once a second, the run ends when the time
-    /// limit is over, and shows no rate then. `None` if the run ended otherwise or its end is
-    /// unknown.
+    /// Measured time in seconds. The clock is checked once a second, so the run ends at the first
+    /// tick after the time limit, without printing a rate. `None` if the run ended otherwise or its
+    /// end is unknown.
     fn measured_seconds(&self) -> Option<f64> {
         let (limit, _, _) = self.run.plan.as_ref()?;
         let seconds = self.run.ticks.last().map_or(0, |tick| tick.seconds) + 1;
@@ -157,7 +158,7 @@ impl<'r> TrialBuilder<'r> {
         (has_ended && seconds >= *limit).then_some(seconds as f64)
     }
 
-    /// Operations by the time, which natively decide.
+    /// Adds the rate of each operation kind, which is the deciding metric in native runs.
     fn rates(&mut self) {
         let Some(seconds) = self.measured_seconds().filter(|_| !self.run.rows.is_empty()) else {
             return;
@@ -174,7 +175,7 @@ impl<'r> TrialBuilder<'r> {
         self.measured(times::ELAPSED_SECONDS.of(Scope::Trial, seconds));
     }
 
-    /// The table.
+    /// Adds the operation table.
     fn operations(&mut self) {
         let all_ms = time_ms(&self.run.rows);
         for row in &self.run.rows {

@@ -1,7 +1,7 @@
-//! The language of load files: lines of operations, parsed once and shared by all clients.
+//! Language of load files: lines of operations, parsed once and shared by all clients.
 //!
-//! `words` cuts lines, `numbers` and `text` are what stands in them, `parse` makes operations of
-//! them, and `generate` writes a load of our own with the published mix.
+//! `words` splits lines, `numbers` and `text` parse their words, `parse` builds the operations, and
+//! `generate` writes a load of our own with the published mix.
 
 pub mod generate;
 mod numbers;
@@ -191,7 +191,7 @@ pub(crate) enum Operation {
     Find {
         /// Index of the name.
         name: NameId,
-        /// Entries that are listed at most.
+        /// Maximum number of listed entries.
         most: u32,
     },
     /// `WriteX`.
@@ -232,7 +232,7 @@ pub(crate) enum Operation {
         /// Index of the handle.
         handle: HandleId,
     },
-    /// The numbers or names of this operation are drawn each time.
+    /// Index of an operation whose numbers or names are drawn each time.
     Drawn(u32),
     /// Waits.
     Sleep {
@@ -284,7 +284,7 @@ pub(crate) enum ExpectedOutcome {
     Success,
     /// The operation fails.
     Failure,
-    /// Either is right.
+    /// Both outcomes are accepted.
     Either,
 }
 
@@ -326,19 +326,19 @@ pub(crate) struct Load {
     pub ops: Vec<LoadLine>,
     /// Names used by the operations.
     pub names: Vec<PathTemplate>,
-    /// The number that each handle has in the file.
+    /// Handle numbers as written in the file, by handle index.
     pub handles: Vec<u64>,
-    /// The number of each handle of the file.
+    /// Handle index of each number written in the file.
     pub handle_ids: HashMap<u64, HandleId>,
-    /// The different statuses.
+    /// Distinct statuses.
     pub statuses: Vec<StatusCode>,
-    /// The operations that are drawn, by their number.
+    /// Drawn operations, by their index.
     pub drawn: Vec<DrawnOperation>,
-    /// The random strings, by their number.
+    /// Random strings, by their index.
     pub texts: Vec<RandomText>,
     /// Warnings about accepted but questionable input, with line and column.
     pub warnings: Vec<String>,
-    /// Lines of the file that were taken.
+    /// Number of lines that were parsed.
     pub lines: u32,
 }
 

@@ -1,4 +1,5 @@
-//! Numbers: as in C, drawn at random, or counted on from the line before.
+//! Numbers of operations: literals as in C, random ones, and increments of the previous line's
+//! number.
 
 /// Qualifiers behind a `*`.
 const QUALIFIERS_MAX: usize = 8;
@@ -6,11 +7,11 @@ const QUALIFIERS_MAX: usize = 8;
 /// Post-processing of a drawn number, in the order of notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NumberTransform {
-    /// `%y`: the rest of a division by y.
+    /// `%y`: remainder of a division by y.
     Below(u64),
     /// `/y`: rounds down to a multiple of y.
     Multiple(u64),
-    /// `+y`: y more.
+    /// `+y`: adds y.
     Plus(u64),
 }
 
@@ -19,13 +20,13 @@ pub(crate) enum NumberTransform {
 pub(crate) enum LoadNumber {
     /// A literal.
     Fixed(u64),
-    /// `*…`: 64 random bits, shaped.
+    /// `*…`: 64 random bits with transformations.
     Drawn(Vec<NumberTransform>),
     /// `+n`: the same number of the previous line plus n.
     More(u64),
-    /// `+child`: the client's number more.
+    /// `+child`: the previous line's number plus the client's number.
     MoreByClient,
-    /// `+num_children`: the number of clients more.
+    /// `+num_children`: the previous line's number plus the number of clients.
     MoreByClients,
 }
 

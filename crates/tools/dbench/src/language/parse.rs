@@ -20,13 +20,13 @@ use treering_kit::faults::{Fault, Faults, Place, shown};
 const LOOPS_MAX: usize = 16;
 /// The longest wait that a line may ask for, an hour.
 const WAIT_MAX_US: u64 = 3_600_000_000;
-/// Different statuses and random strings.
+/// Maximum number of distinct statuses, and of random strings.
 const STATUSES_MAX: usize = 4096;
 const TEXTS_MAX: usize = 1 << 16;
-/// Operations, and different names.
+/// Maximum number of operations, and of distinct names.
 const OPS_MAX: usize = 1 << 23;
 const NAMES_MAX: usize = 1 << 20;
-/// The latest time of a line.
+/// Maximum time at which a line may be played, in seconds.
 const UNTIL_MAX_S: f64 = 1e7;
 
 /// Range of lines to play, counted from 1.
@@ -74,9 +74,9 @@ struct LoadParser<'t> {
     loops: Vec<(u32, Place)>,
     /// Repetition count that applies to the next line.
     repeat: Option<u64>,
-    /// Handles that some line before opens.
+    /// Handles that a previous line opens.
     opened: Vec<bool>,
-    /// The first use of a handle that no line before opens.
+    /// First use of a handle that no previous line opens.
     missed: Option<(Place, u64)>,
 }
 
@@ -94,7 +94,7 @@ impl LoadParser<'_> {
         self.bounded(first.place)
     }
 
-    /// Behind a line that is wrong: a loop that could not begin still has an end.
+    /// Continues after a faulty line; a faulty loop is still opened, since its end follows.
     fn go_on(&mut self, words: &[Word<'_>]) {
         self.repeat = None;
         if let Some(word) = words.first().filter(|word| verb(word.text) == Some(Verb::Loop)) {
@@ -148,7 +148,7 @@ impl LoadParser<'_> {
         }
     }
 
-    /// Seconds from the start of the pass, in microseconds.
+    /// Parses seconds from the start of the pass, in microseconds.
     fn time(&self, word: &Word<'_>) -> Result<u64, Fault> {
         let text = std::str::from_utf8(word.text).ok();
         let seconds = text.and_then(|text| text.parse::<f64>().ok());
@@ -268,7 +268,7 @@ impl LoadParser<'_> {
         handle
     }
 
-    /// The status at the end of a line.
+    /// Parses the status at the end of a line.
     fn status(&mut self, word: &Word<'_>) -> Result<u16, Fault> {
         if let Some(&status) = self.statuses.get(word.text) {
             return Ok(status);

@@ -9,12 +9,12 @@ const CLIENT: &[u8] = b"client1";
 /// The longest component: the client's number may add a few digits.
 const COMPONENT_MAX: usize = 240;
 
-/// A path below the directory under test, with slashes, without the first; empty for the directory
+/// Path relative to the directory under test, without a leading slash; empty for the directory
 /// itself. `client1` still stands for every client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PathTemplate(Vec<u8>);
 
-/// A name as it is written, checked: backslashes are slashes, and nothing leads upward.
+/// Parses a name: backslashes become slashes, and names that lead upward are refused.
 pub(super) fn template(text: &[u8], place: Place, faults: &Faults) -> Result<PathTemplate, Fault> {
     let mut path: Vec<u8> = Vec::with_capacity(text.len());
     let parts = text.split(|byte| matches!(byte, b'\\' | b'/'));
@@ -92,14 +92,14 @@ impl PathTemplate {
     }
 }
 
-/// A text of which parts are drawn: letters, and sets of letters in brackets.
+/// Random text: fixed letters, and sets of letters in brackets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RandomText(Vec<Vec<u8>>);
 
 /// The longest drawn text.
 const RANDOM_MAX: usize = 64;
 
-/// `a[bc]d`, with ranges as `[a-z]`; no letter that could end a name.
+/// Parses `a[bc]d`, with ranges as in `[a-z]`; letters that could end a name are refused.
 pub(super) fn random_text(text: &[u8], place: Place, faults: &Faults) -> Result<RandomText, Fault> {
     let right = "a random string is letters, with sets of letters in brackets, as \"ab[cd][0-9]\"";
     let message = format!("'{}' is no random string", shown(text));

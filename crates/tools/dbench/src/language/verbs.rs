@@ -1,4 +1,4 @@
-//! The operations by name: how many names and numbers each has.
+//! Operations by name, with the number of names and numbers that each takes.
 
 use super::{CreateDisposition, NameId, Operation, OperationKind};
 
@@ -177,5 +177,5 @@ impl OperationKind {
     }
 }
 
-/// The most bytes that an operation moves.
+/// Maximum number of bytes that an operation moves.
 pub(super) const SIZE_MAX: u32 = 1 << 30;

@@ -11,7 +11,7 @@ const WORDS_MAX: usize = 20;
 /// Word and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Word<'t> {
-    /// Without quotes.
+    /// Text of the word, without quotes.
     pub(super) text: &'t [u8],
     pub(super) place: Place,
     pub(super) quoted: bool,

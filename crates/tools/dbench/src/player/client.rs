@@ -15,7 +15,7 @@ use crate::language::{
     OperationKind,
 };
 
-/// Numbers that an operation has at most.
+/// Maximum number of numbers in an operation.
 const NUMBERS: usize = 4;
 
 /// Position of a client in its load.
@@ -51,7 +51,7 @@ impl LoadCursor {
         Some(op)
     }
 
-    /// The next pass begins.
+    /// Begins the next pass.
     pub(super) fn rewind(&mut self, now_ns: u64) {
         self.at = 0;
         self.loops.clear();
@@ -78,7 +78,7 @@ pub(super) struct ClientState {
     pub(super) finished: bool,
     /// Start of the current operation, in nanoseconds of the trial.
     pub(super) op_began_ns: u64,
-    /// Bytes and time of the latest look at the rate.
+    /// Bytes and time of the last check of the rate.
     pub(super) rate: Option<(u64, u64)>,
     random: Random,
     texts: [Vec<u8>; 10],
@@ -86,7 +86,7 @@ pub(super) struct ClientState {
 }
 
 impl ClientState {
-    /// A client that has not begun.
+    /// Creates a client that has not begun.
     pub(super) fn new(
         number: u32,
         load: Arc<Load>,
@@ -156,7 +156,7 @@ impl ClientState {
         )
     }
 
-    /// Keeps the numbers of a line, for those that count on from them.
+    /// Remembers the numbers of a line for later increments.
     fn remember(&mut self, operation: Operation) {
         let number = |handle: HandleId| self.load.handles[handle as usize];
         let numbers = match operation {
@@ -211,7 +211,7 @@ impl ClientState {
         self.load.status(op).expected
     }
 
-    /// Bytes were read or written, or would have been.
+    /// Counts bytes that were read or written, or would have been.
     pub(super) fn moved(&mut self, read: u64, written: u64) {
         self.account.read += read;
         self.account.written += written;
@@ -219,7 +219,7 @@ impl ClientState {
         self.counters.set(CounterIndex::Bytes, self.account.all_bytes);
     }
 
-    /// An operation is over.
+    /// Records the end of an operation.
     #[inline]
     pub(super) fn done(
         &mut self,
@@ -233,7 +233,7 @@ impl ClientState {
         self.account.to_ns = now_ns;
     }
 
-    /// A pass is over.
+    /// Records the end of a pass.
     pub(super) fn passed(&mut self, now_ns: u64, began_ns: u64) {
         let pass = LoadPass {
             took_ns: now_ns.saturating_sub(self.cursor.pass_began_ns),
@@ -243,7 +243,7 @@ impl ClientState {
         self.cursor.rewind(now_ns);
     }
 
-    /// The directory that the original removes the files of when a client ends.
+    /// Directory whose files the original removes when a client ends.
     pub(super) fn own_directory(&mut self) -> u32 {
         let path = format!("clients/client{}", self.number);
         self.places.take(0, path.as_bytes())

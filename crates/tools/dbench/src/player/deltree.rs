@@ -1,4 +1,4 @@
-//! Removing all files below a directory; the directories stay, as the original leaves them.
+//! Removal of all files below a directory; the directories stay, as in the original.
 
 use treering_script::{DirEntries, DirSlot, EntryKind, Io, Stop};
 
@@ -10,20 +10,20 @@ fn slot(level: usize) -> DirSlot {
 }
 
 impl Player {
-    /// Removes the files below the present operation's name.
+    /// Removes the files below the current operation's name.
     pub(super) fn deltree(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let dir = self.spot(0).dir;
         let (at, reached) = self.reach(io, dir)?;
         self.at[0] = at;
         if reached.is_err() {
-            self.client().places.lost(dir);
+            self.client().places.mark_unopenable(dir);
             return Ok(());
         }
         if self.name(0).is_empty() {
             return Ok(());
         }
         let opened = io.open_dir(at, self.name(0), slot(0));
-        if self.heard(io, opened)?.is_ok() { self.empty(io, 0) } else { Ok(()) }
+        if self.outcome_of(io, opened)?.is_ok() { self.empty(io, 0) } else { Ok(()) }
     }
 
     /// Empties the directory that is open at this level, and closes it.
@@ -32,28 +32,28 @@ impl Player {
         loop {
             // Kept: what is read below comes into the same buffer.
             let read = io.read_dir(dir).map(|entries| entries.packed().to_vec());
-            let batch = self.heard(io, read)?.unwrap_or_default();
+            let batch = self.outcome_of(io, read)?.unwrap_or_default();
             if batch.is_empty() {
                 break;
             }
             for entry in DirEntries::new(&batch) {
                 let status = io.stat(dir, entry.name);
-                let _whatever = self.heard(io, status)?;
+                let _whatever = self.outcome_of(io, status)?;
                 if entry.kind != EntryKind::Directory {
                     let removed = io.unlink(dir, entry.name);
-                    let _whatever = self.heard(io, removed)?;
+                    let _whatever = self.outcome_of(io, removed)?;
                 } else if level + 1 >= TREE_LEVELS {
-                    self.say("Deltree goes no deeper than 32 directories".to_owned());
+                    self.report("Deltree goes no deeper than 32 directories".to_owned());
                 } else {
                     let opened = io.open_dir(dir, entry.name, slot(level + 1));
-                    if self.heard(io, opened)?.is_ok() {
+                    if self.outcome_of(io, opened)?.is_ok() {
                         self.empty(io, level + 1)?;
                     }
                 }
             }
         }
         let closed = io.close_dir(dir);
-        let _whatever = self.heard(io, closed)?;
+        let _whatever = self.outcome_of(io, closed)?;
         Ok(())
     }
 }

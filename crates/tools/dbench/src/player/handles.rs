@@ -12,7 +12,7 @@ const DRAWN_MAX: usize = 1 << 16;
 /// No slot.
 const CLOSED: u16 = u16::MAX;
 
-/// The name that a file was opened by.
+/// Name under which a file was opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum OpenedName {
     Spot(u32),
@@ -23,12 +23,12 @@ pub(super) enum OpenedName {
 /// The handles of a client.
 #[derive(Debug)]
 pub(super) struct HandleTable {
-    /// The slot of each handle's file.
+    /// File slot of each handle.
     slots: Vec<u16>,
     open: Vec<Option<(HandleId, OpenedName)>>,
     first: u16,
-    /// Files that are open under a handle that another one has already: a load may use a number
-    /// again before it is closed.
+    /// Number of open files that share their handle with another one: a load may reuse a handle
+    /// before it is closed.
     doubles: usize,
     /// Handles that were drawn at run time, by their number in the load.
     drawn: HashMap<u64, HandleId>,
@@ -48,7 +48,7 @@ impl HandleTable {
         }
     }
 
-    /// The handle of a number that was drawn.
+    /// Handle of a drawn number, created if it is new; `None` if there are too many.
     pub(super) fn of_number(&mut self, number: u64) -> Option<HandleId> {
         if let Some(&handle) = self.drawn.get(&number) {
             return Some(handle);
@@ -62,7 +62,7 @@ impl HandleTable {
         Some(handle)
     }
 
-    /// The number of a handle that does not stand in the load.
+    /// Number of a drawn handle; `None` for handles of the load.
     pub(super) fn number_of(&self, handle: HandleId) -> Option<u64> {
         self.drawn.iter().find(|&(_, other)| *other == handle).map(|(number, _)| *number)
     }
@@ -111,7 +111,7 @@ impl HandleTable {
         }
     }
 
-    /// The name that a file was opened by.
+    /// Name under which a file was opened.
     pub(super) fn name(&self, file: FileSlot) -> Option<&OpenedName> {
         self.open[usize::from(file.0 - self.first)].as_ref().map(|(_, by)| by)
     }

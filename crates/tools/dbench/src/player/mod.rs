@@ -1,8 +1,7 @@
 //! Script of a worker: plays a load for one client, or each line for several in turn.
 //!
-//! `client` is what each has of its own, `places` and `handles` what it has open, `resolve` how
-//! names are looked for, `operations` and `transfer` what a line asks for, `deltree` the removal of
-//! files.
+//! `client` holds the state of each client, `places` and `handles` its open directories and files;
+//! `resolve` looks names up, `operations` and `transfer` carry out lines, `deltree` removes files.
 
 mod client;
 mod deltree;
@@ -26,12 +25,12 @@ use client::ClientState;
 
 /// Slot of a directory that is read or synced.
 const SCAN: DirSlot = DirSlot(1);
-/// The first slot of the directories that a removal of files is in, and how many it has.
+/// First slot for the directories of a recursive removal, and the number of these slots.
 const TREE: u16 = 2;
 const TREE_LEVELS: usize = 32;
-/// The first slot of the directories that stay open.
+/// First slot of the directories that stay open.
 const KEPT: u16 = TREE + 32;
-/// Files that a client has open, at most; as the original.
+/// Maximum number of files that a client has open, as in the original.
 const OPEN_MAX: u16 = 200;
 /// Maximum number of clients of one worker.
 pub(super) const CLIENTS_MAX: u32 = 32;
@@ -40,7 +39,7 @@ pub(super) const CLIENTS_MAX: u32 = 32;
 const PIECE_NS: u64 = 20_000_000;
 /// Interval at which another client's sync point is polled.
 const POLL_NS: u64 = 1_000_000;
-/// Lines without a call before one is made, so that a signal is heard.
+/// Number of consecutive lines without a call after which one is made, so that signals are noticed.
 const SILENT_MAX: u32 = 1000;
 
 /// Playback options.
@@ -85,7 +84,7 @@ pub(super) struct Player {
     /// Index of the client whose turn it is.
     present: usize,
     op: LoadLine,
-    /// The names of the present operation, and the slots of their directories.
+    /// The names of the current operation, and the slots of their directories.
     named: [NameId; 2],
     at: [DirSlot; 2],
     found: [bool; 2],
@@ -103,7 +102,7 @@ pub(super) struct Player {
 }
 
 impl Player {
-    /// Player of the clients with these numbers.
+    /// Creates the player of the clients with these numbers.
     pub(super) fn new(
         plan: Arc<PlaybackOptions>,
         common: &SharedState,
@@ -180,15 +179,15 @@ impl Player {
     }
 
     /// Records a message about an operation whose outcome differs from the load's.
-    fn say(&mut self, message: String) {
+    fn report(&mut self, message: String) {
         let line = self.op.line;
-        self.account.say(format!("[{line}] {message}"));
+        self.account.report(format!("[{line}] {message}"));
     }
 
     /// Records a fatal error of this client and ends the run.
-    fn give_up(&mut self, message: String) {
+    fn fail(&mut self, message: String) {
         let (line, number) = (self.op.line, self.clients[self.present].number);
-        self.say(message.clone());
+        self.report(message.clone());
         if self.account.failure.is_none() {
             let why = format!("client {number} failed at line {line}: {message}");
             self.account.failure = Some(why);
@@ -198,7 +197,11 @@ impl Player {
 
     /// Outcome of the call just made; records when the call ended.
     #[inline]
-    fn heard<T>(&mut self, io: &dyn Io, done: Result<T, Stop>) -> Result<CallOutcome<T>, Stop> {
+    fn outcome_of<T>(
+        &mut self,
+        io: &dyn Io,
+        done: Result<T, Stop>,
+    ) -> Result<CallOutcome<T>, Stop> {
         self.silent = 0;
         if let Some((began_ns, ended_ns)) = io.timed() {
             self.now_ns = ended_ns;
@@ -219,7 +222,7 @@ impl Player {
 
     fn pause(&mut self, io: &mut dyn Io, ns: u64) -> Result<(), Stop> {
         let paused = io.pause(ns);
-        self.heard(io, paused).map(|_| ())
+        self.outcome_of(io, paused).map(|_| ())
     }
 
     /// Turn of the current client: plays its lines up to the end of an operation, or of the client.
@@ -256,7 +259,7 @@ impl Player {
             client.account.lines += 1;
             client.counters.set(CounterIndex::Lines, client.account.lines);
             let Some(operation) = client.drawn(op, clients) else {
-                self.say("a number that was drawn is too large".to_owned());
+                self.report("a number that was drawn is too large".to_owned());
                 self.client().done(kind, true, None, now_ns);
                 return Ok(());
             };
@@ -352,7 +355,7 @@ impl Player {
         while let Some(file) = self.client().handles.any() {
             self.client().handles.closed(file);
             let closed = io.close(file);
-            let _whatever = self.heard(io, closed)?;
+            let _whatever = self.outcome_of(io, closed)?;
         }
         let (now_ns, began_ns) = (self.now_ns, self.began_ns);
         let client = self.client();

@@ -12,7 +12,7 @@ use crate::language::{CreateDisposition, ExpectedOutcome, HandleId, Operation};
 const XATTR_BYTES: u32 = 44;
 
 impl Player {
-    /// Does the present operation.
+    /// Does the current operation.
     pub(super) fn operate(&mut self, io: &mut dyn Io, operation: Operation) -> Result<bool, Stop> {
         match operation {
             Operation::Create { name, handle, how, directory } => {
@@ -69,7 +69,7 @@ impl Player {
     }
 
     /// True if a call can be skipped since it would change nothing; only with `--stat-check`.
-    fn pointless(&self, already: bool) -> bool {
+    fn can_skip(&self, already: bool) -> bool {
         self.plan.stat_check && already
     }
 
@@ -85,7 +85,7 @@ impl Player {
         }
         let Some(file) = self.client().handles.free() else {
             let name = self.shown(0);
-            self.give_up(format!("file table full for {name}"));
+            self.fail(format!("file table full for {name}"));
             return Ok(true);
         };
         if let Some(errno) = self.lost[0] {
@@ -95,7 +95,7 @@ impl Player {
         let mut is_dir = directory;
         let mut opened = match how {
             _ if directory => io.open(at, name, OpenHow::Directory, file),
-            CreateDisposition::Create if !self.pointless(self.found[0]) => {
+            CreateDisposition::Create if !self.can_skip(self.found[0]) => {
                 io.create(at, name, CreateHow::OrOpen, file)
             }
             CreateDisposition::Open | CreateDisposition::Create => {
@@ -103,11 +103,11 @@ impl Player {
             }
             CreateDisposition::Overwrite => io.create(at, name, CreateHow::TruncateToRead, file),
         };
-        let mut answer = self.heard(io, opened)?;
+        let mut answer = self.outcome_of(io, opened)?;
         if !directory && answer == Err(Errno::ISDIR) {
             is_dir = true;
             opened = io.open(at, self.name(0), OpenHow::Directory, file);
-            answer = self.heard(io, opened)?;
+            answer = self.outcome_of(io, opened)?;
         }
         match answer {
             Err(errno) => Ok(self.not_opened(handle, errno)),
@@ -120,7 +120,7 @@ impl Player {
         if surprise {
             let (name, why) = (self.shown(0), words(errno));
             let number = self.client().handle_number(handle);
-            self.say(format!("open {name} failed for handle {number} ({why})"));
+            self.report(format!("open {name} failed for handle {number} ({why})"));
         }
         surprise
     }
@@ -134,9 +134,9 @@ impl Player {
     ) -> Result<bool, Stop> {
         if self.expected() == ExpectedOutcome::Failure {
             let (name, number) = (self.shown(0), self.client().handle_number(handle));
-            self.say(format!("open {name} succeeded for handle {number}"));
+            self.report(format!("open {name} succeeded for handle {number}"));
             let closed = io.close(file);
-            let _whatever = self.heard(io, closed)?;
+            let _whatever = self.outcome_of(io, closed)?;
             return Ok(true);
         }
         let spot = self.named[0];
@@ -156,16 +156,16 @@ impl Player {
     }
 
     fn make_dir(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
-        if self.lost[0].is_none() && !self.pointless(self.found[0]) {
+        if self.lost[0].is_none() && !self.can_skip(self.found[0]) {
             let made = io.make_dir(self.at[0], self.name(0));
-            let _whatever = self.heard(io, made)?;
+            let _whatever = self.outcome_of(io, made)?;
         }
         Ok(())
     }
 
-    /// An unlink or a rmdir must succeed or fail as the load says.
+    /// Removes a file or directory; the outcome must match the load.
     fn remove(&mut self, io: &mut dyn Io, directory: bool) -> Result<bool, Stop> {
-        if directory && self.lost[0].is_none() && self.pointless(!self.found[0]) {
+        if directory && self.lost[0].is_none() && self.can_skip(!self.found[0]) {
             self.lost[0] = Some(Errno::NOENT);
         }
         let failed = match self.lost[0] {
@@ -173,7 +173,7 @@ impl Player {
             None => {
                 let (at, name) = (self.at[0], self.name(0));
                 let removed = if directory { io.remove_dir(at, name) } else { io.unlink(at, name) };
-                self.heard(io, removed)?.err()
+                self.outcome_of(io, removed)?.err()
             }
         };
         if failed.is_none() {
@@ -181,7 +181,7 @@ impl Player {
             self.client().places.moved(spot);
         }
         let (verb, name) = (if directory { "rmdir" } else { "unlink" }, self.shown(0));
-        if self.must(failed, &format!("{verb} {name}")) {
+        if self.require(failed, &format!("{verb} {name}")) {
             return Ok(true);
         }
         self.sync_parent(io, 0)
@@ -189,13 +189,13 @@ impl Player {
 
     fn rename(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         let mut failed = self.lost[0].or(self.lost[1]);
-        if self.pointless(!self.found[0]) {
+        if self.can_skip(!self.found[0]) {
             failed = Some(Errno::NOENT);
         }
         if failed.is_none() {
             let [at, to_at] = self.at;
             let renamed = io.rename(at, self.name(0), to_at, self.name(1));
-            failed = self.heard(io, renamed)?.err();
+            failed = self.outcome_of(io, renamed)?.err();
         }
         if failed.is_none() {
             let [from, to] = self.named;
@@ -203,7 +203,7 @@ impl Player {
             self.client().places.moved(to);
         }
         let operation = format!("rename {} {}", self.shown(0), self.shown(1));
-        if self.must(failed, &operation) {
+        if self.require(failed, &operation) {
             return Ok(true);
         }
         self.sync_parent(io, 1)
@@ -211,7 +211,7 @@ impl Player {
 
     /// Checks an operation whose outcome must match the load; on a mismatch the client gives up and
     /// the result is true.
-    fn must(&mut self, failed: Option<Errno>, action: &str) -> bool {
+    fn require(&mut self, failed: Option<Errno>, action: &str) -> bool {
         let right = match self.expected() {
             ExpectedOutcome::Either => true,
             ExpectedOutcome::Success => failed.is_none(),
@@ -223,7 +223,7 @@ impl Player {
                 Some(errno) => format!("failed ({})", words(errno)),
                 None => "succeeded".to_owned(),
             };
-            self.give_up(format!("{action} {came} - expected {status}"));
+            self.fail(format!("{action} {came} - expected {status}"));
         }
         !right
     }
@@ -235,17 +235,17 @@ impl Player {
         }
         if let Err(errno) = self.open_parent(io, which)? {
             let (name, why) = (self.shown(which), words(errno));
-            self.say(format!("open directory of {name} for sync failed: {why}"));
+            self.report(format!("open directory of {name} for sync failed: {why}"));
             return Ok(true);
         }
         let synced = io.sync_dir(SCAN, true);
-        let synced = self.heard(io, synced)?;
+        let synced = self.outcome_of(io, synced)?;
         if let Err(errno) = synced {
             let (name, why) = (self.shown(which), words(errno));
-            self.say(format!("datasync directory of {name} failed: {why}"));
+            self.report(format!("datasync directory of {name} failed: {why}"));
         }
         let closed = io.close_dir(SCAN);
-        let _whatever = self.heard(io, closed)?;
+        let _whatever = self.outcome_of(io, closed)?;
         Ok(synced.is_err())
     }
 
@@ -259,14 +259,14 @@ impl Player {
         let mut entries = 2usize;
         loop {
             let batch = io.read_dir(SCAN).map(Iterator::count);
-            let batch = self.heard(io, batch)?.unwrap_or(0);
+            let batch = self.outcome_of(io, batch)?.unwrap_or(0);
             entries = entries.saturating_add(batch);
             if batch == 0 || entries >= most as usize {
                 break;
             }
         }
         let closed = io.close_dir(SCAN);
-        let _whatever = self.heard(io, closed)?;
+        let _whatever = self.outcome_of(io, closed)?;
         Ok(())
     }
 
@@ -274,7 +274,7 @@ impl Player {
         // Below a directory of our own it may never have been opened.
         let (dir, _reached) = self.reach(io, 0)?;
         let room = io.room(dir);
-        Ok(self.heard(io, room)?.is_err())
+        Ok(self.outcome_of(io, room)?.is_err())
     }
 
     /// Open file of a handle; a missing one is reported.
@@ -282,7 +282,7 @@ impl Player {
         let file = self.client().handles.file(handle);
         if file.is_none() {
             let number = self.client().handle_number(handle);
-            self.say(format!("handle {number} was not found"));
+            self.report(format!("handle {number} was not found"));
         }
         file
     }
@@ -291,13 +291,13 @@ impl Player {
         let Some(file) = self.file_of(handle) else { return Ok(true) };
         self.client().handles.closed(file);
         let closed = io.close(file);
-        Ok(self.heard(io, closed)?.is_err())
+        Ok(self.outcome_of(io, closed)?.is_err())
     }
 
     fn flush(&mut self, io: &mut dyn Io, handle: HandleId) -> Result<bool, Stop> {
         let Some(file) = self.file_of(handle) else { return Ok(true) };
         let synced = io.fsync(file);
-        let answer = self.heard(io, synced)?;
+        let answer = self.outcome_of(io, synced)?;
         Ok(self.has_failed("fsync", handle, answer))
     }
 
@@ -310,7 +310,7 @@ impl Player {
     ) -> Result<bool, Stop> {
         let Some(file) = self.file_of(handle) else { return Ok(true) };
         let locked = io.lock(file, start.into(), bytes.into(), locks);
-        let answer = self.heard(io, locked)?;
+        let answer = self.outcome_of(io, locked)?;
         Ok(self.has_failed(if locks { "lock" } else { "unlock" }, handle, answer))
     }
 
@@ -318,7 +318,7 @@ impl Player {
     fn has_failed(&mut self, action: &str, handle: HandleId, answer: Result<(), Errno>) -> bool {
         if let Err(errno) = answer {
             let number = self.client().handle_number(handle);
-            self.say(format!("{action} failed on handle {number} ({})", words(errno)));
+            self.report(format!("{action} failed on handle {number} ({})", words(errno)));
         }
         answer.is_err()
     }
@@ -347,7 +347,7 @@ impl Player {
         let (at, _reached) = self.reach(io, dir)?;
         if !self.name(0).is_empty() {
             let set = io.set_times(at, self.name(0));
-            let _whatever = self.heard(io, set)?;
+            let _whatever = self.outcome_of(io, set)?;
         }
         if self.plan.xattr {
             self.get_xattr(io, file)?;
@@ -358,17 +358,17 @@ impl Player {
 
     fn stat_file(&mut self, io: &mut dyn Io, file: FileSlot) -> Result<(), Stop> {
         let size = io.file_size(file);
-        self.heard(io, size).map(|_whatever| ())
+        self.outcome_of(io, size).map(|_whatever| ())
     }
 
     fn get_xattr(&mut self, io: &mut dyn Io, file: FileSlot) -> Result<(), Stop> {
         let got = io.get_file_xattr(file);
-        self.heard(io, got).map(|_whatever| ())
+        self.outcome_of(io, got).map(|_whatever| ())
     }
 
     fn set_xattr(&mut self, io: &mut dyn Io, file: FileSlot) -> Result<(), Stop> {
         let value = self.xattr_value();
         let set = io.set_file_xattr(file, XATTR_BYTES, value);
-        self.heard(io, set).map(|_whatever| ())
+        self.outcome_of(io, set).map(|_whatever| ())
     }
 }

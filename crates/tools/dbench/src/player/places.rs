@@ -1,6 +1,6 @@
 //! Table of a client's names: the load's directories, kept open in slots, and the last components.
 //!
-//! All paths are made when the client is, those of drawn names when they are drawn.
+//! All paths are built when the client is created; those of drawn names when they are drawn.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -25,7 +25,7 @@ const DRAWN_SPOTS: usize = 2;
 pub(super) struct NameLocation {
     pub(super) dir: DirId,
     pub(super) name: CString,
-    /// Directory index of the name itself, if names lie below it.
+    /// Index of the name as a directory itself, if other names lie below it.
     is: Option<DirId>,
 }
 
@@ -131,7 +131,7 @@ impl NameTable {
         spot >= self.drawn(0)
     }
 
-    /// Takes a name that was drawn.
+    /// Sets a drawn name for this client; returns its index.
     pub(super) fn draw(&mut self, which: usize, name: &PathTemplate, client: u32) -> u32 {
         self.take(which, &name.of_client(client))
     }
@@ -210,8 +210,8 @@ impl NameTable {
         }
     }
 
-    /// A directory could not be opened.
-    pub(super) fn lost(&mut self, dir: DirId) {
+    /// Frees the slot of a directory that could not be opened.
+    pub(super) fn mark_unopenable(&mut self, dir: DirId) {
         if let Some(slot) = self.dirs[dir as usize].slot {
             self.leave(slot);
         }
@@ -260,7 +260,7 @@ mod tests {
         assert_eq!(places.reach(dir), (DirSlot(10), true), "a directory above it");
         let top = places.spot(3).dir;
         assert_eq!(places.reach(top), (DirSlot::TARGET, false));
-        places.lost(dir);
+        places.mark_unopenable(dir);
         assert_eq!(places.reach(dir), (DirSlot(10), true));
     }
 

@@ -10,7 +10,7 @@ use super::places::DirId;
 use super::{CallOutcome, Player, SCAN};
 
 impl Player {
-    /// Looks for the first names of the present operation.
+    /// Looks for the first names of the current operation.
     pub(super) fn resolve(&mut self, io: &mut dyn Io, names: usize) -> Result<(), Stop> {
         self.found = [false; 2];
         self.lost = [None; 2];
@@ -22,7 +22,7 @@ impl Player {
         let (at, reached) = self.reach(io, dir)?;
         self.at[which] = at;
         if let Err(errno) = reached {
-            self.client().places.lost(dir);
+            self.client().places.mark_unopenable(dir);
             self.lost[which] = Some(errno);
             return Ok(());
         }
@@ -32,13 +32,13 @@ impl Player {
             return Ok(());
         }
         let status = io.stat(at, self.name(which));
-        self.found[which] = self.heard(io, status)?.is_ok();
+        self.found[which] = self.outcome_of(io, status)?.is_ok();
         if !self.found[which] {
             return if self.plan.resolve { self.look_for_alike(io, which) } else { Ok(()) };
         }
         if self.plan.xattr {
             let got = io.get_xattr(at, self.name(which));
-            let _whatever = self.heard(io, got)?;
+            let _whatever = self.outcome_of(io, got)?;
         }
         Ok(())
     }
@@ -54,12 +54,12 @@ impl Player {
             let goes_on = io.read_dir(SCAN).map(|mut entries| {
                 !entries.is_empty() && !entries.any(|entry| is_alike(entry.name.to_bytes()))
             });
-            if self.heard(io, goes_on)? != Ok(true) {
+            if self.outcome_of(io, goes_on)? != Ok(true) {
                 break;
             }
         }
         let closed = io.close_dir(SCAN);
-        let _whatever = self.heard(io, closed)?;
+        let _whatever = self.outcome_of(io, closed)?;
         Ok(())
     }
 
@@ -74,7 +74,7 @@ impl Player {
             return Ok((slot, Ok(())));
         }
         let opened = io.open_dir(DirSlot::TARGET, self.client().places.dir_path(dir), slot);
-        Ok((slot, self.heard(io, opened)?))
+        Ok((slot, self.outcome_of(io, opened)?))
     }
 
     /// Opens the directory of a name once more, to read or to sync it.
@@ -89,6 +89,6 @@ impl Player {
             let dir = self.spot(which).dir;
             io.open_dir(DirSlot::TARGET, self.client().places.dir_path(dir), SCAN)
         };
-        self.heard(io, opened)
+        self.outcome_of(io, opened)
     }
 }

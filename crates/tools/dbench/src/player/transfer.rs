@@ -49,7 +49,7 @@ impl Player {
         let failed = loop {
             let (bytes, position) = transfer.piece(moved);
             let read = io.read_at(file, bytes, position);
-            match self.heard(io, read)? {
+            match self.outcome_of(io, read)? {
                 Ok(got) => {
                     moved += got;
                     if got != u64::from(PIECE) || moved >= u64::from(transfer.bytes) {
@@ -64,7 +64,7 @@ impl Player {
             let wanted = transfer.moved;
             let why = failed.map_or_else(|| format!("{moved} bytes instead of {wanted}"), words);
             let number = self.client().handle_number(transfer.handle);
-            self.say(format!("read failed on handle {number} ({why})"));
+            self.report(format!("read failed on handle {number} ({why})"));
         }
         Ok(surprise)
     }
@@ -85,7 +85,7 @@ impl Player {
             }
             if self.plan.fsync {
                 let synced = io.fsync(file);
-                self.heard(io, synced)?
+                self.outcome_of(io, synced)?
             } else {
                 Ok(())
             }
@@ -105,7 +105,7 @@ impl Player {
         let failed = loop {
             let (bytes, position) = transfer.piece(moved);
             let written = io.write_at(file, bytes, position);
-            match self.heard(io, written)? {
+            match self.outcome_of(io, written)? {
                 Ok(written) => {
                     moved += written;
                     if written == 0 || moved >= u64::from(transfer.bytes.min(transfer.moved)) {
@@ -119,7 +119,7 @@ impl Player {
             return Ok(true);
         }
         let (number, wanted) = (self.client().handle_number(transfer.handle), transfer.moved);
-        self.give_up(match failed {
+        self.fail(match failed {
             Some(errno) => format!("write failed on handle {number} ({})", words(errno)),
             None => {
                 format!("wrote {moved} bytes, expected to write {wanted} bytes on handle {number}")
@@ -137,12 +137,12 @@ impl Player {
         offset: u64,
     ) -> Result<Result<(), Errno>, Stop> {
         let size = io.file_size(file);
-        let is_there = self.heard(io, size)?.is_ok_and(|bytes| bytes > offset);
+        let is_there = self.outcome_of(io, size)?.is_ok_and(|bytes| bytes > offset);
         let done = if is_there {
             io.read_at(file, 1, offset).map(|_bytes| ())
         } else {
             io.truncate(file, offset.saturating_add(1))
         };
-        self.heard(io, done)
+        self.outcome_of(io, done)
     }
 }

@@ -22,11 +22,11 @@ pub(crate) struct OperationCounts {
 pub(crate) struct CallTimes {
     /// Number of calls.
     pub calls: u64,
-    /// The time of all.
+    /// Total time of all calls.
     pub sum_us: u64,
     /// Minimum; 0 without calls.
     pub min_us: u64,
-    /// The most.
+    /// Maximum time.
     pub max_us: u64,
     /// Calls in each range of the profile, in the profile's order.
     pub in_range: Vec<u64>,

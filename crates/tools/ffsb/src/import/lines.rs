@@ -9,29 +9,30 @@ use treering_kit::import::number::{decimal, whole};
 pub(super) enum OutputLine {
     /// First line of an output, with the version.
     Started(String),
-    /// A thread group follows.
+    /// Heading of a thread group.
     Group(u64),
-    /// A filesystem follows.
+    /// Heading of a filesystem.
     Filesystem(String),
     /// Name and value of a profile setting, a weight or a size.
     Setting(String, String),
     /// Duration of the file setup, in seconds.
     SetUp(u64),
-    /// The benchmark began.
+    /// Start time of the benchmark.
     StartingAt(String),
     /// Duration of the run in seconds.
     Took(f64),
-    /// The names of the columns.
+    /// Column names of the table.
     TableBegins,
-    /// A kind of operation.
+    /// Row of an operation kind.
     Row(OpRow),
     /// Transactions per second, over all operation kinds.
     Transactions(f64),
     /// Bytes read or written per second.
     Throughput(&'static str, f64),
-    /// The calls of a thread group follow.
+    /// Heading of a thread group's call latencies.
     CallsBegin,
-    /// Latency of a kind of call in milliseconds: least, mean, most; how many.
+    /// Latency of a kind of call in milliseconds: minimum, mean and maximum; and the number of
+    /// calls.
     Call(&'static str, [f64; 3], u64),
     /// User, system or all CPU in percent.
     Cpu(&'static str, f64),
@@ -51,7 +52,7 @@ pub(super) struct OpRow {
     pub(super) bytes_per_second: Option<f64>,
 }
 
-/// Every kind of operation, in the order of FFSB.
+/// Operation kinds in FFSB's order.
 const OPS: [&str; 15] = [
     "read",
     "readall",
@@ -206,7 +207,7 @@ fn row(op: &str, figures: &[&str]) -> Option<OpRow> {
     })
 }
 
-/// `[   open]<TAB>0.050000<TAB>3.980161<TAB>41.840000<TAB>31`.
+/// Parses `[   open]<TAB>0.050000<TAB>3.980161<TAB>41.840000<TAB>31`.
 fn call(text: &str) -> Option<OutputLine> {
     let (name, figures) = text.strip_prefix('[')?.split_once(']')?;
     let call = CALLS.into_iter().find(|call| *call == name.trim())?;
@@ -215,7 +216,7 @@ fn call(text: &str) -> Option<OutputLine> {
     Some(OutputLine::Call(call, [decimal(least)?, decimal(mean)?, decimal(most)?], whole(calls)?))
 }
 
-/// `num_threads      = 4`, `readall = 1 (10.00%)`: known names only.
+/// Parses `num_threads      = 4` and `readall = 1 (10.00%)`, with known names only.
 fn named_value(text: &str) -> Option<OutputLine> {
     let (name, value) = text.split_once('=')?;
     let (name, value) = (name.trim(), value.trim());

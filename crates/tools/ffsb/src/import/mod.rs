@@ -1,8 +1,9 @@
 //! Reports of FFSB 6.0-RC2: the profile as it prints it, the table of operations, throughput,
 //! latency of calls, CPU.
 //!
-//! A transaction of FFSB is a block for operations on data and an operation for all others. How
-//! many operations ran it does not print: a metric only where what it prints determines them.
+//! A transaction of FFSB is a block for operations on data, and an operation for all others. FFSB
+//! does not print the number of operations; it becomes a metric only where the printed figures
+//! determine it.
 
 mod lines;
 mod operations;
@@ -21,7 +22,7 @@ use treering_kit::import::stretch::LineCursor;
 use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
 use treering_kit::import::{Importer, ParsedOutputs, Remark, any_begins};
 
-/// Reads reports of FFSB.
+/// Importer of FFSB reports.
 pub(crate) struct FfsbImporter;
 
 impl Importer for FfsbImporter {
@@ -72,7 +73,7 @@ impl Importer for FfsbImporter {
     }
 }
 
-/// A report, put together line by line.
+/// Report assembled line by line.
 #[derive(Default)]
 struct ParsedReport {
     trial: ForeignTrial,
@@ -85,7 +86,8 @@ struct ParsedReport {
     /// Bytes of a write operation and of its blocks, by thread group.
     write_sizes: Vec<u64>,
     write_blocks: Vec<u64>,
-    /// Opens, unlinks and stats of all blocks of calls, and how many blocks there were.
+    /// Total number of open, unlink and stat calls, and the number of thread groups that report
+    /// calls.
     calls: u64,
     call_blocks: u32,
     /// True once the last line of the report was read.
@@ -257,7 +259,7 @@ impl ParsedReport {
     }
 }
 
-/// A share of the CPUs.
+/// CPU share as a metric.
 fn share_of_cpu(label: &str, percent: f64) -> Metric {
     let spec = match label {
         "User Time" => cpu::USER_CPU_PERCENT,
@@ -267,7 +269,7 @@ fn share_of_cpu(label: &str, percent: f64) -> Metric {
     spec.of(Scope::Trial, percent)
 }
 
-/// The figures of a kind of operation.
+/// Metrics of an operation kind.
 fn of_row(row: &OpRow) -> Vec<Metric> {
     let scope = || Scope::Kind(row.op.clone());
     let mut figures = vec![TRANSACTIONS_PER_SECOND.of(scope(), row.transactions_per_second)];

@@ -8,7 +8,7 @@ use super::lines::OpRow;
 const ONE_EACH: [&str; 5] = ["delete", "stat", "open_close", "createdir", "metaop"];
 /// Kinds that write the same number of blocks each time.
 const APPENDS: [&str; 2] = ["append", "append_fsync"];
-/// Half of the last digit of the shares, and a little for the last bit.
+/// Half of the last printed digit of a share, with a margin for binary rounding.
 const ROUNDING_PERCENT: f64 = 0.000_501;
 /// Maximum number of candidate totals tried.
 const TRIED_MOST: u64 = 200_000;
@@ -30,7 +30,7 @@ impl ReportEvidence<'_> {
         if self.rows.is_empty() {
             return None;
         }
-        let counted = self.counted().filter(|counted| self.agrees(*counted));
+        let counted = self.inferred_from_calls().filter(|counted| self.agrees(*counted));
         if counted.is_some() {
             return counted;
         }
@@ -55,7 +55,7 @@ impl ReportEvidence<'_> {
     }
 
     /// Total inferred from the number of calls.
-    fn counted(&self) -> Option<u64> {
+    fn inferred_from_calls(&self) -> Option<u64> {
         let calls = self.calls.filter(|calls| *calls > 0)?;
         let without = |row: &&OpRow| matches!(row.op.as_str(), "createdir" | "metaop");
         let mut others = self.rows.iter().filter(without).map(|row| row.transactions);

@@ -17,8 +17,8 @@ const DIRECT_BYTES: u64 = 4096;
 
 /// Checks that the profile can be run.
 pub(super) fn profile(profile: &Profile, sections: &Section, to: &mut Faults) -> Result<(), Fault> {
-    counted(sections, "num_filesystems", "[filesystem]", profile.filesystems.len(), to);
-    counted(sections, "num_threadgroups", "[threadgroup]", profile.groups.len(), to);
+    check_section_count(sections, "num_filesystems", "[filesystem]", profile.filesystems.len(), to);
+    check_section_count(sections, "num_threadgroups", "[threadgroup]", profile.groups.len(), to);
     if profile.filesystems.is_empty() {
         let right = "write [filesystem0], location = /a/directory and [end]";
         return Err(to.error(Place::START, "the profile has no filesystem").hint(right));
@@ -31,7 +31,7 @@ pub(super) fn profile(profile: &Profile, sections: &Section, to: &mut Faults) ->
         }
         return Err(to.error(sections.place_of("time"), message).hint(right));
     }
-    apart(&sections.filesystems, to)?;
+    check_disjoint(&sections.filesystems, to)?;
     let with_sections = || sections.filesystems.iter().zip(&profile.filesystems);
     for (section, checked) in with_sections() {
         filesystem(checked, section, profile.direct, to)?;
@@ -54,20 +54,22 @@ pub(super) fn profile(profile: &Profile, sections: &Section, to: &mut Faults) ->
     threads(agers, to)
 }
 
-/// Sections are counted; the former keys for their numbers only have to be right.
-fn counted(sections: &Section, key: &str, word: &str, count: usize, to: &mut Faults) {
+/// Checks that an obsolete key, which states the number of sections, agrees with their actual
+/// number.
+fn check_section_count(sections: &Section, key: &str, word: &str, count: usize, to: &mut Faults) {
     let Some(number) = sections.number(key) else { return };
-    let but = if number == count as u64 {
+    let contradiction = if number == count as u64 {
         String::new()
     } else {
         format!(", and there are not {number} but {count}")
     };
-    let message = format!("FFSB 6.0-RC2 refuses {key}; each {word} counts{but}");
+    let message = format!("FFSB 6.0-RC2 refuses {key}; each {word} counts{contradiction}");
     to.warn(sections.place_of(key), message);
 }
 
-/// No filesystem lies in the files of another, which are removed before they are made.
-fn apart(sections: &[Section], to: &Faults) -> Result<(), Fault> {
+/// Checks that no filesystem lies within the files of another, which are removed before they are
+/// created.
+fn check_disjoint(sections: &[Section], to: &Faults) -> Result<(), Fault> {
     let path = |section: &Section| section.text("location").unwrap_or_default().to_owned();
     let mut whole = HashMap::new();
     for (number, section) in sections.iter().enumerate() {
@@ -120,7 +122,7 @@ fn filesystem(
         FileSizes::Weights(rows) => {
             let place = section.place_of("size_weight");
             let sum = rows.iter().try_fold(0u64, |sum, (_, weight)| sum.checked_add(*weight));
-            sum_is_right(sum, "size_weight", place, to)?;
+            check_sum(sum, "size_weight", place, to)?;
         }
         FileSizes::Range(least, most) if least > most => {
             let message =
@@ -131,7 +133,7 @@ fn filesystem(
         }
         FileSizes::Range(..) => {}
     }
-    fills(checked, section, to)?;
+    check_fill(checked, section, to)?;
     if direct {
         sectors(section, &["create_blocksize", "age_blocksize"], to);
         whole_blocks(section, to);
@@ -167,7 +169,7 @@ fn filesystem(
 }
 
 /// Checks that files of these sizes can fill a filesystem up to its limit.
-fn fills(checked: &Filesystem, section: &Section, to: &Faults) -> Result<(), Fault> {
+fn check_fill(checked: &Filesystem, section: &Section, to: &Faults) -> Result<(), Fault> {
     let largest = match &checked.sizes {
         FileSizes::Range(least, most) if least < most => most - 1,
         FileSizes::Range(least, _) => *least,
@@ -193,7 +195,7 @@ fn fills(checked: &Filesystem, section: &Section, to: &Faults) -> Result<(), Fau
 }
 
 /// Checks that a sum of weights is positive and does not overflow.
-fn sum_is_right(sum: Option<u64>, quantity: &str, place: Place, to: &Faults) -> Result<(), Fault> {
+fn check_sum(sum: Option<u64>, quantity: &str, place: Place, to: &Faults) -> Result<(), Fault> {
     match sum {
         Some(0) => Err(to
             .error(place, format!("{quantity}: every weight is 0"))
@@ -242,7 +244,7 @@ fn group(checked: &ThreadGroup, section: &Section, to: &mut Faults) -> Result<()
         return Err(to.error(section.place_of("num_threads"), message).hint(right));
     }
     let sum = checked.weights.iter().try_fold(0u64, |sum, weight| sum.checked_add(*weight));
-    sum_is_right(sum, "the group's operations", section.place, to)?;
+    check_sum(sum, "the group's operations", section.place, to)?;
     for operation in Operation::ALL.into_iter().filter(|o| checked.weight(*o) > 0) {
         needs(operation, checked, section, to)?;
     }

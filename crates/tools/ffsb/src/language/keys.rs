@@ -50,11 +50,11 @@ pub(super) enum ValueKind {
     SizeWeight,
     /// `msec_range FROM TO`, without `=`; repeatable.
     Range,
-    /// A former name of this key.
+    /// Obsolete name of this key.
     Former(&'static str),
-    /// The original's former number of sections of this word.
+    /// Obsolete key of the original for the number of sections of this kind.
     Sections(&'static str),
-    /// The original's former switch for an fsync after each write.
+    /// Obsolete switch of the original for an fsync after each write.
     FsyncFile,
 }
 
@@ -66,9 +66,9 @@ pub(super) struct SettingKey {
     pub(super) kind: ValueKind,
 }
 
-/// The most threads of all groups together: each has its own memory.
+/// Maximum number of threads of all groups together; each has its own memory.
 pub(super) const THREADS_MAX: u64 = 4096;
-/// The most seconds and other numbers without a closer bound: about thirty years.
+/// Maximum of seconds, and of numbers without a closer bound: about thirty years.
 const NUMBER_MAX: u64 = 1_000_000_000;
 const FILES_MAX: u64 = 1 << 32;
 const DIRS_MAX: u64 = 10_000_000;

@@ -1,7 +1,7 @@
-//! The lines of a profile: sections and settings, with their places.
+//! Lines of a profile: sections and settings, with their positions.
 //!
-//! A `#` begins a comment wherever it stands. The original deletes every blank before it looks at a
-//! line; here names lose theirs, and of a value it is decided by its kind.
+//! A `#` begins a comment anywhere. The original deletes all blanks before it parses a line; here
+//! they are removed from names, and from values of kinds that cannot contain blanks.
 
 use std::borrow::Cow;
 
@@ -27,8 +27,8 @@ const fn is_blank(character: char) -> bool {
     matches!(character, ' ' | '\t' | '\r' | '\x0b' | '\x0c')
 }
 
-/// The text without any blank.
-pub(super) fn squeezed(text: &str) -> Cow<'_, str> {
+/// Removes all blanks from a text.
+pub(super) fn without_blanks(text: &str) -> Cow<'_, str> {
     if text.contains(is_blank) {
         Cow::Owned(text.chars().filter(|c| !is_blank(*c)).collect())
     } else {
@@ -74,7 +74,7 @@ impl<'t> LineScanner<'t, '_> {
             return self.section(tail, place).map(Some);
         }
         if let Some((value, value_place)) = value {
-            let key = squeezed(body).into_owned();
+            let key = without_blanks(body).into_owned();
             return Ok(Some(ProfileLine::Setting { key, place, value, value_place }));
         }
         let words = body.split(is_blank).filter(|word| !word.is_empty());
@@ -113,7 +113,7 @@ impl<'t> LineScanner<'t, '_> {
             let place = place.after(1 + tail.len() - after.len());
             return Err(self.faults.error(place, message).hint(right));
         }
-        let name = squeezed(&tail[..close]);
+        let name = without_blanks(&tail[..close]);
         let word = name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
         Ok(ProfileLine::Section { word, place })
     }

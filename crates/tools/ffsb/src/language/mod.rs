@@ -1,9 +1,8 @@
 //! FFSB profiles: parsed and checked.
 //!
-//! `lines` cuts the text, `keys` knows which settings there are and `values` what they may be,
-//! `sections` sorts them, `read` makes the profile of them and `check` looks at the whole of it.
-//! `write` goes the other way. Reading never panics and takes time in proportion to the text,
-//! whatever the bytes.
+//! `lines` splits the text, `keys` and `values` define the settings and their values, `sections`
+//! sorts them, `read` builds the profile and `check` validates it as a whole. `write` formats a
+//! profile. Parsing never panics and takes linear time, whatever the bytes.
 
 mod check;
 mod keys;
@@ -59,7 +58,7 @@ pub(crate) fn text(profile: &Profile) -> String {
 /// A profile.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Profile {
-    /// Seconds that the benchmark runs at least; 0 makes the files only.
+    /// Minimum duration of the benchmark in seconds; 0 only creates the files.
     pub seconds: u64,
     /// Open files with `O_DIRECT`.
     pub direct: bool,
@@ -67,7 +66,7 @@ pub(crate) struct Profile {
     pub align: bool,
     /// Printed, without any effect.
     pub buffered: bool,
-    /// A shell command between the making of the files and the benchmark.
+    /// Shell command that is run after the files are created, before the benchmark.
     pub callout: Option<String>,
     /// Filesystems; at least one.
     pub filesystems: Vec<Filesystem>,
@@ -83,7 +82,8 @@ pub(crate) struct Profile {
 pub(crate) struct Filesystem {
     /// The directory.
     pub location: String,
-    /// Files that are made before, unless `init_bytes` or `init_share` say how many.
+    /// Number of files created before the benchmark, unless `init_bytes` or `init_share` determine
+    /// it.
     pub files: u64,
     /// Directories in `data/`.
     pub dirs: u32,
@@ -96,9 +96,9 @@ pub(crate) struct Filesystem {
     /// If `files` and `init_bytes` are 0: files are created until this share of the filesystem is
     /// used, 0 to 1.
     pub init_share: f64,
-    /// Bytes of a write while files are made.
+    /// Bytes per write while files are created.
     pub create_block_bytes: u32,
-    /// Bytes of a write while the filesystem is aged.
+    /// Bytes per write while the filesystem is aged.
     pub age_block_bytes: u32,
     /// Reuse files of an earlier run if they match the profile.
     pub reuse: bool,
@@ -121,7 +121,7 @@ pub(crate) enum FileSizes {
 pub(crate) struct Aging {
     /// Thread group that does the aging.
     pub group: ThreadGroup,
-    /// Until this share of the filesystem is used.
+    /// Used share of the filesystem at which aging ends.
     pub until_share: f64,
 }
 
@@ -136,7 +136,7 @@ pub(crate) struct ThreadGroup {
     pub delay_ms: u32,
     /// Draw a random offset for each block that is read.
     pub read_random: bool,
-    /// Bytes of a `read` operation; 0 is the whole of nothing.
+    /// Bytes of a `read` operation; 0 reads nothing.
     pub read_bytes: u64,
     /// Bytes of a call to read.
     pub read_block_bytes: u32,

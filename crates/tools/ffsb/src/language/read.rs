@@ -9,11 +9,11 @@ use super::sections::Section;
 use super::{Aging, FileSizes, Filesystem, LatencySelection, Profile, ThreadGroup};
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
-/// Bytes of a file and of a write for which nothing is given.
+/// Default size of a file and of a write, in bytes.
 const BYTES: u64 = 4096;
 
-/// Numbers of filesystems by their locations; paths that differ in `//`, `/.` or a `/` at the end
-/// are the same.
+/// Index of each filesystem by its location; paths that differ only in `//`, `/.` or a trailing `/`
+/// are equal.
 type FilesystemNumbers<'s> = HashMap<&'s Path, usize>;
 
 /// Profile of these sections, without the checks that concern several settings.
@@ -134,7 +134,7 @@ fn origins(next: &[Option<usize>], sections: &[Section], to: &Faults) -> Result<
 }
 
 fn warn_of_settings_beside_clone(section: &Section, to: &mut Faults) {
-    let place: Option<(&str, Place)> = section.others_than(["location", "clone"]);
+    let place: Option<(&str, Place)> = section.first_key_except(["location", "clone"]);
     let rows = !section.size_weights.is_empty();
     let group = section.groups.first().map(|group| ("[threadgroup]", group.place));
     let other = place.or(rows.then_some(("size_weight", section.place))).or(group);
@@ -200,7 +200,7 @@ fn stats(section: &Section) -> LatencySelection {
     LatencySelection { ignored: section.ignored, ranges_ms: ranges.unwrap_or_default() }
 }
 
-/// Values were checked when they were read.
+/// Converts a number; its range was checked when it was parsed.
 fn narrow<N: TryFrom<u64> + Default>(number: u64) -> N {
     N::try_from(number).unwrap_or_default()
 }

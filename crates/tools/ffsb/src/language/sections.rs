@@ -8,10 +8,10 @@ use super::timed_call::TimedCall;
 use super::values::{RawValue, SettingValue};
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
-/// The most filesystems, and the most groups: each group has a thread at least.
+/// Maximum number of filesystems, and of groups, which have at least one thread each.
 const FILESYSTEMS_MAX: usize = 1024;
 const GROUPS_MAX: usize = 4096;
-/// The most sizes of a filesystem, and the most ranges of a group.
+/// Maximum number of sizes of a filesystem, and of ranges of a group.
 const ROWS_MAX: usize = 1000;
 
 /// Section of a profile; also used for the settings outside of all sections.
@@ -63,7 +63,7 @@ impl Section {
     }
 
     /// First setting other than these two, with its position.
-    pub(super) fn others_than(&self, keys: [&str; 2]) -> Option<(&'static str, Place)> {
+    pub(super) fn first_key_except(&self, keys: [&str; 2]) -> Option<(&'static str, Place)> {
         let others = self.settings.iter().filter(|(key, _)| !keys.contains(*key));
         others.map(|(key, setting)| (*key, setting.place)).min_by_key(|(_, place)| *place)
     }
@@ -131,7 +131,7 @@ pub(super) fn sort<'t>(text: &'t [u8], faults: &mut Faults<'t>) -> Result<Sectio
     Ok(current)
 }
 
-/// The sections around the current one, from the outside.
+/// Sections that enclose the current one, outermost first.
 struct SectionStack<'m, 't> {
     open: Vec<Section>,
     faults: &'m mut Faults<'t>,
@@ -202,7 +202,7 @@ impl SectionStack<'_, '_> {
         Ok(around)
     }
 
-    /// The key of a name in a section.
+    /// Finds the key of a name in a section.
     fn key(
         &self,
         scope: SettingScope,
@@ -241,7 +241,7 @@ impl SectionStack<'_, '_> {
         }
     }
 
-    /// `key = value`.
+    /// Parses `key = value`.
     fn setting(
         &mut self,
         section: &mut Section,
@@ -288,7 +288,7 @@ impl SectionStack<'_, '_> {
         Ok(())
     }
 
-    /// `size_weight SIZE WEIGHT` or `msec_range FROM TO`.
+    /// Parses `size_weight SIZE WEIGHT` or `msec_range FROM TO`.
     fn words(&mut self, section: &mut Section, words: &[(&str, Place)]) -> Result<(), Fault> {
         let [(name, place), tail @ ..] = words else { return Ok(()) };
         let key = self.key(section.scope, name, *place)?;

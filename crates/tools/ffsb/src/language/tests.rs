@@ -207,8 +207,8 @@ fn filesystems_have_sizes_and_agers_that_make_sense() {
     let aged = "agefs=1\ndesired_util=0.2\n[threadgroup]\nnum_threads=1\nwrite_blocksize=4k\n\
                 write_size=4k\n";
     assert!(filesystem_refused("agefs=1").ends_with("there is no group that ages the filesystem"));
-    let without = aged.replace("desired_util=0.2\n", "") + "create_weight=1\n[end]";
-    assert!(filesystem_refused(&without).ends_with("desired_util does not say until when"));
+    let without_ager = aged.replace("desired_util=0.2\n", "") + "create_weight=1\n[end]";
+    assert!(filesystem_refused(&without_ager).ends_with("desired_util does not say until when"));
     let wrong = format!("{aged}create_weight=1\nstat_weight=1\n[end]");
     assert_eq!(filesystem_refused(&wrong), "f:10:13: stat_weight: nothing is aged by that");
     // Unused, it must only be readable.

@@ -1,22 +1,22 @@
 //! Values of settings: numbers, sizes, shares and paths.
 //!
-//! Nothing is cut or guessed: what is not entirely a value is refused, with what would be right.
+//! Nothing is truncated or guessed: a value that is not valid as a whole is refused, with a hint.
 
 use treering_script::parse_size;
 
 use super::keys::ValueKind;
-use super::lines::squeezed;
+use super::lines::without_blanks;
 use super::timed_call::TimedCall;
 use treering_kit::faults::{Fault, Faults, Place, shown};
 
 /// The largest file of Linux.
 const SIZE_MAX: u64 = i64::MAX.unsigned_abs();
-/// The engine moves no more in a call.
+/// Maximum bytes of a block, which is the most that the engine moves in one call.
 const BLOCK_MAX: u64 = 4 << 20;
-/// Linux has paths of up to 4095 bytes, and those of the files come after.
+/// Maximum length of a location in bytes: Linux allows 4095, and the file names follow.
 const PATH_BYTES_MAX: usize = 3800;
 
-/// A value that was read.
+/// Parsed value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum SettingValue {
     /// Integer; switches are 0 or 1.
@@ -34,7 +34,7 @@ pub(super) struct RawValue<'t> {
 }
 
 impl RawValue<'_> {
-    /// The value of a key of this kind.
+    /// Parses the value of a key of this kind.
     pub(super) fn read(self, kind: ValueKind, to: &mut Faults) -> Result<SettingValue, Fault> {
         if self.text.is_empty() {
             let message = format!("'{}' has no value", self.key);
@@ -58,12 +58,12 @@ impl RawValue<'_> {
     }
 
     /// Text with its blanks removed, as the original reads it.
-    fn squeezed(self, to: &mut Faults) -> std::borrow::Cow<'static, str> {
+    fn without_blanks(self, to: &mut Faults) -> std::borrow::Cow<'static, str> {
         let parts = self.text.split_ascii_whitespace().collect::<Vec<_>>();
         let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
         let joins =
             |pair: &[&str]| digit(pair[0].chars().next_back()) && digit(pair[1].chars().next());
-        let text = squeezed(self.text).into_owned();
+        let text = without_blanks(self.text).into_owned();
         if parts.windows(2).any(joins) {
             to.warn(self.place, format!("{}: read as {}", self.key, shown(&*text)));
         }
@@ -72,7 +72,7 @@ impl RawValue<'_> {
 
     /// A whole number.
     pub(super) fn number(self, most: u64, to: &mut Faults) -> Result<u64, Fault> {
-        let text = self.squeezed(to);
+        let text = self.without_blanks(to);
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
         match text.parse::<u64>() {
             Ok(number) if digits && number <= most => Ok(number),
@@ -85,16 +85,16 @@ impl RawValue<'_> {
     }
 
     fn switch(self, to: &mut Faults) -> Result<u64, Fault> {
-        match &*self.squeezed(to) {
+        match &*self.without_blanks(to) {
             "0" => Ok(0),
             "1" => Ok(1),
             _ => self.refuse("is neither 0 nor 1", format!("{} is 0 or 1", self.key), to),
         }
     }
 
-    /// Bytes.
+    /// Parses a size in bytes.
     pub(super) fn size(self, to: &mut Faults) -> Result<u64, Fault> {
-        let text = self.squeezed(to);
+        let text = self.without_blanks(to);
         let bytes = if text.contains('.') { None } else { parse_size(&text) };
         let Some(bytes) = bytes.filter(|bytes| *bytes <= SIZE_MAX) else {
             return self.refuse(
@@ -124,7 +124,7 @@ impl RawValue<'_> {
 
     /// Digits with a point.
     fn decimal(self, to: &mut Faults) -> Option<f64> {
-        let text = self.squeezed(to);
+        let text = self.without_blanks(to);
         let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         text.parse().ok().filter(|number: &f64| plain && number.is_finite())
     }
@@ -153,7 +153,7 @@ impl RawValue<'_> {
             let right = format!("a path here has at most {PATH_BYTES_MAX} bytes");
             return self.refuse("is too long", right, to);
         }
-        let without = squeezed(self.text);
+        let without = without_blanks(self.text);
         if self.key == "location" && without != self.text {
             let message = format!("location: FFSB 6.0-RC2 reads it as {}", shown(&*without));
             to.warn(self.place, message);
@@ -163,7 +163,7 @@ impl RawValue<'_> {
 
     /// Parses the name of a timed call. The original accepts every word that begins with the name.
     pub(super) fn call(self, to: &mut Faults) -> Result<TimedCall, Fault> {
-        let text = self.squeezed(to);
+        let text = self.without_blanks(to);
         let mut calls = TimedCall::ALL.into_iter();
         let Some(call) = calls.find(|call| text.starts_with(call.name())) else {
             let names: Vec<&str> = TimedCall::ALL.into_iter().map(TimedCall::name).collect();

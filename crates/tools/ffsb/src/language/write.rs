@@ -1,7 +1,7 @@
-//! A profile as text, and as names and values.
+//! Formatting of a profile: as text, and as names and values.
 //!
-//! Both say everything, defaults included, in an order that does not depend on the file the profile
-//! came from.
+//! Both contain every setting, defaults included, in an order that does not depend on the file that
+//! the profile came from.
 
 use super::keys::weight_key;
 use super::operation::Operation;

@@ -10,19 +10,19 @@ use crate::slots::KeptDirectory;
 /// (1/`LOOK_SHARE`), after which fullness is checked.
 const LOOK_EVERY: u64 = 16;
 const LOOK_SHARE: u64 = 500;
-/// Operations without the filesystem getting any fuller.
+/// Number of operations without growth of the filesystem after which a worker gives up.
 const STUCK_AFTER: u64 = 2_000_000;
 
 /// End condition of a worker, besides the deadline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum EndCondition {
-    /// Only then.
+    /// Ends at the deadline only.
     AtDeadline,
-    /// After this many operations.
+    /// Ends after this many operations.
     After(u64),
-    /// The used space has grown by this many bytes.
+    /// Ends when the used space has grown by this many bytes.
     Grown(u64),
-    /// Used fraction of the filesystem, 0 to 1.
+    /// Ends at this used fraction of the filesystem, 0 to 1.
     Filled(f64),
     /// Used fraction, 0 to 1; ends all workers that age the filesystem.
     Aged(f64),

@@ -22,7 +22,7 @@ fn is_renamed(meta: &Population, number: u64) -> bool {
 }
 
 impl Worker {
-    /// Carries out a metaop. Where no directory is free, a call is left out.
+    /// Carries out a metaop; skips each call for which no directory is free.
     pub(super) fn metaop(
         &mut self,
         io: &mut dyn Io,
@@ -32,22 +32,22 @@ impl Worker {
         let Self { namespace, random, concurrency, .. } = self;
         let meta = &namespace.filesets[filesystem].meta;
         for _ in 0..2 {
-            let number = meta.conceive(|| 0).number;
+            let number = meta.allocate_number(|| 0).number;
             io.make_dir(dir, name(number, is_renamed(meta, number)).as_c_str())?;
-            meta.born(number, 0);
+            meta.mark_created(number, 0);
         }
         if let FileLookup::File(held) = meta.find(random, LockMode::Alone, *concurrency) {
             let number = held.number;
             io.remove_dir(dir, name(number, is_renamed(meta, number)).as_c_str())?;
             meta.set_dir(number, 0);
-            meta.bury(number);
+            meta.mark_deleted(number);
         }
         if let FileLookup::File(held) = meta.find(random, LockMode::Alone, *concurrency) {
             let (number, before) = (held.number, is_renamed(meta, held.number));
             let (from, to) = (name(number, before), name(number, !before));
             io.rename(dir, from.as_c_str(), dir, to.as_c_str())?;
             meta.set_dir(number, u32::from(!before));
-            meta.let_go(number, LockMode::Alone, *concurrency);
+            meta.unlock(number, LockMode::Alone, *concurrency);
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Worker that draws operations and carries them out until its end condition is met.
 //!
-//! The same worker makes the first files, ages a filesystem and runs the benchmark: what differs is
-//! its plan and when it ends.
+//! The same worker creates the first files, ages a filesystem and runs the benchmark; only its plan
+//! and its end condition differ.
 
 mod ends;
 mod meta;
@@ -60,9 +60,10 @@ pub(super) struct Worker {
     /// Operations carried out.
     done: u64,
     vain: u32,
-    /// Bytes that were written since the last look at the room, and how many call for another one.
+    /// Bytes written since the last check of the filesystem's space, and the number of bytes that
+    /// make another one due.
     unweighed: (u64, u64),
-    /// The greatest share that was used so far, and after how many operations.
+    /// Largest used share so far, and the number of operations at that time.
     fullest: (f64, u64),
 }
 
@@ -125,7 +126,7 @@ impl Worker {
                 };
                 let dir = self.open_datadir(io, filesystem, dir, file.dir)?;
                 moved = self.use_file(io, operation, filesystem, dir, file)?;
-                self.let_go(operation, filesystem, file, moved.bytes);
+                self.unlock_files(operation, filesystem, file, moved.bytes);
             }
         }
         let done = &mut self.tally.done[operation.place()];
@@ -139,7 +140,7 @@ impl Worker {
         Ok(true)
     }
 
-    /// A part of a filesystem, which is opened unless it is open.
+    /// Opens a part of a filesystem, unless it is open.
     #[inline]
     fn open_part(
         &mut self,
@@ -178,7 +179,7 @@ impl Worker {
         io.open_dir(root, name, into)
     }
 
-    /// The directory in which a file is, which is opened unless it is open.
+    /// Opens the directory of a file, unless it is open.
     #[inline]
     fn open_datadir(
         &mut self,
@@ -213,7 +214,7 @@ impl Worker {
         if operation.makes() {
             let dir =
                 || if plan.files == PopulationKind::Fill { 0 } else { fileset.draw_dir(random) };
-            return Ok(Some(files.conceive(dir)));
+            return Ok(Some(files.allocate_number(dir)));
         }
         let hold = if operation == Operation::Delete { LockMode::Alone } else { LockMode::Shared };
         loop {
@@ -226,19 +227,19 @@ impl Worker {
                 return Ok(None);
             }
         }
-        self.found_nothing(io)?;
+        self.record_no_file(io)?;
         Ok(None)
     }
 
     /// Records that no file was available; another operation is drawn.
     #[cold]
-    fn found_nothing(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+    fn record_no_file(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         self.vain += 1;
         if self.vain < VAIN_MAX {
             return Ok(());
         }
         self.vain = 0;
-        if self.plan.makes_files || self.common.has_makers(&self.plan) {
+        if self.plan.makes_files || self.common.has_creators(&self.plan) {
             return io.pause(NO_FILE_NS);
         }
         self.common.fail(SessionError::new(
@@ -286,23 +287,23 @@ impl Worker {
         Ok(TransferCounts::default())
     }
 
-    /// The operation is done: the files are taken to be as they are now.
+    /// Unlocks the files of a finished operation, and records their new state.
     #[inline]
-    fn let_go(&self, operation: Operation, filesystem: usize, file: LockedFile, moved: u64) {
+    fn unlock_files(&self, operation: Operation, filesystem: usize, file: LockedFile, moved: u64) {
         let fileset = &self.namespace.filesets[filesystem];
         let files = fileset.files(self.plan.files);
         if operation.makes() {
             fileset.resized(0, moved);
-            files.born(file.number, moved);
+            files.mark_created(file.number, moved);
         } else if operation == Operation::Delete {
             fileset.resized(file.bytes, 0);
-            files.bury(file.number);
+            files.mark_deleted(file.number);
         } else {
             if operation.appends() {
                 fileset.resized(file.bytes, file.bytes + moved);
                 files.grow(file.number, moved);
             }
-            files.let_go(file.number, LockMode::Shared, self.concurrency);
+            files.unlock(file.number, LockMode::Shared, self.concurrency);
         }
     }
 
@@ -314,14 +315,14 @@ impl Worker {
         data: DirSlot,
     ) -> Result<(), Stop> {
         let dirs = &self.namespace.filesets[filesystem].dirs;
-        let number = dirs.give();
+        let number = dirs.next_number();
         self.name.set(DATADIR, number.into());
         io.make_dir(data, self.name.as_c_str())?;
         dirs.complete(number);
         Ok(())
     }
 
-    /// Takes down how long the last call took, where the original does.
+    /// Records the latency of the last call, if it is one that the original measures.
     #[inline]
     fn timed(&mut self, io: &dyn Io, call: TimedCall) {
         let Some(stats) = self.plan.stats.as_ref().filter(|_| self.plan.worker_options.classic)
@@ -342,7 +343,7 @@ impl Worker {
         }
     }
 
-    /// The delay between two operations.
+    /// Pauses for the delay between two operations.
     #[inline]
     fn pause(&self, io: &mut dyn Io) -> Result<(), Stop> {
         let mut left_ns = self.plan.delay_ns;

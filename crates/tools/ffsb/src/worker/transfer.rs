@@ -1,4 +1,4 @@
-//! Opening, reading, writing and closing: how much, from where on, block by block.
+//! Opens, reads, writes and closes files: amount, offset and block size of each transfer.
 
 use treering_script::{CreateHow, DirSlot, FileSlot, Io, OpenHow, Stop};
 
@@ -49,7 +49,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Bytes that an operation moves of a file of this size.
+    /// Draws the number of bytes that an operation transfers in a file of this size.
     pub(super) fn draw_wanted(
         &mut self,
         operation: Operation,
@@ -69,8 +69,8 @@ impl Worker {
         }
     }
 
-    /// Moves so many bytes of a file of this size, block by block: in a row from anywhere on, each
-    /// block from anywhere, or with gaps between them.
+    /// Moves `wanted` bytes of a file of this size, block by block: sequentially from a drawn
+    /// offset, each block at a random offset, or with gaps between blocks.
     #[inline]
     pub(super) fn transfer(
         &mut self,

@@ -22,9 +22,9 @@ use treering_kit::import::{Importer, ParsedOutputs, Remark, any_begins};
 
 /// Name of the tool and of its workload.
 const TOOL: &str = "filebench";
-/// Most foreign lines between two lines of filebench.
+/// Maximum number of foreign lines between two lines of filebench.
 const GAP_LINES_MOST: usize = 40;
-/// Most failure messages that are kept.
+/// Maximum number of failure messages that are kept.
 const FAILURES_MOST: usize = 10;
 /// Messages of failed runs that do not give a reason.
 const GENERAL: [&str; 2] = ["Run stopped early", "NO VALID RESULTS"];
@@ -179,7 +179,7 @@ impl ParsedOutput {
         self.few(summary.operations);
     }
 
-    /// Adds the tables of periods, each as a row.
+    /// Adds the tables of periods, one row for each.
     fn periods(&mut self) {
         let mut total = SummaryLine::default();
         let mut wall = 0.0;
@@ -223,8 +223,8 @@ fn seconds(summary: &SummaryLine) -> f64 {
     if seconds.is_finite() { seconds } else { 0.0 }
 }
 
-/// True if each of several tables covers the whole run so far: then their times grow, and otherwise
-/// they are alike.
+/// True if each table covers the whole run so far: the times of such tables grow, while those of
+/// periods stay alike.
 fn are_of_all(tables: &[(Vec<FlowopLine>, SummaryLine)]) -> bool {
     let [(_, first), (_, second), ..] = tables else { return true };
     let grow = |pair: &[(Vec<FlowopLine>, SummaryLine)]| match pair {

@@ -37,7 +37,7 @@ pub(crate) fn parse<'t>(
     let script = read::script(text, &overrides, &mut faults);
     let script = script.map_err(|fault| faults.refuse(fault))?;
     faults.check()?;
-    variables::all_overrides_met(&script, &overrides)?;
+    variables::check_overrides(&script, &overrides)?;
     Ok((script, faults))
 }
 

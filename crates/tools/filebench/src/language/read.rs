@@ -10,7 +10,7 @@ use super::{
 use treering_kit::faults::{Fault, Faults, Place, shown};
 use treering_kit::nearest::nearest;
 
-/// Most definitions of a file, of all kinds.
+/// Maximum number of definitions of a file, of all kinds.
 const THINGS_MAX: usize = 100_000;
 
 /// Words that begin a statement.
@@ -195,7 +195,7 @@ impl ScriptReader<'_, '_> {
                 self.script.actions.push(SetupAction::Sleep(seconds));
             }
             "echo" => {
-                let words = self.words_said()?;
+                let words = self.echo_text()?;
                 self.script.actions.push(SetupAction::Echo(words));
             }
             "list" => {
@@ -217,7 +217,7 @@ impl ScriptReader<'_, '_> {
             }
             "quit" | "exit" => return Ok(false),
             "usage" => {
-                self.words_said()?;
+                self.echo_text()?;
                 self.faults.warn(place, "usage has no effect; filebench 1.5 refuses it");
             }
             "enable" => self.enable(place)?,
@@ -304,7 +304,7 @@ impl ScriptReader<'_, '_> {
     }
 
     /// Reads the text of an `echo`, with its variables substituted.
-    fn words_said(&mut self) -> Result<String, Fault> {
+    fn echo_text(&mut self) -> Result<String, Fault> {
         let place = self.place();
         let TokenWord::Quoted(pieces) = self.peek().clone() else {
             return Err(self.expected("a text in quotation marks"));

@@ -25,7 +25,7 @@ pub(crate) struct RandomVariable {
 /// Distribution of a random variable.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum DistributionSpec {
-    /// Uniform from the minimum to the same distance above the mean.
+    /// Uniform distribution around the mean, from the given minimum.
     Uniform,
     /// Gamma distribution by mean and shape.
     Gamma,
@@ -208,11 +208,11 @@ impl ScriptReader<'_, '_> {
             };
             random.parameters[at] = number;
         }
-        self.sound(custom, &random.parameters, place)
+        self.check_parameters(custom, &random.parameters, place)
     }
 
     /// Checks that the parameters of a custom variable are consistent.
-    fn sound(
+    fn check_parameters(
         &self,
         custom: &CustomVariable,
         parameters: &[f64],
@@ -246,7 +246,7 @@ impl ScriptReader<'_, '_> {
 }
 
 /// Checks that each overridden variable exists in the script.
-pub(super) fn all_overrides_met(
+pub(super) fn check_overrides(
     script: &WorkloadScript,
     overrides: &[(String, AttributeValue)],
 ) -> Result<(), ConfigError> {

@@ -17,14 +17,14 @@ pub(super) fn check(binder: &ValueBinder<'_, '_>, plan: &mut Plan) -> Result<(),
         return Err(error.hint("write define process name=... { thread name=... { flowop ... } }"));
     }
     for target in &binder.targets {
-        aim(binder, plan, target)?;
+        resolve_target(binder, plan, target)?;
     }
     watch(plan);
     let places = thread_places(binder);
     for (number, place) in (0..plan.threads.len()).zip(places) {
-        opens(binder, plan, number, place)?;
-        through(binder, plan, number, place)?;
-        rotates(binder, plan, number, place)?;
+        check_descriptors(binder, plan, number, place)?;
+        check_open_modes(binder, plan, number, place)?;
+        check_rotation(binder, plan, number, place)?;
     }
     for thread in &mut plan.threads {
         thread.queued = thread.steps.iter().any(|step| step.kind == FlowopKind::AioWrite);
@@ -39,7 +39,11 @@ fn thread_places(binder: &ValueBinder<'_, '_>) -> Vec<Place> {
 }
 
 /// Resolves the target of a flowop to a row.
-fn aim(binder: &ValueBinder<'_, '_>, plan: &mut Plan, target: &FlowopTarget) -> Result<(), Fault> {
+fn resolve_target(
+    binder: &ValueBinder<'_, '_>,
+    plan: &mut Plan,
+    target: &FlowopTarget,
+) -> Result<(), Fault> {
     let FlowopTarget { thread, step, name, place } = target;
     let kind = plan.threads[*thread].steps[*step].kind;
     // Within composite flowops, the last part of the name suffices.
@@ -116,7 +120,7 @@ fn opens_by_itself(step: &ProgramStep) -> bool {
 }
 
 /// Checks that each descriptor in use is opened by a flowop.
-fn opens(
+fn check_descriptors(
     binder: &ValueBinder<'_, '_>,
     plan: &Plan,
     thread: usize,
@@ -142,7 +146,7 @@ fn opens(
 }
 
 /// Checks that all steps of a thread that open files do so in the same mode.
-fn through(
+fn check_open_modes(
     binder: &ValueBinder<'_, '_>,
     plan: &mut Plan,
     thread: usize,
@@ -170,7 +174,7 @@ fn through(
 }
 
 /// Checks `opennext`: one descriptor for each file of the fileset, up to half of the table.
-fn rotates(
+fn check_rotation(
     binder: &ValueBinder<'_, '_>,
     plan: &Plan,
     thread: usize,

@@ -17,17 +17,17 @@ use super::summary::{OperationClass, SummaryRow};
 use crate::language::{EndCondition, WorkloadScript};
 use bind::ValueBinder;
 
-/// Most filesets of a file; each needs slots for directories.
+/// Maximum number of filesets of a file; each needs slots for directories.
 pub(super) const FILESETS_MAX: usize = 64;
-/// Most entries of all filesets: files and leaf directories.
+/// Maximum number of entries of all filesets: files and leaf directories.
 pub(super) const ENTRIES_MAX: u64 = 10_000_000;
-/// Most threads of all processes.
+/// Maximum number of threads of all processes.
 pub(super) const THREADS_MAX: u64 = 4096;
 /// Number of descriptors of a thread.
 pub(super) const FDS: u64 = 128;
-/// Most steps of the programs of all threads' definitions.
+/// Maximum number of steps of the programs of all threads' definitions.
 pub(super) const STEPS_MAX: usize = 1 << 18;
-/// Most bytes of one read or write.
+/// Maximum number of bytes of one read or write.
 pub(super) const IO_BYTES_MAX: u64 = 1 << 30;
 /// Longest run time in seconds.
 pub(super) const SECONDS_MAX: u64 = 10_000_000;

@@ -11,7 +11,7 @@ use super::{FlowopExit, Worker};
 
 /// Number for no file.
 pub(super) const NONE: u32 = u32::MAX;
-/// Most attempts to find a file that no worker has open.
+/// Maximum number of attempts to find a file that no worker has open.
 const TRIES_MAX: u64 = 100;
 
 /// State of a descriptor of a thread.
@@ -82,7 +82,7 @@ impl Worker {
         self.locate(io, fileset, entry, takes_path)
     }
 
-    /// Descriptor of the present flowop.
+    /// Descriptor of the current flowop.
     #[inline]
     pub(super) fn descriptor(&mut self) -> &mut DescriptorState {
         &mut self.fds[usize::from(self.present.fd)]

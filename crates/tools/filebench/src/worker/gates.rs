@@ -12,7 +12,7 @@ use super::{FlowopExit, WAIT_NS, Worker};
 const STUCK_MAX: u32 = 50;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Subtracts `much` if there is as much; false otherwise.
+/// Subtracts `much` if at least that much is available; otherwise returns false.
 fn take(from: &AtomicI64, much: i64) -> bool {
     let less = |count: i64| (count >= much).then_some(count - much);
     from.fetch_update(Ordering::SeqCst, Ordering::SeqCst, less).is_ok()
@@ -113,7 +113,7 @@ impl Worker {
         if self.stuck.0 > STUCK_MAX {
             return Err(self.fail("every thread waits for another one, and none goes on"));
         }
-        self.go_on()
+        self.check_end()
     }
 
     pub(super) fn hog(&mut self) {
@@ -132,7 +132,7 @@ impl Worker {
             left_ns -= piece_ns;
             io.pause(piece_ns)?;
             self.called(io);
-            self.go_on()?;
+            self.check_end()?;
         }
         Ok(())
     }

@@ -81,7 +81,7 @@ impl Worker {
             }
             io.wait_for(&common.event_came, seen, WAIT_NS)?;
             self.called(io);
-            self.go_on()?;
+            self.check_end()?;
         }
     }
 

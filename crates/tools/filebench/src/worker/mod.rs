@@ -31,9 +31,10 @@ use rows::WorkerRows;
 const WAIT_NS: u64 = 20_000_000;
 /// Wait before retrying an entry that another thread has reserved.
 const MOMENT_NS: u64 = 10_000;
-/// Flowops without a call after which the engine is asked whether to continue.
+/// Number of consecutive flowops without a call after which the engine is asked whether to
+/// continue.
 const SILENT_MAX: u32 = 1000;
-/// Most asynchronous requests in flight of a thread.
+/// Maximum number of asynchronous requests in flight of a thread.
 pub(super) const DEPTH: u16 = 128;
 
 /// Reason why a flowop was not carried out.
@@ -83,7 +84,7 @@ pub(super) struct Worker {
     number: usize,
     steps: Arc<[Flow]>,
     random: Random,
-    /// Program counter: index of the present step.
+    /// Program counter: index of the current step.
     pc: usize,
     /// Iterations left of each flowop in the loops in progress.
     left: Vec<u64>,
@@ -108,7 +109,7 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Creates the worker of a number among the instances of a thread.
+    /// Creates the worker for instance `number` of a thread definition.
     pub(super) fn new(namespace: &Arc<Namespace>, number: usize, thread: usize, seed: u64) -> Self {
         let plan = &namespace.plan;
         let steps: Arc<[Flow]> = plan.threads[thread].steps.clone().into();
@@ -144,7 +145,7 @@ impl Worker {
         &self.steps[self.pc]
     }
 
-    /// Executes an iteration of the present flowop.
+    /// Executes an iteration of the current flowop.
     #[inline]
     fn iteration(&mut self, io: &mut dyn Io) -> Result<(), FlowopExit> {
         if self.namespace.plan.run_length.period.is_some() {
@@ -168,7 +169,7 @@ impl Worker {
             }
             io.pause(MOMENT_NS)?;
             self.called(io);
-            self.go_on()?;
+            self.check_end()?;
         }
     }
 
@@ -180,7 +181,7 @@ impl Worker {
         }
     }
 
-    /// Ends an iteration of the present flowop, and goes on to the next iteration or flowop.
+    /// Ends an iteration of the current flowop, and goes on to the next iteration or flowop.
     #[inline]
     fn next_flow(&mut self) {
         let flow = &self.steps[self.pc];
@@ -265,7 +266,7 @@ impl Worker {
     }
 
     /// Ends the thread after a wait if the run has ended.
-    fn go_on(&self) -> Result<(), FlowopExit> {
+    fn check_end(&self) -> Result<(), FlowopExit> {
         if self.namespace.common.deadline.is_reached() { Err(FlowopExit::Over) } else { Ok(()) }
     }
 
@@ -310,7 +311,7 @@ impl Worker {
         FlowopExit::Over
     }
 
-    /// Fails the run with a message about the present flowop.
+    /// Fails the run with a message about the current flowop.
     #[cold]
     fn fail(&self, why: &str) -> FlowopExit {
         let name = self.namespace.plan.rows[self.flow().row].name.escape_debug().to_string();

@@ -6,7 +6,7 @@ use super::super::plan::FlowopKind;
 use super::files::NONE;
 use super::{DEPTH, FlowopExit, Worker};
 
-/// Most bytes of one read.
+/// Maximum number of bytes of one read.
 const PIECE_MAX: u64 = 4 << 20;
 
 fn bytes(wanted: u64) -> u32 {
@@ -63,7 +63,7 @@ impl Worker {
         }
     }
 
-    /// Reads at the present position, and returns the number of bytes.
+    /// Reads at the current position, and returns the number of bytes.
     #[inline]
     fn read_piece(&mut self, io: &mut dyn Io, piece: u64) -> Result<u64, FlowopExit> {
         let got = io.read(self.present.file(), bytes(piece))?;

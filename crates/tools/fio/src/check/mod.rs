@@ -13,7 +13,7 @@ use treering_script::{ConfigError, Job, Settings};
 
 use super::job::FileJob;
 use super::tally::Tally;
-use super::with_fio::{ForeignJob, program_of, straightened};
+use super::with_fio::{ForeignJob, program_of, with_job_file_option};
 
 pub use iolog::{Moved, moved};
 pub use rehearsed::rehearsed_requests;
@@ -71,7 +71,7 @@ pub struct JobPair {
 /// When the settings, the job file or the original is not as it must be.
 pub fn both_ways(settings: &Settings) -> Result<JobPair, ConfigError> {
     let path = program_of(settings);
-    let settings = straightened(settings);
+    let settings = with_job_file_option(settings);
     let ours = Box::new(FileJob::native(&settings)?);
     Ok(JobPair { ours, theirs: Box::new(ForeignJob::new(&settings, path, &|_| Vec::new())?) })
 }
@@ -110,7 +110,7 @@ pub fn sequences(settings: &Settings) -> Result<Sequences, ConfigError> {
         (job.ramp_us, job.start_delay_us) = (0, [0; 2]);
     };
     let path = program_of(settings);
-    let settings = &straightened(settings);
+    let settings = &with_job_file_option(settings);
     let ours = FileJob::native_but(settings, &alone)?;
     let more = |number: usize| {
         let pair = |key: &str, value: String| (key.to_owned(), value);

@@ -17,7 +17,8 @@ use super::Moved;
 /// Calls after which a job without requests is given up.
 const CALLS_MAX: usize = 50_000_000;
 
-/// First requests of each task of each phase but the first; `wanted` gives their numbers.
+/// First requests of each task, in all phases but the first; `wanted` is the number of requests of
+/// each task.
 ///
 /// # Errors
 /// When the job cannot go on in memory.

@@ -53,7 +53,8 @@ impl Stat {
             self.merge(other);
             return;
         }
-        let (mean, around) = (self.mean() + other.mean(), self.around() + other.around());
+        let (mean, squares) =
+            (self.mean() + other.mean(), self.sum_of_squares() + other.sum_of_squares());
         let samples = self.samples + other.samples;
         let count = samples as f64;
         *self = Self {
@@ -61,7 +62,7 @@ impl Stat {
             least: self.least + other.least,
             most: self.most + other.most,
             sum: mean * count,
-            squares: around + mean * mean * count,
+            squares: squares + mean * mean * count,
         };
     }
 
@@ -88,11 +89,11 @@ impl Stat {
         if self.samples < 2 {
             return 0.0;
         }
-        (self.around() / (self.samples - 1) as f64).sqrt()
+        (self.sum_of_squares() / (self.samples - 1) as f64).sqrt()
     }
 
     /// Sum of squares around the mean, for at least one value.
-    fn around(&self) -> f64 {
+    fn sum_of_squares(&self) -> f64 {
         (self.squares - self.sum * self.sum / self.samples as f64).max(0.0)
     }
 }

@@ -11,7 +11,7 @@ use crate::language::Distribution;
 
 use super::super::tausworthe::Tausworthe;
 
-/// Most terms of the zeta function that are summed.
+/// Maximum number of terms of the zeta function that are summed.
 const TERMS_MAX: u64 = 10_000_000;
 /// Golden ratio, as a share of 2^64.
 const GOLDEN: u64 = 0x61c8_8646_80b5_83eb;
@@ -19,7 +19,7 @@ const GOLDEN: u64 = 0x61c8_8646_80b5_83eb;
 const MEAN_OF: u64 = 12;
 const DRAW_MAX: f64 = 4_294_967_295.0;
 
-/// Blocks that represent a file when files are drawn.
+/// Number of blocks that stand for each file when files are drawn.
 const FILE_BLOCKS: u64 = 1024;
 
 /// Generator of the blocks of one file, or of files.

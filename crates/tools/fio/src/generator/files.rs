@@ -110,7 +110,7 @@ impl FileSelector {
     }
 
     /// Returns a turn that was not used.
-    pub(super) fn back(&mut self) {
+    pub(super) fn return_turn(&mut self) {
         if let Some((_, left)) = &mut self.serving {
             *left += 1;
         }
@@ -118,8 +118,8 @@ impl FileSelector {
 }
 
 impl Generator {
-    /// Chooses the file of the next request and sees that it is open; else the act to be done
-    /// instead.
+    /// Chooses the file of the next request. If it is not open, the error is the action that must
+    /// come first.
     pub(super) fn next_file(&mut self) -> Result<usize, IoAction> {
         if self.turn.done >= self.files.len() {
             return Err(IoAction::End);

@@ -91,9 +91,9 @@ pub(super) struct Generator {
     /// Generator and next due time of each direction, where request times are drawn
     /// (`rate_process=poisson`).
     poisson: Option<Box<[(Tausworthe, u64); 3]>>,
-    /// Bytes moved in the present zone.
+    /// Bytes moved in the current zone.
     zone_bytes: u64,
-    /// True if a sequential place was looked for since the last request: as in the original, the
+    /// True if a sequential offset was computed since the last request. As in the original, the
     /// next request is then not marked in the random map.
     is_unmarked: bool,
     /// Totals issued in all, and in this pass.
@@ -196,7 +196,7 @@ impl Generator {
                 DirectionChoice::Data(_) if self.job.rw.is_trim_write() => self.trim_or_write(file),
                 DirectionChoice::Data(direction) => direction,
                 DirectionChoice::Wait(us) => {
-                    self.turn.back();
+                    self.turn.return_turn();
                     return self.first(IoAction::Wait(us));
                 }
                 choice => {
@@ -238,7 +238,7 @@ impl Generator {
         }
     }
 
-    /// Queues an act, and takes the first of the queue.
+    /// Queues an action, and takes the first one of the queue.
     fn first(&mut self, act: IoAction) -> IoAction {
         match self.pending.pop_front() {
             Some(first) => {

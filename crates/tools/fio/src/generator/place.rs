@@ -8,8 +8,8 @@ use super::super::random_map::RandomMap;
 use super::super::sizes::Extent;
 use super::{Generator, IoAction, IoRequest};
 
-/// Most draws of a size before the smallest is taken. A range yields a fitting size eventually,
-/// though perhaps after millions of draws; a split perhaps never.
+/// Maximum number of draws of a size before the smallest is taken. A range yields a fitting size
+/// eventually, though perhaps after millions of draws; a split perhaps never.
 const DRAWS_MAX: u32 = 1 << 26;
 const SPLIT_DRAWS_MAX: u32 = 10_000;
 
@@ -83,7 +83,7 @@ impl Generator {
             let begun = self.files[file].last_start[Direction::Trim.place()].unwrap_or(0);
             return Some((begun, true, false));
         }
-        if draws && random && self.draws_place(direction) {
+        if draws && random && self.draws_offset(direction) {
             return self.block(file, direction).map(|offset| (offset, true, true));
         }
         self.is_unmarked = random;
@@ -101,7 +101,7 @@ impl Generator {
         }
     }
 
-    fn draws_place(&mut self, direction: Direction) -> bool {
+    fn draws_offset(&mut self, direction: Direction) -> bool {
         let percent = self.job.draws.percent_random[direction.place()];
         percent == 100 || self.order[direction.place()].percent() <= percent
     }

@@ -3,7 +3,7 @@
 //! The taps are those of published tables of maximal-length registers; the fixed point is the state
 //! of all ones.
 
-/// Least number of bits of a register.
+/// Minimum number of bits of a register.
 const BITS_MIN: u32 = 3;
 
 /// Taps by the number of bits, from three on; bits are numbered from 1.

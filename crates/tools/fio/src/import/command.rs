@@ -5,7 +5,7 @@ use crate::report::Run;
 
 use treering_kit::import::log::Log;
 
-/// Most lines into which a command line is broken.
+/// Maximum number of lines into which a command line is broken.
 const LINES_MOST: usize = 6;
 /// Longest command line, in bytes.
 const BYTES_MOST: usize = 4096;
@@ -25,7 +25,7 @@ pub(super) struct CommandLine {
 
 impl CommandLine {
     /// Adds options that the output itself does not state.
-    pub(super) fn teach(self, run: &mut Run) {
+    pub(super) fn add_options_to(self, run: &mut Run) {
         if run.options.is_empty() {
             run.options = self.options;
             run.has_all_options |= self.is_all;

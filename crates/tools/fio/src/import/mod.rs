@@ -19,7 +19,7 @@ use treering_kit::import::{Importer, ParsedOutputs, Remark};
 
 /// Name of the tool and of its workload.
 const TOOL: &str = "fio";
-/// Most empty lines between two formats of the same run.
+/// Maximum number of empty lines between two formats of the same run.
 const GAP_LINES_MOST: usize = 4;
 /// Largest difference between the start times of two formats of the same run, since seconds are
 /// rounded.
@@ -59,7 +59,7 @@ impl Importer for Fio {
         };
         let mut is_reported_twice = false;
         while let Some(other) = next(log, reported.end).and_then(|next| self::reported(log, next)) {
-            let Some(how) = together(&reported, &other) else { break };
+            let Some(how) = is_same_run_as(&reported, &other) else { break };
             reported.end = other.end;
             match how {
                 RunRelation::First => {
@@ -87,7 +87,7 @@ impl Importer for Fio {
         match reported.run.filter(|run| !run.jobs.is_empty()) {
             Some(mut run) => {
                 if let Some(command) = command::above(log, at) {
-                    command.teach(&mut run);
+                    command.add_options_to(&mut run);
                 }
                 let (trial, notes) = trial::trial(&run);
                 let at_line = |what: String| Remark { line: at + 1, what };
@@ -155,7 +155,7 @@ enum RunRelation {
     Later,
 }
 
-fn together(reported: &ParsedRun, other: &ParsedRun) -> Option<RunRelation> {
+fn is_same_run_as(reported: &ParsedRun, other: &ParsedRun) -> Option<RunRelation> {
     let (run, next) = (reported.run.as_ref()?, other.run.as_ref()?);
     if reported.form == other.form {
         let is_later = reported.form == OutputFormat::Json && is_status(run, next);

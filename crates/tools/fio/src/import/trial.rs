@@ -257,8 +257,8 @@ fn of_direction(of: &Direction, job: &str, decides: bool, trial: &mut ForeignTri
     }
 }
 
-/// Metrics that hold the latencies of this name, one of fio's slat, clat and lat: completion
-/// latency stands for the total where fio did not report that, as in native runs.
+/// Metrics that record a latency kind of fio: slat, clat or lat. If fio did not report the total,
+/// completion latency also stands for it, as in native runs.
 fn specs_of(name: &str, has_whole: bool) -> impl Iterator<Item = MetricSpec> + use<> {
     let (first, second) = match name {
         "slat" => (DIRECTION_SUBMISSION_NANOSECONDS, None),

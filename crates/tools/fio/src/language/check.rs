@@ -28,11 +28,11 @@ impl Engine {
     }
 }
 
-/// Most workers of one batch.
+/// Maximum number of workers of one batch.
 pub(crate) const WORKERS_MAX: u64 = 1024;
-/// Most files that a clone may have open at a time.
+/// Maximum number of files that a clone may have open at a time.
 const OPEN_FILES_MAX: u64 = 4000;
-/// Most files of all clones.
+/// Maximum number of files of all clones.
 const FILES_MAX: u64 = 1 << 22;
 
 /// True if the key may be given without a value.

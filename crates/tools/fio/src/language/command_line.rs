@@ -43,7 +43,7 @@ fn written(
             let _ = write!(line, "--name={} ", section.name);
         }
         for setting in &section.settings {
-            let name = keys::meant(&setting.key, setting.place, faults)?;
+            let name = keys::canonical_key(&setting.key, setting.place, faults)?;
             let written = setting.value.as_deref();
             let value = written.map(|text| expand(text, around.environment, around.machine));
             let value = value.transpose().map_err(|why| {

@@ -9,7 +9,7 @@ use super::values::RawValue;
 /// Default exponent of Zipf's distribution, as in the original.
 const THETA: f64 = 1.1;
 const H: f64 = 0.2;
-/// Most zones, as in the original.
+/// Maximum number of zones, as in the original.
 const ZONES_MAX: usize = 256;
 
 const WORDS: &str = "random_distribution is one of: random, zipf[:THETA[:CENTER]], \

@@ -91,7 +91,7 @@ impl Engine {
     }
 
     /// True if the original reports disk utilisation.
-    pub(crate) const fn tells_disk(self) -> bool {
+    pub(crate) const fn reports_disk(self) -> bool {
         !self.works_by_opening() && !matches!(self, Self::Null)
     }
 

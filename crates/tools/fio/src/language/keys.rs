@@ -349,7 +349,11 @@ pub(crate) fn is_switch_key(key: &str) -> bool {
 }
 
 /// Canonical key of a name.
-pub(super) fn meant(key: &str, place: Place, faults: &Faults<'_>) -> Result<&'static str, Fault> {
+pub(super) fn canonical_key(
+    key: &str,
+    place: Place,
+    faults: &Faults<'_>,
+) -> Result<&'static str, Fault> {
     if let Some((_, name)) = KNOWN.iter().find(|(known, _)| *known == key) {
         return Ok(name);
     }
@@ -369,7 +373,7 @@ pub(crate) const WITH_FIO: &str = "leave it out, or have the original run the jo
 
 #[cfg(test)]
 mod tests {
-    use super::{FOREIGN, Faults, KNOWN, Place, meant};
+    use super::{FOREIGN, Faults, KNOWN, Place, canonical_key};
 
     #[test]
     fn every_key_is_in_one_list_only() {
@@ -385,11 +389,11 @@ mod tests {
     fn an_unknown_key_is_refused_with_the_nearest_known_one() {
         let faults = Faults::new("f", b"");
         let place = Place::new(3, 1);
-        let hint = |key| meant(key, place, &faults).unwrap_err().hint.unwrap();
+        let hint = |key| canonical_key(key, place, &faults).unwrap_err().hint.unwrap();
         assert_eq!(hint("sizes"), "perhaps size is meant");
         assert_eq!(hint("RW"), "perhaps rw is meant");
         assert!(hint("colour_of_the_disk").contains("lists the keys"));
         assert!(hint("verify_state_load").contains("--with-fio"));
-        assert_eq!(meant("blocksize", place, &faults).unwrap(), "bs");
+        assert_eq!(canonical_key("blocksize", place, &faults).unwrap(), "bs");
     }
 }

@@ -14,9 +14,9 @@ use super::ParseContext;
 const BYTES_MAX: usize = 1 << 20;
 /// Deepest nesting of includes.
 const DEPTH_MAX: usize = 16;
-/// Most files in total.
+/// Maximum number of files in total.
 const FILES_MAX: usize = 256;
-/// Most sections, and settings, of all files.
+/// Maximum number of sections, and settings, of all files.
 const SECTIONS_MAX: usize = 4096;
 const SETTINGS_MAX: usize = 1 << 16;
 /// Names of the pseudo files that hold settings of the command line.

@@ -157,7 +157,7 @@ impl Section {
         to: &Faults<'_>,
         around: &ParseContext<'_>,
     ) -> Result<(), Fault> {
-        let name = keys::meant(&setting.key, setting.place, to)?;
+        let name = keys::canonical_key(&setting.key, setting.place, to)?;
         let written = setting.value.as_deref().unwrap_or_default();
         let place = setting.value_place;
         let text = expand(written, around.environment, around.machine).map_err(|why| {

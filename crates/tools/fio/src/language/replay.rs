@@ -158,10 +158,10 @@ mod tests {
 
     #[test]
     fn log_versions_2_and_3_are_read() {
-        let two =
+        let version_2 =
             "fio version 2 iolog\na add\na open\na read 0 4096\na wait 10 0\nrubbish\na close\n";
         let action: Vec<ReplayAction> =
-            Replay::read(two).unwrap().entries.iter().map(|e| e.action).collect();
+            Replay::read(version_2).unwrap().entries.iter().map(|e| e.action).collect();
         let read =
             ReplayAction::Move { file: 0, direction: Direction::Read, offset: 0, bytes: 4096 };
         assert_eq!(

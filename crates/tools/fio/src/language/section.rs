@@ -246,11 +246,11 @@ pub(crate) struct Section {
     pub offset: Amount,
     /// Shift of the range for each further clone: `offset_increment`.
     pub offset_increment: Amount,
-    /// Most requests: `number_ios`; 0 for no limit.
+    /// Maximum number of requests: `number_ios`; 0 for no limit.
     pub number_ios: u64,
     /// Number of files: `nrfiles`, or as many as are named.
     pub files: u64,
-    /// Most files open at a time: `openfiles`; 0 for all.
+    /// Maximum number of files open at a time: `openfiles`; 0 for all.
     pub open_files: u64,
     /// Order of the files: `file_service_type`.
     pub service: FileOrder,
@@ -272,7 +272,8 @@ pub(crate) struct Section {
     pub batch: u64,
     /// Least completions of a reaping: `iodepth_batch_complete_min`.
     pub least_reaped: u64,
-    /// Most completions of a reaping: `iodepth_batch_complete_max`; 0 for as many as the least.
+    /// Maximum number of completions of a reaping: `iodepth_batch_complete_max`; 0 for as many as
+    /// the least.
     pub most_reaped: u64,
     /// Depth to which a full queue is drained: `iodepth_low`; 0 for the whole depth.
     pub depth_low: u64,

@@ -120,7 +120,7 @@ impl ErrorTolerance {
     }
 
     /// True if the job continues after this error.
-    pub(crate) fn bears(&self, direction: Direction, errno: i32) -> bool {
+    pub(crate) fn tolerates(&self, direction: Direction, errno: i32) -> bool {
         let kind = match (errno, direction) {
             (84, _) => 2,
             (_, Direction::Read) => 0,
@@ -219,10 +219,10 @@ mod tests {
     #[test]
     fn media_errors_are_tolerated_by_default() {
         let mut borne = ErrorTolerance { kinds: [false, true, false], ..ErrorTolerance::default() };
-        assert!(borne.bears(Direction::Write, 5) && borne.bears(Direction::Trim, 5));
-        assert!(!borne.bears(Direction::Read, 5) && !borne.bears(Direction::Write, 28));
+        assert!(borne.tolerates(Direction::Write, 5) && borne.tolerates(Direction::Trim, 5));
+        assert!(!borne.tolerates(Direction::Read, 5) && !borne.tolerates(Direction::Write, 28));
         borne.numbers[1] = vec![28];
-        assert!(borne.bears(Direction::Write, 28) && !borne.bears(Direction::Write, 5));
-        assert!(!borne.bears(Direction::Write, 84));
+        assert!(borne.tolerates(Direction::Write, 28) && !borne.tolerates(Direction::Write, 5));
+        assert!(!borne.tolerates(Direction::Write, 84));
     }
 }

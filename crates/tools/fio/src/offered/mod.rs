@@ -26,7 +26,7 @@ use super::options::{
 use stream::{ArrivalParameters, LATE_MOST, quantile};
 pub(super) use stream::{Dispatch, Stream, WorkerSchedule};
 
-/// Most requests in flight of all sections together.
+/// Maximum number of requests in flight of all sections together.
 const LANES_MAX: u64 = 1024;
 /// Highest offered rate, in requests per second.
 const RATE_MAX: u64 = 100_000_000;
@@ -53,7 +53,7 @@ pub(super) struct JobLoad {
 impl JobLoad {
     /// Parses the offered load, records its parameters, and adapts the sections to it. `None` if no
     /// rate is offered.
-    pub(super) fn asked(
+    pub(super) fn from_settings(
         settings: &Settings,
         specs: &[OptionSpec],
         jobs: &mut [Section],
@@ -178,7 +178,7 @@ fn prepared(
     number: usize,
     terms: &ArrivalParameters,
 ) -> Result<u64, ConfigError> {
-    if let Some((what, hint)) = hindrance(job, number) {
+    if let Some((what, hint)) = reason_against(job, number) {
         let message = format!("[{}]: {what} does not go with --{RATE}", job.name.escape_debug());
         return Err(ConfigError::new(message).hint(hint));
     }
@@ -197,7 +197,7 @@ fn prepared(
 
 /// Reason why a section cannot issue an offered load, and a hint: options that time requests
 /// themselves, or jobs without data requests. `None` if it can.
-fn hindrance(job: &Section, number: usize) -> Option<(&'static str, &'static str)> {
+fn reason_against(job: &Section, number: usize) -> Option<(&'static str, &'static str)> {
     let leave_out = "leave it out: requests come by the clock";
     let extras = &job.extras;
     let hindrances = [
@@ -288,9 +288,9 @@ mod tests {
     use super::super::options::NATIVE;
     use super::{JobLoad, RATE};
 
-    fn asked(jobs: &mut [Section]) -> JobLoad {
+    fn job_load(jobs: &mut [Section]) -> JobLoad {
         let settings = Settings::new(vec![(RATE.to_owned(), "100".to_owned())]);
-        JobLoad::asked(&settings, NATIVE, jobs, &mut Vec::new()).unwrap().unwrap()
+        JobLoad::from_settings(&settings, NATIVE, jobs, &mut Vec::new()).unwrap().unwrap()
     }
 
     #[test]
@@ -300,10 +300,10 @@ mod tests {
         };
         let mut jobs = [Section::default(), Section::default()];
         jobs[0].clones = 3;
-        assert_eq!(rates(&asked(&mut jobs)), [75.0, 25.0]);
+        assert_eq!(rates(&job_load(&mut jobs)), [75.0, 25.0]);
         jobs[0].rate_iops = [700, 0, 0];
         jobs[1].rate_iops = [0, 200, 100];
-        assert_eq!(rates(&asked(&mut jobs)), [70.0, 30.0]);
+        assert_eq!(rates(&job_load(&mut jobs)), [70.0, 30.0]);
         assert_eq!(jobs[0].rate_iops, [0; 3], "the stream says when requests come");
     }
 
@@ -311,7 +311,7 @@ mod tests {
     fn an_asynchronous_queue_becomes_synchronous_threads() {
         let mut jobs = [Section::default()];
         (jobs[0].engine, jobs[0].depth) = (Engine::Libaio, 16);
-        let offered = asked(&mut jobs);
+        let offered = job_load(&mut jobs);
         assert_eq!((offered.lanes(0), jobs[0].engine, jobs[0].depth), (16, Engine::Psync, 1));
         assert!(jobs[0].thread && jobs[0].time_based && jobs[0].runtime_us > 12_000_000);
     }

@@ -14,7 +14,7 @@ use treering_script::Random;
 /// Longest single wait of an idle clone in microseconds, so that it notices the end of a run.
 const PIECE_US: u64 = 20_000;
 
-/// Most lateness limits.
+/// Maximum number of lateness limits.
 pub(in super::super) const LATE_MOST: usize = 4;
 
 /// Parameters of a stream of arrivals. Times in nanoseconds.

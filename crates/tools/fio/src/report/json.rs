@@ -6,9 +6,9 @@ use super::bins;
 use super::run::{COUNTS, DIRECTIONS, Direction, Disk, Job, Run, Statistic, Sync, limit_ns};
 use treering_kit::import::number;
 
-/// Most jobs of a run; larger documents are not read.
+/// Maximum number of jobs of a run; larger documents are not read.
 const JOBS_MOST: usize = 1024;
-/// Most options of a job.
+/// Maximum number of options of a job.
 const OPTIONS_MOST: usize = 512;
 
 /// Converts fio's JSON to a run; `say` receives warnings. `None` if there are no usable jobs.

@@ -19,7 +19,7 @@ pub(super) fn length(bytes: u64) -> u32 {
 }
 
 impl Runner {
-    /// Takes note of the end of a call that needs no other account.
+    /// Ends a call that needs no other accounting.
     pub(super) fn finish<T>(&mut self, io: &dyn Io, done: Result<T, Stop>) -> Result<(), Stop> {
         self.clock.follow(io);
         done?;
@@ -63,7 +63,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Pauses for a part of the time that is left.
+    /// Pauses for one piece of the time that is left.
     pub(super) fn pause_piece(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         let piece_us = self.pacing.pause_left_us.min(PAUSE_MAX_US);
         self.pacing.pause_left_us -= piece_us;

@@ -111,7 +111,7 @@ impl Clock {
         self.now_ns
     }
 
-    /// Present time; `None` if nothing was timed yet.
+    /// Current time; `None` if nothing was timed yet.
     pub(super) fn now_ns(&self) -> Option<u64> {
         Some(self.now_ns).filter(|now_ns| *now_ns > 0)
     }

@@ -13,7 +13,7 @@ use super::slots::FileSlots;
 
 /// Buffer of requests without a tag.
 pub(super) const UNTAGGED: u16 = 0;
-/// Most verification errors that are kept; further ones are only counted.
+/// Maximum number of verification errors that are kept; further ones are only counted.
 const COMPLAINTS_MAX: usize = 64;
 
 /// Contents of a clone's requests.

@@ -90,7 +90,7 @@ impl Runner {
     #[cold]
     pub(super) fn failed(&mut self, direction: Direction, errno: i32) {
         let number = u64::from(errno.unsigned_abs());
-        if self.worker.job.extras.tolerance.bears(direction, errno) {
+        if self.worker.job.extras.tolerance.tolerates(direction, errno) {
             if self.tally.errors[0] == 0 {
                 self.tally.errors[1] = number;
             }

@@ -108,7 +108,7 @@ struct EndConditions {
 /// Position of a clone in its job.
 #[derive(Debug)]
 struct Progress {
-    /// Passes that follow the present one.
+    /// Passes that follow the current one.
     loops_left: u64,
     /// True from the start of a pass until its files are synced.
     is_in_pass: bool,
@@ -180,7 +180,7 @@ impl Runner {
     }
 
     /// Creates a clone that only reports this error.
-    pub(super) fn unable(mut self, errno: i32) -> Self {
+    pub(super) fn failing_with(mut self, errno: i32) -> Self {
         self.tally.errno = u64::from(errno.unsigned_abs());
         self.progress.is_unable = true;
         self

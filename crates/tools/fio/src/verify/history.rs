@@ -50,7 +50,7 @@ impl History {
         self.in_order.pop_front().or_else(|| self.by_place.pop_first().map(|(_, piece)| piece))
     }
 
-    /// Next piece, which stays.
+    /// Next piece, without removing it.
     pub(crate) fn first(&self) -> Option<&WrittenPiece> {
         self.in_order.front().or_else(|| self.by_place.values().next())
     }

@@ -40,7 +40,7 @@ pub(super) struct ForeignJob {
 }
 
 /// Path of the fio that the option names; `None` without the option.
-pub(super) fn asked(settings: &Settings) -> Option<PathBuf> {
+pub(super) fn fio_path(settings: &Settings) -> Option<PathBuf> {
     let typed = settings.text(OPTION)?;
     // The word after the option is the job file if no other is given.
     if typed == "true" || typed == NAME || is_job_file(settings) {
@@ -67,7 +67,7 @@ fn is_job_file(settings: &Settings) -> bool {
 }
 
 /// Settings with the job file moved to its own option.
-pub(super) fn straightened(settings: &Settings) -> Settings {
+pub(super) fn with_job_file_option(settings: &Settings) -> Settings {
     if !is_job_file(settings) {
         return settings.clone();
     }
@@ -81,9 +81,9 @@ pub(super) fn straightened(settings: &Settings) -> Settings {
     settings.with_options(settings_given.collect())
 }
 
-/// Path of the fio that is asked for, or else of the installed one.
+/// Path of the fio that the option names, or else of the installed one.
 pub(super) fn program_of(settings: &Settings) -> PathBuf {
-    asked(settings).unwrap_or_else(|| first(settings))
+    fio_path(settings).unwrap_or_else(|| first(settings))
 }
 
 /// Additional settings of a job, by its number.

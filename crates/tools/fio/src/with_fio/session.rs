@@ -14,12 +14,12 @@ use super::super::session::{DIRECTORIES, SETUP};
 use super::ForeignJob;
 use super::reported::{document, reported};
 
-/// Lines of what it said that are reported about.
+/// Maximum number of lines of fio's own output quoted in an error.
 const WORDS_LINES_MAX: usize = 4;
-/// Characters of each of them.
+/// Maximum number of characters quoted of each line.
 const WORDS_CHARS_MAX: usize = 240;
 
-/// A run in progress.
+/// Session of a run.
 pub(super) struct ForeignSession<'j> {
     job: &'j ForeignJob,
     has_begun: bool,
@@ -48,7 +48,7 @@ impl ForeignSession<'_> {
         Some(reported.phases)
     }
 
-    /// Fails where the original did not do its work.
+    /// Fails if fio ended with an error, or reported no job.
     fn check(&self, code: Option<i32>, is_empty: bool) -> Result<(), SessionError> {
         let why = match code {
             Some(0) if !is_empty => return Ok(()),
@@ -100,7 +100,7 @@ impl Session for ForeignSession<'_> {
     }
 }
 
-/// The first lines of what it said, escaped.
+/// First lines of fio's output, with control characters escaped.
 fn words(said: &[u8]) -> String {
     let text = String::from_utf8_lossy(said);
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());

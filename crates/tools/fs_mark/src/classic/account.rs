@@ -1,18 +1,20 @@
-//! The original's own accounts: what a worker's calls took, in whole microseconds.
+//! Call times of a worker in whole microseconds, as the original accounts for them.
 //!
-//! Native figures come from the engine. These are kept beside them because the original's row is
-//! made of them: its rate of a worker, its overhead, its minima and means.
+//! Native figures come from the engine. These accounts are kept beside them because the original's
+//! row is computed from them: the rate of each worker, the overhead, and the minima, means and
+//! maxima of the calls.
 
 use serde::{Deserialize, Serialize};
 
 /// Change of the time stamp in names and of the subdirectory, effective from one file on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NameChange {
-    /// The first file.
+    /// First file with the new name.
     pub file: u64,
     /// Time stamp in the name, in seconds.
     pub stamp: u32,
-    /// The subdirectory that the time decides: the start of a round robin, or all of a hash.
+    /// Subdirectory determined by the time: the start of a round robin, or every subdirectory of a
+    /// hash.
     pub subdir: u32,
 }
 
@@ -21,9 +23,9 @@ pub(crate) struct NameChange {
 pub(crate) struct MinAvgMax {
     /// Minimum; 0 without calls.
     pub min_us: u64,
-    /// The mean, rounded down.
+    /// Mean, rounded down.
     pub avg_us: u64,
-    /// The most.
+    /// Maximum.
     pub max_us: u64,
 }
 
@@ -88,7 +90,7 @@ pub(crate) struct CallAccount {
     loop_ended_ns: u64,
     create: CallTimes,
     write: CallTimes,
-    /// Sum and number of the present file's writes.
+    /// Sum and number of the current file's writes.
     file_writes: (u64, u64),
     /// Sum of the mean write of each file.
     write_means_us: u64,
@@ -101,18 +103,18 @@ pub(crate) struct CallAccount {
 }
 
 impl CallAccount {
-    /// Accounts of a worker that reopens only its first file, or not.
+    /// Creates the accounts of a worker; `only_first` if it reopens only its first file.
     pub(crate) fn new(only_first: bool) -> Self {
         Self { only_first, ..Self::default() }
     }
 
-    /// The loop begins.
+    /// Begins the timed loop.
     pub(crate) fn begin(&mut self, at_ns: u64) {
         self.began_ns = at_ns;
         self.loop_ended_ns = at_ns;
     }
 
-    /// A call was made.
+    /// Accounts for a call.
     #[inline]
     pub(crate) fn add(&mut self, kind: CallKind, began_ns: u64, ended_ns: u64) {
         let us = ended_ns.saturating_sub(began_ns) / 1000;
@@ -184,7 +186,7 @@ impl CallAccount {
 /// its files again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileCounters {
-    /// Files that were made whole.
+    /// Number of complete files.
     pub files: u64,
     /// True if the filesystem ran full.
     pub full: bool,
@@ -196,17 +198,17 @@ pub(crate) struct FileCounters {
     pub overhead_us: u64,
     /// Open.
     pub create: MinAvgMax,
-    /// Write; the mean is that of the files' means.
+    /// Write; the mean is the mean over the files' mean writes.
     pub write: MinAvgMax,
     /// Fsync, or open, fsync and close of a reopened file.
     pub fsync: MinAvgMax,
-    /// Sync; the total time stands in place of the mean.
+    /// Sync; the column of the mean shows the total time.
     pub sync: MinAvgMax,
     /// Close of a written file.
     pub close: MinAvgMax,
     /// Unlink.
     pub unlink: MinAvgMax,
-    /// Changes of time stamp and subdirectory, with the files they start at.
+    /// Changes of time stamp and subdirectory, each with its first file.
     pub since: Vec<NameChange>,
 }
 
@@ -216,7 +218,8 @@ impl FileCounters {
         [self.create, self.write, self.fsync, self.sync, self.close, self.unlink]
     }
 
-    /// Files by seconds of the loop, rounded to a tenth as in the log of the original's workers.
+    /// Rate of the worker, from the loop time rounded to a tenth of a second as in the log of the
+    /// original's workers.
     pub(crate) fn files_per_second(&self) -> f64 {
         let rate = self.files as f64 / (self.loop_us.max(1) as f64 / 1e6);
         format!("{rate:.1}").parse().unwrap_or(rate)

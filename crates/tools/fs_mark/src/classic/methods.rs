@@ -11,11 +11,11 @@ pub(crate) enum SyncMethod {
     SystemFirst,
     /// 3: every file reopened and fsynced, last one first.
     Reverse,
-    /// 4: sync, then as 3.
+    /// 4: sync, then every file reopened and fsynced, last one first.
     SystemReverse,
     /// 5: every file reopened and fsynced, in order.
     Post,
-    /// 6: sync, then as 5.
+    /// 6: sync, then every file reopened and fsynced, in order.
     SystemPost,
 }
 
@@ -68,7 +68,7 @@ impl SyncMethod {
         matches!(self, Self::SystemFirst | Self::SystemReverse | Self::SystemPost)
     }
 
-    /// Files to reopen and fsync after that.
+    /// Files that are reopened and fsynced after all files were written.
     pub(crate) const fn reopened(self) -> ReopenOrder {
         match self {
             Self::Nothing | Self::Inband => ReopenOrder::Nothing,
@@ -96,7 +96,7 @@ pub(crate) enum SubdirPolicy {
         /// Files per turn; 0 stays in one subdirectory.
         files: u64,
     },
-    /// Any, decided by the seed.
+    /// Random subdirectory for each file, drawn from the seed.
     Random {
         /// Number of subdirectories.
         subdirs: u32,

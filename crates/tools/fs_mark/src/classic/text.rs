@@ -1,7 +1,7 @@
 //! The header and the rows of fs_mark 3.3, and the closing lines of its later version, byte for
 //! byte.
 //!
-//! Only formatting. Texts end with a newline.
+//! This module only formats. Texts end with a newline.
 
 use super::account::{FileCounters, MinAvgMax};
 use super::methods::{HASH_SECONDS, SubdirPolicy, SyncMethod};
@@ -13,7 +13,7 @@ pub(crate) struct HeaderParams {
     pub bytes: u64,
     /// Bytes of each write.
     pub write_bytes: u32,
-    /// Bytes of a name.
+    /// Length of a file name in bytes.
     pub name_bytes: usize,
     /// Number of random bytes in each name.
     pub random_bytes: usize,
@@ -113,7 +113,7 @@ pub(crate) fn header(
 pub(crate) struct ResultRow {
     /// Files of the iteration.
     pub files: u64,
-    /// The sum of the workers' rates.
+    /// Sum of the workers' rates.
     pub files_per_second: f64,
     overhead_us: u64,
     columns: [MinAvgMax; 6],
@@ -154,8 +154,8 @@ impl ResultRow {
     }
 }
 
-/// The closing lines of the version after 3.3: quantiles from rates cut to whole numbers, the slow
-/// end being the high ones.
+/// Closing lines of the version after 3.3: quantiles of the rates, which are truncated to whole
+/// numbers; the "slow" end has the high rates.
 pub(crate) fn closing(rates: &[f64]) -> String {
     if rates.is_empty() {
         return String::new();

@@ -7,7 +7,7 @@ use treering_kit::import::log::shortened;
 /// Parsed fs_mark command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CommandLine {
-    /// Options that shape the work, by their long names; of the directories only how many.
+    /// Options that determine the work, by their long names; of the directories only their number.
     pub(super) parameters: Vec<(String, String)>,
     pub(super) directories: Vec<String>,
 }
@@ -26,8 +26,7 @@ const VALUED: [(char, &str); 11] = [
     ('t', "threads"),
     ('l', "log"),
 ];
-/// Long options that only treering has, and whether a value follows; they do not shape the
-/// work.
+/// Long options of treering only, true if a value follows; they do not determine the work.
 const LONG: [(&str, bool); 7] = [
     ("store", true),
     ("label", true),
@@ -39,7 +38,7 @@ const LONG: [(&str, bool); 7] = [
 ];
 const FLAGS: [(char, &str); 3] = [('F', "fill"), ('k', "keep"), ('v', "verbose")];
 
-/// A word that fs_mark does not have.
+/// Word that is not an option of fs_mark.
 #[derive(Debug, Error)]
 #[error("{0} in the command line of fs_mark is not understood")]
 pub(super) struct UnknownWord(String);

@@ -1,7 +1,8 @@
 //! Output of fs_mark 3.3: a header of comments, then a row for each iteration.
 //!
-//! Each row becomes a phase with its own metrics. Files/sec is what the tool prints: the sum of the
-//! rates of its workers, each over its own time, which is more than the files over the time of all.
+//! Each row becomes a phase with its own metrics. Files/sec is taken as printed: the sum of the
+//! workers' rates, each over the worker's own time, which exceeds the number of files over the
+//! common time.
 
 mod command;
 mod rows;
@@ -24,7 +25,7 @@ use treering_kit::import::{Importer, ParsedOutputs, Remark, any_begins};
 /// Reads output of fs_mark.
 pub(crate) struct FsMarkImporter;
 
-/// A command line with so many directories is broken into no more lines.
+/// Maximum number of lines into which a command line with many directories is broken.
 const HEADER_LINES_MOST: usize = 400;
 /// Maximum number of foreign lines between two rows.
 const GAP_LINES_MOST: usize = 20;
@@ -53,7 +54,7 @@ impl Importer for FsMarkImporter {
         }
         let mut table = ParsedTable::starting_at(next);
         table.read(self, log, at);
-        table.tell(&mut trial);
+        table.add_to(&mut trial);
         if let Some(line) = table.ran_out_at {
             trial.is_interrupted = true;
             let message = format!("it says {}; kept as interrupted", shortened(log.line(line)));
@@ -115,7 +116,7 @@ fn header(log: &Log<'_>, at: usize, trial: &mut ForeignTrial, remarks: &mut Vec<
     next
 }
 
-/// The rows.
+/// Rows of the table.
 struct ParsedTable {
     rows: PhaseRows,
     first: Option<IterationRow>,
@@ -198,8 +199,8 @@ impl ParsedTable {
         (value.is_finite() && value > 0.0).then(|| rate.primary().of_tasks(self.rows.len() as u64))
     }
 
-    /// Adds the rows and the metrics and facts of the whole run.
-    fn tell(&mut self, trial: &mut ForeignTrial) {
+    /// Adds the rows, metrics and facts of the whole run to the trial.
+    fn add_to(&mut self, trial: &mut ForeignTrial) {
         let (Some(first), Some(last)) = (&self.first, &self.last) else { return };
         trial.metrics.extend(self.whole_rate(last.count));
         let points = last.used_percent.saturating_sub(first.used_percent);

@@ -2,7 +2,7 @@
 
 use treering_kit::import::number::{decimal, whole};
 
-/// An iteration.
+/// Row of an iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct IterationRow {
     pub(super) used_percent: u64,
@@ -49,7 +49,7 @@ pub(super) fn row(text: &str) -> Option<IterationRow> {
     })
 }
 
-/// The names of the columns.
+/// True for the line of column names.
 pub(super) fn is_heading(text: &str) -> bool {
     let mut words = text.split_whitespace();
     let names = ["FSUse%", "Count", "Size", "Files/sec", "App", "Overhead"];
@@ -63,11 +63,11 @@ pub(super) enum TrailingLine {
     Statistic,
     /// Early end: a directory had too little room for the next files.
     NoSpace,
-    /// The rest of the names of verbose columns, on a line of their own.
+    /// Continuation of the names of verbose columns, on a line of its own.
     Verbose,
 }
 
-/// Reads such a line.
+/// Parses a line after the rows, or between the column names and the rows.
 pub(super) fn closing(text: &str) -> Option<TrailingLine> {
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {

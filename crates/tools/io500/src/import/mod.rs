@@ -1,8 +1,8 @@
-//! Results of IO500: `result_summary.txt`, what the program prints, and `result.txt`, of the
+//! Results of IO500: `result_summary.txt`, the program's standard output, and `result.txt`, of the
 //! versions since 2020.
 //!
-//! The numbers are the program's. A score that does not follow from the phases beside it is left
-//! out, and so is a phase of which there are two.
+//! Figures are taken as printed. A score that does not follow from the printed phases is left out,
+//! and so is a phase that occurs twice.
 
 mod lines;
 mod run;

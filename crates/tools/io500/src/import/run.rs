@@ -14,7 +14,7 @@ use treering_kit::import::Remark;
 use treering_kit::import::number::{decimal, nanoseconds};
 use treering_kit::import::trial::ForeignTrial;
 
-/// The fact that names the phases that the program called invalid; `all` for the whole run.
+/// Fact that lists the phases that the program marked invalid; `all` stands for the whole run.
 const INVALID_FACT: &str = "import.io500_invalid";
 /// Fact name prefix, followed by a number, of the reasons for invalidity; at most `REASONS_MOST`
 /// are kept.
@@ -22,10 +22,10 @@ const REASON_FACT: &str = "import.io500_invalid_why";
 const REASONS_MOST: usize = 20;
 /// Relative tolerance between a printed score and the one computed from the phases.
 const NEAR: f64 = 1e-4;
-/// No version has more phases.
+/// Maximum number of phases; no version has more.
 const PHASES_MOST: usize = 64;
 
-/// A phase, from whichever file.
+/// Phase of either file.
 #[derive(Clone, Debug, Default)]
 struct PhaseRecord {
     name: String,
@@ -76,7 +76,7 @@ impl ParsedRun {
         self.version.is_some()
     }
 
-    /// True if this line still belongs to the head of a run whose version is known.
+    /// True if this line repeats the version in the head of a long result.
     pub(super) fn is_head(&self, parsed: &OutputLine) -> bool {
         let in_head = self.section.as_deref().is_none_or(|name| name == "run");
         matches!(parsed, OutputLine::Value(..)) && in_head && self.phases.is_empty() && {
@@ -126,7 +126,7 @@ impl ParsedRun {
         }
     }
 
-    /// The first of each name counts.
+    /// Sets a parameter; only the first value of each name counts.
     fn parameter(&mut self, name: &'static str, value: &str) {
         if self.parameters.iter().all(|(known, _)| *known != name) {
             self.parameters.push((name, value.to_owned()));
@@ -175,7 +175,7 @@ impl ParsedRun {
         }
     }
 
-    /// A value of the long result.
+    /// Stores a value of the long result.
     fn value(&mut self, at: usize, key: &str, value: &str) {
         let section = self.section.clone().unwrap_or_default();
         if section == "SCOREX" {
@@ -229,8 +229,8 @@ impl ParsedRun {
         }
     }
 
-    /// The scores, from whichever file.
-    fn told_scores(&self) -> Option<(usize, ScoreLine)> {
+    /// Scores of either file.
+    fn stated_scores(&self) -> Option<(usize, ScoreLine)> {
         let [metadata, bandwidth, total] = self.parts;
         let of_parts = || {
             let scores = ScoreLine {
@@ -255,12 +255,12 @@ impl ParsedRun {
         };
         let phases = std::mem::take(&mut self.phases);
         for record in &phases {
-            self.tell(&mut trial, record);
+            self.add_metrics(&mut trial, record);
         }
         if trial.metrics.is_empty() {
             return (None, self.remarks);
         }
-        let scores = self.told_scores();
+        let scores = self.stated_scores();
         let mut invalid: Vec<&str> = phases
             .iter()
             .filter(|record| record.is_invalid)
@@ -270,7 +270,7 @@ impl ParsedRun {
             if scores.is_invalid {
                 invalid.push("all");
             }
-            self.tell_scores(&mut trial, &phases, at, &scores);
+            self.add_scores(&mut trial, &phases, at, &scores);
         }
         trial.fact(IMPORT_FACT, self.version.as_deref().unwrap_or(TOOL));
         if !invalid.is_empty() {
@@ -292,8 +292,8 @@ impl ParsedRun {
         (Some(trial), self.remarks)
     }
 
-    /// The numbers of a phase.
-    fn tell(&mut self, trial: &mut ForeignTrial, record: &PhaseRecord) {
+    /// Adds the metrics of a phase.
+    fn add_metrics(&mut self, trial: &mut ForeignTrial, record: &PhaseRecord) {
         if record.is_twice || !record.is_scored {
             return;
         }
@@ -320,7 +320,7 @@ impl ParsedRun {
     }
 
     /// Adds the scores that agree with the phases.
-    fn tell_scores(
+    fn add_scores(
         &mut self,
         trial: &mut ForeignTrial,
         phases: &[PhaseRecord],

@@ -228,13 +228,17 @@ struct JsonSummary<'d> {
     size: f64,
 }
 
-/// A figure with four decimals, as the original prints all.
+/// Rounds a figure to four decimals, as the original prints all of them.
 fn rounded(figure: f64) -> f64 {
     (figure * 1e4).round() / 1e4
 }
 
 /// Result entry of a write or read test.
-pub(crate) fn moved(access: AccessKind, result: &TestResult, params: &TestParams) -> ResultEntry {
+pub(crate) fn transfer_entry(
+    access: AccessKind,
+    result: &TestResult,
+    params: &TestParams,
+) -> ResultEntry {
     let [rate, iops, latency, block, transfer, open_time, wr_rd_time, close_time, total_time] =
         super::text::figures(result, params).map(rounded);
     ResultEntry::Moved(TransferEntry {

@@ -15,7 +15,7 @@ const FIGURES: [RankTimeColumn; 5] = [
     ("end time", |rank| rank.close.1),
 ];
 
-/// Start and end of a rank's open, transfers and close, in seconds since 1970.
+/// Start and end times of a rank's open, transfers and close, in seconds since 1970.
 struct RankTimes {
     open: (f64, f64),
     moved: (f64, f64),
@@ -25,15 +25,16 @@ struct RankTimes {
 /// Threshold of the outlier warnings, and the time origin.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OutlierWarnings {
-    /// Distance from the mean in seconds above which a rank is reported; 0 disables the warnings.
+    /// Deviation from the mean, in seconds, above which a rank is reported; 0 disables the
+    /// warnings.
     pub threshold_seconds: u64,
     /// Start of the trial, in milliseconds since 1970.
     pub started_unix_ms: u64,
 }
 
 impl OutlierWarnings {
-    /// The lines of a test, of the counts of all tasks, each with its rank. A rank on a machine of
-    /// which no name is known is on `unknown`.
+    /// Warnings about a test; `tasks` are the counts of each task with its rank. A rank whose host
+    /// is unknown is printed as on `unknown`.
     pub(crate) fn lines(
         &self,
         access: AccessKind,

@@ -6,15 +6,15 @@ use serde::Serialize;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct JsonParameters {
-    /// Minutes after which no test begins.
+    /// Minutes after which no further test begins.
     pub max_time_duration: u64,
-    /// Seconds before each test.
+    /// Delay before each test, in seconds.
     pub inter_test_delay: u64,
     /// Sync at the end of a write: 1 or 0, like the following switches.
     pub fsync: u8,
-    /// After each transfer.
+    /// Sync after each transfer.
     pub fsyncperwrite: u8,
-    /// Keep files that exist.
+    /// Keep existing files.
     pub use_existing_test_file: u8,
     /// Each rank has a directory of its own.
     pub unique_dir: u8,
@@ -33,7 +33,7 @@ pub(crate) struct JsonParameters {
     pub data_packet_letter: &'static str,
     /// Collective transfers requested; POSIX has no calls for them.
     pub collective: u8,
-    /// Seconds from the mean of the ranks to be warned about.
+    /// Deviation from the mean of the ranks, in seconds, above which a warning is printed.
     pub outlier_threshold: u64,
     /// Keep the files after the test.
     pub keep_file: u8,

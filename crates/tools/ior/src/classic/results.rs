@@ -34,7 +34,7 @@ pub(crate) struct TestResult {
     pub close_seconds: f64,
     /// Time from the start of the first open to the end of the last close.
     pub total_seconds: f64,
-    /// Mean time of a transfer on the rank where it is least, in seconds.
+    /// Mean time of a transfer in seconds, on the rank where this mean is smallest.
     pub latency_seconds: f64,
     /// Work done when the time limit ended the test; `None` without one.
     pub wall: Option<StonewallResult>,
@@ -43,13 +43,13 @@ pub(crate) struct TestResult {
 /// Work of the ranks at the time limit (stonewall).
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct StonewallResult {
-    /// The fewest transfers of a rank.
+    /// Minimum number of transfers of a rank.
     pub least: u64,
-    /// The most.
+    /// Maximum number of transfers of a rank.
     pub most: u64,
-    /// The fewest bytes of a rank.
+    /// Minimum number of bytes of a rank.
     pub least_bytes: u64,
-    /// The mean bytes of a rank.
+    /// Mean number of bytes of a rank.
     pub mean_bytes: u64,
     /// Time from the first transfer to the last at the limit, in seconds.
     pub seconds: f64,

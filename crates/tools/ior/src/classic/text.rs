@@ -18,7 +18,7 @@ pub(crate) struct TestParams {
     pub api: String,
     /// File name as typed.
     pub file: String,
-    /// The file of rank 0.
+    /// File of rank 0.
     pub first_file: String,
     /// File per process: each rank has a file of its own.
     pub file_per_process: bool,
@@ -52,7 +52,7 @@ pub(crate) struct TestParams {
     pub wall_seconds: u64,
     /// After the time limit, all ranks go on to the transfer count of the fastest (wear-out).
     pub wears_out: bool,
-    /// A number of the user's for the summary.
+    /// Reference number given by the user, shown in the summary.
     pub reference: u64,
     /// Write tests are done.
     pub writes: bool,
@@ -69,15 +69,15 @@ fn pair(name: &str, value: impl std::fmt::Display) -> String {
     format!("{name:<20}: {value}\n")
 }
 
-/// Bytes as the original shows sizes.
+/// Formats a size in bytes as the original does.
 pub(super) fn human(bytes: u64) -> String {
     for (shift, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB")] {
-        let of = 1_u64 << shift;
-        if bytes >= of {
-            return if bytes.is_multiple_of(of) {
-                format!("{} {unit}", bytes / of)
+        let unit_bytes = 1_u64 << shift;
+        if bytes >= unit_bytes {
+            return if bytes.is_multiple_of(unit_bytes) {
+                format!("{} {unit}", bytes / unit_bytes)
             } else {
-                format!("{:.2} {unit}", bytes as f64 / of as f64)
+                format!("{:.2} {unit}", bytes as f64 / unit_bytes as f64)
             };
         }
     }
@@ -189,7 +189,7 @@ pub(super) fn figures(result: &TestResult, params: &TestParams) -> [f64; 9] {
     ]
 }
 
-/// A line of the table.
+/// Row of the table.
 pub(crate) fn row(
     access: AccessKind,
     result: &TestResult,
@@ -225,7 +225,7 @@ pub(crate) fn removal(seconds: f64, repetition: usize) -> String {
     )
 }
 
-/// The line of a test that time ended, with wear-out.
+/// Line about a test that the time limit ended, with wear-out.
 pub(crate) fn wall(wall: &StonewallResult) -> String {
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     format!(

@@ -2,7 +2,7 @@
 
 use treering_kit::import::number::{ctime_unix_ms, decimal};
 
-/// Writing or reading.
+/// Direction of a test: write or read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AccessSide {
     Write,
@@ -43,7 +43,7 @@ pub(super) enum OutputLine {
     Used(f64),
     /// Option under its name in classic runs.
     Option(&'static str, String),
-    /// A test: MiB/s.
+    /// Row of a test: its direction, and its rate in MiB/s.
     Row(AccessSide, f64),
     /// A line of the summary.
     Summary(SummaryLine),
@@ -68,7 +68,7 @@ const OPTIONS: [(&str, &str); 13] = [
     ("stoneWallingWearOut", "wear-out"),
 ];
 
-/// Names of options, and beginnings of lines, that say nothing that is wanted.
+/// Option names and line prefixes that are not imported.
 const FURNITURE: [&str; 27] = [
     "Command line",
     "Machine",

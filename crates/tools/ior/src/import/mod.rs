@@ -1,6 +1,6 @@
-//! Output of ior 2.10 to 4.1: how it was run, a line for each write and read, the summary.
+//! Output of ior 2.10 to 4.1: the options, a line for each write and read, and the summary.
 //!
-//! Rates are taken from the lines of the tests, and from the summary where there are none.
+//! Rates come from the lines of the tests, or from the summary if there are none.
 
 mod lines;
 
@@ -95,7 +95,7 @@ impl ParsedRun {
         if trial.metrics.is_empty() {
             return None;
         }
-        trial.made_by(self.version.as_deref());
+        trial.record_tool(self.version.as_deref());
         for (name, value) in &self.parameters {
             trial.parameter(name, value);
         }
@@ -106,7 +106,7 @@ impl ParsedRun {
         Some(trial)
     }
 
-    /// The rates of a side: mean, and the spread of its repetitions.
+    /// Adds the rates of a direction: the mean over its repetitions, and their spread.
     fn tell(&self, trial: &mut ForeignTrial, side: AccessSide) {
         let rates = self.rows.iter().filter(|(of, _)| *of == side).map(|(_, rate)| *rate);
         let rates: Vec<f64> = rates.filter(|rate| rate.is_finite() && *rate > 0.0).collect();

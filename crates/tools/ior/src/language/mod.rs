@@ -6,7 +6,7 @@ use treering_kit::faults::{Fault, Faults, Place, shown};
 
 /// The longest script.
 pub(crate) const BYTES_MAX: usize = 1 << 20;
-/// The most tests of a script.
+/// Maximum number of tests of a script.
 const TESTS_MAX: usize = 1000;
 
 const RIGHT: &str = "a line is NAME=VALUE, as blockSize=4m, RUN, IOR STOP or a comment behind a #";
@@ -27,15 +27,15 @@ pub(crate) struct Directive<'t> {
 /// A test.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TestDefinition<'t> {
-    /// Directives of this test; the other settings are those of the test before.
+    /// Directives of this test; all other settings are inherited from the previous test.
     pub directives: Vec<Directive<'t>>,
     /// Position of its `RUN`, or of the first directive if the last test has no `RUN`.
     pub place: Place,
 }
 
-/// The tests of a script, at least one. As with the original, what stands before the first
-/// `IOR START` and behind `IOR STOP` is not looked at, directives behind the last `RUN` are a test
-/// too, and so is a script without any `RUN`. Directives that make no sense are kept as faults.
+/// Parses the tests of a script, at least one. As in the original, text before the first `IOR
+/// START` and after `IOR STOP` is ignored; directives after the last `RUN`, and those of a script
+/// without a `RUN`, also make a test. Invalid directives are kept as faults.
 ///
 /// # Errors
 /// When it is no script.
@@ -49,7 +49,7 @@ pub(crate) fn read<'t>(
         return Err(faults.error(Place::START, message).hint(right));
     }
     let mut lines = cursor::lines(text, 0).map(|(place, line)| (place, content(line)));
-    let Some((start, _)) = lines.find(|(_, line)| is(line, "ior start")) else {
+    let Some((start, _)) = lines.find(|(_, line)| is_line(line, "ior start")) else {
         let right = "the tests stand between the lines IOR START and IOR STOP";
         return Err(faults.error(Place::START, "there is no line IOR START").hint(right));
     };
@@ -59,10 +59,10 @@ pub(crate) fn read<'t>(
         if line.is_empty() {
             continue;
         }
-        if faults.is_full() || is(line, "ior stop") {
+        if faults.is_full() || is_line(line, "ior stop") {
             break;
         }
-        if is(line, "run") {
+        if is_line(line, "run") {
             next.place = place.after(blanks(line));
             tests.push(std::mem::take(&mut next));
         } else {
@@ -90,11 +90,11 @@ fn blanks(line: &[u8]) -> usize {
     line.len() - line.trim_ascii_start().len()
 }
 
-fn is(line: &[u8], words: &str) -> bool {
+fn is_line(line: &[u8], words: &str) -> bool {
     line.trim_ascii().eq_ignore_ascii_case(words.as_bytes())
 }
 
-/// Directives with commas between.
+/// Parses a line of directives, separated by commas.
 fn read_line<'t>(
     line: &'t [u8],
     place: Place,
@@ -140,7 +140,7 @@ fn directive<'t>(text: &'t str, place: Place, faults: &Faults) -> Result<Directi
 mod tests {
     use super::{BYTES_MAX, Faults, TestDefinition, read};
 
-    /// The tests in a line each.
+    /// Formats each test as a line.
     fn tests(text: &str) -> Vec<String> {
         let words = |test: &TestDefinition| {
             let directives = test

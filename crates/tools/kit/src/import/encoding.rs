@@ -6,7 +6,7 @@ use std::io;
 
 use crate::import::source::ImportError;
 
-/// Least size of a piece in bytes.
+/// Minimum size of a piece in bytes.
 const PIECE_BYTES: usize = 64 * 1024;
 /// Longest line in bytes.
 const LINE_BYTES_MOST: u64 = 64 << 20;
@@ -75,7 +75,7 @@ struct SurveyProgress {
     /// True after a CR that may be followed by LF.
     is_returned: bool,
     starts: Vec<PieceStart>,
-    /// First bytes of the present line.
+    /// First bytes of the current line.
     heading: Vec<u8>,
     is_quoted: bool,
     is_other: bool,

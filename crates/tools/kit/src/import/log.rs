@@ -11,15 +11,15 @@ use crate::import::encoding::{Encoding, PieceStart, decode, is_line_end, survey}
 use crate::import::prefix::{KnownPrefixes, without_escapes};
 use crate::import::source::{ImportError, TextSource};
 
-/// Most lines into which one line of a tool may have been broken.
+/// Maximum number of lines into which one line of a tool may have been broken.
 const BROKEN_INTO_MOST: usize = 4;
-/// Most characters of a line quoted in remarks.
+/// Maximum number of characters of a line quoted in remarks.
 const SHOWN_CHARS: usize = 60;
 /// Largest file that is decoded as a whole, in bytes; larger files with escaped or two-byte
 /// characters are refused.
 const DECODED_BYTES_MOST: u64 = 64 << 20;
 
-/// Neighbouring lines that are held together in memory.
+/// Consecutive lines that are loaded and released together.
 #[derive(Debug)]
 struct LinePiece {
     text: String,
@@ -204,8 +204,8 @@ impl<'t> Log<'t> {
         place.and_then(|(start, end)| piece.text.get(*start as usize..*end as usize)).unwrap_or("")
     }
 
-    /// Like [`Log::read`], unless the first characters exclude the line: most lines of a long log
-    /// are foreign, and joining four of them costs more.
+    /// Like [`Log::read`], but skips lines whose first characters rule them out: most lines of a
+    /// long log are foreign, and trying to join four of them is expensive.
     pub fn read_if<T>(
         &self,
         may_begin: impl Fn(&str) -> bool,
@@ -215,7 +215,8 @@ impl<'t> Log<'t> {
         if may_begin(self.line(at)) { self.read(at, reader) } else { None }
     }
 
-    /// Parses a line, or several that a mail program broke; returns their number too.
+    /// Parses a line, or several into which a mail program broke it; also returns the number of
+    /// lines used.
     pub fn read<T>(&self, at: usize, reader: impl Fn(&str) -> Option<T>) -> Option<(T, usize)> {
         if let Some(read) = reader(self.line(at)) {
             return Some((read, 1));
@@ -296,13 +297,14 @@ pub fn first_word(text: &str) -> &str {
 }
 
 /// Text without control characters.
-pub fn tame(words: &str) -> String {
+pub fn without_control_characters(words: &str) -> String {
     words.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
 }
 
 /// Line for a message, without control characters and shortened.
 pub fn shortened(line: &str) -> String {
-    let mut words: String = tame(line.trim()).chars().take(SHOWN_CHARS + 1).collect();
+    let mut words: String =
+        without_control_characters(line.trim()).chars().take(SHOWN_CHARS + 1).collect();
     if words.chars().count() > SHOWN_CHARS {
         words = words.chars().take(SHOWN_CHARS - 1).chain(['…']).collect();
     }

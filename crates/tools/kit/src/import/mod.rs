@@ -1,7 +1,7 @@
 //! Import of tool logs. Pure: lines in, trials out.
 //!
 //! An importer finds the start of an output of its tool and reads it to its end; lines that it
-//! cannot understand are remarked with their number, never guessed.
+//! cannot understand are reported as remarks with their line number, never guessed at.
 
 pub mod encoding;
 pub mod log;
@@ -28,20 +28,20 @@ pub trait Importer: Sync {
     /// Reads an output that begins at this line, and includes at least this line.
     fn read(&self, log: &mut Log<'_>, at: usize) -> ParsedOutputs;
 
-    /// Reads an output and hands on each trial as it is read; the reading has no outputs. Importers
-    /// whose outputs may exceed memory stop when `hand_on` says so.
+    /// Reads an output and passes each trial to `hand_on` as soon as it is complete; the returned
+    /// value holds no trials. Importers whose outputs may exceed memory stop when `hand_on` breaks.
     fn read_each(
         &self,
         log: &mut Log<'_>,
         at: usize,
         hand_on: &mut TrialConsumer<'_>,
     ) -> ParsedOutputs {
-        handed_on(self.read(log, at), hand_on)
+        pass_on(self.read(log, at), hand_on)
     }
 }
 
-/// Hands on the outputs of a reading, and returns the rest of the reading.
-pub fn handed_on(mut reading: ParsedOutputs, hand_on: &mut TrialConsumer<'_>) -> ParsedOutputs {
+/// Passes the trials of a parsed output to `hand_on`, and returns the output without them.
+pub fn pass_on(mut reading: ParsedOutputs, hand_on: &mut TrialConsumer<'_>) -> ParsedOutputs {
     let outputs = std::mem::take(&mut reading.outputs);
     let _is_stopped = outputs.into_iter().try_for_each(hand_on);
     reading

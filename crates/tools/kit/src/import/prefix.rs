@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-/// Most stamps before a line: for example the time of a recorder before that of the kernel.
+/// Maximum number of stamps before a line: for example the time of a recorder before that of the
+/// kernel.
 const STAMPS_MOST: usize = 3;
 const ESCAPE: char = '\u{1b}';
 const BEL: char = '\u{7}';
@@ -25,7 +26,8 @@ pub(crate) fn without_escapes(text: String) -> String {
     plain
 }
 
-/// Text after the escape sequence that begins the part; a sequence ends with its line.
+/// Text after the escape sequence at the start of `part`; an unterminated sequence ends with its
+/// line.
 fn behind_sequence(part: &str) -> &str {
     let mut letters = part.char_indices();
     let Some((_, kind)) = letters.next() else { return part };
@@ -58,8 +60,8 @@ type LineOrigin = (String, String);
 /// Prefixes known from neighbouring lines.
 #[derive(Default)]
 pub(crate) struct KnownPrefixes {
-    /// Writers without a process number, which might be words of the line itself. They are
-    /// recognised if the line above or below has the same.
+    /// `HOST PROGRAM: ` prefixes without a process number, which could also be text of the line
+    /// itself. They count as prefixes if an adjacent line has the same one.
     writers: BTreeSet<LineOrigin>,
 }
 

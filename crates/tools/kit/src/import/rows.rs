@@ -1,14 +1,14 @@
-//! Phases of a log that may have tens of thousands, with the same metrics each: stored as numbers,
-//! and converted to phases and metrics one at a time on demand.
+//! Compact table for logs with tens of thousands of phases that all have the same metrics. Rows are
+//! stored as numbers, and converted to phases and metrics one at a time on demand.
 
 use treering_model::metrics::MetricSpec;
 use treering_model::{Metric, PhaseTotals, Scope};
 
-/// Metric of all phases of a table.
+/// Metric that every phase of a table has.
 #[derive(Clone, Debug, PartialEq)]
 struct MetricColumn {
     metric: &'static MetricSpec,
-    /// Words of the family's member.
+    /// Words that select the member of a metric family.
     words: Vec<String>,
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::import::log::{Log, first_word, shortened};
 use crate::import::{Remark, any_begins};
 
-/// Most foreign lines between two lines of a tool that runs under MPI.
+/// Maximum number of foreign lines between two lines of a tool that runs under MPI.
 const GAP_LINES_MOST: usize = 60;
 
 /// Cursor over the lines of an output.
@@ -14,9 +14,9 @@ pub struct LineCursor {
     next: usize,
     end: usize,
     remarks: Vec<Remark>,
-    /// Neighbouring lines that were not understood: up to the last understood line, and up to the
-    /// next line.
+    /// Value of `seen` when the last line was understood.
     reported: Option<UnparsedSpan>,
+    /// Last span of lines that were not understood, unless it is a remark already.
     seen: Option<UnparsedSpan>,
 }
 
@@ -40,7 +40,7 @@ impl UnparsedSpan {
 }
 
 impl LineCursor {
-    /// Begins at a line.
+    /// Creates a cursor at a line.
     pub const fn from(first: usize) -> Self {
         Self { next: first, end: first, remarks: Vec::new(), reported: None, seen: None }
     }

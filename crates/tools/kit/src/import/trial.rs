@@ -58,7 +58,7 @@ impl ForeignTrial {
         self.metrics.splice(..0, rows.metrics());
     }
 
-    /// Completes the trial by the data that the log lacks: identity, label, time.
+    /// Completes the trial with the data that the log lacks: identity, label, time.
     pub fn with(mut self, beginning: TrialHeader) -> Trial {
         self.unfold();
         let ending = if self.is_interrupted { Ending::Interrupted } else { Ending::Completed };
@@ -82,7 +82,7 @@ impl ForeignTrial {
     }
 
     /// Records the tool: the workload, and its version if the log states one.
-    pub fn made_by(&mut self, version: Option<&str>) {
+    pub fn record_tool(&mut self, version: Option<&str>) {
         let tool = format!("{} {}", self.workload, version.unwrap_or_default());
         self.fact(IMPORT_FACT, tool.trim());
     }

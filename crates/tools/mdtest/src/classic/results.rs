@@ -55,7 +55,7 @@ impl Test {
     }
 
     /// True for tests of which only rank 0 has a result.
-    pub(crate) const fn is_of_tree(self) -> bool {
+    pub(crate) const fn is_tree_test(self) -> bool {
         matches!(self, Self::TreeCreation | Self::TreeRemoval)
     }
 }
@@ -65,11 +65,11 @@ impl Test {
 pub(crate) struct RankTime {
     /// Time until the rank reached the barrier after the test.
     pub seconds_before_barrier: f64,
-    /// Until all were.
+    /// Time until all ranks reached the barrier.
     pub seconds: f64,
 }
 
-/// A test in an iteration.
+/// Results of a test in one iteration.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TestResult {
     /// Number of items of each rank; for a tree, of its directories.
@@ -78,7 +78,7 @@ pub(crate) struct TestResult {
     pub ranks: Vec<RankTime>,
 }
 
-/// `items` in this time, by the second; nothing has no rate.
+/// Items per second; 0 if there are none.
 fn rate(items: u64, seconds: f64) -> f64 {
     if items == 0 { 0.0 } else { items as f64 / seconds }
 }
@@ -89,18 +89,18 @@ impl TestResult {
         self.ranks.get(rank).copied().unwrap_or_default()
     }
 
-    /// The rate of a rank until all were at the barrier.
+    /// Rate of a rank, up to the time when all ranks reached the barrier.
     pub(crate) fn rate(&self, rank: usize) -> f64 {
         rate(self.items, self.of_rank(rank).seconds)
     }
 
-    /// The rate of a rank until itself was.
+    /// Rate of a rank, up to the time when it reached the barrier itself.
     pub(crate) fn rate_before_barrier(&self, rank: usize) -> f64 {
         rate(self.items, self.of_rank(rank).seconds_before_barrier)
     }
 }
 
-/// The tests of an iteration; those that were not done are empty.
+/// Results of one iteration; tests that were not run are empty.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct IterationResults {
     results: [TestResult; Test::ALL.len()],
@@ -112,7 +112,7 @@ impl IterationResults {
         &self.results[test as usize]
     }
 
-    /// Takes down the result of a test.
+    /// Sets the result of a test.
     pub(crate) fn set(&mut self, test: Test, result: TestResult) {
         self.results[test as usize] = result;
     }

@@ -1,5 +1,5 @@
-//! The tables of mdtest, byte for byte: rates or times of the iterations, what each process had,
-//! and the file of the ranks' performance.
+//! Tables of mdtest, byte for byte: rates or times over the iterations, the figures of each
+//! process, and the file of rank performance details.
 
 use super::results::{IterationResults, Test};
 
@@ -28,7 +28,7 @@ pub(crate) struct TableOptions {
 }
 
 impl TableOptions {
-    /// The tests of the upper part.
+    /// Tests in the upper part of the table.
     fn tests(&self) -> &'static [Test] {
         match (self.dirs, self.files) {
             (true, true) => &Test::ALL[..9],
@@ -96,7 +96,7 @@ pub(crate) fn summary(
     text
 }
 
-/// Row of the upper part, with the items.
+/// Row of the upper part: a test of items.
 fn row(
     iterations: &[IterationResults],
     shown: &TableOptions,
@@ -140,7 +140,7 @@ fn row(
     )
 }
 
-/// Row of the lower part, with the trees.
+/// Row of the lower part: a test of trees.
 fn tree_row(
     iterations: &[IterationResults],
     shown: &TableOptions,
@@ -195,7 +195,7 @@ fn processes(
                 let result = iteration.result(test);
                 // For trees the original prints a variable that it never sets.
                 let value = match figure {
-                    _ if test.is_of_tree() => 0.0,
+                    _ if test.is_tree_test() => 0.0,
                     TableQuantity::Rate => result.rate_before_barrier(rank),
                     TableQuantity::Time => result.of_rank(rank).seconds_before_barrier,
                 };
@@ -229,7 +229,7 @@ pub(crate) fn rank_details(iterations: &[IterationResults], ranks: usize, items:
     for test in Test::ALL {
         // As the original, of the first iteration only.
         let result = iterations.first().map(|iteration| iteration.result(test));
-        let parts = if test.is_of_tree() { 1 } else { ranks };
+        let parts = if test.is_tree_test() { 1 } else { ranks };
         let slowest = |result: &super::results::TestResult| {
             (0..parts).map(|rank| result.of_rank(rank).seconds).fold(0.0, f64::max)
         };

@@ -37,7 +37,7 @@ pub(crate) struct HeaderParams {
     pub shared_file: bool,
 }
 
-/// A time that `ctime` wrote, as the original has it: month, day and year.
+/// Converts a time in the format of `ctime` to the original's format: month, day, year and clock.
 pub(crate) fn stamp(ctime: &str) -> String {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -99,7 +99,7 @@ pub(crate) fn header(
     text
 }
 
-/// The line of a creation that time ended.
+/// Line about a creation test that the time limit ended.
 pub(crate) fn wall_hit(done: &[u64]) -> String {
     let (min, max) = (done.iter().min().unwrap_or(&0), done.iter().max().unwrap_or(&0));
     let average = done.iter().sum::<u64>() as f64 / done.len().max(1) as f64;

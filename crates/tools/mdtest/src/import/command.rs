@@ -1,6 +1,6 @@
-//! The command line of mdtest, as parameters in the words of classic runs.
+//! Parser of the command line of mdtest, to parameters named as those of classic runs.
 
-/// Letters with a value.
+/// Letters of options with a value.
 const VALUES: [(char, &str); 14] = [
     ('n', "items"),
     ('I', "items-per-dir"),
@@ -19,7 +19,7 @@ const VALUES: [(char, &str); 14] = [
 ];
 /// Letters of options whose values do not affect the work.
 const VALUES_LEFT_OUT: [char; 5] = ['d', 'x', 'V', 'G', 'B'];
-/// Letters alone.
+/// Letters of options without a value.
 const FLAGS: [(char, &str); 19] = [
     ('L', "leaf-only"),
     ('u', "unique-dir"),

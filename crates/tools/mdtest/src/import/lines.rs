@@ -18,11 +18,11 @@ pub(super) enum OutputLine {
     Path(String),
     /// Used share of the filesystem, in percent.
     Used(f64),
-    /// A table begins.
+    /// Heading of a table.
     Table { is_time: bool, iterations: u64 },
     /// Row of a table.
     Row(TableRow),
-    /// Items that a rank had when time ended creation: the fewest, the most, the mean.
+    /// Items per rank when the time limit ended creation: minimum, maximum and mean.
     Wall([f64; 3]),
     /// Report of wrong data.
     WrongData,

@@ -1,6 +1,6 @@
-//! Import of mdtest 1.9 to 4.1: the command, and the table of rates over its iterations.
+//! Import of mdtest 1.9 to 4.1: the command line, and the table of rates over the iterations.
 //!
-//! The table that is called ms/op has the seconds of whole phases, so that it is passed over.
+//! The table headed ms/op holds the seconds of whole phases, so it is skipped.
 
 mod command;
 mod lines;
@@ -78,7 +78,7 @@ struct ParsedRun {
 }
 
 impl ParsedRun {
-    /// True if `parsed` can be the next line of the run.
+    /// True if `parsed` can be the next line of this run.
     fn goes_on(&self, parsed: &OutputLine) -> bool {
         let has_table = self.has_rates || self.has_times;
         match parsed {
@@ -129,10 +129,10 @@ impl ParsedRun {
         let wrong = self.verification_failed.then(|| {
             "what was read was not what was written: the run is kept as interrupted".to_owned()
         });
-        let none = self.rows.is_empty().then(|| {
+        let no_table = self.rows.is_empty().then(|| {
             "mdtest has no table of rates: its run failed or its output is truncated".to_owned()
         });
-        [times, wrong, none].into_iter().flatten()
+        [times, wrong, no_table].into_iter().flatten()
     }
 
     fn trial(self) -> Option<ForeignTrial> {
@@ -147,7 +147,7 @@ impl ParsedRun {
             is_interrupted: self.verification_failed,
             ..ForeignTrial::default()
         };
-        trial.made_by(self.version.as_deref());
+        trial.record_tool(self.version.as_deref());
         if let Some(ranks) = self.ranks {
             trial.parameter("ranks", ranks);
         }
@@ -162,14 +162,14 @@ impl ParsedRun {
         }
         trial.ended(self.finished_unix_ms);
         for row in &self.rows {
-            tell(&mut trial, row, self.iterations);
+            add_metrics(&mut trial, row, self.iterations);
         }
         Some(trial)
     }
 }
 
-/// The metrics of a row; none where the test was not done.
-fn tell(trial: &mut ForeignTrial, row: &TableRow, iterations: u64) {
+/// Adds the metrics of a row; none if the test was not run.
+fn add_metrics(trial: &mut ForeignTrial, row: &TableRow, iterations: u64) {
     let [max, min, mean, deviation] = row.numbers;
     if mean <= 0.0 || !mean.is_finite() {
         return;

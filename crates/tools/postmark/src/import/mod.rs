@@ -18,7 +18,7 @@ pub(crate) struct PostmarkImporter;
 
 /// Name of the tool, and of its workload.
 const TOOL: &str = "postmark";
-/// Largest number of foreign lines between two lines of a report.
+/// Maximum number of foreign lines between two lines of a report.
 const GAP_LINES_MOST: usize = 20;
 /// Number of lines above a report that are searched for version and options.
 const ABOVE_LINES_MOST: usize = 200;

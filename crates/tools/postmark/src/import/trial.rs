@@ -8,7 +8,7 @@ use treering_model::{PhaseTotals, Scope};
 use super::{CountAndRate, ParsedReport, ReportPreamble, TOOL};
 use crate::report::{CREATE, DELETE, TRANSACTION, TRANSACTIONS, within_transactions};
 
-/// Below this number of whole seconds, or of transactions per second, the rounding exceeds 10 %.
+/// Number of whole seconds, or of transactions per second, below which rounding exceeds 10 %.
 const SECONDS_FEWEST: u64 = 10;
 /// First version whose megabytes have 1024 kilobytes.
 const UNITS_SINCE: f64 = 1.5;
@@ -20,7 +20,7 @@ pub(super) fn trial(report: &ParsedReport, above: &ReportPreamble) -> (ForeignTr
         trial: ForeignTrial { workload: TOOL, ..ForeignTrial::default() },
         remarks: Vec::new(),
     };
-    builder.trial.made_by(above.version.as_deref());
+    builder.trial.record_tool(above.version.as_deref());
     builder.parameters(above);
     builder.times();
     builder.files();
@@ -116,7 +116,7 @@ impl TrialBuilder<'_> {
         }
     }
 
-    /// Remarks contradictions and missing figures.
+    /// Adds remarks on contradictions and missing figures.
     fn check(&mut self) {
         let report = self.report;
         for (kind, total, parts) in [

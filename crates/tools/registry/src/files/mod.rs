@@ -1,6 +1,6 @@
-//! ImportFiles of an import: named ones, and those in directories of results of MMTests. Input that
-//! cannot be read twice as it is (standard input, files packed with `gzip` or `xz`) is unpacked
-//! into memory, or into an unnamed file if it is long.
+//! Files of an import: those named on the command line, and those in result directories of MMTests.
+//! Input that cannot be read twice as it is (standard input, files packed with `gzip` or `xz`) is
+//! unpacked into memory, or into an unnamed file if it is long.
 
 mod trials;
 
@@ -24,7 +24,7 @@ use crate::{FileScan, ImportReader, ResultFile, TextSource, beginnings, results}
 const FILE_BYTES_MAX: u64 = 1 << 30;
 /// Maximum unpacked bytes held in memory.
 const MEMORY_BYTES_MAX: usize = 8 << 20;
-/// Maximum size of a file with the time stamps of tests.
+/// Maximum size of a timestamps file of MMTests.
 const TIMESTAMPS_BYTES_MAX: u64 = 16 << 20;
 /// Magic numbers of files packed with `gzip` and with `xz`.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
@@ -96,7 +96,7 @@ pub struct ImportFile {
     pub(crate) digest: Fingerprint,
     /// Outputs found in it.
     pub scan: FileScan,
-    /// Directory for long contents that are unpacked.
+    /// Directory for long unpacked contents.
     temporary: PathBuf,
     /// Contents read from standard input, which cannot be opened again.
     kept: Option<Rc<dyn TextSource>>,
@@ -114,12 +114,12 @@ pub(crate) struct ResultPosition {
     pub(crate) began_unix_ms: Option<i64>,
 }
 
-/// ImportFiles that could be read, and the errors of the others.
+/// Files that could be read, and the errors of the others.
 #[derive(Default)]
 pub struct ImportFiles {
-    /// ImportFiles that could be read.
+    /// Files that could be read.
     pub files: Vec<ImportFile>,
-    /// Errors of the others.
+    /// Errors of the other files.
     pub errors: Vec<ImportFileError>,
 }
 
@@ -194,13 +194,13 @@ fn opened(
     if !is_file || head.starts_with(&GZIP) || head == XZ {
         return unpack(path, file, temporary);
     }
-    let mut read = Reported::of(&file);
+    let mut read = DigestReader::of(&file);
     let bytes = io::copy(&mut read.by_ref().take(FILE_BYTES_MAX + 1), &mut io::sink());
     if bytes.map_err(wrong)? > FILE_BYTES_MAX {
         return Err(too_long(path, false));
     }
     let digest = read.digest;
-    Ok((Rc::new(Plain(file)), digest))
+    Ok((Rc::new(PlainFile(file)), digest))
 }
 
 fn too_long(path: &Path, is_packed: bool) -> ImportFileError {
@@ -214,11 +214,11 @@ fn unpack(
     temporary: &Path,
 ) -> Result<(Rc<dyn TextSource>, Fingerprint), ImportFileError> {
     let wrong = |error: io::Error| ImportFileError::unread(path, error);
-    let mut reported = Reported::of(BufReader::new(from));
+    let mut reported = DigestReader::of(BufReader::new(from));
     let mut head = Vec::new();
     reported.by_ref().take(XZ.len() as u64).read_to_end(&mut head).map_err(wrong)?;
     let (is_gzip, is_xz) = (head.starts_with(&GZIP), head == XZ);
-    let mut whole: Chain<_, &mut Reported<_>> = Cursor::new(head).chain(&mut reported);
+    let mut whole: Chain<_, &mut DigestReader<_>> = Cursor::new(head).chain(&mut reported);
     let mut packed = whole.by_ref().take(FILE_BYTES_MAX + 1);
     let mut spool = Spool::new(temporary);
     let mut spooled = |plain: &mut dyn Read| {
@@ -240,18 +240,18 @@ fn unpack(
 }
 
 /// Reader that computes the fingerprint of the bytes read.
-struct Reported<R> {
+struct DigestReader<R> {
     from: R,
     digest: Fingerprint,
 }
 
-impl<R: Read> Reported<R> {
+impl<R: Read> DigestReader<R> {
     fn of(from: R) -> Self {
         Self { from, digest: Fingerprint::new() }
     }
 }
 
-impl<R: Read> Read for Reported<R> {
+impl<R: Read> Read for DigestReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let got = self.from.read(into)?;
         self.digest.add(&into[..got]);
@@ -260,9 +260,9 @@ impl<R: Read> Read for Reported<R> {
 }
 
 /// File on disk that is not packed.
-struct Plain(fs::File);
+struct PlainFile(fs::File);
 
-impl TextSource for Plain {
+impl TextSource for PlainFile {
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         self.0.read_at(into, offset)
     }
@@ -270,7 +270,7 @@ impl TextSource for Plain {
 
 /// Buffer that holds few bytes in memory, and more in an unnamed file.
 struct Spool {
-    /// Directory for the file, if `/var/tmp` does not take it.
+    /// Directory for the file, if it cannot be created in `/var/tmp`.
     temporary: PathBuf,
     memory: Vec<u8>,
     file: Option<fs::File>,

@@ -1,4 +1,4 @@
-//! Trials of imported outputs: their labels, what the log lacks, and their origin.
+//! Trials of imported outputs: labels, values that the log lacks, and origin.
 
 use std::collections::BTreeMap;
 
@@ -32,8 +32,8 @@ pub fn remarks(files: &[ImportFile]) -> Vec<String> {
 }
 
 /// Assigns the labels of the command line: the first output of every tool gets the first label, the
-/// second the second, so that the outputs of one side share a label. Of results of MMTests the
-/// first run gets the first label, for each of its iterations.
+/// second output the second, so that outputs of the same side share a label. In results of MMTests
+/// all iterations of the first run get the first label.
 ///
 /// # Errors
 /// When there are fewer labels than outputs of a tool.

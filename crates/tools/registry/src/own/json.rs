@@ -37,7 +37,8 @@ pub(super) fn begins_events(log: &Log<'_>, at: usize) -> bool {
     line.starts_with('{') && line.contains("\"event\":\"began\"")
 }
 
-/// Reads an export with one trial in memory at a time. Trials before an error are handed on.
+/// Reads an export with one trial in memory at a time. Trials before an error are passed to the
+/// consumer.
 pub(super) fn export(
     log: &mut Log<'_>,
     at: usize,
@@ -110,7 +111,7 @@ impl<R: Read> Read for LineCounter<'_, R> {
     }
 }
 
-/// Export: its version comes first, then its trials, which are handed on.
+/// Export: its version comes first, then its trials, each passed to the consumer.
 struct ExportReader<'e, 'h> {
     hand_on: &'e mut TrialConsumer<'h>,
     /// Version that is too new.

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 
 use treering_kit::Tool;
 use treering_kit::import::log::Log;
-use treering_kit::import::{Importer, ParsedOutputs, TrialConsumer, handed_on};
+use treering_kit::import::{Importer, ParsedOutputs, TrialConsumer, pass_on};
 
 /// Entry of treering itself in the tool registry.
 pub(crate) const TOOL: Tool = Tool { workload: None, importer: Some(&ExportImporter) };
@@ -50,6 +50,6 @@ impl Importer for ExportImporter {
         if json::begins_export(log, at) {
             return json::export(log, at, hand_on);
         }
-        handed_on(self.read(log, at), hand_on)
+        pass_on(self.read(log, at), hand_on)
     }
 }

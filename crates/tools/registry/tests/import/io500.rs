@@ -6,7 +6,7 @@ use treering_registry::{ForeignTrial, ImportResult, import};
 
 use crate::logs::only;
 
-/// Summary in the present format. Its scores follow from its phases.
+/// Summary in the current format. Its scores follow from its phases.
 pub(crate) const SUMMARY: &str = "\
 IO500 version io500-sc99_v1 (standard)
 [RESULT]       ior-easy-write        4.000000 GiB/s : time 310.500 seconds

@@ -20,9 +20,9 @@ use treering_kit::faults::Place;
 /// Limits of a reader, so that a small hostile file cannot fill the memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReaderLimits {
-    /// Most names: entries and the directories above them.
+    /// Maximum number of names: entries and the directories above them.
     pub names: u64,
-    /// Most bytes of text after decompression.
+    /// Maximum number of bytes of text after decompression.
     pub text_bytes: u64,
 }
 

@@ -1,7 +1,9 @@
-//! A block: a walk from operation to operation, with as many of each as the published load has.
+//! Blocks of the load: a random walk over operations, with as many of each as the published load
+//! has.
 //!
-//! Which comes next is drawn by how often it follows the present one, of those that are left and
-//! can be done. At the end of a block all its files are closed, and those that it made are gone.
+//! The next operation is drawn by how often it follows the current one in the published load, from
+//! those that are left and possible. At the end of a block all its files are closed, and the
+//! short-lived files that it created are removed.
 
 use treering_script::Random;
 
@@ -14,9 +16,9 @@ mod transfer;
 
 /// Maximum number of open files.
 const OPEN_MAX: usize = 22;
-/// Bytes of the files that do not last, as long as it can be helped.
+/// Maximum total size of short-lived files, exceeded only if unavoidable.
 const PASSING_MAX: u64 = 2_500_000;
-/// Files that do not last, at most.
+/// Maximum number of short-lived files.
 const PASSING_FILES_MAX: usize = 100;
 
 /// An open file.
@@ -149,7 +151,7 @@ enum CheckStrictness {
     Lax,
 }
 
-/// The walk through all blocks.
+/// Random walk through all blocks.
 pub(super) struct BlockWalk {
     random: Random,
     /// Deficit of each transition (row: kind, column: next kind), in thousandths of an operation.
@@ -160,7 +162,7 @@ pub(super) struct BlockWalk {
 }
 
 impl BlockWalk {
-    /// A walk that begins after the first part.
+    /// Creates a walk that begins after the fill part.
     pub(super) fn new(random: Random) -> Self {
         Self {
             random,
@@ -186,7 +188,7 @@ impl BlockWalk {
         }
     }
 
-    /// The next kind.
+    /// Draws the next kind of operation.
     fn draw(&mut self, files: &FileTable) -> Option<(MixOperation, CheckStrictness)> {
         for strictness in [CheckStrictness::Strict, CheckStrictness::Lax] {
             let mut weights = [0_u64; KINDS];
@@ -301,7 +303,7 @@ impl BlockWalk {
         kind
     }
 
-    /// A directory, by how many opens are in each.
+    /// Draws a directory, weighted by its share of the opens.
     fn draw_dir(&mut self) -> usize {
         let shares: Vec<u64> = DIRS.iter().map(|(_, share)| *share).collect();
         let drawn = self.random.below(100);

@@ -1,6 +1,6 @@
 //! Files of the generated load: names, existence and sizes.
 
-/// Directories of files, and of a hundred opens how many are in each.
+/// Directories of files, and the percentage of opens in each.
 pub(super) const DIRS: [(&str, u64); 9] = [
     ("TABLES", 37),
     ("SLIDES", 14),
@@ -18,7 +18,7 @@ pub(super) const TOP: &str = r"\clients\client1\work";
 /// Number of lasting files, and of names of passing ones.
 pub(super) const LASTING: usize = 56;
 const PASSING: usize = 128;
-/// Endings of names, in turn.
+/// Name extensions, used in turn.
 const ENDINGS: [&str; 6] = ["DAT", "DOC", "IDX", "PIC", "TMP", "BAK"];
 
 /// Generated name, and the state of its file.
@@ -58,18 +58,18 @@ impl FileTable {
         self.next_handle
     }
 
-    /// Bytes of the files that do not last.
+    /// Total size of the short-lived files.
     pub(super) fn passing_bytes(&self) -> u64 {
         self.all[LASTING..].iter().filter_map(|named| named.bytes).sum()
     }
 
-    /// Names that do not last and have a file that is not open.
+    /// Passing names whose file exists and is not open.
     pub(super) fn idle(&self) -> impl Iterator<Item = usize> {
         let idle = |at: &usize| self.all[*at].bytes.is_some() && self.all[*at].open == 0;
         (LASTING..self.all.len()).filter(idle)
     }
 
-    /// Names without a file.
+    /// Names whose file does not exist.
     pub(super) fn free(&self) -> impl Iterator<Item = usize> {
         (LASTING..self.all.len()).filter(|&at| self.all[at].bytes.is_none())
     }

@@ -1,11 +1,11 @@
-//! The first 600 lines: directories and the files that last.
+//! Fill part of the load, its first 600 lines: directories and the lasting files.
 
 use std::io::Write;
 
 use super::files::{DIRS, FileTable, LASTING, TOP};
 
 const BLOCK: u64 = 65_536;
-/// The size of most files, and of the others.
+/// Size of most files, and of the large ones.
 const USUAL: u64 = 260_096;
 const LARGE: u64 = 1_048_576;
 const MEDIUM: u64 = 327_680;

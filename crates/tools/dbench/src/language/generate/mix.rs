@@ -66,7 +66,8 @@ pub(super) const FOLLOWING: [[u32; KINDS]; KINDS] = [
     [0, 0, 0, 0, 0, 0, 0, 0, 258, 0, 0, 0, 0],
 ];
 
-/// Opens: of existing files, with either option; of missing files; and of files that are created.
+/// Number of opens: of existing files with either option, of missing files, and of files that are
+/// created.
 pub(super) const OPENS: u64 = 38_519;
 pub(super) const OPENS_PLAIN: u64 = 3_613;
 pub(super) const OPENS_MISSING: u64 = 21_029;
@@ -86,7 +87,7 @@ pub(super) const LOCKS: u64 = 258;
 /// Read sizes and their counts.
 pub(super) const READS: [(u32, u64); 6] =
     [(4096, 83_172), (61_440, 16_641), (2048, 4_644), (8192, 4_644), (16_384, 1_937), (512, 1_161)];
-/// Reads of other sizes: ours are 31 bytes, and 52 more each.
+/// Number of reads of other sizes; the generator uses 31 bytes, then 52 more for each further size.
 pub(super) const READS_ODD: u64 = 12_000;
 pub(super) fn odd_read(number: u64) -> u32 {
     u32::try_from(31 + 52 * (number % 93)).unwrap_or(31)

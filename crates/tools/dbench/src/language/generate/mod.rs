@@ -1,10 +1,12 @@
-//! Writes a load file with the mix of the original's client.txt, from a seed and our own names.
+//! Generation of a load file with the mix of the original's client.txt, from a seed and with our
+//! own names.
 //!
-//! That load is data of a GPL package and is not shipped; its statistics are published facts. What
-//! is kept of them, exactly: operations of each kind and how many of them fail, sizes of reads,
-//! sizes and kinds of writes, in each block and over all. What is kept nearly: which operation
-//! follows which, for how long handles are open, how many of them are read, written or neither.
-//! `mix` has the figures, `files` what exists, `fill` the first part, `block` all others.
+//! That load is data of a GPL package and is not shipped; its statistics are published facts. Kept
+//! exactly, in each block and in total: the number of operations of each kind and of those that
+//! fail, the sizes of reads, and the sizes and kinds of writes. Kept approximately: the order of
+//! operations, how long handles are open, and how many of them are read, written or neither. `mix`
+//! holds the statistics, `files` the state of the files, `fill` writes the first part, `block` all
+//! others.
 
 mod block;
 mod files;
@@ -18,9 +20,9 @@ use treering_script::Random;
 use block::BlockWalk;
 use files::FileTable;
 
-/// The most blocks of a load.
+/// Maximum number of blocks of a load.
 pub const BLOCKS_MAX: u32 = 10_000;
-/// Lines of the part that makes the files, which stand before the first block.
+/// Number of lines of the fill part, which precedes the first block.
 pub(crate) const FILL_LINES: u32 = 600;
 
 /// Text of a load file: creation of its files, `blocks` blocks of about 3550 operations, and one

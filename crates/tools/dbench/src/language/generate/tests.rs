@@ -48,7 +48,8 @@ impl LoadStatistics {
         statistics
     }
 
-    /// An operation that succeeds: the files are kept account of, and it must be possible.
+    /// Applies an operation that must succeed to the model of the files, and checks that it is
+    /// possible.
     fn take(&mut self, words: &[String]) {
         let number = |at: usize| words[at].parse::<u64>().unwrap();
         match words[0].as_str() {

@@ -1,8 +1,8 @@
 //! Output of FFSB 6.0-RC2, byte for byte.
 //!
-//! Only formatting. Texts end with a newline. Some lines are a tab and nothing else; the original
-//! has them. Minima and maxima of calls are as exact as the clock: a 64-bit build of the original
-//! loses digits of them to single precision.
+//! This module only formats. Texts end with a newline. Some lines are a tab and nothing else; the
+//! original has them. Minima and maxima of calls are as exact as the clock: a 64-bit build of the
+//! original loses digits of them to single precision.
 
 use crate::language::operation::Operation;
 use crate::language::{
@@ -16,7 +16,7 @@ use super::tally::{CallTimes, WorkerCounters};
 pub(crate) struct GroupReport<'r> {
     /// Sum of the workers' counters.
     pub tally: &'r WorkerCounters,
-    /// The calls that are timed, and their ranges.
+    /// Calls that are timed, and their latency ranges.
     pub stats: Option<&'r LatencySelection>,
 }
 
@@ -68,7 +68,8 @@ fn per_second(number: f64, took_s: f64) -> f64 {
     if took_s > 0.0 { number / took_s } else { 0.0 }
 }
 
-/// The lines before the files are made; `used_shares` are of the filesystems, in their order.
+/// Lines before the files are created; `used_shares` are the used shares of the filesystems, in
+/// their order.
 pub(crate) fn configuration(profile: &Profile, used_shares: &[f64]) -> String {
     let mut text = "FFSB version 6.0-RC2 started\n\n".to_owned();
     for filesystem in profile.groups.iter().filter_map(|group| group.bound) {
@@ -175,27 +176,27 @@ fn filesystem(filesystem: &Filesystem, profile: &Profile, used: f64) -> String {
     text + "\t\n"
 }
 
-/// Files are being made.
+/// Line printed while files are created.
 pub(crate) fn creating(location: &str) -> String {
     format!("creating new fileset {location}\n")
 }
 
-/// Files of an earlier run are taken.
+/// Line printed when the files of an earlier run are reused.
 pub(crate) fn reusing(location: &str) -> String {
     format!("checking existing fs: {location}\n")
 }
 
-/// Files of an earlier run are not as they must be, and are made anew.
+/// Line printed when the files of an earlier run do not match, and are created anew.
 pub(crate) fn recreating(location: &str) -> String {
     reusing(location) + "recreating new fileset\n"
 }
 
-/// The profile's command is run next.
+/// Line printed before the profile's command is run.
 pub(crate) fn calling_out(command: &str) -> String {
     format!("executing callout: \n {command}\n")
 }
 
-/// A filesystem is being aged until this share of it is used.
+/// Line printed when aging of a filesystem begins, with its used share and the target share.
 pub(crate) fn aging(location: &str, from: f64, to: f64) -> String {
     format!("aging fs {location} from {from:.2} to {to:.2}\n")
 }
@@ -205,17 +206,17 @@ pub(crate) fn set_up(seconds: u64) -> String {
     format!("fs setup took {seconds} secs\n")
 }
 
-/// The files are there, and with a time of 0 that was all.
+/// Line printed after the file setup of a run with time 0, which only creates files.
 pub(crate) fn set_up_only() -> String {
     "Setup complete, exiting\n".to_owned()
 }
 
-/// A sync is done.
+/// Line printed after a sync.
 pub(crate) fn syncing(seconds: u64) -> String {
     format!("Syncing()...{seconds} sec\n")
 }
 
-/// The threads start; `ctime` is like `Fri Nov 20 17:47:47 2026`.
+/// Line printed when the threads start; `ctime` is like `Fri Nov 20 17:47:47 2026`.
 pub(crate) fn starting(ctime: &str) -> String {
     format!("Starting Actual Benchmark At: {ctime}\n\n")
 }
@@ -258,7 +259,7 @@ pub(crate) fn report(
     )
 }
 
-/// The rows of operations and the sums.
+/// Table of operations, with the sums.
 fn table(tally: &WorkerCounters, took_s: f64) -> String {
     let mut text = format!(
         "{:>20}   {}\t {}\t{}\t    {}\t   {}\n{:>20}   {}\t {}\t{}\t    {}\t   {}\n",
@@ -311,7 +312,7 @@ fn table(tally: &WorkerCounters, took_s: f64) -> String {
     text
 }
 
-/// The times of a group's calls, with the empty line after them.
+/// Table of a group's call latencies, followed by an empty line.
 fn calls(tally: &WorkerCounters, stats: &LatencySelection) -> String {
     let mut text = "System Call Latency statistics in millisecs\n\
                     =====\n\

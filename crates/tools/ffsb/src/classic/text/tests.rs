@@ -1,5 +1,5 @@
-//! The output against two reports of the original: that of a list's archive of 2012, and one of
-//! RC2 on a loop device.
+//! Comparison of the output with two reports of the original: one of 2012 from a mailing list
+//! archive, and one of RC2 on a loop device.
 
 use super::{
     GroupReport, aging, configuration, creating, finished, report, reusing, set_up, set_up_only,

@@ -125,7 +125,7 @@ fn busy((disk, watched_ms): &(DiskCounts, u64)) -> f64 {
     percent(disk.busy_ms, *watched_ms).min(100.0)
 }
 
-/// Share of the row's mean sample in the rate of the whole group.
+/// Share of the row in the rate of its group, in percent.
 fn share_of_group(rows: &[ReportRow], row: &ReportRow, direction: usize) -> f64 {
     let group = || rows.iter().filter(|other| other.group == row.group);
     let bytes: u64 = group().map(|row| row.tally.directions[direction].bytes).sum();

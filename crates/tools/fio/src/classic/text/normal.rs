@@ -84,7 +84,7 @@ fn row_of(out: &mut String, rows: &[ReportRow], row: &ReportRow, when: &ReportCo
     if row.job.extras.unified != UnifiedReporting::Apart {
         of_direction(out, ("mixed", ""), row, &tally.mixed(), 100.0);
     }
-    coarse(out, tally);
+    coarse_buckets(out, tally);
     if tally.sync.stat.samples > 0 {
         out.push_str("  fsync/fdatasync/sync_file_range:\n");
         span(out, "sync", &tally.sync.stat);
@@ -281,7 +281,7 @@ fn percentiles(out: &mut String, name: &str, of: &Latencies, percentiles: &[f64]
 }
 
 /// Lines of the coarse buckets, five to a line.
-fn coarse(out: &mut String, tally: &Tally) {
+fn coarse_buckets(out: &mut String, tally: &Tally) {
     let done = requests(tally);
     for (unit, counts) in [
         ("nsec", &tally.coarse[..10]),

@@ -12,7 +12,7 @@ use treering_kit::import::stretch::LineCursor;
 
 use crate::report::Run;
 
-/// Most foreign lines between two lines of fio.
+/// Maximum number of foreign lines between two lines of fio.
 const GAP_LINES_MOST: usize = 24;
 
 /// Section of the output; sections come in this order.

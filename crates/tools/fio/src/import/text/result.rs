@@ -6,7 +6,7 @@ use crate::report::{Direction, Disk, Job, Run, Statistic};
 use treering_kit::import::Remark;
 use treering_kit::import::number::{decimal, whole};
 
-/// Most jobs of a run, as headers, results, or sums; more are skipped.
+/// Maximum number of jobs of a run, as headers, results, or sums; more are skipped.
 const JOBS_MOST: usize = 1024;
 /// Accepted relative error of sums over rounded figures.
 const SUM_SLACK: f64 = 0.005;

@@ -19,14 +19,14 @@ use super::values::{Amount, RawValue};
 
 /// Largest request in bytes, since each request in flight has its own memory.
 const BLOCK_MAX: u64 = 1 << 30;
-/// Most files, and most clones, of a job.
+/// Maximum number of files, and of clones, of a job.
 const FILES_MAX: u64 = 1 << 20;
 const CLONES_MAX: u64 = 1024;
 /// Largest queue depth.
 const DEPTH_MAX: u64 = 4096;
-/// Most percentiles, as in fio.
+/// Maximum number of percentiles, as in fio.
 const PERCENTILES_MAX: usize = 20;
-/// Most sizes of one `bssplit`, as in fio.
+/// Maximum number of sizes of one `bssplit`, as in fio.
 const SPLITS_MAX: usize = 100;
 
 const ALLOCATIONS: [(&str, Preallocation); 7] = [

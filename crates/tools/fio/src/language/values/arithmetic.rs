@@ -7,7 +7,7 @@ const DEPTH_MAX: usize = 32;
 
 /// Evaluates an arithmetic expression; `None` on a syntax error. Numbers may have size suffixes, or
 /// time suffixes.
-pub(super) fn reckon(text: &str, bases: UnitBases, in_time: bool) -> Option<f64> {
+pub(super) fn evaluate(text: &str, bases: UnitBases, in_time: bool) -> Option<f64> {
     let mut cursor = Cursor { rest: text.trim_start(), bases, in_time, depth: 0 };
     let value = cursor.sum()?;
     (cursor.rest.is_empty() && value.is_finite()).then_some(value)

@@ -9,7 +9,7 @@ use treering_kit::faults::{Fault, Faults, Place, shown};
 
 use super::keys::WITH_FIO;
 use super::units::{UnitBases, time_us};
-use arithmetic::reckon;
+use arithmetic::evaluate;
 
 /// Largest file size of Linux.
 const SIZE_MAX: u64 = i64::MAX.unsigned_abs();
@@ -53,7 +53,7 @@ impl<'t> RawValue<'t> {
     pub(super) fn number(&self, least: u64, most: u64) -> Result<u64, Fault> {
         let number = match plain(self.text) {
             Some(number) => Some(number),
-            None => self.reckoned(false),
+            None => self.evaluated(false),
         };
         number.filter(|number| (least..=most).contains(number)).ok_or_else(|| {
             let right = format!("{} is a whole number from {least} to {most}", self.key);
@@ -70,10 +70,10 @@ impl<'t> RawValue<'t> {
         }
     }
 
-    fn reckoned(&self, in_time: bool) -> Option<u64> {
+    fn evaluated(&self, in_time: bool) -> Option<u64> {
         let text = self.text;
         let whole = text.starts_with('(') && text.ends_with(')');
-        let value = reckon(text, self.bases, in_time).filter(|_| whole)?;
+        let value = evaluate(text, self.bases, in_time).filter(|_| whole)?;
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
         let number = (0.0..9.2e18).contains(&value).then_some(value as u64);
         number
@@ -100,7 +100,7 @@ impl<'t> RawValue<'t> {
         let (number, suffix) = text.split_at(digits);
         match number.parse::<u64>() {
             Ok(number) => number.checked_mul(self.bases.size_unit(suffix)?),
-            Err(_) => self.reckoned(false),
+            Err(_) => self.evaluated(false),
         }
     }
 
@@ -144,7 +144,7 @@ impl<'t> RawValue<'t> {
         let us = if is_number {
             time_us(self.text, alone_us)
         } else {
-            self.reckoned(true).and_then(|number| number.checked_mul(alone_us))
+            self.evaluated(true).and_then(|number| number.checked_mul(alone_us))
         };
         let us = us.filter(|us| *us <= SIZE_MAX / 1000);
         us.ok_or_else(|| self.refuse("is not a time that fits", right))

@@ -18,7 +18,7 @@ enum OpenKind {
 const OPENINGS: [OpenKind; 4] =
     [OpenKind::Open, OpenKind::OpenPlain, OpenKind::Missing, OpenKind::Make];
 
-/// Files that do not last and are closed: with fewer of them new ones are made sooner.
+/// Number of closed short-lived files below which new ones are created more readily.
 const STOCK: usize = 30;
 
 impl BlockWalk {

@@ -1,11 +1,11 @@
-//! Lines, and the operations that only ask.
+//! Writing of lines, and operations that only query.
 
 use std::io::Write;
 
 use super::{BlockWalk, FileTable, LASTING, MixOperation, TOP};
 use crate::language::generate::files::DIRS;
 
-/// Writes a line whose operation is to succeed.
+/// Writes a line whose operation must succeed.
 pub(super) fn line(out: &mut Vec<u8>, words: &str) {
     say(out, words, "NT_STATUS_OK");
 }
@@ -51,7 +51,7 @@ impl BlockWalk {
         say(out, &words, "NT_STATUS_NO_SUCH_FILE");
     }
 
-    /// A question or a change of an open file, or its flush.
+    /// Writes a query, an attribute change or a flush of an open file.
     pub(super) fn on_file(&mut self, kind: MixOperation, out: &mut Vec<u8>) {
         let flushes = kind == MixOperation::Flush;
         // The file used last, mostly; to be flushed, one that was written for that.

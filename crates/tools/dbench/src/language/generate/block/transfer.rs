@@ -105,7 +105,7 @@ impl BlockWalk {
         (0..self.open.len()).rev().filter(writes)
     }
 
-    /// The writes that are left for an open file, by their number and how many.
+    /// Writes of the budget that an open file can take: their index, once for each one left.
     fn writes_for(
         &self,
         at: usize,
