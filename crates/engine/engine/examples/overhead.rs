@@ -29,7 +29,8 @@ const DIRS: usize = 1000;
 const FILES_IN_DIR: usize = 20;
 const FILE_BYTES: u32 = 10 * 1024;
 const TOP: &str = "overhead-tree";
-/// Per directory: make, open, and the close of the one before; per file: create, write, close.
+/// Number of calls: per directory, make, open, and close of the previous one; per file, create,
+/// write and close.
 const STEPS: usize = DIRS * (2 + FILES_IN_DIR * 3) + 2;
 
 struct TreeNames {
@@ -153,7 +154,7 @@ fn bare(target: &Target, names: &TreeNames, bytes: &[u8]) -> CreationCost {
     CreationCost { cpu_ns, wall_ns }
 }
 
-/// Nanoseconds that a recorder adds to a call, the best of some tries.
+/// Nanoseconds that a recorder adds to a call; the minimum of several measurements.
 fn recorder_ns(mode: LatencyMode) -> f64 {
     const CALLS: u32 = 1_000_000;
     let mut recorder = CallRecorder::new(mode, 1);

@@ -2,14 +2,14 @@
 
 use treering_sys::monotonic_ns;
 
-/// Counts from the start of a trial. Copies go on counting from the same start.
+/// Clock that counts from the start of a trial. Copies share the same start.
 #[derive(Clone, Copy, Debug)]
 pub struct TrialClock {
     origin_ns: u64,
 }
 
 impl TrialClock {
-    /// A trial begins now.
+    /// Starts the clock of a trial that begins now.
     pub fn begin() -> Self {
         Self { origin_ns: monotonic_ns() }
     }
@@ -19,12 +19,12 @@ impl TrialClock {
         self.at_ns(monotonic_ns())
     }
 
-    /// A reading of the monotonic clock as nanoseconds since the trial began.
+    /// Converts a reading of the monotonic clock to nanoseconds since the start of the trial.
     pub(crate) const fn at_ns(self, monotonic_ns: u64) -> u64 {
         monotonic_ns.saturating_sub(self.origin_ns)
     }
 
-    /// The clock of a trial that began at this reading of the monotonic clock.
+    /// Clock of a trial that started at this reading of the monotonic clock.
     pub(crate) const fn since(origin_ns: u64) -> Self {
         Self { origin_ns }
     }

@@ -315,7 +315,7 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
         if group.remount {
             self.renew()?;
         }
-        self.hire(self.own(group.tasks.len()))?;
+        self.create_workers(self.own(group.tasks.len()))?;
         self.prepare_caches(group.caches)?;
         let does_it = self.apart || self.world.is_none_or(World::is_first);
         if let Some(command) = group.command.as_ref().filter(|_| does_it) {
@@ -339,7 +339,7 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
     }
 
     /// Creates missing workers with these numbers. Everything that they need is allocated here.
-    fn hire(&mut self, numbers: Range<usize>) -> Result<(), EngineError> {
+    fn create_workers(&mut self, numbers: Range<usize>) -> Result<(), EngineError> {
         for worker in numbers {
             let at = self.workers.partition_point(|hired| hired.number < worker);
             if self.workers.get(at).is_some_and(|hired| hired.number == worker) {
@@ -402,7 +402,7 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
             add_run(totals, &run);
             self.intervals.push(run.intervals.clone());
             // Names in the directory of another are no names here.
-            let book = run.heat.take().filter(|_| !self.is_others(rank));
+            let book = run.heat.take().filter(|_| !self.runs_elsewhere(rank));
             book.into_iter().for_each(|book| self.place.gather(book));
             let subject = self.subject(task, rank);
             let name = format!("{} {subject}", task.kind);
@@ -414,7 +414,7 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
                 let here = worker % u16::try_from(tasks).unwrap_or(u16::MAX);
                 let at = (totals.phase, number, here);
                 let ended = task_totals(at, task, run, self.options.clock);
-                if self.is_others(rank) {
+                if self.runs_elsewhere(rank) {
                     listener.others_task_ended(&ended);
                 } else {
                     listener.task_ended(&ended);
@@ -469,7 +469,7 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
     }
 
     /// True for another rank that works in a directory of its own.
-    fn is_others(&self, rank: usize) -> bool {
+    fn runs_elsewhere(&self, rank: usize) -> bool {
         self.apart && self.world.is_some_and(|world| world.rank() != rank)
     }
 
@@ -572,7 +572,7 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
     fn sync_target(&mut self, scope: SyncScope) -> Result<(), EngineError> {
         // One on each machine, which has written.
         let first = self.world.map_or(0, |world| world.share(world.size()).start);
-        self.hire(first..first + 1)?;
+        self.create_workers(first..first + 1)?;
         let (call, caller) = (Call::Sync { scope }, &mut self.workers[0].caller);
         let done = caller.call(&call).map(|_reply| ());
         done.map_err(|error| {

@@ -18,7 +18,7 @@ pub enum EngineError {
     Call {
         /// Kind and subject of the task that made the call.
         task: String,
-        /// The call.
+        /// Failed call.
         #[source]
         failure: Box<CallFailure>,
     },
@@ -34,7 +34,7 @@ pub enum EngineError {
     /// Defect of treering: a worker panicked.
     #[error("{task}: the worker panicked: {message}")]
     Panicked {
-        /// The task.
+        /// Kind and subject of the task.
         task: String,
         /// Panic message.
         message: String,
@@ -42,7 +42,7 @@ pub enum EngineError {
     /// The process of a worker ended without a result.
     #[error("{task}: the worker's process was lost: {why}")]
     Lost {
-        /// The task.
+        /// Kind and subject of the task.
         task: String,
         /// End of the process: exit code or signal.
         why: String,
@@ -53,25 +53,25 @@ pub enum EngineError {
     /// The session itself cannot go on.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// A command that the session has the shell run could not be run.
+    /// A shell command of the session could not be run.
     #[error("the command '{command}' could not be run: {source}")]
     Command {
-        /// The command.
+        /// Shell command.
         command: String,
         /// System error.
         #[source]
         source: io::Error,
     },
-    /// The program that does the rest of the run could not be run.
+    /// The program that does the work of the run could not be started.
     #[error("{} cannot be run: {source}", path.display())]
     Program {
-        /// The program.
+        /// Path of the program.
         path: PathBuf,
         /// System error.
         #[source]
         source: io::Error,
     },
-    /// The own directory of a rank could not be made.
+    /// The directory of a rank of its own could not be created.
     #[error(transparent)]
     Place(#[from] TargetError),
     /// A worker could not be set up.
@@ -83,7 +83,7 @@ pub enum EngineError {
         #[source]
         source: io::Error,
     },
-    /// The place could not be renewed between two phases.
+    /// The target could not be remounted between two phases.
     #[error("the place could not be had again between two phases: {source}")]
     Renewal {
         /// Cause.
@@ -96,7 +96,7 @@ pub enum EngineError {
 }
 
 impl EngineError {
-    /// Error message, with advice if a limit was met.
+    /// Error message, with advice if a system limit was reached.
     pub fn why(&self) -> String {
         let errno = match self {
             Self::Call { failure, .. } => Some(failure.errno),

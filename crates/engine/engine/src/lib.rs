@@ -2,8 +2,9 @@
 //! them.
 //!
 //! [`RunSessions::run`] runs a session at a [`SessionPlace`]: a [`Target`] directory, or a
-//! [`MemoryFilesystem`], the oracle of tests. What workloads want done is data from `script`; what
-//! happened leaves as events. Preparing devices, observing and keeping results are other crates.
+//! [`MemoryFilesystem`], the oracle of tests. Workloads describe their work with the types of
+//! `script`; results leave as events. Preparing devices, observing trials and storing results are
+//! tasks of other crates.
 
 mod call;
 mod clock;

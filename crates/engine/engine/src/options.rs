@@ -14,7 +14,7 @@ pub struct EngineOptions {
     pub latency: LatencyMode,
     /// Data written to files.
     pub payload: PayloadKind,
-    /// The seed of the payload and of the samples' distances.
+    /// Seed of the payload and of the distances between samples.
     pub seed: u64,
     /// Artificial slowdown of each task in percent; above 0 only to test detectors.
     pub handicap_percent: u32,

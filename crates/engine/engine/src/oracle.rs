@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use treering_script::EntryKind;
 
-/// Everything below a directory, sorted by path: path from there, kind, and size in bytes (0 but
-/// for files).
+/// Entries below a directory, sorted by path: relative path, kind, and size in bytes (0 except for
+/// files).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeSnapshot {
     /// The entries.

@@ -1,10 +1,10 @@
 //! Data written to files: the classic letter, or bytes that no filesystem can shrink.
 //!
-//! Native payload is one buffer of random bytes for all workers, made once before the run. A file's
-//! bytes come from its position in the buffer, so that small files always read the same start,
-//! which the processor's cache holds. Each 4 KiB block of a write gets a number of its own, and no
-//! two blocks of a run are equal, so that deduplication sees nothing. Numbers are stored in place:
-//! each worker has a copy of the blocks it writes, made when it writes them first.
+//! Native payload is one buffer of random bytes for all workers, generated once before the run. The
+//! data at a file offset come from the same offset of the buffer, so that small files always read
+//! its start, which stays in the CPU cache. Each 4 KiB block of a write carries a unique number, so
+//! that no two blocks of a run are equal and deduplication finds nothing. Numbers are stored in
+//! place: each worker has a copy of the blocks that it writes, made on the first write.
 
 use std::sync::Arc;
 
@@ -13,7 +13,8 @@ use treering_script::Random;
 use crate::LARGEST_CALL_BYTES;
 use treering_sys::PageBuffer;
 
-/// The unit in which filesystems store, compress and deduplicate; each gets its number.
+/// Size of a numbered block in bytes: the unit in which filesystems store, compress and
+/// deduplicate.
 const BLOCK_BYTES: usize = 4096;
 const STAMP_BYTES: usize = size_of::<u64>();
 /// Maximum number of workers that copy the whole buffer, so that no block is copied twice; further
@@ -31,8 +32,8 @@ pub enum PayloadKind {
     Zeros,
     /// Random bytes, of which a part can be zero.
     Native {
-        /// Percent of each 4 KiB block, at its end, that are zero. At 100 (and above) only the
-        /// block's number is left, and as much again.
+        /// Percentage of each 4 KiB block that is zero, at its end. At 100 (and above) only the
+        /// block's number remains, followed by as many random bytes.
         compressibility: u8,
     },
 }
@@ -61,8 +62,8 @@ struct CopiedBlocks {
     wanted_bytes: usize,
 }
 
-/// Odd, so that its multiples visit every 64-bit number once; any will do that looks random
-/// (2^64 divided by the golden ratio).
+/// Odd constant that looks random (2^64 divided by the golden ratio); its multiples visit every
+/// 64-bit number once.
 const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 
 impl Payload {
@@ -100,8 +101,9 @@ impl Payload {
         Self { shared: Arc::clone(&self.shared), random_bytes: self.random_bytes, stamp, window }
     }
 
-    /// The bytes from `position` of a file on: two pieces, to be written one after the other; the
-    /// second is mostly empty. At most [`LARGEST_CALL_BYTES`] come, however many are asked for.
+    /// Data from `position` of a file on, in two pieces to be written one after the other; the
+    /// second is usually empty. At most [`LARGEST_CALL_BYTES`] are returned, even if more are
+    /// requested.
     #[inline]
     pub fn take(&mut self, position: u64, bytes: usize) -> (&[u8], &[u8]) {
         let length = self.shared.len();
@@ -128,7 +130,8 @@ impl Payload {
         (&self.window.bytes[from..], &self.window.bytes[..end - held])
     }
 
-    /// Numbers every block that has bytes in this range of the window, at the first of them.
+    /// Writes a new number into every block that this range of the window touches, at the first
+    /// byte of the block within the range.
     #[inline]
     fn stamp_blocks(&mut self, start: usize, end: usize) {
         let mut at = start;

@@ -1,7 +1,7 @@
-//! Progress of a run for a display: counted by the workers, readable by anybody at any time.
+//! Progress of a run for a display: counted by the workers, readable by any thread at any time.
 //!
-//! Each worker has a page of its own, so that counting costs it a few plain stores and a look from
-//! outside disturbs nobody.
+//! Each worker has a page of its own, so that counting costs a few plain stores and readers disturb
+//! nobody.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,7 +16,7 @@ pub(crate) struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// Counts a step. There is one writer, so nothing needs to be atomic but the stores.
+    /// Counts a step. There is a single writer, so plain atomic stores suffice.
     #[inline]
     pub(crate) fn add(&self, calls: u32, bytes: u64, files: u64) {
         let plus = |cell: &AtomicU64, more: u64| {
@@ -62,7 +62,7 @@ impl RunProgress {
         })
     }
 
-    /// A line for a new worker.
+    /// Adds the counters of a new worker.
     pub(crate) fn add_line(&self) -> Arc<ProgressLine> {
         let line = Arc::new(ProgressLine { counts: SharedValue::numbers() });
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&line));

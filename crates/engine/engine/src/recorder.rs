@@ -1,8 +1,8 @@
 //! Statistics of a worker's calls: counts and latencies by kind, and the rate in each second.
 //!
-//! One recorder per worker, never shared. Between two samples nothing is allocated, locked or
-//! printed; only the list of seconds may grow, at a tick, when a phase lasts longer than an hour.
-//! Reading the clock costs more than all the rest, so that how often it is read is a choice.
+//! Each worker has its own recorder. Between two samples nothing is allocated, locked or printed;
+//! only the list of seconds may grow, once a second, in phases of more than an hour. Reading the
+//! clock costs more than everything else, so the sampling mode is an option.
 
 use treering_model::{IntervalTotals, Latency, Op, OpTotals};
 use treering_sys::monotonic_ns;
@@ -12,16 +12,17 @@ use treering_sys::monotonic_ns;
 pub enum LatencyMode {
     /// Times every call: two clock readings a call.
     All,
-    /// Every sync and fsync, and of each other kind one call in 32 on average, at random distances.
+    /// Times every sync and fsync, and one in 32 calls of each other kind on average, at random
+    /// distances.
     #[default]
     Sampled,
     /// Times no call.
     Off,
 }
 
-/// Distances between samples are drawn from 1 to this, which makes 32 on average.
+/// Longest distance between two samples; distances are uniform from 1, so the mean is 32.
 const LONGEST_GAP: u64 = 63;
-/// Without a sample the clock is read after so many calls, to cut the seconds.
+/// Number of calls without a sample after which the clock is read, to separate the seconds.
 const UNCLOCKED_MAX: u32 = 64;
 const SECOND_NS: u64 = 1_000_000_000;
 /// Number of intervals allocated in advance.
@@ -57,7 +58,7 @@ pub struct CallRecorder {
     latencies: Vec<Latency>,
 }
 
-/// The number of a step's kind, always inside the arrays.
+/// Array index of a kind of call.
 const fn place(op: Op) -> usize {
     op as usize
 }
@@ -85,7 +86,8 @@ impl CallRecorder {
         recorder
     }
 
-    /// Begins a phase that began at `began_ns` of the monotonic clock: seconds count from there.
+    /// Begins a phase that began at `began_ns` of the monotonic clock; its seconds are counted from
+    /// there.
     pub fn begin_phase(&mut self, began_ns: u64) {
         self.phase_began_ns = began_ns;
         self.next_tick_ns = began_ns.saturating_add(SECOND_NS);
@@ -194,7 +196,7 @@ impl CallRecorder {
         };
     }
 
-    /// Puts what was counted since the last time into the present second.
+    /// Adds the calls counted since the last time to the current second.
     fn place_counts(&mut self) {
         let (calls, bytes) = self
             .counts
@@ -228,7 +230,7 @@ impl CallRecorder {
         totals
     }
 
-    /// Ends a phase: calls and bytes of each second in which there were any.
+    /// Ends a phase; returns calls and bytes of each second that has any.
     pub(crate) fn end_phase(&mut self) -> Vec<IntervalTotals> {
         if self.present.calls > 0 || self.present.bytes > 0 {
             self.intervals.push(self.present);

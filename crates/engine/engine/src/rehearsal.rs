@@ -1,8 +1,8 @@
 //! Runs the code of a session or task without an engine: calls in sequence, in simulated time.
 //!
-//! For tests and for sequences that are only looked at: nothing is counted, and every call takes as
-//! long as is said. [`SteppedTask`] stands still between its calls, so that several tasks can be
-//! led through them in any order, by one thread and the same each time.
+//! This serves tests and the inspection of sequences: nothing is counted, and every call takes a
+//! given time. A [`SteppedTask`] pauses between its calls, so that a single thread can interleave
+//! several tasks in any order, reproducibly.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -17,9 +17,9 @@ use crate::Caller;
 
 /// Request of a session to its conductor.
 pub enum SessionRequest<'s> {
-    /// A phase begins.
+    /// Beginning of a phase.
     Phase(Phase),
-    /// A group is to be run; its totals go to the listener.
+    /// Group to run; its totals go to the listener.
     Group(ParallelGroup, &'s mut dyn TaskListener),
 }
 
@@ -120,7 +120,7 @@ impl<T: Send + 'static> SteppedTask<T> {
     /// observer.
     ///
     /// # Panics
-    /// When there is no thread for it.
+    /// When no thread can be created.
     pub fn new<C: Caller + 'static>(
         mut script: Box<dyn Script>,
         mut caller: C,

@@ -1,4 +1,4 @@
-//! The call that runs a session: one for all places, with one struct of options.
+//! Entry point that runs a session at any place, with one struct of options.
 
 use treering_script::Session;
 
@@ -7,22 +7,22 @@ use crate::heat::HeatedPlace;
 use crate::places::renewal::RenewablePlace;
 use crate::{EngineError, MemoryFilesystem, RunOptions, SessionPlace, Target};
 
-/// A place at which sessions are run.
+/// Place at which sessions are run.
 ///
-/// The loop over the steps is compiled for each kind of place. Those of real directories have it
-/// compiled in this crate, which is compiled for speed, and not in the one that calls it: they
+/// The loop over the steps is generic over the kind of place. For real directories it is compiled
+/// in this crate, which is optimised for speed, rather than in the calling crate; therefore they
 /// have a `run` of their own.
 pub trait RunSessions: SessionPlace {
-    /// Runs a session to its end. Pushes everything from the first
+    /// Runs a session to its end. Pushes all events from the first
     /// [`PhaseBegan`](treering_model::TrialEvent::PhaseBegan) to the last
     /// [`PhaseEnded`](treering_model::TrialEvent::PhaseEnded); the caller begins and ends the trial
     /// and pushes its metrics.
     ///
     /// # Errors
-    /// When a call fails, a signal asks to stop, a worker panics or cannot be started, the place
-    /// cannot be had again between two phases, or a listener fails. But for the last, tasks that
-    /// were finished and the totals of the phase so far, the unfinished tasks' calls included, have
-    /// been pushed then.
+    /// When a call fails, a signal asks to stop, a worker panics or cannot be started, the target
+    /// cannot be remounted, or a listener fails. Except after a failed listener, the finished tasks
+    /// and the totals of the phase so far, including the calls of unfinished tasks, have been
+    /// pushed.
     fn run(&self, session: &mut dyn Session, options: RunOptions<'_>) -> Result<(), EngineError> {
         run_at(self, session, options)
     }
@@ -45,7 +45,7 @@ impl RunSessions for Target {
     }
 }
 
-/// Workers take turns at them.
+/// Several targets: workers take turns at them.
 impl RunSessions for [Target] {
     fn run(&self, session: &mut dyn Session, options: RunOptions<'_>) -> Result<(), EngineError> {
         run_at(self, session, options)

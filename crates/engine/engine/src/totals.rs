@@ -48,7 +48,7 @@ pub(crate) fn merge_intervals(
     seconds.into_values().collect()
 }
 
-/// Totals of a task of this phase, number and worker.
+/// Totals of a task, by its phase, number and worker.
 pub(crate) fn task_totals(
     (phase, number, worker): (u32, u32, u16),
     task: &Task,
@@ -77,7 +77,7 @@ pub(crate) fn task_totals(
     }
 }
 
-/// Widens a span from the first beginning to the last end by one more task.
+/// Extends the span from the first start to the last end by one task.
 pub(crate) fn widen(span: &mut Option<(u64, u64)>, run: &TaskRun) {
     let ended_ns = run.began_ns + run.wall_ns;
     let (began, ended) = span.unwrap_or((run.began_ns, ended_ns));

@@ -17,7 +17,7 @@ pub struct MpiConnection {
     rank: usize,
     size: usize,
     sending: RefCell<Vec<PendingSend>>,
-    /// Declared last, so that it is dropped last.
+    /// Handle of the MPI library; the last field, so that it is dropped last.
     _universe: Universe,
 }
 

@@ -1,7 +1,8 @@
-//! Ranks connected by MPI: the messages of the engine's worlds are sent by it, and nothing else.
+//! Ranks connected by MPI, which carries the messages of the engine's worlds and nothing else.
 //!
-//! Built with the feature `link` only; `treering-mpi` is. Only point-to-point messages are used:
-//! who waits in a barrier of MPI's own cannot leave it when another rank does not come.
+//! The connection is built with the feature `link` only, as in `treering-mpi`. Only point-to-point
+//! messages are used: a rank in a barrier of MPI itself could not leave it if another rank never
+//! arrives.
 
 #[cfg(feature = "link")]
 mod connection;

@@ -12,7 +12,8 @@ const BOARD_CELLS: usize = 64;
 
 /// Counters shared by the scripts of a group, its session and its ticks; initially zero.
 ///
-/// A page of memory of its own: counts of different workers on boards of their own disturb nobody.
+/// Each board is a page of memory of its own, so workers that count on different boards do not
+/// disturb each other.
 #[derive(Clone, Debug)]
 pub struct CounterBoard {
     cells: Arc<SharedValue<[AtomicU64; BOARD_CELLS]>>,
@@ -67,8 +68,8 @@ impl Deadline {
 
 /// Size of the shared area in words: 512 KiB, of which only touched pages take memory.
 const SHOWN_WORDS: usize = 1 << 16;
-/// The cells before the text: how often it was asked for, the number of the last answer, the
-/// number of writes (odd during one), the bytes of the text, and whether the script has ended.
+/// Cells before the text: the number of requests, the number of the last answer, the number of
+/// writes (odd during one), the length of the text in bytes, and a flag that the script has ended.
 const ASKED: usize = 0;
 const ANSWERED: usize = 1;
 const WRITES: usize = 2;
@@ -101,8 +102,8 @@ impl StatusText {
         self.words[ASKED].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// True if a requested text has not been shown yet. Costs one relaxed load of a word that
-    /// hardly ever changes, and one of the script's own.
+    /// True if a requested text has not been shown yet. Costs two relaxed loads: of a word that
+    /// rarely changes, and of one that only the script writes.
     #[inline]
     pub fn is_asked(&self) -> bool {
         let requests = self.words[ASKED].load(Ordering::Relaxed);
@@ -127,7 +128,7 @@ impl StatusText {
         self.words[ANSWERED].store(requests, Ordering::Release);
     }
 
-    /// The script has ended: nothing more will be shown.
+    /// Records that the script has ended; nothing more will be shown.
     pub fn end(&self) {
         self.words[ENDED].store(1, Ordering::Release);
     }

@@ -1,7 +1,7 @@
-//! Buffers shared by a script and the engine, for scripts that determine each written byte or look
-//! at the data they read. They replace the payload.
+//! Buffers shared by a script and the engine, for scripts that determine each written byte or
+//! examine the data they read. They replace the payload.
 //!
-//! They are numbered by the tags of requests; calls without a tag use number 0.
+//! Buffers are numbered by the tags of requests; calls without a tag use number 0.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,15 +18,15 @@ pub struct Buffers {
 pub struct OpenBuffers<'b>(MutexGuard<'b, Vec<PageBuffer>>);
 
 impl Buffers {
-    /// Locks the buffers. A script may hold them only between its steps, the engine holds them
-    /// during one.
+    /// Locks the buffers. A script may hold the lock only between its steps; the engine holds it
+    /// during a step.
     pub fn open(&self) -> OpenBuffers<'_> {
         OpenBuffers(self.buffers.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 impl OpenBuffers<'_> {
-    /// The first bytes of a buffer, which begins at a page and grows as is needed.
+    /// Beginning of a buffer, which is page-aligned and grows on demand.
     pub fn get(&mut self, number: u16, bytes: usize) -> &mut [u8] {
         let number = usize::from(number);
         if self.0.len() <= number {

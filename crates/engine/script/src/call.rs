@@ -45,11 +45,11 @@ pub enum CreateHow {
     Append,
     /// `O_WRONLY | O_CREAT | O_TRUNC`: discards existing content.
     Truncate,
-    /// `O_RDWR | O_CREAT | O_TRUNC`: the same, to be read as well.
+    /// `O_RDWR | O_CREAT | O_TRUNC`: as `Truncate`, also for reading.
     TruncateToRead,
     /// `O_WRONLY | O_CREAT | O_EXCL`: fails if the file exists.
     Exclusive,
-    /// `O_RDWR | O_CREAT | O_EXCL`: the same, to be read as well.
+    /// `O_RDWR | O_CREAT | O_EXCL`: as `Exclusive`, also for reading.
     ExclusiveToRead,
     /// `O_RDWR | O_CREAT`: keeps existing content.
     OrOpen,
@@ -102,7 +102,7 @@ pub enum Call<'a> {
         /// Name of the new entry.
         name: &'a CStr,
     },
-    /// Asks to make an open directory once more, by the name `.`: always refused as existing.
+    /// Calls `mkdir` with the name `.` in an open directory, which always fails as existing.
     MakeAgain {
         /// Slot of the open directory.
         dir: DirSlot,
@@ -345,7 +345,7 @@ pub enum Call<'a> {
     Rename {
         /// Parent directory.
         at: DirSlot,
-        /// Present name.
+        /// Current name.
         from: &'a CStr,
         /// Parent directory of the new name.
         to_at: DirSlot,
@@ -356,7 +356,7 @@ pub enum Call<'a> {
     Link {
         /// Parent directory.
         at: DirSlot,
-        /// Present name.
+        /// Current name.
         from: &'a CStr,
         /// Parent directory of the new name.
         to_at: DirSlot,
@@ -391,7 +391,7 @@ pub enum Call<'a> {
         /// Slot of the open file.
         file: FileSlot,
     },
-    /// Sets the times of a name: of access 10 seconds ago, of change 12.
+    /// Sets the times of a name: access to 10 seconds ago, modification to 12.
     SetTimes {
         /// Parent directory.
         at: DirSlot,

@@ -1,7 +1,7 @@
 //! Classic mode: a workload imitates a tool, with its directories, execution and output.
 //!
-//! An output only turns events into words. The command line prints them, reads clocks and looks at
-//! filesystems.
+//! A [`ClassicOutput`] only converts events to text. The command line prints the text, reads clocks
+//! and examines filesystems.
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ pub struct ToolOutput {
     pub err: String,
     /// Text for the log, if there is one.
     pub log: String,
-    /// Files of their own, made anew: path and text.
+    /// Separate files, created or replaced: path and content.
     pub files: Vec<(PathBuf, Vec<u8>)>,
 }
 
@@ -55,7 +55,7 @@ impl ToolOutput {
     }
 }
 
-/// Traces that the imitated tool has blktrace make: one of each phase.
+/// Block traces that the imitated tool records by blktrace, one for each phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassicTraces {
     /// Prefix of the trace file names.
@@ -66,7 +66,7 @@ pub struct ClassicTraces {
     pub names: &'static [(&'static str, &'static str)],
 }
 
-/// Facts that an output gets before it begins.
+/// Facts that an output receives before it begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassicScene {
     /// Command line as typed, starting with the program's name.
@@ -75,7 +75,7 @@ pub struct ClassicScene {
     pub started: String,
     /// True if the first directory was missing and had to be created.
     pub was_made: bool,
-    /// The room of each root's filesystem.
+    /// Space of each root's filesystem.
     pub rooms: Vec<StatfsSpace>,
 }
 
@@ -98,7 +98,7 @@ pub struct StatfsSpace {
 pub struct DiskCounts {
     /// Device name in `/sys/block`.
     pub name: String,
-    /// Requests, read and written.
+    /// Requests: reads and writes.
     pub requests: [u64; 2],
     /// Merged requests, reads and writes.
     pub merges: [u64; 2],
@@ -128,23 +128,23 @@ impl DiskCounts {
     }
 }
 
-/// A directory that a tool cannot work in.
+/// Directory in which the tool cannot work.
 #[derive(Clone, Copy, Debug)]
 pub struct UnusableDirectory<'d> {
     /// Directory as named by the user.
     pub path: &'d Path,
     /// System message of the error.
     pub why: &'d str,
-    /// The error number of that.
+    /// Errno of the error.
     pub errno: i32,
-    /// True if something else has the name; false if the directory is missing and could not be
-    /// created.
+    /// True if something other than a directory has the name; false if the directory is missing and
+    /// could not be created.
     pub is_there: bool,
 }
 
 /// Environment that an output may query while it prints.
 pub trait OutputContext {
-    /// The room of the first root's filesystem now.
+    /// Current space of the first root's filesystem.
     fn room(&mut self) -> Option<StatfsSpace>;
 
     /// Current time in the format of `ctime`, without newline.
@@ -158,7 +158,8 @@ pub trait OutputContext {
     /// Waits for a line on standard input, or its end.
     fn wait_for_line(&mut self) {}
 
-    /// Waits until all have come to the meeting of this number. What fails ends the run.
+    /// Waits at the barrier of this number until all processes have arrived; a failure ends the
+    /// run.
     fn meet(&mut self, _number: u16) {}
 }
 
@@ -167,7 +168,7 @@ pub trait OutputContext {
 pub enum SemaphoreBarrier {
     /// Creates the semaphores, and does nothing else.
     Make {
-        /// The key.
+        /// System V key.
         key: i32,
         /// Number of barriers.
         meetings: u16,
@@ -176,28 +177,28 @@ pub enum SemaphoreBarrier {
     },
     /// Removes the semaphores, and does nothing else.
     Remove {
-        /// The key.
+        /// System V key.
         key: i32,
         /// Number of barriers.
         meetings: u16,
     },
     /// Joins the barriers.
     Join {
-        /// The key.
+        /// System V key.
         key: i32,
         /// Number of barriers.
         meetings: u16,
     },
 }
 
-/// Speaks as the imitated tool.
+/// Output of the imitated tool.
 pub trait ClassicOutput {
     /// True truncates an existing log; false appends to it.
     fn log_begins_anew(&self) -> bool {
         false
     }
 
-    /// Before everything.
+    /// Text before everything else.
     fn open(&mut self, scene: &ClassicScene) -> ToolOutput;
 
     /// Text of the tool when it cannot work in a directory, up to its failure; empty if it prints
@@ -222,7 +223,7 @@ pub trait ClassicOutput {
         ToolOutput::default()
     }
 
-    /// The job cannot run in the directory.
+    /// Text for a job that cannot run in the directory.
     fn refused(&mut self, error: &ConfigError) -> ToolOutput;
 
     /// Handles an event of the trial; returns the text to print.
@@ -263,7 +264,7 @@ pub struct ClassicMode {
     pub roots: Vec<PathBuf>,
     /// Policy for missing roots.
     pub make_roots: MissingRootPolicy,
-    /// A log, to be appended to unless the output begins it anew.
+    /// Log file; appended to, unless the output truncates it.
     pub log: Option<PathBuf>,
     /// Times every call, for the output's own accounts.
     pub times_all: bool,

@@ -2,13 +2,13 @@
 
 use thiserror::Error;
 
-/// A wrong setting.
+/// Invalid setting.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("{message}")]
 pub struct ConfigError {
-    /// The option, as `--name`, or the file and place; then what is wrong.
+    /// Error message: the option, as `--name`, or the file and position; then the problem.
     pub message: String,
-    /// Hint: the valid values, or what to do.
+    /// Hint: the valid values, or what to do instead.
     pub hint: Option<String>,
 }
 

@@ -24,8 +24,8 @@ pub struct DirEntry<'a> {
 
 /// A batch of directory entries, in the engine's buffer.
 ///
-/// The form of the buffer: for each entry one byte for the kind (0 file, 1 directory, 2 other),
-/// then the name with its closing NUL.
+/// Format of the buffer: for each entry one byte for the kind (0 file, 1 directory, 2 other), then
+/// the name with its closing NUL.
 #[derive(Clone, Debug)]
 pub struct DirEntries<'a> {
     packed: &'a [u8],

@@ -1,8 +1,8 @@
-//! Calls available to the code of a task: one method for each call to the kernel.
+//! Calls available to the code of a task: one method for each system call.
 //!
-//! A task is written against [`Io`] as straight code. The engine's [`Io`] makes the call, counts
-//! and times it; one in memory is the oracle of tests; others print or record what is asked. What
-//! none of them does is decide what comes next.
+//! A task is written against [`Io`] as plain sequential code. The engine's [`Io`] makes the calls,
+//! counts and times them; the one in memory is the oracle of tests; others print or record the
+//! calls. None of them decides which call comes next.
 
 use std::ffi::CStr;
 
@@ -21,11 +21,11 @@ pub enum CallResult {
     Bytes(u64),
     /// Size of an existing file in bytes; 0 if the entry is not a regular file.
     Size(u64),
-    /// The filesystem has this room.
+    /// Space of the filesystem.
     Room(StatfsSpace),
     /// Directory entries were read: [`Io::entries`].
     Entries,
-    /// Number of requests accepted, from the first on.
+    /// Number of requests accepted, counted from the first one.
     Taken(u32),
     /// Requests have ended: [`Io::reaped`].
     Reaped,
@@ -67,18 +67,18 @@ impl Stop {
     }
 }
 
-/// Makes calls for a task.
+/// Interface to make calls from a task.
 pub trait Io {
-    /// Makes a call. The methods of `dyn Io` say the same with less ado.
+    /// Makes a call. The methods of `dyn Io` are a shorter form of the same.
     ///
     /// # Errors
     /// When it fails, and when the run was asked to end.
     fn call(&mut self, call: &Call<'_>) -> Result<CallResult, Stop>;
 
-    /// The entries that the last [`Call::ReadDir`] brought; none at the end of the directory.
+    /// Entries read by the last [`Call::ReadDir`]; none at the end of the directory.
     fn entries(&self) -> DirEntries<'_>;
 
-    /// The requests that the last [`Call::Reap`] brought.
+    /// Requests completed by the last [`Call::Reap`].
     fn reaped(&self) -> &[Completion];
 
     /// Start and end of the last call in nanoseconds since the start of the trial, if the call was
@@ -99,9 +99,9 @@ pub trait Io {
 pub struct ResourceUsage {
     /// Context switches, voluntary and involuntary.
     pub switches: u64,
-    /// Faults of pages that were read from a disk.
+    /// Page faults that needed a read from disk.
     pub major_faults: u64,
-    /// Faults of pages that were not.
+    /// Page faults that needed no read.
     pub minor_faults: u64,
 }
 
@@ -134,8 +134,8 @@ pub trait ExpectedErrors<T>: Sized {
     /// All other failures.
     fn unless_full(self) -> Result<Result<T, u64>, Stop>;
 
-    /// Whatever the filesystem answers, as it is. A limit on open files is no answer of the
-    /// filesystem's.
+    /// Returns every error of the filesystem as an errno. Limits on open files are not errors of
+    /// the filesystem.
     ///
     /// # Errors
     /// `EMFILE` and `ENFILE`, and when the run was asked to end.
@@ -191,7 +191,7 @@ plain! {
     /// Opens the directory `path` beneath another into a slot; a directory open in that slot is
     /// closed.
     open_dir(at: DirSlot, path: &CStr, into: DirSlot) OpenDir;
-    /// Opens one of the places at which workers take turns; 0 is the first.
+    /// Opens one of the root directories at which workers take turns; 0 is the first.
     open_root(root: u16, into: DirSlot) OpenRoot;
     /// Closes a directory.
     close_dir(dir: DirSlot) CloseDir;
@@ -215,9 +215,9 @@ plain! {
     data_sync(file: FileSlot) DataSync;
     /// `sync_file_range`.
     sync_range(file: FileSlot, start: u64, bytes: u64, flags: u32) SyncRange;
-    /// `posix_fadvise(DONTNEED)` of a range; 0 bytes for all behind `start`.
+    /// `posix_fadvise(DONTNEED)` of a range; 0 bytes extend to the end of the file.
     forget(file: FileSlot, start: u64, bytes: u64) Forget;
-    /// `posix_fadvise(RANDOM)` or `SEQUENTIAL` of a range; 0 bytes for all behind `start`.
+    /// `posix_fadvise(RANDOM)` or `SEQUENTIAL` of a range; 0 bytes extend to the end of the file.
     advise(file: FileSlot, start: u64, bytes: u64, random: bool) Advise;
     /// `fallocate`.
     allocate(file: FileSlot, start: u64, bytes: u64, keep_size: bool) Allocate;
@@ -243,13 +243,14 @@ plain! {
     symlink(at: DirSlot, name: &CStr, target: &CStr) Symlink;
     /// `lstat`.
     stat(at: DirSlot, name: &CStr) Stat;
-    /// Sets the times of a name: of access 10 seconds ago, of change 12.
+    /// Sets the times of a name: access to 10 seconds ago, modification to 12.
     set_times(at: DirSlot, name: &CStr) SetTimes;
     /// `syncfs` of the target, or `sync` of the machine.
     sync(scope: SyncScope) Sync;
     /// Sleeps for `ns` nanoseconds. Long sleeps must be divided, since a sleep is not interrupted.
     pause(ns: u64) Pause;
-    /// Waits for another thread, at most so long, unless the signal's count is not `seen` any more.
+    /// Waits until another thread raises the signal, for at most `ns` nanoseconds; returns at once
+    /// if its count is not `seen`.
     wait_for(signal: &WakeSignal, seen: u64, ns: u64) Await;
 }
 
@@ -284,7 +285,7 @@ moving! {
     read_at(file: FileSlot, bytes: u32, position: u64) ReadAt;
     /// `pwrite` of payload.
     write_at(file: FileSlot, bytes: u32, position: u64) WriteAt;
-    /// `read` of one byte, so many times: bytes read, fewer at the end.
+    /// `bytes` reads of one byte each: returns the bytes read, fewer at the end.
     read_each(file: FileSlot, bytes: u32) ReadEach;
     /// `write` of one byte, `bytes` times.
     write_each(file: FileSlot, bytes: u32, position: u64) WriteEach;
@@ -302,7 +303,7 @@ moving! {
     get_xattr(at: DirSlot, name: &CStr) GetXattr;
     /// `fgetxattr` of `user.DosAttrib`; returns its length in bytes.
     get_file_xattr(file: FileSlot) GetFileXattr;
-    /// `fsetxattr` of `user.DosAttrib` to so many bytes of payload.
+    /// `fsetxattr` of `user.DosAttrib` to this many bytes of payload.
     set_file_xattr(file: FileSlot, bytes: u32, position: u64) SetFileXattr;
 }
 
@@ -316,7 +317,7 @@ impl dyn Io + '_ {
         Ok(self.entries())
     }
 
-    /// `fstatfs`: the room of the filesystem of an open directory.
+    /// `fstatfs`: space of the filesystem that contains an open directory.
     ///
     /// # Errors
     /// As [`Io::call`].

@@ -1,8 +1,8 @@
-//! A job and its run: phases, groups of tasks, and the scripts of the tasks.
+//! Jobs and their runs: phases, groups of tasks, and the scripts of the tasks.
 //!
 //! A [`Session`] is a function with the loops of the imitated tool: it asks a [`Conductor`] for
-//! phases and for groups of tasks, whose scripts run side by side. The totals of the tasks go back
-//! to the session, so that a later phase can depend on an earlier one. Nothing here touches a disk.
+//! phases and for groups of tasks, whose scripts run in parallel. The session receives the totals
+//! of the tasks, so that a later phase can depend on an earlier one. Nothing here touches a disk.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,7 +35,7 @@ pub trait Script: Send {
     /// Runs the task to its end.
     ///
     /// # Errors
-    /// What a call ended with that the code does not expect: to be handed on as it is.
+    /// The unexpected result of a call, passed on unchanged.
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop>;
 
     /// Receives the resource usage of the task, at its end.
@@ -96,8 +96,8 @@ pub struct Task {
     pub synchronous: SyncMode,
     /// True if reads and writes are vectored (`preadv2`, `readv`).
     pub vectored: bool,
-    /// True if calls have the whole path of each item, beginning as the user wrote it, and no
-    /// directory is opened.
+    /// True if calls use the whole path of each item, starting with the path given by the user, and
+    /// no directory is opened.
     pub whole_paths: bool,
     /// Queue for asynchronous requests, if any.
     pub queue: Option<IoQueue>,
@@ -209,7 +209,7 @@ pub struct ParallelOptions {
 /// Tasks that run in parallel between two barriers, each on a worker of its own.
 #[derive(Debug, Default)]
 pub struct ParallelGroup {
-    /// Shell command before everything else. The user is responsible for its effects.
+    /// Shell command that is run before everything else. The user is responsible for its effects.
     pub command: Option<String>,
     /// Treatment of the caches before the group.
     pub caches: CachePolicy,
@@ -280,7 +280,7 @@ pub trait TaskListener {
     fn task_ended(&mut self, totals: &TaskTotals);
 
     /// Receives the totals of a task of another rank, if each rank runs the whole session in a
-    /// directory of its own: the same task as the one here, done beside it.
+    /// directory of its own. The task is the counterpart of one that runs here.
     fn others_task_ended(&mut self, _totals: &TaskTotals) {}
 
     /// Is called each [`ParallelGroup::tick_every`] while the group works, with the nanoseconds
@@ -328,10 +328,10 @@ pub enum SessionStop {
 }
 
 impl SessionStop {
-    /// Fails if there is an error.
+    /// Converts an optional error to a result.
     ///
     /// # Errors
-    /// The error.
+    /// The error, if there is one.
     pub fn check(failure: Option<SessionError>) -> Result<(), Self> {
         failure.map_or(Ok(()), |error| Err(error.into()))
     }
@@ -348,16 +348,16 @@ pub type SessionResult<T = ()> = Result<T, SessionStop>;
 
 /// Carries out the phases and groups of a session: at a real place, in memory, or by printing them.
 pub trait Conductor {
-    /// Ends the present phase, if there is one, and begins this one.
+    /// Ends the current phase, if there is one, and begins this one.
     ///
     /// # Errors
     /// When the run must end.
     fn phase(&mut self, phase: Phase) -> SessionResult;
 
-    /// Runs a group of the present phase to its end.
+    /// Runs a group of the current phase to its end.
     ///
     /// # Errors
-    /// When the run must end. The listener has received the tasks that were finished.
+    /// When the run must end. The listener has received all tasks that finished before.
     fn group(&mut self, group: ParallelGroup, listener: &mut dyn TaskListener) -> SessionResult;
 
     /// Syncs between two groups. The sync belongs to no task and is not in its time.
@@ -368,13 +368,13 @@ pub trait Conductor {
         Ok(())
     }
 
-    /// Returns true while the present phase may go on. Sessions whose phases may be cut short ask
+    /// Returns true while the current phase may go on. Sessions whose phases may be cut short ask
     /// before each group.
     fn wants_more(&mut self) -> bool {
         true
     }
 
-    /// Ends the present phase and runs another program to its end.
+    /// Ends the current phase and runs another program to its end.
     ///
     /// # Errors
     /// When the run must end.
@@ -415,8 +415,8 @@ pub trait Session: Send {
     /// When the session cannot go on, or the conductor ended the run.
     fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult;
 
-    /// Feed of layouts after every task and phase, for sessions that decide by them. Called once,
-    /// before the run.
+    /// Feed of the layouts after every task and phase, for sessions that base decisions on layouts.
+    /// Called once, before the run.
     fn layouts(&self) -> Option<LayoutFeed> {
         None
     }
@@ -513,9 +513,9 @@ pub trait Job: Send + Sync {
     /// Lines that describe the tasks in order, without running them.
     fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine>;
 
-    /// The metrics that its session will give, as far as they are known before it runs, in the
-    /// session's order; those that will decide a comparison are marked primary. Only their names
-    /// mean anything: the values are invented. Others may be among them that a run does not give.
+    /// Metrics that the session will have, as far as they are known before the run, in the
+    /// session's order; those that decide comparisons are marked primary. The values are
+    /// meaningless. The list may include metrics that a run turns out not to have.
     fn foreseen_metrics(&self, facts: &TargetFacts) -> Vec<Metric>;
 
     /// Full name of the metric that represents the whole run, if any. Decides comparisons with a
@@ -524,8 +524,8 @@ pub trait Job: Send + Sync {
         None
     }
 
-    /// Call by which the job makes its data durable again and again, and waits for it; `None` if it
-    /// does not. The p99 of its latency decides comparisons, beside the job's own metrics.
+    /// Call by which the job repeatedly makes its data durable and waits for it; `None` if there is
+    /// none. The p99 of its latency decides comparisons, beside the job's own metrics.
     fn deciding_sync(&self) -> Option<Op> {
         None
     }

@@ -1,8 +1,8 @@
 //! Interface that workloads are written against: jobs, sessions, the code of tasks, and calls.
 //!
-//! A task is straight code that asks an [`Io`] for each call to the kernel and never makes one
-//! itself. That gives golden sequences without a disk, dry runs, the footprint before the run,
-//! several ways to call the kernel, and a filesystem in memory as test oracle.
+//! A task is plain sequential code that asks an [`Io`] for each system call and never makes one
+//! itself. This allows golden sequences without a disk, dry runs, footprints before a run, several
+//! ways to call the kernel, and a filesystem in memory as test oracle.
 
 mod board;
 mod buffers;

@@ -1,8 +1,8 @@
 //! Compact trees of names: ten million paths are stored without a string for each.
 //!
-//! A node is a name and its parent, 12 bytes and the name itself. A path exists only for the moment
-//! in which somebody walks up its parents. Sizes are not here: one name can have another size in
-//! every list that mentions it.
+//! A node is a name and its parent: 12 bytes and the name itself. A path is only built temporarily,
+//! by walking up the parents. Sizes are not stored here, since a name can have different sizes in
+//! different lists.
 
 use std::ffi::CStr;
 use std::hash::{BuildHasher, RandomState};
@@ -41,7 +41,7 @@ struct Node {
     kind: NodeKind,
 }
 
-/// A finished tree of names.
+/// Finished tree of names.
 #[derive(Debug)]
 pub struct NameTree {
     nodes: Vec<Node>,
@@ -51,38 +51,38 @@ pub struct NameTree {
     children: Vec<u32>,
 }
 
-/// A path that cannot be in a tree.
+/// Reason why a path cannot be in a tree.
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 pub enum NameError {
-    /// Starts with a slash.
+    /// The path starts with a slash.
     #[error("the path is absolute; it must be relative to the tree")]
     Absolute,
-    /// Has `.` or `..` as a component.
+    /// The path has `.` or `..` as a component.
     #[error("the path has a '.' or '..' component; a path must stay inside the tree")]
     Dots,
-    /// Has a component without characters, or is empty.
+    /// The path is empty, or has an empty component.
     #[error("the path has an empty component")]
     EmptyComponent,
-    /// Has a NUL byte.
+    /// The path has a NUL byte.
     #[error("the path has a NUL byte")]
     Nul,
     /// A component is longer than Linux allows.
     #[error("a component of the path has more than 255 bytes")]
     LongComponent,
-    /// Deeper or longer than Linux allows.
+    /// The path is deeper or longer than Linux allows.
     #[error("the path has more than 4000 bytes or 250 levels")]
     LongPath,
-    /// A file that is a directory elsewhere.
+    /// The same path is a file and a directory.
     #[error("the path uses a file as a directory, or a directory as a file")]
     KindConflict,
-    /// More names than a tree can hold.
+    /// There are more names than a tree can hold.
     #[error("the tree has more names than 4294967295, or more than 4 GiB of them")]
     TooMany,
 }
 
-/// The longest path in bytes, below `PATH_MAX` by the room the top directory needs.
+/// Longest path in bytes: `PATH_MAX` minus a reserve for the path of the top directory.
 const LONGEST_PATH: usize = 4000;
-/// The deepest path; each level can cost an open descriptor.
+/// Maximum depth of a path; each level can cost an open descriptor.
 const DEEPEST_PATH: usize = 250;
 
 /// Splits and checks a path: the components, none of which can lead outside.
@@ -111,7 +111,7 @@ pub fn path_components(path: &[u8]) -> Result<impl Iterator<Item = &[u8]>, NameE
     Ok(split())
 }
 
-/// Builds a tree of names.
+/// Builder of a tree of names.
 #[derive(Debug)]
 pub struct NamesBuilder {
     nodes: Vec<Node>,
@@ -276,15 +276,15 @@ impl NameTree {
         path.extend_from_slice(name_bytes(&self.bytes, self.nodes[id.index()]));
     }
 
-    /// The path as text for people, odd bytes escaped.
+    /// Path as printable text, with other bytes escaped.
     pub fn display_path(&self, id: NameId) -> String {
         let mut path = Vec::new();
         self.write_path(id, &mut path);
         path.escape_ascii().to_string()
     }
 
-    /// Every name but the root in a walk that gives the entries of a directory by name, files
-    /// before directories, and then goes into each directory: parents before children.
+    /// Names except the root, in walk order: the entries of a directory by name, files before
+    /// directories, then the content of each directory. Parents come before their children.
     pub fn sorted_walk(&self) -> Vec<NameId> {
         let mut order = Vec::with_capacity(self.nodes.len());
         let mut pending = vec![NameId::ROOT];

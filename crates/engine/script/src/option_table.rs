@@ -1,4 +1,4 @@
-//! The table of options in a document, made from their declarations.
+//! Table of options in a document, generated from their declarations.
 
 use crate::{OptionSpec, ValueKind};
 

@@ -1,7 +1,7 @@
-//! Options of workloads, each declared once; and the settings a user gave.
+//! Options of workloads, each declared once; and the settings given by a user.
 //!
-//! Help, parsing, documents and the fidelity table hang on [`OptionSpec`]. Nothing here knows a
-//! command-line library: the command line turns the specs into its own.
+//! Help, parsing, documents and the fidelity table are derived from [`OptionSpec`]. Nothing here
+//! depends on a command-line library: the command line converts the declarations to its own.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -31,7 +31,7 @@ pub enum ValueKind {
     Operands,
     /// Choice among these words.
     Choice(&'static [&'static str]),
-    /// Words of a command, up to the end of the line: all that follow the first belong to it.
+    /// Words of a command: the first one and all that follow it on the line.
     Words,
     /// Text; its form is described by the help text.
     Text,
@@ -41,7 +41,7 @@ pub enum ValueKind {
     Optional(&'static str),
 }
 
-/// Fidelity of an option to that of the imitated tool.
+/// Fidelity of an option to the original option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OptionSupport {
     /// Behaves as the original.
@@ -57,15 +57,15 @@ pub enum OptionSupport {
 /// Declaration of an option.
 #[derive(Clone, Copy, Debug)]
 pub struct OptionSpec {
-    /// The name in plans and in the store, and the long spelling `--name`.
+    /// Name in plans and in the store; `--name` on the command line.
     pub name: &'static str,
-    /// The short spelling, if any.
+    /// Short spelling, if there is one.
     pub short: Option<char>,
     /// Value type.
     pub value: ValueKind,
     /// Default value as text; `None` if the absence of the option has a meaning of its own.
     pub default: Option<&'static str>,
-    /// The least and the largest whole number that are allowed, or bytes.
+    /// Smallest and largest allowed number, or size in bytes.
     pub range: (u64, u64),
     /// Help text, a sentence or two.
     pub doc: &'static str,
@@ -74,7 +74,7 @@ pub struct OptionSpec {
 }
 
 impl OptionSpec {
-    /// An option that does what the imitated tool's does, or that the tool does not have.
+    /// Declares an option that behaves like the imitated tool's, or that the tool does not have.
     pub const fn new(
         name: &'static str,
         short: Option<char>,
@@ -107,9 +107,9 @@ impl OptionSpec {
 /// Manifest of a workload: names, description and options.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkloadManifest {
-    /// The name: of the subcommand, of the link, in plans and in the store.
+    /// Name: of the subcommand, of the link to the program, in plans and in the store.
     pub name: &'static str,
-    /// Further names of a link and of the subcommand.
+    /// Further names of the subcommand and of links.
     pub aliases: &'static [&'static str],
     /// Description in a line.
     pub about: &'static str,
@@ -121,7 +121,7 @@ pub struct WorkloadManifest {
     pub native: &'static [OptionSpec],
     /// Data that the imitated tool writes.
     pub classic_payload: ClassicPayload,
-    /// The exit code of the imitated tool when its command line is wrong.
+    /// Exit code of the imitated tool after an invalid command line.
     pub classic_usage_exit: u8,
 }
 
@@ -136,7 +136,7 @@ fn imitates_nothing(name: &str) -> ConfigError {
     ConfigError::new(format!("{name} imitates no tool")).hint(format!("use `treering run {name}`"))
 }
 
-/// A front-end: turns settings into jobs.
+/// Workload: converts settings to jobs.
 pub trait Workload: Sync {
     /// Manifest of the workload.
     fn manifest(&self) -> &'static WorkloadManifest;
@@ -146,11 +146,12 @@ pub trait Workload: Sync {
         words
     }
 
-    /// A job of the imitated tool's command line. May read the files that the settings name.
+    /// Builds a job from the imitated tool's command line. May read the files that the settings
+    /// name.
     ///
     /// # Errors
-    /// When a setting is wrong, says which and what would be right; always where no tool is
-    /// imitated.
+    /// When a setting is invalid; the message says which one and what is valid. Always fails if no
+    /// tool is imitated.
     fn classic(&self, _settings: &Settings) -> Result<Box<dyn Job>, ConfigError> {
         Err(imitates_nothing(self.manifest().name))
     }
@@ -163,10 +164,10 @@ pub trait Workload: Sync {
         Err(imitates_nothing(self.manifest().name))
     }
 
-    /// A job in native mode.
+    /// Builds a native job.
     ///
     /// # Errors
-    /// When a setting is wrong; says which and what would be right.
+    /// When a setting is invalid; the message says which one and what is valid.
     fn native(&self, settings: &Settings) -> Result<Box<dyn Job>, ConfigError>;
 
     /// Distribution of a native job over ranks, which may be on several machines.
@@ -212,9 +213,9 @@ pub struct MachineFacts {
 /// Distribution of ranks over machines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RankPlacement {
-    /// Machines.
+    /// Number of machines.
     pub count: u64,
-    /// Ranks on the machine of rank 0.
+    /// Number of ranks on the machine of rank 0.
     pub ranks_on_first: u64,
     /// True if rank 1 is on the machine of rank 0: launchers place neighbours together by default.
     pub in_blocks: bool,
@@ -247,18 +248,19 @@ impl MachineFacts {
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
     options: Vec<(String, String)>,
-    /// Directories in which a user's own files of the workload are looked for, best first.
+    /// Directories that are searched for the user's own files of the workload, in order of
+    /// precedence.
     pub data_dirs: Vec<std::path::PathBuf>,
     /// Base of relative file paths: the directory of the plan. `None` uses the current directory.
     pub base_dir: Option<std::path::PathBuf>,
-    /// Variables of the environment, which files may put in: names and values.
+    /// Environment variables that files may substitute: names and values.
     pub environment: Vec<(String, String)>,
     /// Start of the command in milliseconds since 1970, which seeds and timestamps of classic tools
     /// are based on.
     pub started_unix_ms: u64,
     /// Machine on which the command runs.
     pub machine: MachineFacts,
-    /// The files that options name.
+    /// Files that options name.
     pub files: SettingFiles,
     /// Content of standard input, if a file named `-` is requested.
     pub input: Vec<u8>,
@@ -309,7 +311,7 @@ impl Settings {
             .map(|(_, value)| value.as_str())
     }
 
-    /// The value as typed, else the default in the spec.
+    /// Value as typed, else the default of the declaration.
     pub fn text_or_default<'a>(&'a self, specs: &[OptionSpec], name: &str) -> Option<&'a str> {
         self.text(name)
             .or_else(|| specs.iter().find(|spec| spec.name == name).and_then(|spec| spec.default))

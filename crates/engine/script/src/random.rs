@@ -1,25 +1,26 @@
-//! The generator of everything random: one seed decides a run, on every machine.
+//! Random generator: one seed determines a run, on every machine.
 //!
-//! xoshiro256++ (Blackman and Vigna), with draws of our own so that no library's change of method
-//! can change a sequence. Classic modes that must follow another generator keep theirs themselves.
+//! xoshiro256++ (Blackman and Vigna). Draws are implemented here, so that no update of a library
+//! can change a sequence. Classic modes that must follow another generator implement it themselves.
 
 use rand_core::{RngCore, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use treering_model::Fingerprint;
 
-/// A deterministic random generator.
+/// Deterministic random generator.
 #[derive(Clone, Debug)]
 pub struct Random {
     generator: Xoshiro256PlusPlus,
 }
 
 impl Random {
-    /// The generator of a seed.
+    /// Creates the generator of a seed.
     pub fn new(seed: u64) -> Self {
         Self { generator: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
-    /// A generator for a named part of a run, independent of how much others have drawn.
+    /// Creates the generator of a named part of a run, which does not depend on the draws of other
+    /// parts.
     pub fn for_part(seed: u64, part: &str) -> Self {
         Self::new(seed ^ Fingerprint::from_bytes(part.as_bytes()).number())
     }
@@ -95,7 +96,8 @@ mod tests {
         assert_ne!(Random::for_part(1, "a").bits(), Random::for_part(1, "b").bits());
     }
 
-    /// Drawn once by this code; xoshiro256++ itself is checked by its own crate.
+    /// Values drawn by this code when it was written; xoshiro256++ itself is checked by its own
+    /// crate.
     const GOLDEN: [u64; 5] = [811, 747, 100, 746, 184];
 
     #[test]

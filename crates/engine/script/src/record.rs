@@ -1,5 +1,5 @@
-//! Record of a classic run: its settings and the answers its output got. Kept beside a trial, so
-//! that the output of the imitated tool can be rebuilt from the store.
+//! Record of a classic run: its settings and the answers that its output received. Kept beside a
+//! trial, so that the output of the imitated tool can be rebuilt from the store.
 
 mod job;
 
@@ -16,7 +16,7 @@ use crate::{ClassicScene, DiskCounts, MachineFacts, SettingFiles, Settings, Stat
 pub struct ClassicRecord {
     given: Vec<(String, String)>,
     base_dir: Option<PathBuf>,
-    /// Only the variables that the options or files put in.
+    /// Environment variables that the options or files substituted.
     environment: Vec<(String, String)>,
     started_unix_ms: u64,
     machine: MachineFacts,
@@ -75,9 +75,9 @@ impl ClassicRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContextAnswer {
-    /// The room of the first root's filesystem.
+    /// Space of the first root's filesystem.
     Room(Option<StatfsSpace>),
-    /// The time.
+    /// Time in the format of `ctime`.
     Time(String),
     /// Disk counters.
     Disk(Option<DiskCounts>),

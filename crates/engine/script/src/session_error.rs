@@ -1,4 +1,4 @@
-//! Fatal error of a session, and its place.
+//! Fatal error of a session, and its location.
 
 use thiserror::Error;
 

@@ -1,4 +1,4 @@
-//! A signal that threads wait for.
+//! Signal on which threads wait.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 /// Event counter on which threads of the process can wait.
 ///
-/// A waiter takes the count first, then checks its condition, and waits for another
-/// count only then: nothing is missed. Raising it without anybody waiting takes no lock.
+/// A waiter reads the count, checks its condition, and only then waits for the count to change, so
+/// no event is missed. Raising the signal takes no lock if nobody waits.
 #[derive(Debug, Default)]
 pub struct WakeSignal {
     count: AtomicU64,

@@ -1,8 +1,8 @@
 //! Typed options: one declaration yields the command line and documentation, a struct with typed
 //! fields, its reading from [`Settings`], and the recorded parameters.
 //!
-//! How a single value is written stands with [`Settings`]; what several options mean together is
-//! the workload's.
+//! The syntax of single values is defined by [`Settings`]; the meaning of combinations is up to the
+//! workload.
 
 use crate::{ConfigError, OptionSpec, Settings, ValueKind};
 
@@ -15,7 +15,7 @@ pub trait OptionValue: Sized {
     /// Value as given, or the default.
     ///
     /// # Errors
-    /// When what was given is not of this type, or out of range; says what would be right.
+    /// When the given value is not of this type, or out of range; the message says what is valid.
     fn read(settings: &Settings, spec: &OptionSpec) -> Result<Self, ConfigError>;
 
     /// Text recorded with a trial; `None` records nothing.
@@ -147,7 +147,7 @@ impl OptionValue for () {
 }
 
 impl OptionSpec {
-    /// The name of the option that fills a field: with dashes for underscores.
+    /// Name of the option that fills a field: dashes replace underscores.
     pub const fn spelling<const N: usize>(field: &str) -> [u8; N] {
         let (field, mut name, mut at) = (field.as_bytes(), [0; N], 0);
         while at < N {
@@ -238,7 +238,7 @@ macro_rules! options {
         }
 
         impl $name {
-            /// The options, in the order in which they are shown.
+            /// Options, in the order in which they are shown.
             $vis const SPECS: &'static [$crate::OptionSpec] = {
                 const LISTS: &[&[$crate::OptionSpec]] = &[$($crate::options!(
                     @specs [$($help),+] [$($support)?] $field $(($short))?: $type
@@ -329,7 +329,7 @@ mod tests {
     use crate::{OptionSupport, Settings, ValueKind};
 
     crate::options! {
-        /// Options that stand among others.
+        /// Options nested among others.
         struct NestedOptions {
             /// Bytes.
             read_bytes('b'): u32 = Size[1..=1 << 20], "64K";

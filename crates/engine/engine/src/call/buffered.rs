@@ -1,5 +1,5 @@
-//! Reads and writes of tasks with buffers of their own: data that a script put into a buffer is
-//! written, and read data is left in it. One call moves the whole request, however large.
+//! Reads and writes of tasks with their own buffers: writes take the data that the script put into
+//! a buffer, reads leave theirs in it. One call moves the whole request, whatever its size.
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,7 +13,7 @@ use treering_sys::{
 use crate::CallReply;
 use crate::call::whole::whole;
 
-/// Calls without a tag use this buffer.
+/// Buffer of calls without a tag.
 const UNTAGGED: u16 = 0;
 
 /// True for calls that read or write through a buffer.
@@ -29,7 +29,7 @@ pub(super) fn is_buffered(call: &Call<'_>) -> bool {
     )
 }
 
-/// The open files of a task, by their slots.
+/// Open files of a task, by their slots.
 pub(super) struct OpenFiles<'c> {
     pub(super) files: &'c [Option<OwnedFd>],
     pub(super) vectored: bool,

@@ -1,7 +1,7 @@
 //! Calls on a filesystem in memory, with the semantics of the system calls.
 //!
-//! The oracle of property tests, and a way to run a whole session without a disk. Nothing is ever
-//! full here, and nothing fails but for what the calls themselves do wrong.
+//! Serves as the oracle of property tests, and runs whole sessions without a disk. It is never
+//! full; calls fail only for errors of their own, such as a missing name.
 
 use std::ffi::{CStr, OsStr};
 use std::io;
@@ -26,7 +26,7 @@ const BATCH_BYTES: usize = 4096;
 #[derive(Clone, Copy, Debug)]
 struct OpenDirectory {
     node: NodeId,
-    /// The first place that was not reported yet; `None` at the end of all places.
+    /// Position of the next entry to report; `None` at the end of the directory.
     next: Option<u64>,
 }
 
@@ -39,14 +39,14 @@ struct OpenFile {
     appends: bool,
 }
 
-/// Answers calls in memory.
+/// Caller that carries out calls in memory.
 #[derive(Debug)]
 pub struct MemoryCaller {
     filesystem: MemoryFilesystem,
     dirs: Vec<Option<OpenDirectory>>,
     files: Vec<Option<OpenFile>>,
     packed: Vec<u8>,
-    /// Completions; a request completes as soon as it is submitted.
+    /// Completed requests; a request completes as soon as it is submitted.
     ended: Vec<Completion>,
     reaped: Vec<Completion>,
 }
@@ -418,7 +418,7 @@ impl Caller for MemoryCaller {
         }
     }
 
-    /// Ignored: there is no page cache here.
+    /// Has no effect: there is no page cache here.
     fn open_through(&mut self, _direct: bool, _synchronous: SyncMode) {}
 
     fn open_queue(&mut self, _queue: Option<IoQueue>) -> io::Result<()> {

@@ -1,7 +1,7 @@
-//! A filesystem in memory: names, kinds and sizes, with the errors that Linux gives.
+//! Filesystem in memory: names, kinds and sizes, with the errors that Linux gives.
 //!
-//! The oracle of tests, not a model of cost: contents are not kept, and removed nodes stay until
-//! the whole is dropped. Open directories and files are the caller's.
+//! It is the oracle of tests, not a cost model: contents are not stored, and removed nodes stay
+//! until the whole filesystem is dropped. Callers keep track of open directories and files.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ pub enum EntryOrder {
     Seeded(u64),
 }
 
-/// A filesystem in memory. Clones are the same filesystem.
+/// Filesystem in memory. Clones share the same filesystem.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryFilesystem {
     tree: Arc<Mutex<Tree>>,
@@ -49,7 +49,7 @@ impl MemoryFilesystem {
 pub(super) type NodeId = usize;
 pub(super) const ROOT: NodeId = 0;
 
-/// Place of an entry in its directory's order.
+/// Position of an entry in the order of its directory.
 type EntryPosition = u64;
 
 #[derive(Debug)]
@@ -61,7 +61,7 @@ pub(super) struct Node {
     pub(super) body: NodeContent,
 }
 
-/// The entries of a directory in their order.
+/// Entries of a directory in its order.
 type DirListing = BTreeMap<EntryPosition, (NodeId, Vec<u8>)>;
 
 #[derive(Debug)]
@@ -108,9 +108,9 @@ impl Default for Tree {
     }
 }
 
-/// Reported capacity in bytes. More fits in, since only sizes are kept.
+/// Reported capacity in bytes. It is not enforced, since only sizes are kept.
 pub(super) const CAPACITY_BYTES: u64 = 1 << 30;
-/// The longest name and path that Linux takes, the path with its closing NUL.
+/// Longest name and path on Linux, in bytes; the path includes its NUL.
 const NAME_MAX: usize = 255;
 const PATH_MAX: usize = 4096;
 
@@ -123,7 +123,7 @@ impl Tree {
         &mut self.nodes[id]
     }
 
-    /// The directory a path's last name is looked up in, and that name.
+    /// Directory in which the last component of a path is looked up, and that component.
     pub(super) fn parent_of<'p>(
         &self,
         at: NodeId,
@@ -158,7 +158,7 @@ impl Tree {
         Ok(children.get(name).map(|&(id, _)| id))
     }
 
-    /// The node a path leads to.
+    /// Node to which a path leads.
     pub(super) fn find(&self, at: NodeId, path: &[u8]) -> Result<NodeId, Errno> {
         let (dir, name) = self.parent_of(at, path)?;
         self.child(dir, name)?.ok_or(Errno::NOENT)
@@ -316,7 +316,7 @@ impl Tree {
         CAPACITY_BYTES.saturating_sub(used.sum())
     }
 
-    /// The entries of a directory from a place on: place, kind and name of each.
+    /// Entries of a directory from a position on: position, kind and name of each.
     pub(super) fn entries(
         &self,
         dir: NodeId,
@@ -368,7 +368,7 @@ impl Tree {
     }
 }
 
-/// A number for each number, all different and without order (the finish of SplitMix64).
+/// Maps each number to a different one, in pseudo-random order (the finalizer of SplitMix64).
 const fn scatter(number: u64) -> u64 {
     let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

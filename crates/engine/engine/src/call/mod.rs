@@ -1,8 +1,8 @@
 //! Callers: the kernel, one system call at a time (`sync`), or a filesystem in memory, the oracle
 //! of tests.
 //!
-//! A caller only does what a call says and answers what came of it. Time, counts and the stop flag
-//! are the worker's.
+//! A caller carries out a call and returns its result. Time, counts and the stop flag belong to the
+//! worker.
 
 mod buffered;
 pub(crate) mod memory;
@@ -28,9 +28,9 @@ use crate::HeatBook;
 /// Maximum bytes moved by one system call; larger requests take several.
 pub const LARGEST_CALL_BYTES: usize = 4 << 20;
 
-/// Maker of calls, one per worker; keeps the open directories and files of a task.
+/// Caller of a worker: carries out calls, and keeps the open directories and files of a task.
 pub trait Caller: Send {
-    /// Makes a call.
+    /// Carries out a call.
     ///
     /// # Errors
     /// When it fails.
@@ -58,13 +58,13 @@ pub trait Caller: Send {
     /// Called after a directory of this name in the target was removed.
     fn has_removed(&mut self, _name: &CStr) {}
 
-    /// The entries that the last reading of a directory brought.
+    /// Entries returned by the last directory read.
     fn entries(&self) -> DirEntries<'_>;
 
-    /// The requests that the last reaping brought.
+    /// Requests completed by the last reap.
     fn reaped(&self) -> &[Completion];
 
-    /// Path of the object of a call, for messages.
+    /// Path that a call refers to, for messages.
     fn path_of(&self, subject: CallSubject<'_>) -> PathBuf;
 
     /// Selects whether files opened from now on bypass the page cache (`O_DIRECT`), and whether
@@ -78,22 +78,21 @@ pub trait Caller: Send {
     /// with the user's own, and no directory is opened.
     ///
     /// # Errors
-    /// When the user's words lead to another directory than the target.
+    /// When the path given by the user leads to another directory than the target.
     fn by_whole_paths(&mut self, _are: bool) -> io::Result<()> {
         Ok(())
     }
 
-    /// Makes what will carry out the requests of the task that begins, or none.
+    /// Creates the request queue of the task that begins, or none.
     ///
     /// # Errors
-    /// When the kernel, or a sandbox, has none for us.
+    /// When the kernel or a sandbox denies a queue.
     fn open_queue(&mut self, queue: Option<IoQueue>) -> io::Result<()>;
 
     /// Selects buffers for the next task, which replace the payload for writing and reading.
     fn use_buffers(&mut self, _buffers: Option<Buffers>) {}
 
-    /// Closes everything that a task left open, but for the target. Requests that are under way
-    /// have ended then.
+    /// Closes everything that a task left open, except the target. No request may be in flight.
     fn close_all(&mut self);
 
     /// Takes the heat recorded since the last call, if it is recorded.

@@ -22,7 +22,7 @@ pub(crate) struct TaskRequests {
 }
 
 impl TaskRequests {
-    /// The queue of a task, or none.
+    /// Opens the queue of a task, or none.
     pub(crate) fn open(queue: Option<IoQueue>) -> Result<Self, Errno> {
         let make = |IoQueue { kind, depth }| {
             let kind = match kind {

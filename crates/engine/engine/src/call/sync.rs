@@ -37,9 +37,9 @@ use crate::places::manifest::{TreeManifest, announce, identify};
 use crate::{CallReply, Caller, LARGEST_CALL_BYTES, Payload};
 use treering_sys::PageBuffer;
 
-/// Bytes of entries that one `getdents64` may bring, as glibc asks for.
+/// Buffer size for one `getdents64` call in bytes, the same as in glibc.
 const ENTRY_BYTES: usize = 32 * 1024;
-/// The extended attribute that calls speak of, which dbench keeps as Samba does.
+/// Extended attribute of the xattr calls, which dbench keeps as Samba does.
 const ATTRIBUTE: &CStr = c"user.DosAttrib";
 
 /// Space of a filesystem, from its `statfs` data.
@@ -48,10 +48,10 @@ pub(crate) fn room(facts: &FilesystemFacts) -> StatfsSpace {
     StatfsSpace { capacity_bytes, free_bytes, unused_bytes, inodes: used_inodes }
 }
 
-/// Slots of open files.
+/// Number of slots for open files.
 const FILE_SLOTS: usize = MAX_FILES as usize;
 
-/// Makes system calls.
+/// Caller that makes system calls.
 #[derive(Debug)]
 pub struct SyncCaller {
     confinement: Confinement,
@@ -203,13 +203,13 @@ impl SyncCaller {
             Call::Pause { ns } => sleep(Duration::from_nanos(ns)),
             Call::Await { signal, seen, ns } => signal.wait(seen, Duration::from_nanos(ns)),
             Call::Sync { scope: SyncScope::Target } => sync_filesystem(self.dir(DirSlot::TARGET)?)?,
-            _ => return self.attempt_seldom(call),
+            _ => return self.attempt_rare(call),
         }
         Ok(CallReply::once(CallResult::Plain))
     }
 
-    /// The calls that few workloads make.
-    fn attempt_seldom(&mut self, call: &Call<'_>) -> Result<CallReply, CallError> {
+    /// Carries out calls that few workloads make, apart from the hot path.
+    fn attempt_rare(&mut self, call: &Call<'_>) -> Result<CallReply, CallError> {
         match *call {
             Call::Sync { scope: SyncScope::Machine } => sync_machine(),
             Call::SyncDir { dir, data_only: true } => sync_data(self.dir(dir)?)?,
@@ -329,7 +329,7 @@ impl SyncCaller {
         }
     }
 
-    /// A directory's slot that a script may fill and empty: any but the target's.
+    /// Slot of a directory that a script may open and close: any but the target's.
     fn changeable(&mut self, dir: DirSlot) -> Result<&mut Option<OwnedFd>, Errno> {
         let slot =
             if dir == DirSlot::TARGET { None } else { self.dirs.get_mut(usize::from(dir.0)) };

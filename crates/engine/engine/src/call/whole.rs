@@ -1,11 +1,11 @@
-//! Writing until all is written, however often the kernel takes less.
+//! Repetition of short writes until everything is written.
 
 use treering_script::CallError;
 use treering_sys::Errno;
 
 use crate::{CallReply, LARGEST_CALL_BYTES};
 
-/// Writes until all is written: `once` is told how much was before and how much is wanted.
+/// Calls `once` with the bytes written so far and the bytes left, until everything is written.
 #[inline]
 pub(super) fn whole(
     bytes: u32,

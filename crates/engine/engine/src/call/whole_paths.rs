@@ -1,9 +1,10 @@
-//! Calls by the whole path of each item, for tasks that imitate tools which know nothing but paths:
-//! how long the kernel looks a path up is part of what these measure.
+//! Calls by the whole path of each item, for tasks that imitate tools which only know paths: the
+//! kernel's path lookup is part of what these tools measure.
 //!
-//! A directory is not opened then, but its path is kept. The target is what it was when it was
-//! opened, or nothing is done; names are what they are in every other call; and that no directory
-//! on the way is a link was seen to before, by whoever made it or opened it beneath the target.
+//! A directory is not opened; only its path is kept. Before anything is done, the target must still
+//! be the directory that was opened; names are restricted as in every other call; and directories
+//! on the way are known not to be links, since each was created by this run or opened beneath the
+//! target before.
 
 use std::ffi::{CStr, CString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -19,7 +20,7 @@ use treering_sys::{
 use crate::CallReply;
 use crate::call::translated::{created, opened, size_reply};
 
-/// Paths of open directories, and room for the path of an item.
+/// Paths of open directories, and a buffer for the path of an item.
 #[derive(Debug)]
 pub(super) struct WholePaths {
     /// Paths by slot, each with a trailing slash unless it is empty.
@@ -42,7 +43,7 @@ impl WholePaths {
     /// Paths beneath the target, which start with the path given by the user.
     ///
     /// # Errors
-    /// `ESTALE` when another directory has its name now, else as `stat`.
+    /// `ESTALE` if another directory now has the name of the target, else as `stat`.
     pub(super) fn new(user_path: &Path, target: impl AsFd) -> Result<Self, Errno> {
         let name = CString::new(user_path.as_os_str().as_bytes()).map_err(|_nul| Errno::INVAL)?;
         let (there, here) = (stat_top(&name)?, attributes(target.as_fd())?);
@@ -131,7 +132,7 @@ fn plain(done: Result<(), Errno>) -> Result<CallReply, Errno> {
     done.map(|()| CallReply::once(CallResult::Plain))
 }
 
-/// Puts the path of a name together, closed by a NUL.
+/// Builds the path of a name, with a terminating NUL.
 #[inline]
 fn put(
     into: &mut Vec<u8>,

@@ -1,4 +1,4 @@
-//! The book of what was read and written: by file, and by range of a file.
+//! Record of reads and writes, by file and by range of a file.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,19 +8,20 @@ use treering_stats::{Access, HeatStatistics, concentration};
 
 /// Size of a range in bytes, as in the kernel's patches of 2012.
 const RANGE_BYTES: u64 = HeatReport::RANGE_BYTES;
-/// Files beyond these, and ranges of all files together, are counted in the total only.
+/// Maximum number of files, and of ranges of all files together; accesses beyond it count in the
+/// total only.
 const FILES_MAX: usize = 1 << 20;
 const RANGES_MAX: usize = 1 << 22;
 /// Maximum number of files, and of ranges, in a report.
 const SHOWN: usize = 100;
-/// Points of the curve of concentration.
+/// Number of points of the concentration curve.
 const POINTS: usize = 100;
 
 /// Accesses to a file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct FileHeat {
     all: HeatStatistics,
-    /// Empty as long as all was in the first range.
+    /// Accesses by range; empty as long as all of them were in the first range.
     ranges: BTreeMap<u64, HeatStatistics>,
     /// Known end of the file, in bytes.
     end: u64,
@@ -38,7 +39,7 @@ pub struct HotRange {
     pub temperature: f64,
 }
 
-/// The number of a file in the book.
+/// Number of a file in the book.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FileNumber(usize);
 
@@ -47,7 +48,7 @@ pub(super) struct FileNumber(usize);
 pub struct HeatBook {
     half_life_ns: u64,
     files: Vec<(String, FileHeat)>,
-    /// Files by their present names.
+    /// Files by their current names.
     #[serde(skip)]
     names: HashMap<String, usize>,
     ranges: usize,
@@ -72,7 +73,7 @@ impl HeatBook {
     }
 
     /// Resets the accesses, and keeps the existing files.
-    pub(super) fn cool(&mut self) {
+    pub(super) fn reset_accesses(&mut self) {
         self.total = HeatStatistics::default();
         (self.left_out, self.ranges) = (0, 0);
         let here = std::mem::take(&mut self.files).into_iter().filter(|(_, file)| !file.removed);
@@ -108,14 +109,14 @@ impl HeatBook {
         self.files[file.0].1.end = end;
     }
 
-    /// A file was removed.
+    /// Marks a file as removed.
     pub(super) fn remove(&mut self, path: &str) {
         if let Some(number) = self.names.get(path) {
             self.files[*number].1.removed = true;
         }
     }
 
-    /// A file has another name now. What had that name before is gone.
+    /// Renames a file; a previous file of the new name counts as removed.
     pub(super) fn rename(&mut self, from: &str, to: &str) {
         let Some(number) = self.names.remove(from) else { return };
         to.clone_into(&mut self.files[number].0);
@@ -126,7 +127,7 @@ impl HeatBook {
         }
     }
 
-    /// Counts an access from a place of a file on.
+    /// Counts an access that begins at `position` of a file.
     pub(super) fn access(&mut self, file: Option<FileNumber>, position: u64, access: Access) {
         let half_life_ns = self.half_life_ns;
         self.total.access(access, half_life_ns);
@@ -159,7 +160,7 @@ impl HeatBook {
         }
     }
 
-    /// Adds another book, of a task that ended.
+    /// Adds another book, such as that of a finished task.
     pub(super) fn merge(&mut self, other: Self) {
         let half_life_ns = self.half_life_ns;
         self.total.merge(&other.total, half_life_ns);
@@ -284,7 +285,7 @@ fn keep_hottest(list: &mut Vec<HotData>, entry: HotData) {
     }
 }
 
-/// The hottest first; of equally hot ones in the order of their names.
+/// Sorts by temperature in descending order, then by name.
 fn sort(list: &mut [HotData]) {
     list.sort_by(|left, right| {
         let hotter = right.temperature.total_cmp(&left.temperature);

@@ -15,7 +15,7 @@ use treering_sys::monotonic_ns;
 use super::book::{FileNumber, HeatBook};
 use crate::{CallReply, Caller};
 
-/// A file that a worker has open.
+/// File that a worker has open.
 #[derive(Clone, Copy, Debug)]
 struct OpenFile {
     /// Number of the file; `None` if the book is full.
@@ -192,7 +192,7 @@ impl AccessRecorder {
         }
     }
 
-    /// A file was opened into a slot.
+    /// Records that a file was opened into a slot.
     fn open(
         &mut self,
         at: DirSlot,
@@ -232,7 +232,7 @@ impl AccessRecorder {
         }
     }
 
-    /// Counts bytes at a place, or at the file's position, which moves on.
+    /// Counts bytes at an offset, or at the file position, which then advances.
     fn count(&mut self, file: FileSlot, place: Option<u64>, writes: bool, count: u64, bytes: u64) {
         let Some(open) = self.files.get_mut(&file.0) else { return };
         if bytes == 0 {

@@ -1,8 +1,8 @@
 //! Hot data: reads and writes as they are issued, by file and by range.
 //!
-//! Asked for, a place is wrapped in a [`HeatedPlace`] one, whose callers keep a book beside each
-//! call; not asked for, nothing of it is in the way of a call. The page cache answers many of these
-//! reads and gathers many of the writes: what reaches the disk is another matter.
+//! If requested, the place is wrapped in a [`HeatedPlace`], whose callers record each call in a
+//! book; otherwise calls are not affected at all. The page cache serves many of these reads and
+//! merges many of the writes, so requests to the disk differ.
 
 mod book;
 mod caller;
@@ -30,7 +30,7 @@ pub struct HeatLog {
 }
 
 impl HeatLog {
-    /// An empty log of a temperature with this half life, at these places.
+    /// Creates an empty log for these places; temperatures have this half-life.
     pub fn new(half_life: Duration, roots: Vec<String>) -> Self {
         let half_life_ns = u64::try_from(half_life.as_nanos()).unwrap_or(u64::MAX).max(1);
         // The names of files at a single place begin there.
@@ -64,7 +64,7 @@ impl HeatLog {
     pub fn take_report(&self) -> Option<HeatReport> {
         let mut book = self.book.borrow_mut();
         let report = book.has_accesses().then(|| book.report());
-        book.cool();
+        book.reset_accesses();
         report
     }
 }

@@ -7,24 +7,25 @@ use std::os::fd::BorrowedFd;
 
 use treering_sys::{Errno, FileIdentity, identity_in, make_dir, remove_dir};
 
-/// Keeps the record. Workers of a run share it, in threads and in forked processes.
+/// Manifest of the created directories. Workers of a run share it, in threads and in forked
+/// processes.
 pub trait TreeManifest: fmt::Debug + Send + Sync {
-    /// Notes that a directory of this name is going to be made.
+    /// Records that a directory of this name is about to be created.
     ///
     /// # Errors
-    /// When that cannot be kept; the directory is not made then.
+    /// When it cannot be recorded; the directory is then not created.
     fn announce(&self, name: &CStr) -> Result<(), Errno>;
 
-    /// Notes which directory was made.
+    /// Records the identity of a created directory.
     ///
     /// # Errors
-    /// When that cannot be kept; the directory is removed again then.
+    /// When it cannot be recorded; the directory is then removed again.
     fn made(&self, name: &CStr, identity: &FileIdentity) -> Result<(), Errno>;
 
-    /// Notes that the directory that was announced could not be made.
+    /// Records that an announced directory could not be created.
     fn not_made(&self, name: &CStr);
 
-    /// Notes that the run removed the directory itself.
+    /// Records that the run itself removed the directory.
     fn removed(&self, name: &CStr);
 }
 

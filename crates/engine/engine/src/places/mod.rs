@@ -28,19 +28,19 @@ pub trait SessionPlace {
     /// Caller for another worker, with block numbers of its own in the payload.
     ///
     /// # Errors
-    /// When the system does not let us.
+    /// When the system denies it.
     fn caller(&self, payload: &Payload, worker: u16) -> io::Result<Self::Caller>;
 
     /// Drops the caches of the place, if it has any.
     ///
     /// # Errors
-    /// When the system does not let us.
+    /// When the system denies it.
     fn drop_caches(&self) -> Result<(), DropCachesError> {
         Ok(())
     }
 
     /// Runs a shell command, unless the place is in memory, where no command could have an effect.
-    /// Output goes to ours; the exit code is ignored.
+    /// The output is that of this process; the exit code is ignored.
     ///
     /// # Errors
     /// When there is no shell.
@@ -51,7 +51,7 @@ pub trait SessionPlace {
     /// Runs another program in the place, until it ends.
     ///
     /// # Errors
-    /// When it cannot be started, or nothing can be there.
+    /// When it cannot be started, or the place is in memory.
     fn program(
         &self,
         _program: &ExternalProgram,
@@ -78,7 +78,7 @@ pub trait SessionPlace {
     /// Renews the place.
     ///
     /// # Errors
-    /// When it cannot be had again.
+    /// When it cannot be opened again.
     fn renew(&self) -> Result<(), EngineError> {
         Ok(())
     }
@@ -149,7 +149,7 @@ impl SessionPlace for [Target] {
     }
 }
 
-/// Place of a worker; workers take turns.
+/// Place in which a worker runs; workers take turns at the places.
 fn turn<P>(places: &[P], worker: u16) -> io::Result<&P> {
     let place = places.get(usize::from(worker) % places.len().max(1));
     place.ok_or_else(|| io::Error::other("there is no place"))
@@ -164,7 +164,8 @@ impl SessionPlace for [MemoryFilesystem] {
     }
 }
 
-/// A run in memory writes no payload, has nothing to drop, and nothing that a shell could do.
+/// Place in memory: no payload is written, there are no caches to drop, and shell commands have no
+/// effect.
 impl SessionPlace for MemoryFilesystem {
     type Caller = MemoryCaller;
 

@@ -1,7 +1,8 @@
-//! Removal of a tree that a run made, and of nothing else.
+//! Removal of a tree that a run created, and of nothing else.
 //!
-//! Only what is beneath one directory goes: links are removed, never followed, and a mount inside
-//! the tree stops the removal. Without recursion: each level costs a descriptor, not stack.
+//! Only entries beneath one directory are removed: links are removed and never followed, and a
+//! mount inside the tree stops the removal. There is no recursion: each level costs a descriptor,
+//! not stack.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -18,7 +19,7 @@ use treering_sys::{
 /// Numbers of removed entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RemovalCounts {
-    /// Files, and whatever else is no directory.
+    /// Number of files, and of other entries that are no directories.
     pub files: u64,
     /// Directories.
     pub dirs: u64,
@@ -27,13 +28,13 @@ pub struct RemovalCounts {
 /// Reason why a tree, or a part of it, was not removed.
 #[derive(Debug, Error)]
 pub enum RemoveError {
-    /// Not the name of a tree in the directory itself.
+    /// The name is not that of an entry directly in the directory.
     #[error("{name:?} is not a plain name; only a tree directly in the target is removed")]
     NotPlain {
         /// The given name.
         name: String,
     },
-    /// Another directory has the name of the tree.
+    /// A different directory now has the name of the tree.
     #[error("{} is not the directory that was made; it stays", path.display())]
     NotTheSame {
         /// Path of the directory.
@@ -119,7 +120,7 @@ pub fn remove_tree(
     Ok(removal.removed)
 }
 
-/// Removes the file `name` in `dir`; that there is none is no failure.
+/// Removes the file `name` in `dir`; a missing file is not an error.
 ///
 /// # Errors
 /// When the name is not a plain one, or is that of a directory, or the call fails.

@@ -1,5 +1,5 @@
-//! A target that is taken away and given back between the phases of a session: unmounted and
-//! mounted again, say, so that nothing of a phase is in memory in the next.
+//! Target that is unmounted and mounted again between the phases of a session, so that nothing of a
+//! phase remains in memory in the next.
 
 use std::cell::RefCell;
 use std::error::Error;
@@ -19,17 +19,17 @@ pub trait RenewableTarget {
     /// Releases the target and opens it again.
     ///
     /// # Errors
-    /// When it cannot be had again.
+    /// When it cannot be opened again.
     fn renew(&mut self) -> Result<(), Box<dyn Error + Send + Sync>>;
 }
 
-/// A renewable target as a place of sessions.
+/// Place of sessions whose target can be renewed.
 pub struct RenewablePlace<'r> {
     holder: RefCell<&'r mut dyn RenewableTarget>,
 }
 
 impl<'r> RenewablePlace<'r> {
-    /// The place that a holder has.
+    /// Creates the place for a renewable target.
     pub fn new(holder: &'r mut dyn RenewableTarget) -> Self {
         Self { holder: RefCell::new(holder) }
     }

@@ -111,10 +111,10 @@ impl Target {
         self.dir.as_fd()
     }
 
-    /// Locks it against a second run, for as long as this target lives.
+    /// Locks the directory against a second run, for as long as this target lives.
     ///
     /// # Errors
-    /// When somebody else holds it, or the filesystem cannot lock.
+    /// When another process holds the lock, or the filesystem cannot lock.
     pub fn lock(&self) -> Result<(), LockError> {
         lock_exclusive(&self.dir)
     }

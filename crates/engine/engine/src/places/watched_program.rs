@@ -162,7 +162,7 @@ impl PipeReader {
     }
 }
 
-/// The beginning and the end of something that may be long.
+/// Beginning and end of an output of unlimited length.
 #[derive(Debug)]
 struct HeadAndTail {
     head: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Ranks that are threads of one process, connected by channels: what tests run.
+//! Ranks that are threads of one process, connected by channels; used in tests.
 
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};

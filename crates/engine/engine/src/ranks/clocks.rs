@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub struct ClockRelation {
     /// Offset in nanoseconds; positive if the rank's clock is ahead.
     pub offset_ns: i64,
-    /// The true offset is at most so far from it: half of the shortest round trip.
+    /// Bound on the error of the offset: half of the shortest round trip.
     pub uncertainty_ns: u64,
 }
 
@@ -28,12 +28,12 @@ impl ClockRelation {
         if other.uncertainty_ns < self.uncertainty_ns { other } else { self }
     }
 
-    /// A reading of the other clock as rank 0 would have read its own.
+    /// Converts a reading of the rank's clock to the clock of rank 0.
     pub(crate) const fn to_first(self, ns: u64) -> u64 {
         ns.saturating_add_signed(self.offset_ns.saturating_neg())
     }
 
-    /// A reading of the clock of rank 0 as the other rank would have read its own.
+    /// Converts a reading of the clock of rank 0 to the rank's clock.
     pub(crate) const fn by_own(self, ns: u64) -> u64 {
         ns.saturating_add_signed(self.offset_ns)
     }

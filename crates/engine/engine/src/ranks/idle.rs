@@ -1,4 +1,4 @@
-//! Waiting for messages: how a rank gives way to others meanwhile.
+//! Backoff of a rank that waits for messages.
 
 use std::thread;
 use std::time::Duration;

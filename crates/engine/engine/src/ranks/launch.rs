@@ -1,8 +1,9 @@
 //! Launch of ranks by `mpirun`, `srun` or the like, from start to end.
 //!
-//! The first rank gets its job on its standard input, a line of JSON, and says on its standard
-//! output what happens, a line of JSON each. What the job is only its two ends know. The launcher
-//! is started without a shell, in a process group of its own, and is asked to end when we end.
+//! The first rank receives its job on standard input, as a line of JSON, and reports on standard
+//! output, a line of JSON each. The format of the job is up to its sender and receiver. The
+//! launcher is started without a shell, in a process group of its own, and is asked to end when
+//! this process ends.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -23,16 +24,16 @@ const RANK_ARGUMENT: &str = "--rank-of-a-plan";
 /// Launcher used if a plan names none.
 pub const USUAL_LAUNCHER: &str = "mpirun";
 
-/// Without these Open MPI starts nothing for root.
+/// Environment variables without which Open MPI starts nothing for root.
 const OF_ROOT: [&str; 2] = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"];
 /// Interval at which the stop flag is checked.
 const STEP: Duration = Duration::from_millis(200);
 /// Time allowed for the launcher to end, from the termination signal or the last report of the
 /// first rank.
 const LEAVING_MAX: Duration = Duration::from_secs(20);
-/// A longer line is none of ours.
+/// Maximum length of a report line in bytes.
 const LINE_BYTES_MAX: u64 = 64 << 20;
-/// Bytes of a launcher's output that are kept, and lines of them that are shown.
+/// Maximum number of bytes kept of a launcher's output, and maximum number of lines shown of them.
 const TAIL_BYTES: u64 = 16 << 10;
 const LINES: usize = 8;
 
@@ -53,7 +54,7 @@ pub enum RankReport {
 /// Reason why nothing can be launched.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// The launcher is not in the search path, or not at its place.
+    /// The launcher is not in the search path, or its path does not exist.
     #[error("there is no launcher {name}")]
     NoLauncher {
         /// Name of the launcher.
@@ -73,16 +74,16 @@ pub enum LaunchError {
 /// Outcome of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LaunchEnd {
-    /// The first rank said that all was done.
+    /// The first rank reported that everything is done.
     Done,
-    /// We are to end, and all ranks were ended.
+    /// Interrupted by a stop request; all ranks were ended.
     Interrupted,
-    /// The first rank said why the trial cannot take place.
+    /// The first rank reported why the trial cannot take place.
     Refused {
         /// Reason given by the first rank.
         why: String,
     },
-    /// The launch failed otherwise: a rank was killed, or the launcher starts nothing.
+    /// The launch failed otherwise: a rank was killed, or the launcher started nothing.
     Broken {
         /// End of the launcher, and its last output.
         why: String,
@@ -221,7 +222,7 @@ enum LauncherOutput {
 }
 
 impl RunningLauncher {
-    /// Listens for a moment.
+    /// Waits briefly for output of the launcher.
     fn hear(&mut self) -> LauncherOutput {
         let line = match self.lines.as_ref().map(|lines| lines.recv_timeout(STEP)) {
             Some(Ok(line)) => line,
@@ -277,7 +278,7 @@ impl RunningLauncher {
     }
 }
 
-/// The lines of a pipe, read by a thread of their own.
+/// Reads the lines of a pipe on a thread of its own.
 fn lines(from: ChildStdout) -> Receiver<Vec<u8>> {
     let (to, lines) = sync_channel(64);
     thread::spawn(move || {
@@ -293,7 +294,7 @@ fn lines(from: ChildStdout) -> Receiver<Vec<u8>> {
     lines
 }
 
-/// The last of a file, as text without control characters.
+/// End of a file as text, without control characters.
 fn tail(file: &mut File) -> String {
     let length = file.metadata().map_or(0, |metadata| metadata.len());
     let mut bytes = Vec::new();
@@ -310,7 +311,7 @@ pub fn is_rank_of_plan(typed: &[OsString]) -> bool {
     matches!(typed, [_, argument] if argument == RANK_ARGUMENT)
 }
 
-/// The treering with MPI beside this program, or along this search path.
+/// Path of the MPI build of treering, beside this program or in this search path.
 pub fn find_program(own: &Path, search: &OsStr) -> Option<PathBuf> {
     const NAME: &str = "treering-mpi";
     let beside = own.parent().map(Path::to_owned);

@@ -1,7 +1,7 @@
-//! Connection between ranks: sending, and looking for received messages.
+//! Connection between ranks: sending messages, and polling for received ones.
 //!
-//! Barriers, gathering and broadcasting are made of these two in `world`, and not asked of MPI:
-//! its own cannot be left when a rank does not come.
+//! `world` builds barriers, gathering and broadcasting from these two operations rather than from
+//! those of MPI, since a rank cannot leave a barrier of MPI when another one never arrives.
 
 use std::sync::Arc;
 

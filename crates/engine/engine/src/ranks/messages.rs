@@ -9,13 +9,13 @@ pub(super) enum MessageKind {
     Broadcast = b't' as isize,
     /// Heartbeat, with the number of calls made by the sender.
     Beat = b'b' as isize,
-    /// The group of this number is to stop, or a signal asks to.
+    /// Request to stop the group of this number, with the signal that caused it, if any.
     Halt = b'h' as isize,
     /// Request for a reading of the clock.
     ClockRequest = b'a' as isize,
     /// Reading of the clock.
     ClockReading = b's' as isize,
-    /// The sender has left the run, and why.
+    /// Notice that the sender has left the run, with the reason.
     Left = b'l' as isize,
     /// The sender is about to end.
     Farewell = b'f' as isize,

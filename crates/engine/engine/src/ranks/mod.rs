@@ -1,8 +1,8 @@
-//! Ranks: one run by several processes, on as many machines as there are clients of a filesystem.
+//! Ranks: a run by several processes, on as many machines as there are clients of a filesystem.
 //!
-//! Every rank runs the same session, of each group only its own share of the tasks. A [`RankLink`]
-//! carries messages between them (MPI, or channels in tests), a [`World`] makes meetings of these
-//! that nobody waits in for ever.
+//! Every rank runs the same session, but only its own share of each group's tasks. A [`RankLink`]
+//! carries messages between the ranks (MPI, or channels in tests); a [`World`] builds meetings from
+//! them, in which nobody waits for ever.
 
 mod barriers;
 mod channels;

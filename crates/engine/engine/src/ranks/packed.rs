@@ -2,7 +2,7 @@
 
 use std::io;
 
-/// Below this the header of a frame would weigh more than what is saved.
+/// Message size in bytes below which compression does not pay off.
 const LONG: usize = 256;
 /// Compression level; fast, since other ranks wait meanwhile.
 const LEVEL: i32 = 1;
@@ -23,7 +23,7 @@ pub(super) fn packed(bytes: &[u8]) -> Vec<u8> {
 /// Content of a message.
 ///
 /// # Errors
-/// When these are not what [`packed`] gave.
+/// When the bytes are not the result of [`packed`].
 pub(super) fn unpacked(message: &[u8]) -> io::Result<Vec<u8>> {
     match message.split_first() {
         Some((&PLAIN, bytes)) => Ok(bytes.to_vec()),

@@ -46,7 +46,7 @@ pub(crate) enum TaskAnswer {
 }
 
 impl TaskAnswer {
-    /// Run of a task that was done here, or by ranks with the same clock.
+    /// Result of a task that ran on this rank, or on ranks with the same clock.
     pub(crate) fn run(self) -> TaskRun {
         match self {
             Self::Own(run) => *run,
@@ -103,8 +103,8 @@ impl World<'_> {
         let bytes = serde_json::to_vec(ready).unwrap_or_default();
         if !self.is_first() {
             self.gather(&bytes)?;
-            let go = self.broadcast(&[])?;
-            return serde_json::from_slice(&go)
+            let bytes = self.broadcast(&[])?;
+            return serde_json::from_slice(&bytes)
                 .map_err(|error| self.error(0, format!("it is not understood: {error}")));
         }
         let (parts, lost) = self.gather_most(&bytes);

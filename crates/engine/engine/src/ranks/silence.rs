@@ -1,8 +1,8 @@
-//! Time limits of ranks: which rank has been silent, or made no progress, for too long.
+//! Time limits of ranks: detection of ranks that are silent, or make no progress, for too long.
 //!
-//! Time is that of the watcher: an interval between two looks counts as a fraction of the limit at
-//! most. A watcher that was busy elsewhere, stopped, or without a CPU does not hold that time
-//! against ranks whose messages it has not received yet.
+//! Time is measured by the watcher: an interval between two checks counts as a fraction of the
+//! limit at most. If the watcher was busy elsewhere, stopped, or without a CPU, that time is not
+//! held against ranks whose messages it has not received yet.
 
 use std::time::{Duration, Instant};
 
@@ -27,7 +27,7 @@ pub(crate) struct SilenceWatch {
     calls: Vec<(u64, Duration)>,
 }
 
-/// Interval between two beats of a rank with this limit.
+/// Interval between two heartbeats of a rank with this limit.
 pub(crate) fn beat_interval(limit: Duration) -> Duration {
     (limit / 10).min(Duration::from_secs(1))
 }
@@ -38,8 +38,8 @@ impl SilenceWatch {
         Self { looked: now, watched: none, heard: vec![none; ranks], calls: vec![(0, none); ranks] }
     }
 
-    /// Counts the time since the last look.
-    pub(crate) fn look(&mut self, now: Instant, limit: Duration) {
+    /// Counts the time since the last check.
+    pub(crate) fn advance(&mut self, now: Instant, limit: Duration) {
         let passed = now.saturating_duration_since(self.looked);
         self.watched += passed.min(2 * beat_interval(limit));
         self.looked = now;
@@ -51,12 +51,12 @@ impl SilenceWatch {
         self.calls.iter_mut().for_each(|(_, since)| *since = self.watched);
     }
 
-    /// Takes in that a rank has sent something.
-    pub(crate) fn hear(&mut self, rank: usize) {
+    /// Records that a rank has sent a message.
+    pub(crate) fn record_message(&mut self, rank: usize) {
         self.heard[rank] = self.watched;
     }
 
-    /// Takes in how many calls a rank has made.
+    /// Records the call count of a rank.
     pub(crate) fn count(&mut self, rank: usize, calls: u64) {
         if self.calls[rank].0 != calls {
             self.calls[rank] = (calls, self.watched);
@@ -81,11 +81,11 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(300);
     const STEP: Duration = Duration::from_millis(100);
 
-    /// Number of looks until rank 1 is overdue; `hears` is told at each.
+    /// Number of checks until rank 1 is overdue; `hears` is called at each.
     fn looks(watch: &mut SilenceWatch, began: Instant, hears: fn(&mut SilenceWatch, u32)) -> u32 {
         (1..1_000_000)
             .find(|look| {
-                watch.look(began + STEP * *look, LIMIT);
+                watch.advance(began + STEP * *look, LIMIT);
                 hears(watch, *look);
                 watch.overdue(1, LIMIT).is_some()
             })
@@ -105,7 +105,7 @@ mod tests {
         let began = Instant::now();
         let mut watch = SilenceWatch::new(2, began);
         let beats = |watch: &mut SilenceWatch, look: u32| {
-            watch.hear(1);
+            watch.record_message(1);
             // Its calls end for the first thousand looks.
             watch.count(1, u64::from(look.min(1000)));
         };
@@ -117,7 +117,7 @@ mod tests {
     fn unchecked_time_does_not_count_as_silence() {
         let began = Instant::now();
         let mut watch = SilenceWatch::new(2, began);
-        watch.look(began + 100 * LIMIT, LIMIT);
+        watch.advance(began + 100 * LIMIT, LIMIT);
         assert_eq!(watch.overdue(1, LIMIT), None);
         let again = began + 100 * LIMIT;
         let counted = 2 * beat_interval(LIMIT);

@@ -2,8 +2,8 @@
 
 use crate::ranks::barriers::{PhaseBarriers, middle_ns};
 
-/// The work of the ranks in a phase: of each the time from its first beginning to its last end,
-/// summed over the groups that all ranks had a part in.
+/// Imbalance of the ranks in a phase. The working time of a rank lasts from its first start to its
+/// last end, summed over the groups in which all ranks took part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RankSkew {
     /// The phase.

@@ -1,16 +1,16 @@
 //! Broadcasts of rank 0. Short messages are sent to each rank directly. Long ones go down a binary
-//! tree of ranks, so that rank 0 sends them twice, however many ranks there are.
+//! tree of ranks, so that rank 0 sends them only twice, however many ranks there are.
 //!
-//! The ranks are in the order of a heap: those that rank `r` passes it on to are `2r + 1` and
-//! `2r + 2`, so that who waits for the lowest missing rank waits for the one that holds others up.
+//! Ranks are numbered as in a heap: the children of rank `r` are `2r + 1` and `2r + 2`. The lowest
+//! missing rank is therefore the one that delays the others.
 
 use std::ops::Range;
 
 /// Size in bytes above which a message is passed on through the tree.
 pub(super) const LONG: usize = 512;
 
-/// Header of a broadcast: its number, as two may arrive by different ways, and whether it is to be
-/// passed on.
+/// Header of a broadcast: its number, since two broadcasts may arrive out of order, and a flag to
+/// pass it on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BroadcastHeader {
     pub(super) number: u32,
@@ -18,7 +18,7 @@ pub(super) struct BroadcastHeader {
 }
 
 impl BroadcastHeader {
-    /// Message with its header.
+    /// Prepends the header to a message.
     pub(super) fn head(self, bytes: &[u8]) -> Vec<u8> {
         [&self.number.to_le_bytes(), &[u8::from(self.is_passed_on)][..], bytes].concat()
     }

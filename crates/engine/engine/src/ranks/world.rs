@@ -1,8 +1,8 @@
-//! The world of the ranks: meetings, each with a limit to the waiting, and words in between.
+//! World of the ranks: barriers, gathering and broadcasts, each with a time limit.
 //!
-//! All goes through rank 0, so that it always knows who has not come. A rank that waits says now
-//! and then that it is there, and how many calls it has made; who is silent for too long, or whose
-//! calls do not end, is named.
+//! All messages go through rank 0, which therefore always knows who is missing. A waiting rank
+//! sends heartbeats with the number of its calls; a rank that is silent for too long, or whose
+//! calls make no progress, is reported.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -64,7 +64,7 @@ struct WorldState {
     met_ns: u64,
     /// Number of broadcasts so far.
     broadcasts: u32,
-    /// The present group, counted from 1, and the last one that was halted.
+    /// Number of the current group, counted from 1, and of the last group that was halted.
     group: u64,
     halted: u64,
     /// Rank that was lost, if any.
@@ -74,7 +74,8 @@ struct WorldState {
 }
 
 impl<'l> World<'l> {
-    /// Connected by this link; a rank that is not heard of for longer than the limit is lost.
+    /// Joins the world through this link. A rank that is silent for longer than the limit counts as
+    /// lost.
     pub fn new(link: &'l dyn RankLink, limit: Duration) -> Self {
         let (size, now) = (link.size(), Instant::now());
         let state = WorldState {
@@ -126,13 +127,12 @@ impl<'l> World<'l> {
         self.state.borrow_mut().hosts = hosts;
     }
 
-    /// The machines of the ranks.
+    /// Host names of the ranks.
     pub fn hosts(&self) -> Vec<String> {
         self.state.borrow().hosts.clone()
     }
 
-    /// The clock of each rank against that of rank 0, at rank 0; elsewhere only the own one is
-    /// known.
+    /// Clock offset of each rank, at rank 0; other ranks know only their own.
     pub fn clocks(&self) -> Vec<ClockRelation> {
         self.state.borrow().clocks.clone()
     }
@@ -153,7 +153,7 @@ impl<'l> World<'l> {
         self.state.borrow().lost.clone()
     }
 
-    /// Everybody's bytes, in the order of the ranks, at rank 0.
+    /// Gathers the bytes of all ranks, in their order, at rank 0.
     ///
     /// # Errors
     /// When a rank is lost or has left.
@@ -169,7 +169,8 @@ impl<'l> World<'l> {
         }
     }
 
-    /// Gathers the bytes of all ranks as far as they arrive, and the rank that was lost; at rank 0.
+    /// Gathers the bytes of all ranks as far as they arrive; also returns the rank that was lost,
+    /// if any. At rank 0.
     pub(crate) fn gather_most(&self, bytes: &[u8]) -> (Vec<Option<Vec<u8>>>, Option<RankError>) {
         {
             let mut state = self.state.borrow_mut();
@@ -181,16 +182,16 @@ impl<'l> World<'l> {
         let mut parts = vec![None; self.size()];
         parts[0] = Some(bytes.to_vec());
         let mut lost = self.lost();
-        let mut hurried = lost.is_some().then(Instant::now);
+        let mut hurried_since = lost.is_some().then(Instant::now);
         for (from, part) in parts.iter_mut().enumerate().skip(1) {
-            let mut message = self.next_meeting_message(from, lost.as_ref(), hurried);
+            let mut message = self.next_meeting_message(from, lost.as_ref(), hurried_since);
             if let (Err(error), None) = (&message, &lost) {
                 // The others would work for nothing.
                 self.halt(None);
-                hurried = Some(Instant::now());
+                hurried_since = Some(Instant::now());
                 lost = Some(error.clone());
                 if error.rank != from {
-                    message = self.next_meeting_message(from, lost.as_ref(), hurried);
+                    message = self.next_meeting_message(from, lost.as_ref(), hurried_since);
                 }
             }
             *part = message.ok();
@@ -206,11 +207,11 @@ impl<'l> World<'l> {
         &self,
         from: usize,
         lost: Option<&RankError>,
-        hurried: Option<Instant>,
+        hurried_since: Option<Instant>,
     ) -> Result<Vec<u8>, RankError> {
         match lost.filter(|lost| lost.rank == from) {
             Some(lost) => self.take(MessageKind::Meeting, from).ok_or_else(|| lost.clone()),
-            None => self.next(MessageKind::Meeting, from, hurried),
+            None => self.next(MessageKind::Meeting, from, hurried_since),
         }
     }
 
@@ -254,7 +255,7 @@ impl<'l> World<'l> {
         })
     }
 
-    /// Waits until all are here.
+    /// Waits until all ranks have arrived.
     ///
     /// # Errors
     /// When a rank is lost or has left.
@@ -297,17 +298,17 @@ impl<'l> World<'l> {
         self.state.borrow().clocks[self.rank()]
     }
 
-    /// A reading of the clock here as rank 0 would have read its own.
+    /// Converts a reading of the local clock to the clock of rank 0.
     pub(crate) fn to_first(&self, ns: u64) -> u64 {
         self.own_clock().to_first(ns)
     }
 
-    /// A reading of the clock of rank 0 as it would have been read here.
+    /// Converts a reading of the clock of rank 0 to the local clock.
     pub(crate) fn by_own(&self, ns: u64) -> u64 {
         self.own_clock().by_own(ns)
     }
 
-    /// A new group begins: halts of the one before mean nothing any more.
+    /// Begins a new group; halts of the previous one no longer count.
     pub(crate) fn begin_group(&self) {
         let mut state = self.state.borrow_mut();
         state.group += 1;
@@ -328,7 +329,7 @@ impl<'l> World<'l> {
         self.state.borrow_mut().skews.extend(skew);
     }
 
-    /// Has the tasks of the present group stop at all ranks, unless that was done already.
+    /// Stops the tasks of the current group on all ranks, unless this was done already.
     pub(crate) fn halt(&self, signal: Option<i32>) {
         let group = {
             let mut state = self.state.borrow_mut();
@@ -414,7 +415,7 @@ impl<'l> World<'l> {
         if self.is_first() { 1..self.size() } else { 0..1 }
     }
 
-    /// The last meeting, before the process ends: rank 0 is the last to come.
+    /// Last meeting, before the process ends; rank 0 arrives last.
     ///
     /// # Errors
     /// When a rank does not come.
@@ -450,18 +451,19 @@ impl<'l> World<'l> {
         }
     }
 
-    /// Next message of this kind. With `hurried`, it waits only for a limited time after that
+    /// Next message of this kind. With `hurried_since`, it waits only for a limited time after that
     /// instant.
     fn next(
         &self,
         kind: MessageKind,
         from: usize,
-        hurried: Option<Instant>,
+        hurried_since: Option<Instant>,
     ) -> Result<Vec<u8>, RankError> {
-        let is_gathering = kind == MessageKind::Meeting && self.is_first() && hurried.is_none();
+        let is_gathering =
+            kind == MessageKind::Meeting && self.is_first() && hurried_since.is_none();
         // The messages of lower ranks have been taken already.
         let awaited = if is_gathering { from..self.size() } else { 0..0 };
-        self.wait_for((from, u32::MAX), hurried, &mut || {
+        self.wait_for((from, u32::MAX), hurried_since, &mut || {
             let message = self.take(kind, from).map(Ok);
             message.or_else(|| self.any_overdue(awaited.clone()).err().map(Err))
         })
@@ -472,7 +474,7 @@ impl<'l> World<'l> {
     fn wait_for(
         &self,
         (from, awaited): (usize, u32),
-        hurried: Option<Instant>,
+        hurried_since: Option<Instant>,
         take: &mut dyn FnMut() -> Option<Result<Vec<u8>, RankError>>,
     ) -> Result<Vec<u8>, RankError> {
         let began = Instant::now();
@@ -488,8 +490,8 @@ impl<'l> World<'l> {
             if let Some(left) = self.has_left(from, awaited, began) {
                 return Err(left);
             }
-            let hurries_for = hurried.map_or(Duration::ZERO, |since| since.elapsed());
-            if hurries_for > FAREWELL.min(self.limit.get()) {
+            let hurried_for = hurried_since.map_or(Duration::ZERO, |since| since.elapsed());
+            if hurried_for > FAREWELL.min(self.limit.get()) {
                 return Err(self.error(from, "it was not waited for any longer".to_owned()));
             }
             self.beat();
@@ -520,7 +522,7 @@ impl<'l> World<'l> {
         Err(self.error(rank, why))
     }
 
-    /// Fails if one of `ranks` whose message for the current meeting is missing is overdue; at rank
+    /// Fails if one of `ranks` is overdue whose message for the current meeting is missing; at rank
     /// 0.
     fn any_overdue(&self, ranks: Range<usize>) -> Result<(), RankError> {
         ranks.filter(|rank| !self.has_come(*rank)).try_for_each(|rank| self.overdue(rank))
@@ -557,7 +559,7 @@ impl<'l> World<'l> {
     /// Receives the messages that have arrived; true if there were any.
     fn listen(&self) -> bool {
         let mut has_come = false;
-        self.state.borrow_mut().silence.look(Instant::now(), self.limit.get());
+        self.state.borrow_mut().silence.advance(Instant::now(), self.limit.get());
         while let Some((from, message)) = self.link.receive() {
             has_come = true;
             let Some((kind, bytes)) = message.split_first() else { continue };
@@ -568,7 +570,7 @@ impl<'l> World<'l> {
             }
             let mut state = self.state.borrow_mut();
             state.received_bytes += message.len() as u64;
-            state.silence.hear(from);
+            state.silence.record_message(from);
             if kind == MessageKind::Beat {
                 state.silence.count(from, number(bytes));
                 continue;

@@ -26,7 +26,7 @@ impl StartGate {
         Self { state: Mutex::new(GateState::Waiting(workers)), changed: Condvar::new() }
     }
 
-    /// Waits for the others. Whether to go: `false` when the start was cancelled.
+    /// Waits for the other workers; false if the start was cancelled.
     pub(crate) fn pass(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let GateState::Waiting(missing) = *state {
@@ -40,7 +40,7 @@ impl StartGate {
         *state.unwrap_or_else(PoisonError::into_inner) == GateState::Open
     }
 
-    /// Sends everybody home.
+    /// Cancels the start and releases all waiting workers.
     pub(crate) fn cancel(&self) {
         *self.state.lock().unwrap_or_else(PoisonError::into_inner) = GateState::Cancelled;
         self.changed.notify_all();

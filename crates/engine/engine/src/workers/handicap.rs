@@ -1,17 +1,18 @@
 //! Artificial slowdown: a task is slowed by a known share of its time, to test whether a comparison
 //! detects the difference.
 //!
-//! The worker spins at the end of the task, within its time, and on the CPU as slower code would.
-//! Not between the steps: a filesystem goes on writing behind them, and would catch up meanwhile,
-//! so that the task as a whole were slowed by less than was said. Single calls keep their latency.
+//! The worker spins at the end of the task, within its time, and uses CPU as slower code would. It
+//! does not spin between the steps: the filesystem would meanwhile continue to write in the
+//! background and catch up, so the slowdown of the whole task would be too small. Latencies of
+//! single calls do not change.
 
 use treering_sys::{StopFlag, monotonic_ns};
 
-/// The largest handicap: a task takes ten times as long.
+/// Largest handicap in percent: a task takes ten times as long.
 pub const HANDICAP_PERCENT_MAX: u32 = 900;
 
-/// Spins for so many percent of the time since the task began.
-pub(crate) fn lag(percent: u32, began_ns: u64, stop: &StopFlag) {
+/// Spins for this percentage of the time since the task began.
+pub(crate) fn slow_down(percent: u32, began_ns: u64, stop: &StopFlag) {
     if percent == 0 {
         return;
     }
@@ -30,7 +31,7 @@ fn due_ns(worked_ns: u64, percent: u32) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{due_ns, lag};
+    use super::{due_ns, slow_down};
     use treering_sys::{StopFlag, monotonic_ns};
 
     #[test]
@@ -45,11 +46,11 @@ mod tests {
         let stop = StopFlag::new();
         let began_ns = monotonic_ns();
         while monotonic_ns() - began_ns < 1_000_000 {}
-        lag(100, began_ns, &stop);
+        slow_down(100, began_ns, &stop);
         assert!(monotonic_ns() - began_ns >= 2_000_000);
         // Nine times the time since the machine was started would never end.
         stop.halt();
-        lag(900, 0, &stop);
+        slow_down(900, 0, &stop);
         assert!(stop.is_raised());
     }
 }

@@ -1,7 +1,7 @@
 //! Workers as processes: each task of a group runs in a forked child, which reports its result.
 //!
-//! The child works with its copy of the worker and ends. What it must tell goes through a pipe;
-//! that it is to stop, and how far it is, through memory that both have.
+//! The child works with its copy of the worker and then exits. It reports its result through a
+//! pipe; the stop flag and its progress are in shared memory.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::workers::start::cannot_start;
 use crate::workers::worker::{StopConditions, TaskEnd, TaskRun, Worker};
 use crate::{Caller, EngineError};
 
-/// No child says more: histograms of all kinds of calls take a few MiB at most.
+/// Maximum size of a child's result in bytes; histograms of all kinds of calls take a few MiB.
 const ANSWER_MAX: usize = 256 << 20;
 
 /// Options for the worker processes of a group.

@@ -9,7 +9,7 @@ use treering_model::{Counters, CpuTime, IntervalTotals, Latency, Op, OpTotals};
 use crate::workers::worker::{SyncShare, TaskEnd, TaskRun};
 use crate::{CallFailure, HeatBook};
 
-/// A [`TaskRun`] that can be written down.
+/// Serializable form of a [`TaskRun`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ReportedRun {
     end: ReportedEnd,

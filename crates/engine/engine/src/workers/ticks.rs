@@ -1,4 +1,4 @@
-//! Ticks: what is to be done each second, or each so often, while a group works.
+//! Ticks: periodic calls of the session while a group works.
 
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -12,7 +12,7 @@ use crate::workers::start::cannot_start;
 
 /// Runs the work on a thread of its own and ticks on this one meanwhile, with the elapsed
 /// nanoseconds; results of ticks are reported. After a listener has failed it is not called again,
-/// but the ticks go on, since they may be what ends the work.
+/// but the ticks continue, since they may end the work.
 pub(crate) fn ticking<T: Send, S>(
     every: Duration,
     work: impl FnOnce() -> T + Send,
@@ -94,11 +94,11 @@ mod tests {
             }
         };
         let mut reported = 0;
-        let tell = |()| {
+        let report = |()| {
             reported += 1;
             Err(SinkError::new("on purpose", std::io::Error::other("a test")))
         };
-        assert!(ticking(Duration::from_millis(5), work, tick, tell).is_err());
+        assert!(ticking(Duration::from_millis(5), work, tick, report).is_err());
         assert_eq!((ticks >= 3, reported), (true, 1));
     }
 }

@@ -1,4 +1,4 @@
-//! The time of a group: a thread that waits for its end and reaches the deadline.
+//! Time limit of a group: a thread that waits for its end and then marks the deadline as reached.
 
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -12,7 +12,7 @@ pub(crate) struct DeadlineTimer {
 }
 
 impl DeadlineTimer {
-    /// The time begins now.
+    /// Starts the timer.
     pub(crate) fn begin(limit: &TimeLimit) -> io::Result<Self> {
         let TimeLimit { after, deadline } = limit.clone();
         let (sender, receiver) = channel::<()>();

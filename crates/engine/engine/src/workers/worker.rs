@@ -1,7 +1,7 @@
 //! Worker: runs the code of one task, and measures its time and CPU.
 //!
-//! [`TaskCalls::call`] is the hottest of the program: one call of the concrete caller, a few
-//! counters. Everything that allocates happens before or after it.
+//! [`TaskCalls::call`] is the hottest function of the program: one call of the concrete caller, and
+//! a few counters. All allocations happen before or after it.
 
 use std::any::Any;
 use std::ffi::CStr;
@@ -19,7 +19,7 @@ use treering_sys::{
 };
 
 use crate::progress::ProgressLine;
-use crate::workers::handicap::lag;
+use crate::workers::handicap::slow_down;
 use crate::{CallFailure, CallRecorder, CallReply, Caller, HeatBook, TrialClock};
 
 /// Worker and its private state.
@@ -58,7 +58,7 @@ pub(crate) enum TaskEnd {
     Stopped,
     /// A call failed.
     Failed(Box<CallFailure>),
-    /// A defect.
+    /// Defect: the script or the caller panicked, with this message.
     Panicked(String),
     /// The process ended without reporting.
     Lost(String),
@@ -75,7 +75,7 @@ pub(crate) struct TaskRun {
     pub(crate) files: u64,
     pub(crate) ops: Vec<OpTotals>,
     pub(crate) counters: Counters,
-    /// The rate of each second, of a worker in a process of its own.
+    /// Rates of each second; only of a worker in a process of its own.
     pub(crate) intervals: Vec<IntervalTotals>,
     /// Recorded accesses, if heat is recorded.
     pub(crate) heat: Option<HeatBook>,
@@ -139,7 +139,7 @@ impl<C: Caller> Worker<C> {
                 failed: FailedCall { op: task.file_op, subject: OwnedSubject::default() },
             };
             let end = calls.follow(task.script.as_mut());
-            lag(self.handicap_percent, began_ns, halting.stop);
+            slow_down(self.handicap_percent, began_ns, halting.stop);
             end
         }));
         let wall_ns = monotonic_ns() - began_ns;
@@ -177,7 +177,7 @@ struct TaskCalls<'w, C> {
     failed: FailedCall,
 }
 
-/// A call that makes or removes a directory in the target itself: the top of a tree.
+/// Call that creates or removes a directory directly in the target: the root of a tree.
 #[derive(Clone, Copy)]
 enum TreeCall<'c> {
     Make(&'c CStr),
@@ -358,7 +358,7 @@ impl OwnedSubject {
     }
 }
 
-/// Takes the share of a sync.
+/// Timer of the sync share of a task.
 struct SyncTimer {
     cpu: CpuTime,
     began_ns: u64,
@@ -398,7 +398,7 @@ fn scheduled(parameters: &SchedulingParameters) -> Result<Option<SchedulingGuard
     put_on.map(Some).map_err(|errno| format!("cannot be scheduled as it asks: {errno}"))
 }
 
-/// CPU of the calling thread, in the model's word.
+/// CPU time of the calling thread.
 fn cpu_now() -> CpuTime {
     in_words(thread_cpu())
 }

@@ -50,7 +50,7 @@ fn calls(task: &TaskTotals, op: Op) -> u64 {
     task.ops.iter().find(|totals| totals.op == op).map_or(0, |totals| totals.calls)
 }
 
-/// Asks for a second phase, whatever came of the first one.
+/// Session that asks for a second phase even if the first one failed.
 struct HeedlessSession;
 
 impl Session for HeedlessSession {
@@ -80,7 +80,7 @@ fn a_failed_call_ends_the_run_even_if_the_session_ignores_it() {
     assert_eq!(events.order(), ["phase 0", "task 0", "end of phase 0"]);
 }
 
-/// Fails after its first task.
+/// Session that fails after its first task.
 struct FailingSession;
 
 impl Session for FailingSession {

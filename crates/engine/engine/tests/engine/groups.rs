@@ -1,4 +1,4 @@
-//! ParallelGroups of several workers: side by side, reported in order, stopped together.
+//! Parallel groups of several workers: run side by side, reported in order, stopped together.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! The log of what is read and written: the same from threads and from processes, with the places
-//! that calls without a place have.
+//! Log of reads and writes: equal for threads and processes, with the file offsets of calls that do
+//! not state any.
 
 use std::time::Duration;
 

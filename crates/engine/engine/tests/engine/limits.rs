@@ -1,5 +1,5 @@
-//! Limits and extras of a group: the time limit and its effects, tasks reported although they were
-//! cut short, a command, several roots, direct files.
+//! Limits and extras of a group: the time limit and its effects, reports of tasks that were cut
+//! short, shell commands, several roots, direct I/O.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! Tests of the engine from outside: whole sessions on real directories and in memory.
 //!
-//! `operations` and `stage` are what the others play with; each other file is a theme. Tests that
-//! mount something need root and say so when they are skipped.
+//! `operations` and `stage` are shared helpers; each other file covers one topic. Tests that mount
+//! something need root and say so when they are skipped.
 #![expect(clippy::unwrap_used, reason = "tests say what is wrong by where they stop")]
 
 mod commons;

@@ -145,8 +145,8 @@ impl Script for OperationScript {
     }
 }
 
-/// A script without end that raises a flag before its hundredth call, as a signal would: that call
-/// is not made.
+/// Endless script that raises a flag before its hundredth call, as a signal would; that call must
+/// not be made.
 pub(crate) struct FlagRaisingScript {
     pub(crate) stop: StopFlag,
     pub(crate) signal: i32,

@@ -1,4 +1,5 @@
-//! Random steps do the same on the kernel's filesystem and in memory: outcomes, errors, trees.
+//! Random steps have the same effect on the kernel's filesystem and in memory: results, errors,
+//! trees.
 
 use std::fs::File;
 use std::os::fd::AsFd;

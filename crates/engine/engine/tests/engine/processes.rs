@@ -175,7 +175,7 @@ fn a_signal_reaches_all_processes_and_some_finish_first() {
     }
 }
 
-/// Raises a flag at once, and ends.
+/// Script that raises a flag at once and returns.
 struct RaiseAndEnd {
     stop: StopFlag,
 }

@@ -1,4 +1,4 @@
-//! Requests of which many are under way, and files as memory: on the kernel and in memory.
+//! Asynchronous requests with many in flight, and memory-mapped files: on the kernel and in memory.
 
 use treering_engine::{MemoryFilesystem, RunSessions, StopFlag, Target};
 use treering_model::Op;

@@ -1,4 +1,4 @@
-//! Tests of the removal of trees: all of the run's trees, and nothing else.
+//! Tests of tree removal: everything that the run created is removed, and nothing else.
 
 use std::fs;
 use std::ops::ControlFlow;

@@ -80,7 +80,7 @@ pub(crate) fn task(subject: &str, operations: Vec<OwnedCall>) -> Task {
     task_of(subject, Box::new(OperationScript::new(operations, 1)))
 }
 
-/// A task that never ends by itself: makes and removes a directory.
+/// Task that never ends by itself: creates and removes a directory repeatedly.
 pub(crate) fn endless(subject: &str) -> Task {
     let name = crate::operations::name(subject);
     let operations = vec![OwnedCall::MakeDir(0, name.clone()), OwnedCall::RemoveDir(0, name)];
@@ -127,7 +127,7 @@ impl EventRecorder {
         cautions.collect()
     }
 
-    /// The events' kinds, in short.
+    /// Kinds of the recorded events, abbreviated.
     pub(crate) fn order(&self) -> Vec<String> {
         let word = |event: &TrialEvent| match event {
             TrialEvent::PhaseBegan { phase, .. } => format!("phase {phase}"),
@@ -164,7 +164,7 @@ fn skipped(why: &str) {
     println!("skipped: needs root{why}");
 }
 
-/// A mounted tmpfs, gone when this is dropped.
+/// Mounted tmpfs, unmounted on drop.
 pub(crate) struct TinyMount {
     point: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! Tests of calls by whole paths: what they may do, and that the paths begin at the target.
+//! Tests of calls by whole paths: permitted names, and paths that begin at the target.
 
 use std::fs;
 use std::os::unix::fs::symlink;

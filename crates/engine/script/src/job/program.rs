@@ -22,9 +22,9 @@ pub struct ExternalProgram {
 
 /// Supervision of an unknown program.
 ///
-/// `{dir}` in its arguments stands for the directory in which it is started, and so does the
-/// variable [`ProgramWatch::DIRECTORY`]. A signal that asks to stop ends its process group. What it
-/// started and left is ended after the last program of the run.
+/// `{dir}` in its arguments, and the variable [`ProgramWatch::DIRECTORY`], stand for the directory
+/// in which it is started. A signal that asks to stop ends its process group. Processes that it
+/// leaves behind are ended after the last program of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramWatch {
     /// Name of the phase that begins with the program and ends with the first phase that it

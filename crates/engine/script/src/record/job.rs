@@ -13,13 +13,13 @@ use crate::Settings;
 pub struct JobRecord {
     /// Options as typed, by name.
     pub options: Vec<(String, String)>,
-    /// The texts of the files, by their names: relative ones begin where the plan was, or where the
-    /// command was given.
+    /// Texts of the files by name; relative names are based on the directory of the plan or of the
+    /// command.
     pub files: BTreeMap<String, String>,
-    /// Only the variables of the environment that options or files put in.
+    /// Environment variables that the options or files substituted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<(String, String)>,
-    /// The data set, where it is one of the user's own: its name, and a fingerprint of its files.
+    /// Data set, if it is the user's own: its name, and a fingerprint of its files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dataset: Option<(String, String)>,
 }
