@@ -13,8 +13,8 @@ pub const BASELINE_FACT: &str = "plan.baseline";
 pub const PRIMARY_FACT: &str = "plan.primary";
 /// Fact with the smallest difference that matters to a plan.
 pub const THRESHOLD_FACT: &str = "plan.threshold";
-/// Fact with the level of a plan: looks of a sequential plan are each made at a lower one, so that
-/// all of them together keep 5 %.
+/// Fact with the significance level of a plan: a sequential plan tests at a lower level at each
+/// look, so that all looks together keep 5 %.
 pub const LEVEL_FACT: &str = "plan.level";
 
 /// Prefix of the facts that mark trials of a `treering watch` series.

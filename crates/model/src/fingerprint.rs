@@ -48,7 +48,7 @@ impl Default for Fingerprint {
 mod tests {
     use super::Fingerprint;
 
-    /// The values of the authors' own page.
+    /// Values from the page of the authors of FNV.
     #[test]
     fn fingerprints_are_those_of_fnv_1a() {
         assert_eq!(Fingerprint::from_bytes(b"").text(), "cbf29ce484222325");

@@ -1,5 +1,5 @@
-//! Figures of random traces against a second calculation that is simple and slow: it looks at every
-//! pair of events instead of working as they pass.
+//! Comparison of the figures of random traces with a second, simple and slow calculation, which
+//! examines every pair of events.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -13,7 +13,7 @@ use treering_trace::{
     TraceAnalyzer, TraceDevice, TraceDigest, TraceEntry, TraceWindow, summarise,
 };
 
-/// A request: when it is asked for, when issued, when done, and what it is.
+/// Request with the times of its submission, issue and completion.
 #[derive(Clone, Debug)]
 struct Request {
     queued: u64,
@@ -81,7 +81,8 @@ fn digest(events: &[RequestEvent]) -> TraceDigest {
     summarise(TraceWindow::default(), || Ok(entries.next())).expect("nothing is read").whole
 }
 
-/// Seeks, their distances and the share of blocks that follow, of requests in the order of issue.
+/// Number of seeks, their distances, and the share of blocks that follow, for requests in the order
+/// of issue.
 fn order(requests: &[Request]) -> (u64, u64, u64, u64, u64) {
     let mut sorted: Vec<&Request> = requests.iter().collect();
     sorted.sort_by_key(|request| request.issued);
@@ -104,7 +105,8 @@ fn order(requests: &[Request]) -> (u64, u64, u64, u64, u64) {
     (seeks, distance, sequential, blocks, following)
 }
 
-/// The mean and the most requests with the devices, from every moment at which one comes or goes.
+/// Mean and maximum number of requests in flight, computed from every moment at which one begins or
+/// ends.
 fn depth(requests: &[Request], begin: u64, end: u64) -> (f64, u64) {
     let mut moments: Vec<u64> =
         requests.iter().flat_map(|request| [request.issued, request.done]).collect();
@@ -321,7 +323,7 @@ fn requests_are_clipped_to_the_window_and_times_start_with_it() {
     assert!(within((512 << 10, 1 << 20)).whole.maps.is_empty(), "it ends where the window begins");
 }
 
-/// Ten writes of 8 sectors, one after the other, each queued, issued and done 100 ns apart.
+/// Ten writes of 8 sectors, one after the other, each queued, issued and completed 100 ns apart.
 fn ten() -> Vec<Request> {
     let numbered = |number: u64| Request {
         queued: number * 1000,

@@ -2,7 +2,8 @@
 //! prints its elapsed and CPU time, events, losses, and the recording thread's CPU time per event.
 //!
 //! `cargo run --release -p treering-observe --example trace_cost -- DIRECTORY ROUNDS WAY COMMAND…`;
-//! without words, what writing, reading and analysing an event of a prepared trace costs.
+//! without arguments, it prints the cost of writing, reading and analysing an event of a prepared
+//! trace.
 #![expect(
     clippy::disallowed_macros,
     clippy::unwrap_used,
@@ -20,14 +21,14 @@ use treering_trace::{
     TraceEntry, TraceReader, TraceWriter,
 };
 
-/// Requests of the prepared trace; each is asked for, issued and completed.
+/// Number of requests in the prepared trace; each is queued, issued and completed.
 const REQUESTS: u64 = 1_000_000;
 /// Requests in flight at a time.
 const DEPTH: u64 = 32;
-/// Sectors of its device: 16 GiB.
+/// Number of sectors of its device: 16 GiB.
 const SECTORS: u64 = 32 << 20;
 
-/// A clock tick of `/proc/PID/stat`, which is a hundredth of a second on every architecture.
+/// Clock tick of `/proc/PID/stat` in milliseconds: a hundredth of a second on every architecture.
 const TICK_MS: u64 = 10;
 
 fn main() {
@@ -93,7 +94,7 @@ fn recorded(dir: &Path, method: TraceMethod, run: impl Fn() -> u64) -> String {
     format!("{reported}  {events}  {:.0}  {lost}  {each:.0}", events as f64 / took)
 }
 
-/// CPU time of a child that has ended, its own children's included.
+/// CPU time of a child that has ended, including its own children.
 fn cpu_ms(process: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
     let fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
@@ -110,7 +111,7 @@ fn recording_cpu_ns() -> u64 {
     stat.split_whitespace().next().and_then(|ns| ns.parse().ok()).unwrap_or(0)
 }
 
-/// Events of random reads, in the order of time.
+/// Events of random reads, in chronological order.
 fn entries() -> Vec<TraceEntry> {
     let number = DeviceNumber::new(7, 0);
     let device = TraceDevice { number, name: "loop0".to_owned(), sectors: SECTORS };

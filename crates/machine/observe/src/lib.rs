@@ -54,8 +54,8 @@ pub struct ObserverOptions {
 pub struct SettleTerms<'a> {
     /// Longest time to watch.
     pub limit: Duration,
-    /// True if the filesystem was made for the trial, so that the trial owes all that is not yet
-    /// written: it is synced at the beginning of the watch, as the unmount would do.
+    /// True if the filesystem was created for the trial, so that unwritten data counts as the
+    /// trial's deferred work: it is synced at the beginning of the watch, as an unmount would do.
     pub syncs: bool,
     /// Reports whether the watch must end at once.
     pub stop: &'a dyn Fn() -> bool,
@@ -128,8 +128,8 @@ pub trait TrialWatch {
     fn end(self: Box<Self>) -> Findings;
 }
 
-/// Every observer. They learn of the beginning of a phase in reverse order, so that what the first
-/// ones read is closest to the phase.
+/// All observers. They are notified of the beginning of a phase in reverse order, so that the first
+/// ones read closest to the phase.
 pub const ALL: &[&dyn Observer] = &[
     &environment::EnvironmentObserver,
     &kernel_counters::CounterObserver,

@@ -1,7 +1,7 @@
 //! Noise probe: repeats a fixed piece of work, on the CPU and with small files, for three seconds,
 //! and derives the smallest difference that runs with the same noise can detect.
 //!
-//! Of the files of the probe no more than one has a name at a time, and it is removed at once.
+//! The probe has at most one named file at a time, and removes it at once.
 
 use std::fs::{File, remove_file};
 use std::hint::black_box;
@@ -15,8 +15,7 @@ use treering_sys::StopFlag;
 
 /// Number of blocks of the probe; each gives one value.
 const BLOCKS: usize = 10;
-/// Time that each block computes, and time that it makes files; the blocks take three seconds
-/// together.
+/// Computing time and file time of each block; all blocks together take three seconds.
 const COMPUTING: Duration = Duration::from_millis(100);
 const MAKING_FILES: Duration = Duration::from_millis(200);
 /// Steps of arithmetic between two clock readings: about a millisecond.
@@ -37,8 +36,7 @@ pub struct ProbeResult {
     pub refused: Option<io::Error>,
 }
 
-/// Computes, and makes small files in `dir` when there is one, until the probe ends or `stop` is
-/// raised.
+/// Computes, and creates small files in `dir` if given, until the probe ends or `stop` is raised.
 pub fn probe_noise(dir: Option<&Path>, stop: &StopFlag) -> ProbeResult {
     let mut computing = Vec::new();
     let mut files = Vec::new();
@@ -116,9 +114,9 @@ fn of_values(probe: &'static str, values: &[f64]) -> Option<ProbeNoise> {
     })
 }
 
-/// The smallest difference that ten rounds show four times out of five, by the noisier probe, where
-/// whole runs vary as its blocks do. The statistics are those of `needs`: a ratio within a round
-/// has the noise of two runs.
+/// Smallest difference that ten rounds detect with 80 % power, by the noisier probe, if whole runs
+/// vary as its blocks do. The statistics are those of `needs`: a ratio within a round has the noise
+/// of two runs.
 pub fn detectable_difference(noise: &[ProbeNoise]) -> Option<DetectableDifference> {
     let noisier = noise
         .iter()
@@ -142,7 +140,7 @@ mod tests {
         ProbeNoise { probe: "cpu", n: 10, median_ms: 1.0, variation_percent }
     }
 
-    /// The last column of the table in docs/statistics.md.
+    /// Expected values are the last column of the table in docs/statistics.md.
     #[test]
     fn the_resolution_is_that_of_the_statistics() {
         for (variation, smallest) in [(0.5, 0.7), (1.0, 1.4), (3.0, 4.3), (10.0, 15.1)] {

@@ -53,7 +53,7 @@ pub struct TreeStateReport {
     pub empty_files: u64,
     /// Number of files directly in the root.
     pub top_files: u64,
-    /// Most components of a file's path; 1 for a file in the root.
+    /// Maximum number of components of a file's path; 1 for a file in the root.
     pub depth: usize,
     /// Length in bytes of the longest path of a file.
     pub longest_path_bytes: usize,

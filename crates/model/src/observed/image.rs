@@ -52,8 +52,9 @@ impl ImageRecord {
         print.text()
     }
 
-    /// Record of an image to be saved: `recipe` begins with what decides the filesystem; the trial
-    /// that aged it adds its kernel, its parameters but for those of `unrelated`, and its outcome.
+    /// Builds the record of an image to be saved. `recipe` begins with the properties of the
+    /// filesystem; the trial that aged it adds its kernel, its parameters except those in
+    /// `unrelated`, and its outcome.
     pub fn describing(
         name: &str,
         saved_unix_ms: i64,

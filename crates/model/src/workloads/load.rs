@@ -20,7 +20,7 @@ pub struct LatencyBound {
     pub name: &'static str,
     /// Fraction of the requests that must meet the bound, such as 0.99.
     pub share: f64,
-    /// The latency.
+    /// Limit of the latency, in nanoseconds.
     pub ns: u64,
 }
 
@@ -31,7 +31,7 @@ impl LatencyBound {
         100.0 * (1.0 - self.share) + 1e-9
     }
 
-    /// The time with its unit.
+    /// Latency limit with its unit, as text.
     pub fn text(&self) -> String {
         let us = self.ns / 1000;
         match us {
@@ -48,7 +48,7 @@ const LAG_SHARE: f64 = 0.5;
 /// Result of a trial at one rate.
 #[derive(Clone, Debug, Serialize)]
 pub struct Probe {
-    /// The trial.
+    /// Identity of the trial.
     pub trial: TrialId,
     /// Offered rate.
     pub operations_per_second: u64,
@@ -58,17 +58,18 @@ pub struct Probe {
     pub unfinished: u64,
     /// Median latency since a request was due.
     pub p50_ns: u64,
-    /// Latency that 95 % of the requests kept.
+    /// Latency that 95 % of the requests do not exceed.
     pub p95_ns: u64,
-    /// Latency that 99 % of the requests kept.
+    /// Latency that 99 % of the requests do not exceed.
     pub p99_ns: u64,
-    /// Latency that 99.9 % of the requests kept.
+    /// Latency that 99.9 % of the requests do not exceed.
     pub p999_ns: u64,
     /// Latency of the slowest request.
     pub max_ns: u64,
     /// Percentage of late requests, for each latency bound.
     pub late_percent: Vec<f64>,
-    /// Lag of the load generator at the percentile of the bound; the largest of several bounds.
+    /// Lag of the load generator at the percentile of the bound; with several bounds the largest
+    /// lag.
     pub generator_lag_ns: u64,
     /// True if every bound is met.
     pub is_kept: bool,

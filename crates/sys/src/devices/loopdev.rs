@@ -273,7 +273,7 @@ pub fn detach_loop(device: impl AsFd) -> Result<(), Errno> {
     unsafe { ioctl(device, NoArg::<CLEAR_FD>::new()) }
 }
 
-/// Sets whether the loop device goes away with its last user; all else of it stays.
+/// Sets whether the loop device is detached with its last user; nothing else changes.
 ///
 /// # Errors
 /// `ENXIO` when no file is attached, `EPERM` unless root.

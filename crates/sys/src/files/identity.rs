@@ -1,5 +1,5 @@
-//! The identity of a file or directory: its numbers, its owner, and when it was made. It tells the
-//! file apart from another that later has its name or its inode number.
+//! Identity of a file or directory: its numbers, its owner, and its birth time. It distinguishes
+//! the file from a later one with the same name or inode number.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -11,29 +11,29 @@ use rustix::io::{Errno, retry_on_intr};
 
 use crate::files::calls::single;
 
-/// A time as a filesystem keeps it: seconds since 1970, and nanoseconds.
+/// Time stamp of a filesystem: seconds since 1970, and nanoseconds.
 type FileTime = (i64, u32);
 
-/// The identity of a file or directory.
+/// Identity of a file or directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileIdentity {
-    /// Number of the filesystem (`st_dev`).
+    /// Device number of the filesystem (`st_dev`).
     pub device: u64,
-    /// Number of the file in it.
+    /// Inode number.
     pub inode: u64,
-    /// When it was made (`stx_btime`); `None` where the filesystem or the kernel does not say.
+    /// Birth time (`stx_btime`); `None` if the filesystem or the kernel does not report it.
     pub born: Option<FileTime>,
-    /// The user that owns it.
+    /// Owner of the file.
     pub user: u32,
     /// File, directory or something else.
     pub kind: FileType,
-    /// When its content was changed last.
+    /// Time of the last change of its content.
     pub modified: FileTime,
 }
 
 impl FileIdentity {
-    /// Compares two identities: they are of one file if they have the same numbers and, where both
-    /// have a birth time, the same one.
+    /// Compares two identities: they are of the same file if their numbers are equal and, if both
+    /// have a birth time, these are equal too.
     pub fn is_same_file(&self, other: &Self) -> bool {
         let of_one_time = self.born.is_none() || other.born.is_none() || self.born == other.born;
         (self.device, self.inode) == (other.device, other.inode) && of_one_time
@@ -69,7 +69,7 @@ impl From<Stat> for FileIdentity {
     }
 }
 
-/// The identity of what has the name `name` in `at`; a link's own.
+/// Identity of the entry `name` in `at`; of a link itself, not of its target.
 ///
 /// # Errors
 /// `EXDEV` when the name could lead outside, else as `statx`.
@@ -78,7 +78,7 @@ pub fn identity_in(at: BorrowedFd<'_>, name: &CStr) -> Result<FileIdentity, Errn
     identity(at, name, AtFlags::SYMLINK_NOFOLLOW)
 }
 
-/// The identity of something open.
+/// Identity of an open file.
 ///
 /// # Errors
 /// As `statx`.
@@ -86,8 +86,8 @@ pub fn identity_of(open: impl AsFd) -> Result<FileIdentity, Errno> {
     identity(open.as_fd(), c"", AtFlags::EMPTY_PATH)
 }
 
-/// The number by which a filesystem tells itself from others (`f_fsid`), which is 0 where it has
-/// none. Unlike its device number it often stays the same when it is mounted again.
+/// Filesystem ID (`f_fsid`), or 0 if there is none. Unlike the device number it often stays the
+/// same across mounts.
 ///
 /// # Errors
 /// As `fstatvfs`.

@@ -47,10 +47,11 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
-    /// Begins a file that will be at `place`, with this mode (less the umask) where there is none.
+    /// Begins a file that will be published at `place`; `mode` (less the umask) applies if it does
+    /// not exist.
     ///
     /// # Errors
-    /// When there is a file that is to be kept or that we may not write, or none can be made.
+    /// When an existing file is to be kept or is not writable, or no file can be created.
     pub fn create(place: &Path, mode: u32, existing: ExistingFile) -> io::Result<Self> {
         if existing == ExistingFile::Keep {
             if fs::symlink_metadata(place).is_ok() {
@@ -91,15 +92,15 @@ impl WholeFile {
         Ok(Self { file, place, draft, existing })
     }
 
-    /// The file to write to.
+    /// File to write the content to.
     pub fn file(&self) -> &File {
         &self.file
     }
 
-    /// Flushes it and gives it its name.
+    /// Flushes the file and publishes it under its name.
     ///
     /// # Errors
-    /// When it cannot be flushed or named; then what was there stays.
+    /// When it cannot be flushed or renamed; the previous file then stays.
     pub fn publish(mut self) -> io::Result<()> {
         if matches!(self.draft, DraftLocation::InPlace) {
             return Ok(());
@@ -132,7 +133,7 @@ impl WholeFile {
         }
     }
 
-    /// Names a file without a name; never over another.
+    /// Gives a nameless file its name; never replaces another file.
     fn name(&self, path: &Path) -> io::Result<()> {
         let nameless = format!("/proc/self/fd/{}", self.file.as_raw_fd());
         Ok(linkat(CWD, nameless, CWD, path, AtFlags::SYMLINK_FOLLOW)?)
@@ -207,7 +208,7 @@ fn keep_owner_and_mode(file: &File, there: &fs::Metadata) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(there.mode() & 0o7777))
 }
 
-/// Renames a file to a name that no file has.
+/// Renames a file to a name that is not in use.
 fn rename_to_new(beside: &Path, place: &Path) -> io::Result<()> {
     match renameat_with(CWD, beside, CWD, place, RenameFlags::NOREPLACE) {
         // Filesystems without this flag have links, which never replace a file either.
@@ -235,7 +236,7 @@ mod tests {
         names
     }
 
-    /// A file whose draft has a temporary name, as on a filesystem without nameless files.
+    /// File whose draft has a temporary name, as on a filesystem without nameless files.
     fn named(place: &Path, existing: ExistingFile) -> WholeFile {
         let beside = super::beside(place);
         let file = File::create_new(&beside).unwrap();

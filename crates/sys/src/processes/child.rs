@@ -1,4 +1,4 @@
-//! Children: their ends, the signals for them, and the accounts in /proc of those that have ended
+//! Child processes: their exit, signals to them, and the accounts in /proc of those that have ended
 //! but are not reaped.
 
 use std::fs::read_to_string;
@@ -42,7 +42,7 @@ pub struct EndedChild {
 }
 
 /// Waits for a child, polled at this interval. The first signal that raises the flag is passed on:
-/// those of a terminal reach the child too, but not those sent to this process alone.
+/// signals of a terminal reach the child anyway, but signals sent to this process alone do not.
 ///
 /// # Errors
 /// When the child cannot be waited for.

@@ -1,5 +1,5 @@
-//! Panics of this process and of the processes that it forks. They are counted in shared memory, so
-//! that the exit code of the parent can tell of a panic in a child.
+//! Panics of this process and of its forked children. They are counted in shared memory, so that
+//! the exit code of the parent can reflect a panic in a child.
 
 use std::panic::{PanicHookInfo, set_hook, take_hook};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -7,13 +7,13 @@ use std::sync::{Once, OnceLock};
 
 use super::shared::SharedValue;
 
-/// The number of panics, where they are counted.
+/// Number of panics, once counting has begun.
 static PANICS: OnceLock<SharedValue<AtomicI32>> = OnceLock::new();
 
-/// Set in a process that this one forked.
+/// True in a forked child.
 static IS_CHILD: AtomicBool = AtomicBool::new(false);
 
-/// Counts each panic from now on, and has those of this process reported.
+/// Counts each panic from now on; those of this process are also passed to `report`.
 pub fn report_panics(report: fn(&PanicHookInfo<'_>)) {
     PANICS.get_or_init(SharedValue::number);
     set_hook(Box::new(move |panic| {
@@ -24,7 +24,7 @@ pub fn report_panics(report: fn(&PanicHookInfo<'_>)) {
     }));
 }
 
-/// Returns true if this process or one that it forked has panicked since panics are counted.
+/// Returns true if this process or a forked child has panicked since counting began.
 pub fn has_panicked() -> bool {
     PANICS.get().is_some_and(|panics| panics.load(Ordering::Relaxed) > 0)
 }
@@ -35,8 +35,9 @@ fn count() {
     }
 }
 
-/// Lets a panic of a child say nothing: its words would need a lock that another thread of the
-/// parent may have held at the fork. So would setting the hook in the child: it is set here, once.
+/// Silences panics of children: printing would need a lock that another thread of the parent may
+/// have held at the fork. Setting the hook in the child would need one as well, so it is set here,
+/// once.
 pub(super) fn silence_children() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -53,7 +54,7 @@ pub(super) fn silence_children() {
     });
 }
 
-/// Marks this process as a child, whose panics say nothing.
+/// Marks this process as a child, whose panics are silent.
 pub(super) fn silence_child() {
     IS_CHILD.store(true, Ordering::Relaxed);
 }

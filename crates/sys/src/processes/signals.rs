@@ -261,7 +261,8 @@ mod tests {
         assert!(!other.is_raised());
     }
 
-    /// Runs `work` in a forked child and says how it ended: exit code or signal.
+    /// Runs `work` in a forked child; returns its exit code, or the signal that ended it as the
+    /// error.
     fn in_child(work: impl FnOnce() -> i32) -> Result<i32, i32> {
         // SAFETY: the child uses only atomics and system calls before it ends.
         let child = unsafe { libc::fork() };

@@ -255,7 +255,7 @@ mod tests {
 
     const BLOCK: usize = 4096;
 
-    /// A queue, unless this kernel or sandbox has none.
+    /// Creates a queue, unless this kernel or sandbox denies it.
     fn queue(kind: QueueKind, depth: u16) -> Option<RequestQueue> {
         match RequestQueue::new(kind, depth) {
             Ok(queue) => Some(queue),

@@ -38,7 +38,7 @@ impl TraceFormat {
     }
 }
 
-/// `field:char rwbs[10]; offset:34; size:10; signed:0;`, with tabs for blanks.
+/// Parses `field:char rwbs[10]; offset:34; size:10; signed:0;`, with tabs for blanks.
 fn field(line: &str) -> Option<TraceField> {
     let mut parts = line.split(';').map(str::trim);
     let declared = parts.next()?.strip_prefix("field:")?;

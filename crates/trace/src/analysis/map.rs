@@ -25,7 +25,7 @@ const DISCARD: u8 = 4;
 /// skip, cells to mark), from the lowest offset of a column up, and column by column.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceMap {
-    /// The name of the device.
+    /// Name of the device.
     pub device: String,
     /// Device size in sectors; 0 when unknown.
     pub device_sectors: u64,

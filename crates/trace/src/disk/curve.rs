@@ -101,7 +101,7 @@ impl SeekCurve {
 mod tests {
     use super::{DataSheet, SeekCurve, SeekText};
 
-    /// The mean over all pairs of so many places.
+    /// Mean over all pairs of this many positions.
     fn mean(curve: &SeekCurve) -> f64 {
         let places = 2000;
         let weighted = (1..places).map(|distance| {

@@ -105,8 +105,8 @@ mod tests {
     use crate::event::Action;
     use proptest::prelude::{prop, prop_assert, proptest};
 
-    /// Programs that each have one read under way, `depth` of them, on a played disk: the time for
-    /// which it is busy, and that which a replay of its requests and answers comes to.
+    /// Simulates `depth` programs with one read in flight each on a played disk. Returns its busy
+    /// time, and the busy time that a replay of its requests and answers computes.
     fn both(disk: &str, offsets: &[u64], depth: usize, pause_ns: u64) -> (f64, f64) {
         let disk = ModelledDisk::named(disk).unwrap();
         let (mut played, mut replay) = (PlayedHead::new(&disk), DiskReplay::new(&disk));

@@ -1,8 +1,8 @@
 //! Modelled time of a trace on a disk.
 //!
-//! A request comes when as few others are under way as were in the trace when it came there, and
-//! after the time for which the device had nothing to do then. Of those that wait, the next one
-//! served is the one that the head reaches first, among as many as the queue of the disk holds.
+//! A request arrives when the number of requests in flight is no higher than at its arrival in the
+//! trace, and after the idle time that the device had then. Among as many waiting requests as the
+//! disk's queue holds, the one that the head reaches first is served next.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -249,7 +249,8 @@ mod tests {
     use crate::disk::ModelledDisk;
     use crate::event::Action;
 
-    /// Requests of 4 KiB at these offsets, so many at a time, 10 µs each as they were recorded.
+    /// Replays requests of 4 KiB at these offsets, `depth` at a time; each took 10 µs in the
+    /// recording.
     fn replay(disk: &str, offsets: impl IntoIterator<Item = u64>, depth: usize) -> DiskCost {
         replay_of(4096, disk, offsets, depth)
     }
@@ -278,7 +279,7 @@ mod tests {
         replay.end().remove(0)
     }
 
-    /// Places all over a disk, in an order without order.
+    /// Pseudo-random offsets all over a disk.
     fn scattered(count: u64, capacity: u64) -> impl Iterator<Item = u64> {
         (1..=count).map(move |number| {
             // SplitMix64.

@@ -233,7 +233,7 @@ mod tests {
         assert_eq!(whole.place(DeviceNumber::new(8, 2), 7, 1), Some(7));
     }
 
-    /// A folder of `/sys` with these files, and links to what it is made of.
+    /// Creates a device folder below `/sys` with these files and links to its lower devices.
     fn device(sys: &Path, place: &str, files: &[(&str, &str)], slaves: &[&str]) {
         let folder = sys.join("devices").join(place);
         create_dir_all(folder.join("slaves")).unwrap();

@@ -1,4 +1,4 @@
-//! Failures to record requests, each with one line that says what is missing.
+//! Errors of recording requests, each with one line that says what is missing.
 
 use std::fmt;
 use std::io;

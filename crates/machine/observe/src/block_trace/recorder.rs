@@ -247,11 +247,11 @@ impl RecordingThread {
         for (process, name) in std::mem::take(&mut self.named.new) {
             self.tell(&TraceEntry::Process { process, name });
         }
-        self.tell_lost(self.source.reported_lost());
+        self.report_lost(self.source.reported_lost());
     }
 
     /// Reports newly lost events; `lost` is the total.
-    fn tell_lost(&mut self, lost: u64) {
+    fn report_lost(&mut self, lost: u64) {
         if lost > self.lost {
             self.tell(&TraceEntry::Lost { events: lost - self.lost });
             self.lost = lost;
@@ -284,7 +284,7 @@ impl RecordingThread {
     fn reach(&mut self, at_ns: u64) {
         self.drain();
         self.drain();
-        self.tell_lost(self.source.lost());
+        self.report_lost(self.source.lost());
         self.pass(at_ns);
     }
 
@@ -403,10 +403,10 @@ mod tests {
     use crate::block_trace::layout::EventLayout;
 
     const REQUESTS: u32 = 100_000;
-    /// 240,000 requests a second, one after the other.
+    /// Interval between requests: 240,000 per second, one after the other.
     const APART_NS: u64 = 4167;
     const TOOK_NS: u64 = 80_000;
-    /// Requests between two looks at the rings.
+    /// Number of requests between two drains of the rings.
     const AT_ONCE: u32 = 4800;
 
     const POINTS: [(u16, Action); 3] =

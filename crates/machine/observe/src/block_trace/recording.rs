@@ -144,7 +144,7 @@ impl Recording {
     }
 }
 
-/// The files that the trace is written into.
+/// Opens the files that the trace is written to.
 fn sinks(
     options: &RecordingOptions<'_>,
     devices: &[TracedDevice],

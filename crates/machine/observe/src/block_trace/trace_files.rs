@@ -177,7 +177,7 @@ fn of_blktrace(path: &Path) -> Result<Vec<PathBuf>, TraceFilesError> {
     Ok(found)
 }
 
-/// A trace in figures.
+/// Figures of a trace file.
 pub struct TraceFileSummary {
     /// Name of the file.
     pub name: String,
@@ -261,8 +261,8 @@ pub(crate) fn refuse_existing(dir: &Path, devices: &[TracedDevice]) -> Result<()
 /// Hint for an output file that exists already.
 pub(crate) const EXISTS: &str = "remove it, or choose another name";
 
-/// Removes the files of an earlier trace with this name before `.blktrace.`. What cannot be removed
-/// is reported when the file is made.
+/// Removes the files of an earlier trace with this name before `.blktrace.`. A file that cannot be
+/// removed is reported when it is created.
 pub fn remove_blktrace_files(stem: &Path) {
     let dir = stem.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Some(name) = stem.file_name() else { return };

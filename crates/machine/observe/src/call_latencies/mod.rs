@@ -6,7 +6,7 @@ use treering_model::{Latency, Metric, Op, PhaseTotals, Scope};
 
 use crate::{Findings, Observer, ObserverContext, TrialWatch};
 
-/// Statistics with the quantile and the number of timed calls from which it is one.
+/// Statistics with their quantile, and the number of timed calls that each requires.
 const QUANTILES: [(&str, f64, u64); 3] =
     [("p50", 0.5, 10), ("p99", 0.99, 100), ("p999", 0.999, 1000)];
 /// Calls that do no work in the filesystem, or whose time is that of waiting for others.

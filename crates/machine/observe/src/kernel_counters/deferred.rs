@@ -1,11 +1,11 @@
 //! Work that is deferred until after the last phase: the devices are watched until they are quiet,
 //! or until the limit.
 //!
-//! A filesystem that was made for the trial is synced first, so that what it has written only into
-//! the page cache counts too. Quiet means that for a second no request was in flight and no counter
-//! of the devices and of the journal changed. Gauges need not be 0: some filesystems keep extents
-//! to discard for ever. Dirty pages of another filesystem do not keep the watch going; a metric
-//! says how many were left.
+//! A filesystem that was created for the trial is synced first, so that data still in the page
+//! cache counts too. Quiet means that for a second no request was in flight and no counter of the
+//! devices and of the journal changed. Gauges need not be 0: some filesystems keep extents to
+//! discard for ever. Dirty pages of other filesystems do not prolong the watch; a metric reports
+//! how many remained.
 
 use std::fs::File;
 use std::path::Path;
@@ -23,19 +23,21 @@ use super::sums::MetricSums;
 use crate::Findings;
 use crate::environment::fact;
 
-/// Time of all phases below which nothing is watched: nothing worth a second can be owed.
+/// Shortest total time of the phases for which deferred work is watched: shorter trials cannot
+/// leave work worth a second.
 pub(super) const SHORTEST_MEASURED: Duration = Duration::from_secs(1);
 /// Time without any change after which the devices are quiet.
 const QUIET: Duration = Duration::from_secs(1);
 /// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Fact that says how a watch ended: `quiet`, or `limit`, which makes all figures lower bounds.
+/// Fact with the reason why the watch ended: `quiet`, or `limit`, in which case all figures are
+/// lower bounds.
 const ENDED_FACT: &str = "conditions.deferred_work_ended";
 /// Fact with the limit in seconds.
 const LIMIT_FACT: &str = "conditions.deferred_work_limit_seconds";
 
-/// Metrics of deferred work, with the metric of a phase that counts the same.
+/// Metrics of deferred work, each with the corresponding metric of a phase.
 const METRICS: [(MetricSpec, MetricSpec); 9] = [
     (deferred::READ_BYTES, device::READ_BYTES),
     (deferred::WRITE_REQUESTS, device::WRITE_REQUESTS),
@@ -107,13 +109,13 @@ fn facts(is_quiet: bool, limit: Duration) -> Vec<Fact> {
     vec![fact(ENDED_FACT, ended), fact(LIMIT_FACT, format!("{:.1}", limit.as_secs_f64()))]
 }
 
-/// Values of all sources, or only of those that tell when it is quiet.
+/// Values of all sources, or only of those that show whether the devices are quiet.
 fn read(sources: &mut [Box<dyn CounterSource>], only_work: bool) -> Vec<Reading> {
     let read = sources.iter_mut().filter(|source| !only_work || source.shows_work());
     read.flat_map(|source| source.read()).collect()
 }
 
-/// Reports whether a device has requests in flight, which no counter has yet.
+/// Reports whether a device has requests in flight; these are not in any counter yet.
 fn is_busy(readings: &[Reading]) -> bool {
     readings.iter().any(|one| one.name.ends_with(".in_flight") && one.value > 0)
 }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use treering_model::metrics::MetricSpec;
 use treering_model::{CounterKind, KernelCounter, Unit};
 
-/// Half of the range of a counter of 32 bits: one that falls from above it has wrapped around, one
-/// that falls from below it was reset.
+/// Half of the range of a 32-bit counter: if the value falls from above it, the counter has wrapped
+/// around; if from below, it was reset.
 const HALF_OF_32_BITS: u64 = 1 << 31;
 
 /// Value of a counter or gauge at one moment.

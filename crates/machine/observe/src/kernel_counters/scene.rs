@@ -79,7 +79,7 @@ pub(super) fn procfs_of(proc: &Path, mounted: &[String]) -> Vec<PathBuf> {
         .collect()
 }
 
-/// True for `-8`.
+/// True for a suffix like `-8`: a dash and an inode number.
 fn is_inode(end: &str) -> bool {
     end.strip_prefix('-').is_some_and(|digits| {
         !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_digit())

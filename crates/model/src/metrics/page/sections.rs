@@ -40,7 +40,7 @@ mod tests {
     use crate::{BetterDirection, Scope, Unit};
     use std::collections::BTreeSet;
 
-    /// The entry of exactly this name, else the first family that it is of.
+    /// Metric with exactly this name, else the first family that includes the name.
     fn spec_of(name: &str) -> Option<&'static MetricSpec> {
         let specs_listed = || SECTIONS.iter().flat_map(|(_, specs)| specs.iter());
         let exact = specs_listed().find(|spec| spec.name == name);

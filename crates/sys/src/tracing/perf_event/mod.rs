@@ -282,7 +282,7 @@ mod tests {
         assert_eq!(parse_cpus("0-4000000000,x,3-1"), []);
     }
 
-    /// The number of a tracepoint, where we may see it.
+    /// ID of a tracepoint, if it is readable.
     fn id(name: &str) -> Option<u32> {
         let traces = match Tracefs::open() {
             Ok(traces) => traces,

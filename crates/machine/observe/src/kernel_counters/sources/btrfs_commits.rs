@@ -14,7 +14,8 @@ pub(super) fn open(scene: &CounterScene) -> Option<Box<dyn CounterSource>> {
     text_file::open(&scene.sysfs, "commit_stats", values)
 }
 
-/// The maximum and the last commit belong to no interval and are left out.
+/// Parses the text. The maximum and the last commit are left out, since they cannot be assigned to
+/// an interval.
 fn values(text: &str, source: &str) -> Vec<Reading> {
     let reading = |line: &str| {
         let (name, value) = line.split_once(' ')?;

@@ -1,4 +1,4 @@
-//! `/proc/fs/ext4/DEVICE/fc_info`: fast commits, and how often one was not possible.
+//! `/proc/fs/ext4/DEVICE/fc_info`: fast commits, and the number of times that one was not possible.
 
 use treering_model::Unit;
 use treering_model::metrics::kernel::FAST_COMMITS;
@@ -16,7 +16,7 @@ pub(super) fn open(scene: &CounterScene) -> Option<Box<dyn CounterSource>> {
     text_file::open(&scene.procfs, "fc_info", values)
 }
 
-/// Counters, and the reasons against fast commits with the number of times.
+/// Parses the counters, and the number of times for each reason against a fast commit.
 fn values(text: &str, source: &str) -> Vec<Reading> {
     let mut readings = Vec::new();
     for line in text.lines() {

@@ -1,5 +1,5 @@
 //! `/proc/fs/jbd2/DEVICE-INODE/info`: transactions of the journal. The other lines are means since
-//! the mount, of which no interval can be cut. Fast commits are not among the transactions.
+//! the mount, which cannot be split into intervals. Fast commits are not among the transactions.
 
 use treering_model::Unit;
 use treering_model::metrics::kernel::JOURNAL_COMMITS;
@@ -21,7 +21,7 @@ fn values(text: &str, source: &str) -> Vec<Reading> {
     ]
 }
 
-/// Committed transactions, and how many of them somebody waited for.
+/// Committed transactions, and the number of those that a caller waited for.
 fn transactions(text: &str) -> Option<(u64, u64)> {
     let (commits, line) = text.lines().next()?.split_once(" transactions (")?;
     let (requested, _) = line.split_once(" requested)")?;

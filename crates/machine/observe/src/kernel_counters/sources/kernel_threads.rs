@@ -95,7 +95,7 @@ impl CounterSource for KernelThreads {
 }
 
 impl KernelThreads {
-    /// Adds the time since the last scan to the groups. Only new processes are looked at in full.
+    /// Adds the time since the last scan to the groups. Only new processes are examined in full.
     fn scan(&mut self) {
         let entries = read_dir(&self.roots.proc).into_iter().flatten().flatten();
         let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
@@ -122,7 +122,7 @@ impl KernelThreads {
         text.split_whitespace().next()?.parse().ok()
     }
 
-    /// Looks at a new process; `None` for those that are no kernel threads.
+    /// Examines a new process; `None` if it is not a kernel thread.
     fn look(&mut self, pid: u32) -> Option<KernelThread> {
         let stat = self.roots.proc(&format!("{pid}/stat"))?;
         let comm = kernel_thread(&stat)?;
@@ -160,8 +160,8 @@ fn group_name(comm: &str, mounted: &[String]) -> String {
 }
 
 /// Reports whether a thread works only for the filesystem under test or its devices: it is named
-/// after one of them (`jbd2/sda1-8`), or after the type of the filesystem, which then includes
-/// other filesystems of the type.
+/// after one of them (`jbd2/sda1-8`), or after the filesystem type, in which case other filesystems
+/// of the type are included.
 fn is_own(comm: &str, group: &str, mounted: &[String], fs_type: &str) -> bool {
     let of = comm.split_once('/').map_or("", |(_, of)| of);
     let is_of_type = |end: &str| end.starts_with('-') || end.starts_with('_');
@@ -169,7 +169,8 @@ fn is_own(comm: &str, group: &str, mounted: &[String], fs_type: &str) -> bool {
         || (!fs_type.is_empty() && group.strip_prefix(fs_type).is_some_and(is_of_type))
 }
 
-/// Reports whether a thread's name says one of these devices; it is cut off after 15 bytes.
+/// Reports whether the device in a thread's name, which the kernel truncates to 15 bytes, is one of
+/// these.
 fn is_device(of: &str, mounted: &[String]) -> bool {
     let is_it = |device: &String| {
         let end = of.strip_prefix(device.as_str());

@@ -1,5 +1,5 @@
-//! Single values of the filesystem in `/sys/fs/TYPE/NAME`, one number a file. Settings are not
-//! read, and of files that a kernel does not have nothing is said.
+//! Single values of the filesystem in `/sys/fs/TYPE/NAME`, one number per file. Settings are not
+//! read, and missing files are skipped without a message.
 
 use std::path::{Path, PathBuf};
 
