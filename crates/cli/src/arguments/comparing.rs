@@ -77,11 +77,12 @@ pub(crate) struct ObserveArgs {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct PageArgs {
     /// Exit with 1 if a primary metric is worse, 0 if none is, 5 if that is unclear, if nothing was
-    /// compared, or if the variants differ in more than was asked.
+    /// compared, if the variants differ in more than was asked, or if the rounds break an
+    /// assumption of the statistics.
     #[arg(long)]
     pub(crate) gate: bool,
-    /// With --gate: accept that the variants differ in this, given as the code of the caution, such
-    /// as kernels_differ; may be given several times.
+    /// With --gate: decide in spite of this caution, given by its code, such as kernels_differ or
+    /// not_interleaved; may be given several times.
     #[arg(long, value_name = "CODE", requires = "gate")]
     pub(crate) accept: Vec<String>,
     #[command(flatten)]

@@ -81,7 +81,9 @@ fn the_gate_answers_with_its_code() {
         against(contender, &[]).ends_with(5).complains("filesystems_differ");
     }
     let asked = ["report", "--store", file, "--baseline", "fs:ext4", "--contender", "fs:xfs"];
-    program.run(asked.into_iter().chain(["--gate", "--threshold", "20%"])).ends_with(0);
+    let gate = [&asked[..], &["--gate", "--threshold", "20%"]].concat();
+    program.run(gate.clone()).ends_with(5).complains("unpaired: compilebench: 17 and 8 trials");
+    program.run([&gate[..], &["--accept", "unpaired"]].concat()).ends_with(0);
     let reported = against("slow", &["--format", "json"]).ends_with(5);
     let reported: Value = serde_json::from_str(&reported.stdout).unwrap();
     assert_eq!(reported["gate"], "unclear");
@@ -91,7 +93,7 @@ fn the_gate_answers_with_its_code() {
     );
     for (wrong, words) in [
         ("nonsense", "not a caution about comparisons"),
-        ("drifting", "not a caution about differing variants"),
+        ("too_short", "not a caution that stops a gate"),
     ] {
         let refused = against("equal", &["--accept", wrong]).ends_with(2);
         refused.complains(words).complains("one of: accelerators_differ, unequal_work, ");
@@ -105,6 +107,24 @@ fn the_gate_answers_with_its_code() {
     ] {
         program.run(["report", "--store", file, "--gate"].into_iter().chain(wrong)).ends_with(2);
     }
+}
+
+#[test]
+fn a_gate_decides_on_trials_that_took_no_turns_only_if_that_is_accepted() {
+    let program = program();
+    let file = made_up(&program);
+    let mut store = Store::open(&file, Access::ReadWrite).unwrap();
+    for (place, (label, factor)) in (0..).zip([("old", 1.0), ("new", 0.9)]) {
+        for (round, rate) in (0..).zip(ROUNDS) {
+            record(&mut store, label, "ext4", 100 * place + round, rate * factor);
+        }
+    }
+    drop(store);
+    let asked = ["report", "--store", file.to_str().unwrap(), "--baseline", "old"];
+    let gate = [&asked[..], &["--contender", "new", "--gate"]].concat();
+    let stopped = program.run(gate.clone()).ends_with(5);
+    stopped.complains("not_interleaved: compilebench: 8 of 8 trials of 'old' were run before all");
+    program.run([&gate[..], &["--accept", "not_interleaved"]].concat()).ends_with(1);
 }
 
 #[test]

@@ -59,12 +59,11 @@ pub(crate) fn nothing_compared(args: &PageArgs, why: &str) -> ExitCode {
 }
 
 fn accepted(name: &str) -> Result<ComparisonCautionCode, Failure> {
-    let counting =
-        || ComparisonCautionCode::ALL.into_iter().filter(|code| code.differs_beyond_factor());
+    let counting = || ComparisonCautionCode::ALL.into_iter().filter(|code| code.stops_gate());
     counting().find(|code| code.name() == name).ok_or_else(|| {
         let known = ComparisonCautionCode::ALL.iter().any(|code| code.name() == name);
         let message = if known {
-            format!("--accept: '{name}' is not a caution about differing variants")
+            format!("--accept: '{name}' is not a caution that stops a gate")
         } else {
             format!("--accept: '{name}' is not a caution about comparisons")
         };

@@ -115,42 +115,45 @@ impl ComparisonCautionCode {
     /// Reports whether the variants differ in more than the declared factor. A measured difference
     /// may then have another cause, so the gate neither passes nor fails.
     pub const fn differs_beyond_factor(self) -> bool {
-        match self {
+        matches!(
+            self,
             Self::UnequalWork
-            | Self::OneSided
-            | Self::ParametersDiffer
-            | Self::VersionsDiffer
-            | Self::KernelsDiffer
-            | Self::KernelSettingsDiffer
-            | Self::FilesystemsDiffer
-            | Self::SizesDiffer
-            | Self::FreeSpaceDiffers
-            | Self::FeaturesDiffer
-            | Self::MetadataProfilesDiffer
-            | Self::DevicesDiffer
-            | Self::SameDisk
-            | Self::MountOptionsDiffer
-            | Self::MachinesDiffer
-            | Self::CachesDiffer
-            | Self::AcceleratorsDiffer => true,
-            Self::NothingInCommon
-            | Self::FailedTrial
-            | Self::PlacesUnknown
-            | Self::KnownOfOneSide
-            | Self::MixedSide
-            | Self::TooFewRounds
-            | Self::TooShort
-            | Self::TimeAgainstSeeks
-            | Self::Unpaired
-            | Self::NotInterleaved
-            | Self::OrderNeverChanges
-            | Self::SerialRounds
-            | Self::Drifting
-            | Self::Unstable
-            | Self::MetricMissing
-            | Self::TrialCautions
-            | Self::TrialsExcluded => false,
-        }
+                | Self::OneSided
+                | Self::ParametersDiffer
+                | Self::VersionsDiffer
+                | Self::KernelsDiffer
+                | Self::KernelSettingsDiffer
+                | Self::FilesystemsDiffer
+                | Self::SizesDiffer
+                | Self::FreeSpaceDiffers
+                | Self::FeaturesDiffer
+                | Self::MetadataProfilesDiffer
+                | Self::DevicesDiffer
+                | Self::SameDisk
+                | Self::MountOptionsDiffer
+                | Self::MachinesDiffer
+                | Self::CachesDiffer
+                | Self::AcceleratorsDiffer
+        )
+    }
+
+    /// Reports whether the rounds break an assumption of the statistics: that they are pairs, made
+    /// in turns, independent of one another, on a machine that repeats its own results. Verdicts
+    /// are then right less often than they claim, so the gate neither passes nor fails.
+    pub const fn breaks_assumptions(self) -> bool {
+        matches!(
+            self,
+            Self::Unpaired
+                | Self::NotInterleaved
+                | Self::SerialRounds
+                | Self::Drifting
+                | Self::Unstable
+        )
+    }
+
+    /// Reports whether the gate stays undecided while this caution is not accepted.
+    pub const fn stops_gate(self) -> bool {
+        self.differs_beyond_factor() || self.breaks_assumptions()
     }
 
     /// Looks up a code by its name.

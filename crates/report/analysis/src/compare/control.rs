@@ -6,11 +6,11 @@ use treering_stats::{
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::judging::{CompareError, compare};
-use super::{ComparedVariant, ComparisonTerms, Estimate, MetricComparison, Outcome};
+use super::{ComparedVariant, ComparisonTerms, MetricComparison, Outcome};
 
 impl Outcome {
-    /// Compares the baseline with a second run of itself. A primary metric whose interval leaves
-    /// out 1 is unstable; that becomes a caution. The control is in no family and decides nothing;
+    /// Compares the baseline with a second run of itself. A primary metric that differs, corrected
+    /// for all of them, is unstable; that becomes a caution. The control is in no family and decides nothing;
     /// it is kept in `control`, since it shows what could have been found.
     ///
     /// # Errors
@@ -25,7 +25,7 @@ impl Outcome {
         let unstable: Vec<String> = against_itself
             .comparisons
             .iter()
-            .filter(|comparison| comparison.primary && !comparison.few_rounds)
+            .filter(|comparison| comparison.primary)
             .filter_map(|comparison| {
                 differing(comparison)
                     .map(|difference| format!("{} {difference}", comparison.metric()))
@@ -66,11 +66,9 @@ impl Outcome {
     }
 }
 
-/// Formats the interval of a control metric when it excludes equality.
+/// Formats the interval of a control metric when the corrected test excludes equality.
 fn differing(comparison: &MetricComparison) -> Option<String> {
-    let outside = |estimate: Option<Estimate>, none: f64| {
-        let (low, high) = estimate?.interval?;
-        (low > none || high < none).then(|| format!("{low:.3} to {high:.3}"))
-    };
-    outside(comparison.ratio, 1.0).or_else(|| outside(comparison.difference, 0.0))
+    let (low, high) = comparison.decided?.interval?;
+    let none = if comparison.ratio.is_some() { 1.0 } else { 0.0 };
+    (low > none || high < none).then(|| format!("{low:.3} to {high:.3}"))
 }

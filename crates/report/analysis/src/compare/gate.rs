@@ -12,7 +12,7 @@ pub enum Gate {
     Pass,
     /// At least one primary metric is worse.
     Worse,
-    /// Undecided: a primary metric is open, or the comparison is not fair.
+    /// Undecided: a primary metric is open, or the comparison is not fair or not valid.
     Unclear,
 }
 
@@ -24,7 +24,8 @@ pub enum GateReason {
         /// Name of the contender.
         contender: String,
     },
-    /// The variants differ in more than the declared factor, or part of the comparison is missing.
+    /// The variants differ in more than the declared factor, the rounds break an assumption of the
+    /// statistics, or part of the comparison is missing.
     Caution(ComparisonCautionCode),
     /// Primary metrics of this contender are undecided.
     Open {
@@ -46,14 +47,13 @@ impl Gate {
     }
 
     /// Computes the gate. Never [`Gate::Pass`] when nothing was compared, and neither that nor
-    /// [`Gate::Worse`] when the variants differ in more than the declared factor, unless that
-    /// caution was accepted.
+    /// [`Gate::Worse`] under a caution that stops a gate, unless it was accepted.
     pub fn decide(outcome: &Outcome) -> Self {
         let is_worse = |comparison: &MetricComparison| {
             comparison.primary && comparison.verdict == Verdict::Worse
         };
-        let is_fair = differing(outcome).is_empty();
-        if is_fair && outcome.comparisons.iter().any(is_worse) {
+        let is_valid = stopping(outcome).is_empty();
+        if is_valid && outcome.comparisons.iter().any(is_worse) {
             return Self::Worse;
         }
         if Self::reasons(outcome).is_empty() { Self::Pass } else { Self::Unclear }
@@ -62,7 +62,7 @@ impl Gate {
     /// Reasons why the gate is not [`Gate::Pass`]; empty when it passes or a metric is worse.
     pub fn reasons(outcome: &Outcome) -> Vec<GateReason> {
         let mut reasons: Vec<GateReason> =
-            differing(outcome).into_iter().map(GateReason::Caution).collect();
+            stopping(outcome).into_iter().map(GateReason::Caution).collect();
         let missing =
             [ComparisonCautionCode::NothingInCommon, ComparisonCautionCode::MetricMissing];
         let is_said = |code: &ComparisonCautionCode| {
@@ -92,12 +92,11 @@ impl Gate {
     }
 }
 
-/// Cautions about differences beyond the declared factor, without the accepted ones.
-fn differing(outcome: &Outcome) -> Vec<ComparisonCautionCode> {
+/// Cautions that stop the gate, without the accepted ones.
+fn stopping(outcome: &Outcome) -> Vec<ComparisonCautionCode> {
     let codes: BTreeSet<ComparisonCautionCode> =
         outcome.cautions.iter().map(|caution| caution.code).collect();
-    let counts = |code: &ComparisonCautionCode| {
-        code.differs_beyond_factor() && !outcome.accepted.contains(code)
-    };
+    let counts =
+        |code: &ComparisonCautionCode| code.stops_gate() && !outcome.accepted.contains(code);
     codes.into_iter().filter(counts).collect()
 }

@@ -7,13 +7,12 @@ use treering_model::metrics::{is_call_latency, is_counter};
 use treering_model::{BetterDirection, Metric, Trial};
 use treering_stats::{
     ALPHA, Comparison, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, Scale,
-    SerialCheck, StatsError, THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99, compare_paired,
-    compare_unpaired, decision_interval, decision_levels, judge_family, median, pair_rounds,
-    serial_check,
+    StatsError, THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99, compare_paired, compare_unpaired,
+    decision_interval, decision_levels, judge_family, median, pair_rounds,
 };
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
-use super::drift::drifting;
+use super::drift::{drifting, serial};
 use super::fairness::{VariantView, of_cautions, of_job, of_places, of_played_disks, of_variant};
 use super::fill::of_fill;
 use super::jobs::{ComparedJob, jobs, title};
@@ -114,6 +113,7 @@ fn judge(
         Some((&pending_one.about, pending_one.question?.comparison.drift?))
     });
     cautions.extend(drifting(drifts));
+    cautions.extend(serial(pending.iter().map(|pending_one| &pending_one.about)));
     let level = level(std::iter::once(baseline).chain(contenders));
     let comparisons = answered(pending, level).map_err(CompareError)?;
     cautions.extend(too_few_rounds(&comparisons));
@@ -311,7 +311,6 @@ fn ask(
     ask_within(job, names, (&mut base, &mut other), pending, cautions);
     let (base, other) = (MetricSeries::new(&base), MetricSeries::new(&other));
     let mut missing = Vec::new();
-    let mut serial = Vec::new();
     let decides = |metric: &Metric| {
         terms.is_primary(&metric_name(&metric.scope, &metric.name), metric.primary)
     };
@@ -322,12 +321,7 @@ fn ask(
         let is_primary = decides(metric) || other.get(metric).is_some_and(decides);
         let metric = &metric.clone().primary_if(is_primary);
         match question(job, names, metric, values, terms.threshold) {
-            Some(asked) => {
-                if metric.primary && is_serial(&asked.about) {
-                    serial.push(metric_name(&metric.scope, &metric.name));
-                }
-                pending.push(asked);
-            }
+            Some(asked) => pending.push(asked),
             None if metric.primary => missing.push(metric_name(&metric.scope, &metric.name)),
             None => {}
         }
@@ -342,20 +336,6 @@ fn ask(
         let message = format!("{about}: not on both variants: {}", missing.join(", "));
         cautions.push(ComparisonCaution::new(Code::MetricMissing, message));
     }
-    if !serial.is_empty() {
-        let message = format!("{about}: successive rounds are correlated: {}", serial.join(", "));
-        cautions.push(ComparisonCaution::new(Code::SerialRounds, message));
-    }
-}
-
-/// Tests for serial correlation of the log ratios of neighbouring rounds, with enough rounds to
-/// tell. Only positive correlation makes intervals too narrow; both indicators must show it, since
-/// every primary metric of a comparison is tested.
-fn is_serial(comparison: &MetricComparison) -> bool {
-    let pairs = comparison.baseline_values.iter().zip(&comparison.contender_values);
-    let ratios: Vec<f64> = pairs.map(|(base, other)| (other / base).ln()).collect();
-    let is_alike = |check: SerialCheck| check.lag1 > check.lag1_bound && check.ljung_box_p < 0.05;
-    comparison.paired && serial_check(&ratios).is_ok_and(is_alike)
 }
 
 /// Builds the question about one metric; `None` when the contender has no such metric.

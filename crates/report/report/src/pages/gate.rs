@@ -21,10 +21,10 @@ pub fn gate_unclear(reasons: &[String]) -> String {
 
 /// Reasons why the gate does not pass, in words.
 pub fn gate_reasons(outcome: &Outcome) -> Vec<String> {
-    Gate::reasons(outcome).iter().map(words).collect()
+    Gate::reasons(outcome).iter().map(|reason| words(reason, outcome)).collect()
 }
 
-fn words(reason: &GateReason) -> String {
+fn words(reason: &GateReason, outcome: &Outcome) -> String {
     match reason {
         GateReason::NothingCompared { contender } => {
             format!("no primary metric of '{contender}' could be compared")
@@ -33,6 +33,16 @@ fn words(reason: &GateReason) -> String {
             "the variants differ in more than was asked: {name} (--accept {name} if that is meant)",
             name = code.name()
         ),
+        GateReason::Caution(code) if code.breaks_assumptions() => {
+            let of_code = outcome.cautions.iter().filter(|caution| caution.code == *code);
+            let messages: Vec<&str> = of_code.map(|caution| caution.message.as_str()).collect();
+            format!(
+                "the verdicts may be wrong: {name}: {messages} (--accept {name} to decide all the \
+                 same)",
+                name = code.name(),
+                messages = messages.join("; ")
+            )
+        }
         GateReason::Caution(code) => format!("not everything can be compared: {}", code.name()),
         GateReason::Open { contender, metrics } => {
             let named = metrics.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
