@@ -18,7 +18,7 @@ use treering_testkit::{
 };
 
 use blocks::{Block, blocks};
-use tables::{INSTEAD, NEEDS, NOT_RUN, PREPARE, STUBS};
+use tables::{FIRST_EXAMPLES, INSTEAD, NEEDS, NOT_RUN, PREPARE, STUBS};
 
 /// Size of the filesystem mounted at /mnt, in MiB.
 const ROOM_MIB: u64 = 20_480;
@@ -184,6 +184,27 @@ fn commands_work(page: &str) {
     let faults = fs::read_to_string(tools.join("faults")).unwrap_or_default();
     assert!(faults.is_empty(), "{page}:\n{faults}\n{ran}");
     ran.ends_with(0);
+}
+
+#[test]
+fn the_first_example_of_a_page_ends_with_its_exit_code() {
+    for (page, code) in FIRST_EXAMPLES {
+        let text = fs::read_to_string(root_of_project().join(page)).unwrap();
+        let first = blocks(&text).swap_remove(0);
+        assert!(first.text.contains(&format!("# ends with {code}\n")), "{page} names its code");
+        let program = Program::new(env!("CARGO_BIN_EXE_treering"));
+        // In memory as printed, but in a place of its own.
+        let memory = format!("/dev/shm/treering-example-{}", std::process::id());
+        fs::create_dir(&memory).unwrap();
+        let mut command = Command::new("sh");
+        let script = first.text.replace("/dev/shm/", &format!("{memory}/"));
+        program.prepare(&mut command).args(["-e", "-c", &script]).current_dir(program.home());
+        let path = Path::new(env!("CARGO_BIN_EXE_treering")).parent().unwrap().display();
+        command.env("PATH", format!("{path}:/usr/bin:/bin"));
+        let ran = FinishedCommand::run(&mut command);
+        fs::remove_dir_all(&memory).unwrap();
+        ran.ends_with(*code);
+    }
 }
 
 /// True if the external programs that a block needs are installed; prints a skip message otherwise.

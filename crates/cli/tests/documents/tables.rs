@@ -187,3 +187,7 @@ cp build.trace aged.trace
 unset LIMIT
 set +e
 "#;
+
+/// Pages whose first block is run to its end, exactly as printed but for the place, and the exit
+/// code that the page names.
+pub(crate) const FIRST_EXAMPLES: &[(&str, i32)] = &[("docs/my-patch.md", 1)];

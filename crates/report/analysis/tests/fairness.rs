@@ -165,7 +165,8 @@ fn duplicated_metadata_is_cautioned_for_every_factor() {
         let message = caution(factor, "mkfs.btrfs -f x");
         assert_eq!(message, "metadata is kept single by 'a' and dup by 'b'");
     }
-    assert!(caution(Factor::Variant, "mkfs.btrfs -m dup x").ends_with(", as mkfs was asked to"));
+    assert!(caution(Factor::Variant, "mkfs.btrfs -m dup x").ends_with(", as the plan says"));
+    assert!(caution(Factor::Target, "mkfs.btrfs -m dup x").ends_with(", as mkfs was asked to"));
     // The -m of mkfs.ext4 is a different option.
     let base = [(profile, "single"), ("mkfs.command", "mkfs.ext4 -m 0 x")];
     let reported =

@@ -348,11 +348,20 @@ pub struct ComparisonCaution {
     pub code: ComparisonCautionCode,
     /// Findings with their figures, for the user.
     pub message: String,
+    /// True if a plan declares this very difference: it is told, and stops no gate.
+    pub is_declared: bool,
 }
 
 impl ComparisonCaution {
     pub(super) fn new(code: ComparisonCautionCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self { code, message: message.into(), is_declared: false }
+    }
+
+    /// The same caution about a difference that a plan may declare.
+    pub(super) fn declared_if(mut self, is_declared: bool) -> Self {
+        self.is_declared = is_declared;
+        self.message += if is_declared { ", as the plan says" } else { "" };
+        self
     }
 }
 

@@ -10,8 +10,8 @@ use super::{ComparedVariant, ComparisonTerms, MetricComparison, Outcome};
 
 impl Outcome {
     /// Compares the baseline with a second run of itself. A primary metric that differs, corrected
-    /// for all of them, is unstable; that becomes a caution. The control is in no family and decides nothing;
-    /// it is kept in `control`, since it shows what could have been found.
+    /// for all of them, is unstable; that becomes a caution. The control is in no family and
+    /// decides nothing; it is kept in `control`, since it shows what could have been found.
     ///
     /// # Errors
     /// As [`compare`].

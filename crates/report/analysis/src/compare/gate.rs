@@ -92,10 +92,10 @@ impl Gate {
     }
 }
 
-/// Cautions that stop the gate, without the accepted ones.
+/// Cautions that stop the gate, without those that were accepted or that a plan declares.
 fn stopping(outcome: &Outcome) -> Vec<ComparisonCautionCode> {
-    let codes: BTreeSet<ComparisonCautionCode> =
-        outcome.cautions.iter().map(|caution| caution.code).collect();
+    let undeclared = outcome.cautions.iter().filter(|caution| !caution.is_declared);
+    let codes: BTreeSet<ComparisonCautionCode> = undeclared.map(|caution| caution.code).collect();
     let counts =
         |code: &ComparisonCautionCode| code.stops_gate() && !outcome.accepted.contains(code);
     codes.into_iter().filter(counts).collect()

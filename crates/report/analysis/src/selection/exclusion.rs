@@ -43,7 +43,11 @@ impl<S: TrialSource> TrialSelection<'_, S> {
             count => format!("{count} trials were excluded"),
         };
         let message = format!("{count}: {}{more}", named.join("; "));
-        Ok(Some(ComparisonCaution { code: ComparisonCautionCode::TrialsExcluded, message }))
+        Ok(Some(ComparisonCaution {
+            code: ComparisonCautionCode::TrialsExcluded,
+            message,
+            is_declared: false,
+        }))
     }
 
     /// A remark for trials that are compared although they are excluded, since they were named one

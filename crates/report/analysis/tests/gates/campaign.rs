@@ -4,7 +4,8 @@ use treering_analysis::compare::{
     ComparedVariant, ComparisonCautionCode as Code, ComparisonTerms, Factor, Gate, Outcome, compare,
 };
 use treering_model::{
-    BetterDirection, Ending, Fact, Metric, RunMode, Scope, Trial, TrialHeader, TrialId, Unit,
+    BetterDirection, Cell, CellRole, Ending, Fact, Metric, RunMode, Scope, Trial, TrialHeader,
+    TrialId, Unit,
 };
 
 /// A completed trial of a minute that began at `started` minutes, with these primary rates.
@@ -58,6 +59,26 @@ pub(crate) fn variants(order: &TrialOrder, rates: &[f64]) -> [ComparedVariant; 2
         ComparedVariant { name: name.to_owned(), factor: Factor::Label, against: None, trials }
     };
     [of("old", false), of("new", true)]
+}
+
+/// The variants of a plan: the trials at the same place of both are of one round.
+pub(crate) fn planned(variants: [ComparedVariant; 2]) -> [ComparedVariant; 2] {
+    let campaign = TrialId::new();
+    variants.map(|mut variant| {
+        variant.factor = Factor::Variant;
+        for (round, trial) in (1..).zip(&mut variant.trials) {
+            trial.beginning.cell = Some(Cell {
+                campaign,
+                plan: "patch".to_owned(),
+                digest: "d".to_owned(),
+                variant: variant.name.clone(),
+                job: "create".to_owned(),
+                round,
+                role: CellRole::Round,
+            });
+        }
+        variant
+    })
 }
 
 /// Answers of the gate over many campaigns.

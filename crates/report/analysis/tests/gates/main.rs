@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
 mod campaign;
+mod declared;
 mod invalid;
 mod noise;

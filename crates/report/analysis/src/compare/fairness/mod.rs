@@ -1,5 +1,6 @@
 //! Fairness checks, made before any number is compared.
 
+mod facts;
 mod measured;
 mod one_sided;
 mod order;
@@ -17,12 +18,13 @@ use super::jobs::ComparedJob;
 use super::pairs::AlignedTrials;
 use super::terms::ComparisonTerms;
 use super::variant::{ComparedVariant, Factor, fact, is_completed};
+pub use facts::COMPARED_FACTS;
+use facts::FACTS;
 use measured::{SHORT_SECONDS, too_short};
 pub(super) use one_sided::of_cautions;
 use order::{always_first, apart};
-pub use places::COMPARED_FACTS;
 pub(super) use places::of_places;
-use places::{FACTS, VariantFacts, is_declared};
+use places::{VariantFacts, is_declared};
 pub(super) use played::of_played_disks;
 
 /// View of a variant for the fairness checks.

@@ -5,148 +5,24 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use treering_model::filesystems::{MetadataCopies, all, by_name};
 use treering_model::{
-    Accelerator, CautionCode, GuestSpec, IMPORT_FACT, LEVEL_FACT, PlayedStatus, REBOOT_KERNEL_FACT,
-    Trial, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT, facts_that_follow,
+    CautionCode, GuestSpec, IMPORT_FACT, REBOOT_KERNEL_FACT, Trial, facts_that_follow,
 };
 use treering_stats::median;
 
+use super::facts::FactComparison::{self, Approximate, Bracketed, Exact, Words};
+use super::facts::{
+    BLOCK_BYTES, CAPACITY, COMPARED_FACTS, DEVICE, DEVICE_BYTES, DISK, FACTS, FREE, GEOMETRY,
+    MEMORY_TOLERANCE, MKFS, MODEL, MOUNT_ASKED, OPTIONS, PLANNED_OF_LOOPS, PROFILE, ROTATIONAL,
+    TYPE,
+};
 use super::values::{chosen, driver, only, words};
 use super::{VariantView, listed};
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use crate::compare::variant::{Factor, fact};
 
-/// Method by which the values of a fact are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FactComparison {
-    /// Compares whole values.
-    Exact,
-    /// Compares the bracketed choice of a list such as `[none] mq-deadline`; the other choices a
-    /// kernel offers make no difference.
-    Bracketed,
-    /// Compares word by word; only the words that one variant lacks are reported.
-    Words,
-    /// Compares as numbers with a tolerance: another kernel reserves another part of the memory.
-    Approximate,
-}
-
-impl FactComparison {
-    /// Reports whether the trials of one variant have different values.
-    pub(super) fn is_mixed(self, values: &BTreeSet<&str>) -> bool {
-        let numbers: Option<Vec<f64>> = values.iter().map(|value| value.parse().ok()).collect();
-        match (self, numbers) {
-            (Self::Bracketed, _) => chosen(values).len() > 1,
-            (Self::Approximate, Some(numbers)) => {
-                let most = numbers.iter().copied().fold(0.0, f64::max);
-                numbers.iter().any(|bytes| most - bytes > MEMORY_TOLERANCE * most)
-            }
-            _ => values.len() > 1,
-        }
-    }
-}
-
-use FactComparison::{Approximate, Bracketed, Exact, Words};
-
-/// Facts that should agree, each with the caution raised when they do not.
-pub(super) const FACTS: [(&str, Code, FactComparison); 37] = [
-    ("kernel.release", Code::KernelsDiffer, Exact),
-    ("kernel.command_line", Code::KernelSettingsDiffer, Words),
-    ("kernel.debug_options", Code::KernelSettingsDiffer, Words),
-    ("cpu.unmitigated", Code::KernelSettingsDiffer, Words),
-    ("kernel.preemption", Code::KernelSettingsDiffer, Exact),
-    ("kernel.preemption_built", Code::KernelSettingsDiffer, Exact),
-    ("cpu.governor", Code::KernelSettingsDiffer, Exact),
-    ("cpu.simultaneous_threads", Code::KernelSettingsDiffer, Exact),
-    ("memory.transparent_hugepages", Code::KernelSettingsDiffer, Bracketed),
-    ("memory.swappiness", Code::KernelSettingsDiffer, Exact),
-    ("memory.dirty_ratio", Code::KernelSettingsDiffer, Exact),
-    ("memory.dirty_background_ratio", Code::KernelSettingsDiffer, Exact),
-    ("memory.dirty_limit_bytes", Code::KernelSettingsDiffer, Exact),
-    ("memory.dirty_background_limit_bytes", Code::KernelSettingsDiffer, Exact),
-    ("memory.dirty_expire_centisecs", Code::KernelSettingsDiffer, Exact),
-    (TYPE, Code::FilesystemsDiffer, Exact),
-    (BLOCK_BYTES, Code::FeaturesDiffer, Exact),
-    ("filesystem.features", Code::FeaturesDiffer, Words),
-    (GEOMETRY, Code::FeaturesDiffer, Words),
-    (PROFILE, Code::MetadataProfilesDiffer, Exact),
-    ("cpu.model", Code::MachinesDiffer, Exact),
-    ("cpu.count", Code::MachinesDiffer, Exact),
-    ("memory.bytes", Code::MachinesDiffer, Approximate),
-    ("machine.architecture", Code::MachinesDiffer, Exact),
-    ("cgroup.limits", Code::MachinesDiffer, Words),
-    (MODEL, Code::DevicesDiffer, Exact),
-    (ROTATIONAL, Code::DevicesDiffer, Exact),
-    ("device.scheduler", Code::DevicesDiffer, Bracketed),
-    (PLANNED_OF_LOOPS[0], Code::DevicesDiffer, Exact),
-    (PLANNED_OF_LOOPS[1], Code::DevicesDiffer, Exact),
-    (PLANNED_OF_LOOPS[2], Code::DevicesDiffer, Exact),
-    ("device.read_ahead_kib", Code::DevicesDiffer, Exact),
-    ("device.write_cache", Code::DevicesDiffer, Exact),
-    ("device.nr_requests", Code::DevicesDiffer, Exact),
-    ("device.nomerges", Code::DevicesDiffer, Exact),
-    ("device.writeback_latency_us", Code::DevicesDiffer, Exact),
-    ("device.max_io_kib", Code::DevicesDiffer, Exact),
-];
-
-/// Size of the device, where treering made the filesystem; otherwise the filesystem's capacity is
-/// used.
-const DEVICE_BYTES: &str = "variant.device_bytes";
-const CAPACITY: &str = "filesystem.capacity_bytes";
-const FREE: &str = "filesystem.free_bytes";
-const TYPE: &str = "filesystem.type";
-const BLOCK_BYTES: &str = "filesystem.block_bytes";
-const GEOMETRY: &str = "filesystem.geometry";
-const PROFILE: &str = "filesystem.metadata_profile";
-const MODEL: &str = "device.model";
-const ROTATIONAL: &str = "device.rotational";
-/// Facts by which a plan configures the loop devices it creates.
-const PLANNED_OF_LOOPS: [&str; 3] =
-    ["device.logical_block_bytes", "device.direct_io", "device.image_allocation"];
-/// Mount options requested by the plan.
-const MOUNT_ASKED: &str = "mount.asked";
-const DISK: &str = "device.disk";
-const DEVICE: &str = "device.name";
-/// mkfs command, where treering made the filesystem.
-const MKFS: &str = "mkfs.command";
-const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
-const OTHERS: [&str; 19] = [
-    CAPACITY,
-    FREE,
-    DEVICE_BYTES,
-    DISK,
-    DEVICE,
-    MKFS,
-    MOUNT_ASKED,
-    OPTIONS[0],
-    OPTIONS[1],
-    LEVEL_FACT,
-    IMPORT_FACT,
-    USED_FACT,
-    USED_GROWTH_FACT,
-    USED_GROWTH_FILES_FACT,
-    Accelerator::FACT,
-    GuestSpec::KERNEL_FACT,
-    REBOOT_KERNEL_FACT,
-    PlayedStatus::DISK_FACT,
-    PlayedStatus::FINGERPRINT_FACT,
-];
-
-/// Names of the facts that a comparison reads.
-pub const COMPARED_FACTS: [&str; FACTS.len() + OTHERS.len()] = {
-    let mut names = [""; FACTS.len() + OTHERS.len()];
-    let mut place = 0;
-    while place < names.len() {
-        names[place] =
-            if place < FACTS.len() { FACTS[place].0 } else { OTHERS[place - FACTS.len()] };
-        place += 1;
-    }
-    names
-};
-
 /// Tolerated relative difference of filesystem capacities: filesystems reserve different shares, so
 /// only larger differences mean different devices.
 const SIZE_TOLERANCE: f64 = 0.05;
-/// Tolerated relative difference of the memory that two kernels find on one machine.
-const MEMORY_TOLERANCE: f64 = 0.01;
 /// Tolerated difference of the share in use.
 const FREE_TOLERANCE: f64 = 0.1;
 /// A variant with the facts of all its trials by name, cached because they are looked up often.
@@ -198,7 +74,8 @@ impl<'t> VariantFacts<'t> {
 struct VariantPair<'t> {
     baseline: VariantFacts<'t>,
     contender: VariantFacts<'t>,
-    differing: BTreeMap<Code, Vec<String>>,
+    /// Messages by code, apart for what a plan declares.
+    differing: BTreeMap<(Code, bool), Vec<String>>,
 }
 
 /// Cautions about differences beyond the declared factor.
@@ -233,8 +110,9 @@ pub(in crate::compare) fn of_places(
     } else {
         pair.barriers();
     }
-    let caution =
-        |(code, messages): (Code, Vec<String>)| ComparisonCaution::new(code, messages.join("; "));
+    let caution = |((code, is_declared), messages): ((Code, bool), Vec<String>)| {
+        ComparisonCaution::new(code, messages.join("; ")).declared_if(is_declared)
+    };
     pair.differing.into_iter().map(caution).collect()
 }
 
@@ -276,15 +154,29 @@ impl OneSidedFacts {
 
 impl VariantPair<'_> {
     fn note(&mut self, code: Code, name: &str, left: &str, right: &str) {
-        let message = format!(
-            "{name} is {left} for '{}' and {right} for '{}'",
-            self.baseline.variant.name, self.contender.variant.name
-        );
+        let message = self.compared(name, left, right);
         self.say(code, message);
     }
 
+    fn compared(&self, name: &str, left: &str, right: &str) -> String {
+        let (baseline, contender) = (self.baseline.variant.name, self.contender.variant.name);
+        format!("{name} is {left} for '{baseline}' and {right} for '{contender}'")
+    }
+
     fn say(&mut self, code: Code, message: String) {
-        self.differing.entry(code).or_default().push(message);
+        self.say_as(code, message, false);
+    }
+
+    fn say_as(&mut self, code: Code, message: String, is_declared: bool) {
+        self.differing.entry((code, is_declared)).or_default().push(message);
+    }
+
+    /// Reports whether a plan made the filesystems of both variants, as its variants say.
+    fn is_made_by_plan(&self) -> bool {
+        let is_made = |variant: &VariantFacts<'_>| !variant.values(MKFS).is_empty();
+        self.contender.variant.factor == Factor::Variant
+            && is_made(&self.baseline)
+            && is_made(&self.contender)
     }
 
     fn compare(&mut self, name: &str, code: Code, how: FactComparison) {
@@ -340,9 +232,8 @@ impl VariantPair<'_> {
             Code::MetadataProfilesDiffer => true, // reported by `profiles`
             Code::FeaturesDiffer => {
                 let both = [&self.baseline, &self.contender];
-                let is_made = both.iter().all(|variant| !variant.values(MKFS).is_empty());
                 // Filesystems of a plan's variants are made as the plan declares.
-                let is_planned = factor == Factor::Variant && is_made;
+                let is_planned = self.is_made_by_plan();
                 let types = both.iter().flat_map(|variant| variant.values(TYPE));
                 let has_blocks = types
                     .into_iter()
@@ -371,12 +262,7 @@ impl VariantPair<'_> {
     /// Reports whether a fact identifies the device, where devices are compared. Queue settings of
     /// two devices of one kind do not, unless a plan set them.
     fn is_of_devices(&self, name: &str) -> bool {
-        let is_planned = |variant: &VariantFacts<'_>| {
-            variant.variant.factor == Factor::Variant && !variant.values(MKFS).is_empty()
-        };
-        let of_plan = PLANNED_OF_LOOPS.contains(&name)
-            && is_planned(&self.baseline)
-            && is_planned(&self.contender);
+        let of_plan = PLANNED_OF_LOOPS.contains(&name) && self.is_made_by_plan();
         of_plan || [MODEL, ROTATIONAL].contains(&name) || !self.is_same_kind_of_device()
     }
 
@@ -422,7 +308,14 @@ impl VariantPair<'_> {
         }
         if let Some((left, right)) = self.sizes_apart() {
             let mib = |bytes: f64| format!("{:.0} MiB", bytes / 1_048_576.0);
-            self.note(Code::SizesDiffer, "the filesystem's size", &mib(left), &mib(right));
+            let message = self.compared("the filesystem's size", &mib(left), &mib(right));
+            // The sizes of loop images are keys of the plan, those of devices are not.
+            let names = [&self.baseline, &self.contender].map(|variant| variant.values(DEVICE));
+            let are_loops = names
+                .iter()
+                .all(|names| !names.is_empty() && names.iter().all(|name| driver(name) == "loop"));
+            let is_declared = self.is_made_by_plan() && are_loops;
+            self.say_as(Code::SizesDiffer, message, is_declared);
         }
     }
 
@@ -466,9 +359,11 @@ impl VariantPair<'_> {
                 MetadataCopies::Once | MetadataCopies::Unknown => false,
             })
         };
-        let requested = is_asked(&self.baseline) || is_asked(&self.contender);
-        let message = if requested { format!("{message}, as mkfs was asked to") } else { message };
-        self.say(Code::MetadataProfilesDiffer, message);
+        let is_asked = is_asked(&self.baseline) || is_asked(&self.contender);
+        let is_declared = is_asked && self.is_made_by_plan();
+        let is_told = is_asked && !is_declared;
+        let message = if is_told { format!("{message}, as mkfs was asked to") } else { message };
+        self.say_as(Code::MetadataProfilesDiffer, message, is_declared);
     }
 
     fn disks(&mut self) {

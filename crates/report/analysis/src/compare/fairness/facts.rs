@@ -1,0 +1,141 @@
+//! Facts of the environment that a comparison reads, and how two values of one are compared.
+
+use std::collections::BTreeSet;
+
+use treering_model::{
+    Accelerator, GuestSpec, IMPORT_FACT, LEVEL_FACT, PlayedStatus, REBOOT_KERNEL_FACT, USED_FACT,
+    USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
+};
+
+use super::values::chosen;
+use crate::compare::caution::ComparisonCautionCode as Code;
+
+/// Tolerated relative difference of the memory that two kernels find on one machine.
+pub(super) const MEMORY_TOLERANCE: f64 = 0.01;
+
+/// Method by which the values of a fact are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FactComparison {
+    /// Compares whole values.
+    Exact,
+    /// Compares the bracketed choice of a list such as `[none] mq-deadline`; the other choices a
+    /// kernel offers make no difference.
+    Bracketed,
+    /// Compares word by word; only the words that one variant lacks are reported.
+    Words,
+    /// Compares as numbers with a tolerance: another kernel reserves another part of the memory.
+    Approximate,
+}
+
+impl FactComparison {
+    /// Reports whether the trials of one variant have different values.
+    pub(super) fn is_mixed(self, values: &BTreeSet<&str>) -> bool {
+        let numbers: Option<Vec<f64>> = values.iter().map(|value| value.parse().ok()).collect();
+        match (self, numbers) {
+            (Self::Bracketed, _) => chosen(values).len() > 1,
+            (Self::Approximate, Some(numbers)) => {
+                let most = numbers.iter().copied().fold(0.0, f64::max);
+                numbers.iter().any(|bytes| most - bytes > MEMORY_TOLERANCE * most)
+            }
+            _ => values.len() > 1,
+        }
+    }
+}
+
+use FactComparison::{Approximate, Bracketed, Exact, Words};
+
+/// Facts that should agree, each with the caution raised when they do not.
+pub(super) const FACTS: [(&str, Code, FactComparison); 37] = [
+    ("kernel.release", Code::KernelsDiffer, Exact),
+    ("kernel.command_line", Code::KernelSettingsDiffer, Words),
+    ("kernel.debug_options", Code::KernelSettingsDiffer, Words),
+    ("cpu.unmitigated", Code::KernelSettingsDiffer, Words),
+    ("kernel.preemption", Code::KernelSettingsDiffer, Exact),
+    ("kernel.preemption_built", Code::KernelSettingsDiffer, Exact),
+    ("cpu.governor", Code::KernelSettingsDiffer, Exact),
+    ("cpu.simultaneous_threads", Code::KernelSettingsDiffer, Exact),
+    ("memory.transparent_hugepages", Code::KernelSettingsDiffer, Bracketed),
+    ("memory.swappiness", Code::KernelSettingsDiffer, Exact),
+    ("memory.dirty_ratio", Code::KernelSettingsDiffer, Exact),
+    ("memory.dirty_background_ratio", Code::KernelSettingsDiffer, Exact),
+    ("memory.dirty_limit_bytes", Code::KernelSettingsDiffer, Exact),
+    ("memory.dirty_background_limit_bytes", Code::KernelSettingsDiffer, Exact),
+    ("memory.dirty_expire_centisecs", Code::KernelSettingsDiffer, Exact),
+    (TYPE, Code::FilesystemsDiffer, Exact),
+    (BLOCK_BYTES, Code::FeaturesDiffer, Exact),
+    ("filesystem.features", Code::FeaturesDiffer, Words),
+    (GEOMETRY, Code::FeaturesDiffer, Words),
+    (PROFILE, Code::MetadataProfilesDiffer, Exact),
+    ("cpu.model", Code::MachinesDiffer, Exact),
+    ("cpu.count", Code::MachinesDiffer, Exact),
+    ("memory.bytes", Code::MachinesDiffer, Approximate),
+    ("machine.architecture", Code::MachinesDiffer, Exact),
+    ("cgroup.limits", Code::MachinesDiffer, Words),
+    (MODEL, Code::DevicesDiffer, Exact),
+    (ROTATIONAL, Code::DevicesDiffer, Exact),
+    ("device.scheduler", Code::DevicesDiffer, Bracketed),
+    (PLANNED_OF_LOOPS[0], Code::DevicesDiffer, Exact),
+    (PLANNED_OF_LOOPS[1], Code::DevicesDiffer, Exact),
+    (PLANNED_OF_LOOPS[2], Code::DevicesDiffer, Exact),
+    ("device.read_ahead_kib", Code::DevicesDiffer, Exact),
+    ("device.write_cache", Code::DevicesDiffer, Exact),
+    ("device.nr_requests", Code::DevicesDiffer, Exact),
+    ("device.nomerges", Code::DevicesDiffer, Exact),
+    ("device.writeback_latency_us", Code::DevicesDiffer, Exact),
+    ("device.max_io_kib", Code::DevicesDiffer, Exact),
+];
+
+/// Size of the device, where treering made the filesystem; otherwise the filesystem's capacity is
+/// used.
+pub(super) const DEVICE_BYTES: &str = "variant.device_bytes";
+pub(super) const CAPACITY: &str = "filesystem.capacity_bytes";
+pub(super) const FREE: &str = "filesystem.free_bytes";
+pub(super) const TYPE: &str = "filesystem.type";
+pub(super) const BLOCK_BYTES: &str = "filesystem.block_bytes";
+pub(super) const GEOMETRY: &str = "filesystem.geometry";
+pub(super) const PROFILE: &str = "filesystem.metadata_profile";
+pub(super) const MODEL: &str = "device.model";
+pub(super) const ROTATIONAL: &str = "device.rotational";
+/// Facts by which a plan configures the loop devices it creates.
+pub(super) const PLANNED_OF_LOOPS: [&str; 3] =
+    ["device.logical_block_bytes", "device.direct_io", "device.image_allocation"];
+/// Mount options requested by the plan.
+pub(super) const MOUNT_ASKED: &str = "mount.asked";
+pub(super) const DISK: &str = "device.disk";
+pub(super) const DEVICE: &str = "device.name";
+/// mkfs command, where treering made the filesystem.
+pub(super) const MKFS: &str = "mkfs.command";
+pub(super) const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
+pub(super) const OTHERS: [&str; 19] = [
+    CAPACITY,
+    FREE,
+    DEVICE_BYTES,
+    DISK,
+    DEVICE,
+    MKFS,
+    MOUNT_ASKED,
+    OPTIONS[0],
+    OPTIONS[1],
+    LEVEL_FACT,
+    IMPORT_FACT,
+    USED_FACT,
+    USED_GROWTH_FACT,
+    USED_GROWTH_FILES_FACT,
+    Accelerator::FACT,
+    GuestSpec::KERNEL_FACT,
+    REBOOT_KERNEL_FACT,
+    PlayedStatus::DISK_FACT,
+    PlayedStatus::FINGERPRINT_FACT,
+];
+
+/// Names of the facts that a comparison reads.
+pub const COMPARED_FACTS: [&str; FACTS.len() + OTHERS.len()] = {
+    let mut names = [""; FACTS.len() + OTHERS.len()];
+    let mut place = 0;
+    while place < names.len() {
+        names[place] =
+            if place < FACTS.len() { FACTS[place].0 } else { OTHERS[place - FACTS.len()] };
+        place += 1;
+    }
+    names
+};

@@ -1,0 +1,93 @@
+//! What a plan declares stops no gate; the same difference without a plan does.
+
+use treering_analysis::compare::{
+    ComparedVariant, ComparisonCautionCode as Code, ComparisonTerms, Outcome, compare,
+};
+use treering_model::{Caution, CautionCode, Fact};
+
+use crate::campaign::{Answers, planned, rounds, variants};
+use crate::noise::SeededNoise;
+
+/// Seven rounds of a contender whose rate has this factor, with noise of 3 %.
+fn campaign(factor: f64, noise: &mut SeededNoise) -> [ComparedVariant; 2] {
+    let order = rounds(7, || noise.uniform() < 0.5);
+    let rate = |is_contender: &bool| {
+        100.0 * (0.03 * noise.normal()).exp() * if *is_contender { factor } else { 1.0 }
+    };
+    variants(&order, &order.iter().map(rate).collect::<Vec<f64>>())
+}
+
+fn handicapped(mut variant: ComparedVariant) -> ComparedVariant {
+    let message = "every task was deliberately slowed down by 400 %".to_owned();
+    let caution = Caution { code: CautionCode::Handicapped, message };
+    variant.trials.iter_mut().for_each(|trial| trial.cautions.push(caution.clone()));
+    variant
+}
+
+fn compared([base, other]: [ComparedVariant; 2]) -> Outcome {
+    compare(&base, &[other], &ComparisonTerms::default()).unwrap()
+}
+
+#[test]
+fn a_handicap_of_a_plan_is_found_worse_and_one_of_a_single_run_decides_nothing() {
+    let mut noise = SeededNoise(21);
+    let (mut of_plan, mut of_runs, mut equal) = Default::default();
+    for _ in 0..40 {
+        let [base, other] = campaign(0.2, &mut noise);
+        let sides = [base, handicapped(other)];
+        let outcome = compared(planned(sides.clone()));
+        assert!(
+            outcome.cautions[0].message.ends_with("as the plan says"),
+            "it is told all the same: {:?}",
+            outcome.cautions
+        );
+        Answers::count(&mut of_plan, outcome, &[]);
+        Answers::count(&mut of_runs, compared(sides), &[]);
+        // A handicap on both sides, and no difference.
+        let sides = campaign(1.0, &mut noise).map(handicapped);
+        Answers::count(&mut equal, compared(planned(sides)), &[]);
+    }
+    assert_eq!(of_plan, Answers { worse: 40, ..Answers::default() });
+    assert_eq!(of_runs, Answers { unclear: 40, ..Answers::default() });
+    assert!(equal.worse <= 2, "{equal:?}");
+}
+
+/// Adds facts to all trials of a variant.
+fn with(mut variant: ComparedVariant, facts: &[(&str, &str)]) -> ComparedVariant {
+    for (name, value) in facts {
+        let fact = Fact { name: (*name).to_owned(), value: (*value).to_owned() };
+        variant.trials.iter_mut().for_each(|trial| trial.facts.push(fact.clone()));
+    }
+    variant
+}
+
+#[test]
+fn sizes_and_metadata_profiles_of_a_plan_stop_no_gate_and_those_of_found_devices_do() {
+    let mut noise = SeededNoise(22);
+    let made = |device: &'static str, bytes: &'static str, command: &'static str| {
+        [("device.name", device), ("variant.device_bytes", bytes), ("mkfs.command", command)]
+    };
+    for (device, is_stopped) in [("loop3", false), ("sdb1", true)] {
+        let [base, other] = campaign(1.0, &mut noise);
+        let base = with(base, &made(device, "1073741824", "mkfs.ext4 x"));
+        let other = with(other, &made(device, "2147483648", "mkfs.ext4 x"));
+        let outcome = compared(planned([base, other]));
+        let stops = |code: Code| {
+            outcome.cautions.iter().any(|caution| caution.code == code && !caution.is_declared)
+        };
+        assert_eq!(stops(Code::SizesDiffer), is_stopped, "{device}: {:?}", outcome.cautions);
+    }
+    for (command, is_stopped) in [("mkfs.btrfs -m dup x", false), ("mkfs.btrfs x", true)] {
+        let [base, other] = campaign(1.0, &mut noise);
+        let base = with(base, &[("mkfs.command", "mkfs.ext4 x"), (PROFILE, "single")]);
+        let other = with(other, &[("mkfs.command", command), (PROFILE, "dup")]);
+        let outcome = compared(planned([base, other]));
+        let is_told = |caution: &&treering_analysis::compare::ComparisonCaution| {
+            caution.code == Code::MetadataProfilesDiffer
+        };
+        let told = outcome.cautions.iter().find(is_told).unwrap();
+        assert_eq!(told.is_declared, !is_stopped, "{command}: {told:?}");
+    }
+}
+
+const PROFILE: &str = "filesystem.metadata_profile";
