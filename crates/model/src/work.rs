@@ -11,11 +11,16 @@ pub enum WorkLimit {
     Drawn,
     /// The run time is fixed, and the amount of work is the result.
     Timed,
+    /// Only metrics that the user named are work; whatever else was done is an outcome.
+    Named,
 }
 
 impl WorkLimit {
     /// Name of the fact; a trial without it counts as [`WorkLimit::Fixed`].
     pub const FACT: &str = "work.amount";
+
+    /// Name of the fact with the names of the metrics that are work, separated by commas.
+    pub const METRICS_FACT: &str = "work.metrics";
 
     /// Value of the fact.
     pub const fn name(self) -> &'static str {
@@ -23,12 +28,16 @@ impl WorkLimit {
             Self::Fixed => "fixed",
             Self::Drawn => "drawn",
             Self::Timed => "timed",
+            Self::Named => "named",
         }
     }
 
     /// Parses the fact's value; unknown values count as [`WorkLimit::Fixed`].
     pub fn from_name(name: &str) -> Self {
-        [Self::Drawn, Self::Timed].into_iter().find(|work| work.name() == name).unwrap_or_default()
+        [Self::Drawn, Self::Timed, Self::Named]
+            .into_iter()
+            .find(|work| work.name() == name)
+            .unwrap_or_default()
     }
 }
 
@@ -38,7 +47,7 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for work in [WorkLimit::Fixed, WorkLimit::Drawn, WorkLimit::Timed] {
+        for work in [WorkLimit::Fixed, WorkLimit::Drawn, WorkLimit::Timed, WorkLimit::Named] {
             assert_eq!(WorkLimit::from_name(work.name()), work);
         }
         assert_eq!(WorkLimit::from_name("?"), WorkLimit::Fixed);

@@ -25,6 +25,7 @@ mod series;
 
 pub use describe::{SeriesDescription, describe, mean_interval};
 pub use error::StatsError;
+pub use inference::fisher::fisher_exact;
 pub use inference::hodges_lehmann::{
     FEWEST_ROUNDS, HodgesLehmann, hodges_lehmann, hodges_lehmann_shift,
 };

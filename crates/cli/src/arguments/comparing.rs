@@ -279,6 +279,10 @@ pub(crate) struct ReportArgs {
     /// Only trials of this workload.
     #[arg(long)]
     pub(crate) workload: Option<String>,
+    /// Compare trials although they differ in these parameters, such as command for two builds
+    /// under different paths.
+    #[arg(long, value_name = "PARAMETER,…", value_delimiter = ',')]
+    pub(crate) ignore: Vec<String>,
     /// Include the trials excluded by `treering exclude`.
     #[arg(long)]
     pub(crate) include_excluded: bool,

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde_json::Value;
 use treering_model::{
-    BetterDirection, Ending, Fact, Metric, RunMode, Scope, TrialEvent, TrialHeader, TrialId,
-    TrialSink, Unit,
+    BetterDirection, Cell, CellRole, Ending, Fact, Metric, RunMode, Scope, TrialEvent, TrialHeader,
+    TrialId, TrialSink, Unit,
 };
 use treering_store::{Access, Store};
 
@@ -17,18 +17,32 @@ const ROUNDS: [f64; 8] = [100.0, 104.0, 97.0, 102.0, 99.0, 101.0, 98.0, 103.0];
 
 /// Records a trial of a side with this rate.
 fn record(store: &mut Store, label: &str, filesystem: &str, started: i64, rate: f64) {
+    record_as(store, label, filesystem, started, rate, |_| ());
+}
+
+/// Records a trial whose header is `changed`.
+fn record_as(
+    store: &mut Store,
+    label: &str,
+    filesystem: &str,
+    started: i64,
+    rate: f64,
+    changed: impl Fn(&mut TrialHeader),
+) {
     let scope = Scope::Kind("create".to_owned());
     let rate =
         Metric::new("mib_per_second", scope, rate, Unit::MibPerSecond, BetterDirection::Higher);
+    let mut header = TrialHeader {
+        started_unix_ms: started,
+        treering_version: "0.1.0".to_owned(),
+        label: label.to_owned(),
+        target: format!("/nowhere/{label}"),
+        parameters: vec![("runs".to_owned(), "3".to_owned())],
+        ..TrialHeader::new(TrialId::new(), "compilebench", RunMode::Native)
+    };
+    changed(&mut header);
     let events = [
-        TrialEvent::Began(TrialHeader {
-            started_unix_ms: started,
-            treering_version: "0.1.0".to_owned(),
-            label: label.to_owned(),
-            target: format!("/nowhere/{label}"),
-            parameters: vec![("runs".to_owned(), "3".to_owned())],
-            ..TrialHeader::new(TrialId::new(), "compilebench", RunMode::Native)
-        }),
+        TrialEvent::Began(header),
         TrialEvent::Environment {
             facts: vec![Fact { name: "filesystem.type".to_owned(), value: filesystem.to_owned() }],
         },
@@ -125,6 +139,70 @@ fn a_gate_decides_on_trials_that_took_no_turns_only_if_that_is_accepted() {
     let stopped = program.run(gate.clone()).ends_with(5);
     stopped.complains("not_interleaved: compilebench: 8 of 8 trials of 'old' were run before all");
     program.run([&gate[..], &["--accept", "not_interleaved"]].concat()).ends_with(1);
+}
+
+/// Two builds of one program under different paths, in turns; the new one is slower.
+#[test]
+fn two_builds_under_different_paths_are_one_command_where_the_user_says_so() {
+    let program = program();
+    let file = made_up(&program);
+    let mut store = Store::open(&file, Access::ReadWrite).unwrap();
+    for (round, rate) in (0..).zip(ROUNDS) {
+        let mut sides = [("old", 1.0), ("new", 0.8)];
+        sides.rotate_left(usize::try_from(round).unwrap() % 2);
+        for (place, (label, factor)) in (0..).zip(sides) {
+            record_as(&mut store, label, "ext4", 10 * round + place, rate * factor, |header| {
+                header.workload = "command".to_owned();
+                header.parameters.push(("command".to_owned(), format!("./{label}/bench")));
+            });
+        }
+    }
+    drop(store);
+    let asked = ["report", "--store", file.to_str().unwrap(), "--baseline", "old"];
+    let gate = [&asked[..], &["--contender", "new", "--gate"]].concat();
+    program.run(gate.clone()).ends_with(5).complains("parameters_differ");
+    program.run([&gate[..], &["--ignore", "command"]].concat()).ends_with(1);
+    let refused = program.run([&gate[..], &["--ignore", "comand"]].concat()).ends_with(2);
+    refused.complains("no trial of the variants has a parameter 'comand'");
+}
+
+/// A plan is changed and run again: a handicap of the first time is gone.
+#[test]
+fn trials_of_an_earlier_plan_are_not_pooled_with_those_of_the_newest() {
+    let program = program();
+    let file = made_up(&program);
+    let mut store = Store::open(&file, Access::ReadWrite).unwrap();
+    for (number, digest, factor) in [(0, "first", 0.5), (1, "second", 1.0)] {
+        let campaign = TrialId::new();
+        for (round, rate) in (0..).zip(ROUNDS) {
+            for (place, (variant, factor)) in (0..).zip([("base", 1.0), ("patched", factor)]) {
+                let started = 1000 * number + 10 * i64::from(round) + place;
+                record_as(&mut store, "", "ext4", started, rate * factor, |header| {
+                    header.cell = Some(Cell {
+                        campaign,
+                        plan: "patch".to_owned(),
+                        digest: digest.to_owned(),
+                        variant: variant.to_owned(),
+                        job: "create".to_owned(),
+                        round,
+                        role: CellRole::Round,
+                    });
+                });
+            }
+        }
+    }
+    drop(store);
+    let file = file.to_str().unwrap();
+    for selected in [
+        vec!["--baseline", "variant:base", "--contender", "variant:patched"],
+        vec!["--by", "variant"],
+        vec!["--plan", "patch"],
+    ] {
+        let typed = [&["report", "--store", file, "--gate"][..], &selected].concat();
+        let page = program.run(typed).ends_with(0);
+        let is_named = page.stdout.contains("of an earlier plan: 16");
+        assert!(is_named || selected[0] == "--plan", "{page}");
+    }
 }
 
 #[test]

@@ -310,7 +310,7 @@ fn commands_read_back_with_all_their_words() {
     let text = "[[variant]]\nfilesystem = \"ext4\"\n\n[[job]]\nname = \"a\"\n\
                 command = [\"x y\", \"\", \"3\", \"true\"]\nprepare = [\"echo\", \"it's\"]\n\
                 [[job.metric]]\nname = \"n\"\nregex = 'a,(\\d+),better=lower'\nunit = \"ops/s\"\n\
-                [[job.metric]]\nname = \"m\"\njson = \"/a/b\"\nbetter = \"lower\"\nprimary = true\n\n\
+                [[job.metric]]\nname = \"m\"\njson = \"/a/b\"\nbetter = \"lower\"\nprimary = true\nwork = true\n\n\
                 [[job]]\nname = \"b\"\ncommand = \"x\\n| y\"\n\n\
                 [[job]]\nname = \"c\"\ncommand = [\"true\"]\ncleanup = [\"rm\", \"{dir}/a b\"]\n";
     let plan = read_plan(text).unwrap();
@@ -326,7 +326,7 @@ fn commands_read_back_with_all_their_words() {
             ("command", "3"),
             ("command", "true"),
             ("metric", "n=(?:a,(\\d+),better=lower),unit=ops/s"),
-            ("metric", "m=json:/a/b,better=lower,primary"),
+            ("metric", "m=json:/a/b,better=lower,primary,work"),
             ("prepare", "'echo' 'it'\\''s'"),
         ]
     );

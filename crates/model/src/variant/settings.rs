@@ -57,7 +57,9 @@ pub fn facts_that_follow(setting: &str) -> &'static [&'static str] {
 }
 
 /// Facts of the environment that follow from settings.
-const FOLLOWING_FACTS: [(&str, &[&str]); 16] = [
+const FOLLOWING_FACTS: [(&str, &[&str]); 18] = [
+    ("sysctl.vm.vfs_cache_pressure", &["memory.vfs_cache_pressure"]),
+    ("sysctl.vm.dirty_writeback_centisecs", &["memory.dirty_writeback_centisecs"]),
     ("sysctl.vm.swappiness", &["memory.swappiness"]),
     ("sysctl.vm.dirty_ratio", &["memory.dirty_ratio", "memory.dirty_limit_bytes"]),
     ("sysctl.vm.dirty_bytes", &["memory.dirty_ratio", "memory.dirty_limit_bytes"]),

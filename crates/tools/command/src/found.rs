@@ -68,6 +68,8 @@ pub(super) struct MetricPattern {
     factor: f64,
     better: BetterDirection,
     pub(super) primary: bool,
+    /// True for an amount of work, which must be the same in what is compared.
+    pub(super) work: bool,
 }
 
 impl MetricPattern {
@@ -79,7 +81,8 @@ impl MetricPattern {
         })?;
         let name = checked_name(name)?;
         let fault = |why: &str| wrong(name, why);
-        let (mut tail, mut unit, mut better, mut primary) = (tail, None, None, false);
+        let (mut tail, mut unit, mut better) = (tail, None, None);
+        let (mut primary, mut work) = (false, false);
         // Fields are split from the end, since an expression may contain commas. A field that ends
         // with a parenthesis belongs to it, so that any expression can be given as (?:…).
         while let Some((before, last)) =
@@ -95,6 +98,8 @@ impl MetricPattern {
                 });
             } else if last == "primary" && !primary {
                 primary = true;
+            } else if last == "work" && !work {
+                work = true;
             } else {
                 break;
             }
@@ -106,7 +111,8 @@ impl MetricPattern {
             Unit::MibPerSecond | Unit::FilesPerSecond | Unit::OpsPerSecond => {
                 Some(BetterDirection::Higher)
             }
-            Unit::Bytes | Unit::Count | Unit::Percent => None,
+            // An amount of work has no better direction.
+            Unit::Bytes | Unit::Count | Unit::Percent => work.then_some(BetterDirection::Higher),
         };
         let better = better.or(usual).ok_or_else(|| {
             fault("which direction is better?").hint("add ,better=higher or ,better=lower")
@@ -118,7 +124,7 @@ impl MetricPattern {
             Some(_) => return Err(fault("a JSON pointer begins with /, as json:/jobs/0/iops")),
             None => NumberLocation::Regex(expression(name, tail)?),
         };
-        Ok(Self { name: name.to_owned(), place, unit, factor, better, primary })
+        Ok(Self { name: name.to_owned(), place, unit, factor, better, primary, work })
     }
 
     /// Metric with this value.
@@ -262,6 +268,8 @@ mod tests {
         );
         assert_eq!(wanted.find("x\na,b(12.5 per sec.)", ""), Ok(12.5));
         assert_eq!(wanted.find("", "a,b=(7 per sec.)"), Ok(7.0), "also on standard error");
+        let rows = MetricPattern::parse("rows=^rows (.*)$,work").unwrap();
+        assert!(rows.work && !rows.primary && rows.find("rows 12", "") == Ok(12.0));
         let whole = MetricPattern::parse(r"n=(?:a,(\d),better=lower),better=higher").unwrap();
         assert_eq!(whole.find("a,7,better=lower", ""), Ok(7.0), "an expression in parentheses");
         let wait = MetricPattern::parse("wait=^lat: (.*)ms$,better=lower,unit=ms").unwrap();

@@ -65,7 +65,7 @@ impl Job for CommandJob {
     }
 
     fn work(&self) -> WorkLimit {
-        WorkLimit::Fixed
+        WorkLimit::Named
     }
 
     fn is_by_program(&self) -> bool {

@@ -50,7 +50,7 @@ pub(super) const NATIVE: &[OptionSpec] = &[
         ValueKind::Texts,
         None,
         "A number in the output: NAME=REGEX with one group, or NAME=json:/POINTER; then \
-         ,unit=UNIT ,better=higher|lower ,primary. May be given several times.",
+         ,unit=UNIT ,better=higher|lower ,primary ,work. May be given several times.",
     ),
     OptionSpec::long(
         COMMAND,

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use treering_model::metrics::{command, cpu, times};
 use treering_model::{
-    Caution, CautionCode, Counters, Fact, Metric, PhaseTotals, Scope, TaskTotals,
+    Caution, CautionCode, Counters, Fact, Metric, PhaseTotals, Scope, TaskTotals, WorkLimit,
 };
 use treering_script::{
     Conductor, ExternalProgram, ProgramEnd, ProgramWatch, ReportedPhase, Session, SessionError,
@@ -90,6 +90,12 @@ impl<'j> CommandSession<'j> {
             if !words.is_empty() {
                 self.facts.push(Fact { name: (*name).to_owned(), value: words });
             }
+        }
+        let work = self.job.wanted.iter().filter(|wanted| wanted.work);
+        let work: Vec<&str> = work.map(|wanted| wanted.name.as_str()).collect();
+        if !work.is_empty() {
+            let name = WorkLimit::METRICS_FACT.to_owned();
+            self.facts.push(Fact { name, value: work.join(",") });
         }
         for wanted in &self.job.wanted {
             match wanted.find(output, errors) {

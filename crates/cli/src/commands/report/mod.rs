@@ -71,6 +71,7 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
         plan: None,
         campaign: Some(short),
         workload: None,
+        ignore: Vec::new(),
         include_excluded: false,
         threshold: judging.threshold.map(|share| format!("{}%", share * 100.0)),
         primary: judging.primary.clone(),
@@ -132,10 +133,19 @@ fn compare_variants(args: &ReportArgs, absent: &[&str]) -> Result<ExitCode, Fail
     let args = &as_planned(args, selection.planned_terms(&query).map_err(failed_selection)?);
     let variants = selection.variants(&query).map_err(failed_selection)?;
     let mut compared = compared(&source, &selection, &variants)?;
+    if let Some(name) = compared.ignore_parameters(&args.ignore) {
+        return Err(unknown_parameter(name));
+    }
     compared.notes.extend(selection.excluded_and_named(&variants).map_err(failed_selection)?);
     compared.excluded = selection.excluded_of(&variants).map_err(failed_selection)?;
     let outcome = tell(args, format, &source, &variants, compared, gating.accepted.clone())?;
     Ok(gating.answer(&outcome, absent))
+}
+
+/// Error of a parameter to ignore that no trial has.
+fn unknown_parameter(name: &str) -> Failure {
+    let message = format!("--ignore: no trial of the variants has a parameter '{name}'");
+    Failure::new(Kind::Usage, message).hint("`treering show ID` lists the parameters of a trial")
 }
 
 /// Completes the arguments with the primary metrics and the threshold of the plan.
@@ -289,6 +299,9 @@ fn again(args: &ReportArgs, variants: &[SelectedVariant]) -> String {
     }
     if let Some(workload) = &args.workload {
         add("workload", workload);
+    }
+    if !args.ignore.is_empty() {
+        add("ignore", &args.ignore.join(","));
     }
     if let Some(threshold) = &args.threshold {
         add("threshold", threshold);

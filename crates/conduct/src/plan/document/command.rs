@@ -102,5 +102,8 @@ fn metric(section: &MetricTable, span: &std::ops::Range<usize>) -> Result<String
     if section.primary.as_ref().is_some_and(|primary| primary.value) {
         text += ",primary";
     }
+    if section.work.as_ref().is_some_and(|work| work.value) {
+        text += ",work";
+    }
     Ok(text)
 }

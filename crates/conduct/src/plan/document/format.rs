@@ -136,6 +136,7 @@ pub(super) struct MetricTable {
     pub(super) unit: Key<String>,
     pub(super) better: Key<String>,
     pub(super) primary: Key<bool>,
+    pub(super) work: Key<bool>,
 }
 
 /// Guest for the kernels of variants.

@@ -138,12 +138,13 @@ impl ComparisonCautionCode {
     }
 
     /// Reports whether the rounds break an assumption of the statistics: that they are pairs, made
-    /// in turns, independent of one another, on a machine that repeats its own results. Verdicts
-    /// are then right less often than they claim, so the gate neither passes nor fails.
+    /// in turns, alike, independent of one another, on a machine that repeats its own results.
+    /// Verdicts are then right less often than they claim, so the gate neither passes nor fails.
     pub const fn breaks_assumptions(self) -> bool {
         matches!(
             self,
-            Self::Unpaired
+            Self::MixedSide
+                | Self::Unpaired
                 | Self::NotInterleaved
                 | Self::SerialRounds
                 | Self::Drifting

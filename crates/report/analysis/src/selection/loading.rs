@@ -77,6 +77,23 @@ impl ComparedTrials {
         })
     }
 
+    /// Leaves these parameters out of what makes two jobs the same; returns the first that no trial
+    /// has, if there is one.
+    pub fn ignore_parameters<'n>(&mut self, ignored: &'n [String]) -> Option<&'n str> {
+        let mut unknown: Vec<&'n String> = ignored.iter().collect();
+        let variants = std::iter::once(&mut self.baseline)
+            .chain(&mut self.contenders)
+            .chain(&mut self.control)
+            .chain(&mut self.observed);
+        for trial in variants.flat_map(|variant| &mut variant.trials) {
+            trial.beginning.parameters.retain(|(name, _)| {
+                unknown.retain(|ignored| *ignored != name);
+                !ignored.contains(name)
+            });
+        }
+        unknown.first().map(|name| name.as_str())
+    }
+
     /// Reads the observations of one trial of each variant: from the observed rounds, or from the
     /// measured ones if those were observed.
     ///

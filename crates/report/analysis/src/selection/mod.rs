@@ -197,6 +197,7 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
                 one.filesystem = trial.fact("filesystem.type").map(str::to_owned);
             }
         }
+        notes.extend(of_newest_plan(&mut trials, query));
         let is_out = |one: &StoredTrial| one.excluded.is_some() && !query.includes_excluded;
         let (excluded, candidates) = trials.into_iter().partition(is_out);
         Ok(Self { source, candidates, excluded, notes })
@@ -535,6 +536,34 @@ pub fn factor_of(query: &SelectionQuery) -> Factor {
     let usual = if query.is_of_plan { Factor::Variant } else { Factor::Label };
     let reported = query.baseline.as_deref().and_then(|text| factor(text.split_once(':')?.0));
     query.by.as_deref().and_then(factor).or(reported).unwrap_or(usual)
+}
+
+/// Leaves the trials of the newest plan alone where variants of plans are selected, or a plan by
+/// its name: trials of an earlier one of the same names had other terms. Returns a remark about
+/// what was left out.
+fn of_newest_plan(trials: &mut Vec<StoredTrial>, query: &SelectionQuery) -> Option<String> {
+    let selectors = query.baseline.iter().chain(&query.contenders);
+    let is_of_variants = factor_of(query) == Factor::Variant
+        || selectors.map(|text| parsed(text).0).any(|factor| factor == Factor::Variant);
+    if !is_of_variants && !query.is_of_plan {
+        return None;
+    }
+    let digest_of = |one: &StoredTrial| one.cell.as_ref().map(|cell| cell.digest.clone());
+    let newest = trials.iter().rev().find_map(digest_of)?;
+    let is_older = |one: &StoredTrial| digest_of(one).is_some_and(|digest| digest != newest);
+    let older: BTreeSet<String> =
+        trials.iter().filter(|one| is_older(one)).filter_map(digest_of).collect();
+    let all = trials.len();
+    trials.retain(|one| !is_older(one));
+    (!older.is_empty()).then(|| {
+        let (omitted, plans) = (all - trials.len(), older.len());
+        let plans = if plans == 1 {
+            "an earlier plan".to_owned()
+        } else {
+            format!("{plans} earlier plans")
+        };
+        format!("trials omitted because they are of {plans}: {omitted} (--campaign chooses one)")
+    })
 }
 
 /// The factor with this name.

@@ -6,3 +6,6 @@ mod campaign;
 mod declared;
 mod invalid;
 mod noise;
+mod pools;
+mod settings;
+mod sides;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use treering_model::{
     Accelerator, GuestSpec, IMPORT_FACT, LEVEL_FACT, PlayedStatus, REBOOT_KERNEL_FACT, USED_FACT,
-    USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
+    USED_GROWTH_FACT, USED_GROWTH_FILES_FACT, WorkLimit,
 };
 
 use super::values::chosen;
@@ -45,8 +45,10 @@ impl FactComparison {
 use FactComparison::{Approximate, Bracketed, Exact, Words};
 
 /// Facts that should agree, each with the caution raised when they do not.
-pub(super) const FACTS: [(&str, Code, FactComparison); 37] = [
+pub(super) const FACTS: [(&str, Code, FactComparison); 43] = [
     ("kernel.release", Code::KernelsDiffer, Exact),
+    (BUILD, Code::KernelsDiffer, Exact),
+    ("kernel.tainted", Code::KernelSettingsDiffer, Exact),
     ("kernel.command_line", Code::KernelSettingsDiffer, Words),
     ("kernel.debug_options", Code::KernelSettingsDiffer, Words),
     ("cpu.unmitigated", Code::KernelSettingsDiffer, Words),
@@ -61,6 +63,8 @@ pub(super) const FACTS: [(&str, Code, FactComparison); 37] = [
     ("memory.dirty_limit_bytes", Code::KernelSettingsDiffer, Exact),
     ("memory.dirty_background_limit_bytes", Code::KernelSettingsDiffer, Exact),
     ("memory.dirty_expire_centisecs", Code::KernelSettingsDiffer, Exact),
+    ("memory.dirty_writeback_centisecs", Code::KernelSettingsDiffer, Exact),
+    ("memory.vfs_cache_pressure", Code::KernelSettingsDiffer, Exact),
     (TYPE, Code::FilesystemsDiffer, Exact),
     (BLOCK_BYTES, Code::FeaturesDiffer, Exact),
     ("filesystem.features", Code::FeaturesDiffer, Words),
@@ -69,6 +73,8 @@ pub(super) const FACTS: [(&str, Code, FactComparison); 37] = [
     ("cpu.model", Code::MachinesDiffer, Exact),
     ("cpu.count", Code::MachinesDiffer, Exact),
     ("memory.bytes", Code::MachinesDiffer, Approximate),
+    (GUEST_MEMORY, Code::MachinesDiffer, Exact),
+    (GUEST_CPUS, Code::MachinesDiffer, Exact),
     ("machine.architecture", Code::MachinesDiffer, Exact),
     ("cgroup.limits", Code::MachinesDiffer, Words),
     (MODEL, Code::DevicesDiffer, Exact),
@@ -84,6 +90,26 @@ pub(super) const FACTS: [(&str, Code, FactComparison); 37] = [
     ("device.writeback_latency_us", Code::DevicesDiffer, Exact),
     ("device.max_io_kib", Code::DevicesDiffer, Exact),
 ];
+
+/// Build of the kernel: a number, flags and a date.
+pub(super) const BUILD: &str = "kernel.version";
+pub(super) const RELEASE: &str = "kernel.release";
+/// Options with which the kernel was built.
+pub(super) const CONFIGURATION: &str = "kernel.config";
+pub(super) const SWAP: &str = "memory.swap_bytes";
+pub(super) const FREE_INODES: &str = "filesystem.free_inodes";
+/// Memory and processors that a guest was given; what its kernel finds of them is less.
+pub(super) const GUEST_MEMORY: &str = "guest.memory_bytes";
+pub(super) const GUEST_CPUS: &str = "guest.cpus";
+
+/// Fact that tells what a guest was given, in place of what its kernel found.
+pub(super) fn given_to_guest(found: &str) -> Option<&'static str> {
+    match found {
+        "memory.bytes" => Some(GUEST_MEMORY),
+        "cpu.count" => Some(GUEST_CPUS),
+        _ => None,
+    }
+}
 
 /// Size of the device, where treering made the filesystem; otherwise the filesystem's capacity is
 /// used.
@@ -106,7 +132,12 @@ pub(super) const DEVICE: &str = "device.name";
 /// mkfs command, where treering made the filesystem.
 pub(super) const MKFS: &str = "mkfs.command";
 pub(super) const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
-pub(super) const OTHERS: [&str; 19] = [
+pub(super) const OTHERS: [&str; 24] = [
+    WorkLimit::FACT,
+    WorkLimit::METRICS_FACT,
+    CONFIGURATION,
+    SWAP,
+    FREE_INODES,
     CAPACITY,
     FREE,
     DEVICE_BYTES,

@@ -6,6 +6,7 @@ mod one_sided;
 mod order;
 mod places;
 mod played;
+mod settings;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,9 +66,15 @@ pub(super) fn of_variant(variant: VariantView<'_>) -> Vec<ComparisonCaution> {
     let place = VariantFacts::new(variant);
     for (name, code, compared) in FACTS {
         let values = place.values(name);
-        if compared.is_mixed(&values) && !is_declared(variant.factor, code) {
+        let is_told = place.is_told_by_guest(name);
+        if compared.is_mixed(&values) && !is_told && !is_declared(variant.factor, code) {
             mixed.push(format!("{name} ({})", listed(&values)));
         }
+    }
+    let cells = variant.rounds.iter().filter_map(|trial| trial.beginning.cell.as_ref());
+    let plans: BTreeSet<&str> = cells.map(|cell| cell.digest.as_str()).collect();
+    if plans.len() > 1 {
+        mixed.push(format!("the plan that they are of ({} plans)", plans.len()));
     }
     let about = format!("the trials of '{}' differ in ", variant.name);
     cautions.extend(of_list(Code::MixedSide, about, &mixed));
@@ -186,7 +193,9 @@ fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
         ("bytes", |trial| trial.phases.iter().map(|phase| phase.bytes).sum()),
         ("operations", operations),
     ];
-    let slack = match baseline.iter().chain(contender).map(|trial| work_of(trial)).next() {
+    let work = baseline.iter().chain(contender).map(|trial| work_of(trial)).next();
+    let slack = match work {
+        Some(WorkLimit::Named) => return unequal_named_work(baseline, contender),
         // The amount of work is the result.
         Some(WorkLimit::Timed) => return Vec::new(),
         Some(WorkLimit::Drawn) => DRAWN_SLACK,
@@ -206,8 +215,34 @@ fn unequal_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
     differences
 }
 
+/// Describes the metrics that the user named as work, and by which the median trials of the two
+/// variants differ. What the kernel charged to a program is an outcome.
+fn unequal_named_work(baseline: &[&Trial], contender: &[&Trial]) -> Vec<String> {
+    let named: BTreeSet<&str> = (baseline.iter().chain(contender))
+        .filter_map(|trial| fact(trial, WorkLimit::METRICS_FACT))
+        .flat_map(|names| names.split(','))
+        .collect();
+    let median_of = |trials: &[&Trial], name: &str| {
+        let metrics = trials.iter().flat_map(|trial| &trial.metrics);
+        let own = metrics.filter(|metric| metric.name == name).map(|metric| metric.value);
+        median(&own.collect::<Vec<f64>>()).ok()
+    };
+    let difference = |name: &&str| {
+        let (left, right) = (median_of(baseline, name)?, median_of(contender, name)?);
+        let is_unequal = (left - right).abs() > left.abs().max(right.abs()) * DRAWN_SLACK;
+        is_unequal.then(|| format!("{left} and {right} {name}"))
+    };
+    named.iter().filter_map(difference).collect()
+}
+
+/// Workload whose recorded bytes are what the kernel charged, also in trials that do not say so.
+const PROGRAMS: &str = "command";
+
 /// Determinant of the amount of work a trial does.
 fn work_of(trial: &Trial) -> WorkLimit {
+    if trial.beginning.workload == PROGRAMS {
+        return WorkLimit::Named;
+    }
     fact(trial, WorkLimit::FACT).map_or(WorkLimit::Fixed, WorkLimit::from_name)
 }
 

@@ -1,8 +1,10 @@
-//! Facts and cautions present on one variant only.
+//! Cautions that the trials of one variant carry more often than those of the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use treering_model::CautionCode;
+use treering_stats::{ALPHA, fisher_exact, holm};
 
 use super::VariantView;
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -21,47 +23,99 @@ const ELSEWHERE: [CautionCode; 5] = [
 /// Cautions that only the plan of a trial can bring about, by a key of its variant.
 const DECLARED: [CautionCode; 1] = [CautionCode::Handicapped];
 
-/// Cautions about the cautions that all trials of one variant carry and none of the other: a
-/// difference between the variants.
+/// Cautions about the cautions that the trials of one variant carry and those of the other do not,
+/// or clearly more seldom: a difference between the variants.
 pub(in crate::compare) fn of_cautions(
     baseline: VariantView<'_>,
     contender: VariantView<'_>,
 ) -> Vec<ComparisonCaution> {
-    let (left, right) = (counted(baseline), counted(contender));
+    if baseline.rounds.is_empty() || contender.rounds.is_empty() {
+        return Vec::new();
+    }
     let is_planned = contender.factor == Factor::Variant
         && [baseline, contender].iter().all(|variant| is_of_plan(*variant));
-    let of = |(variant, own): (VariantView<'_>, &CautionCounts<'_>),
-              (other, others): (VariantView<'_>, &CautionCounts<'_>),
-              is_declared: bool| {
-        let trial_count = variant.rounds.len();
-        let is_one_sided = |(code, (count, _)): &(&CautionCode, &(usize, &str))| {
-            let declares = is_planned && DECLARED.contains(code);
-            *count == trial_count
-                && !others.contains_key(code)
-                && !ELSEWHERE.contains(code)
-                && declares == is_declared
-        };
-        let one_sided = own.iter().filter(is_one_sided);
-        let descriptions: Vec<String> =
-            one_sided.map(|(code, (_, first))| format!("{} ({first})", code.name())).collect();
-        let trials = if trial_count == 1 {
-            "the trial".to_owned()
-        } else {
-            format!("all {trial_count} trials")
-        };
-        let message = format!(
-            "{trials} of '{}' and none of '{}': {}",
-            variant.name,
-            other.name,
-            descriptions.join("; ")
-        );
-        let is_known = trial_count > 0 && !other.rounds.is_empty() && !descriptions.is_empty();
-        is_known.then(|| ComparisonCaution::new(Code::OneSided, message).declared_if(is_declared))
+    let sides = [(baseline, counted(baseline)), (contender, counted(contender))];
+    let codes: BTreeSet<CautionCode> =
+        sides.iter().flat_map(|(_, counts)| counts.keys().copied()).collect();
+    let codes: Vec<CautionCode> =
+        codes.into_iter().filter(|code| !ELSEWHERE.contains(code)).collect();
+    let shares = |code: &CautionCode| {
+        sides.each_ref().map(|(variant, counts)| Share {
+            count: counts.get(code).map_or(0, |(count, _)| *count),
+            of: variant.rounds.len(),
+        })
     };
-    let (left, right) = ((baseline, &left), (contender, &right));
-    let sides = [(left, right), (right, left)];
-    let both = |(own, other)| [false, true].map(|is_declared| of(own, other, is_declared));
-    sides.into_iter().flat_map(both).flatten().collect()
+    let p_values: Vec<f64> =
+        codes.iter().filter_map(|code| shares(code)[0].p_value(shares(code)[1])).collect();
+    let corrected = holm(&p_values).unwrap_or_default();
+    // For each of both variants, what it has more often: first undeclared, then declared.
+    let mut descriptions: [[Vec<String>; 2]; 2] = Default::default();
+    for (code, p) in codes.iter().zip(corrected) {
+        let [left, right] = shares(code);
+        if p >= ALPHA && !left.is_apart(right) {
+            continue;
+        }
+        let more = usize::from(right.exceeds(left));
+        let first = sides[more].1.get(code).map_or("", |(_, first)| *first);
+        let (own, other) = if more == 1 { (right, left) } else { (left, right) };
+        let is_declared = usize::from(is_planned && DECLARED.contains(code));
+        let description = format!("{} in {own} against {other} ({first})", code.name());
+        descriptions[more][is_declared].push(description);
+    }
+    let mut cautions = Vec::new();
+    for (more, descriptions) in descriptions.into_iter().enumerate() {
+        let (own, other) = (sides[more].0.name, sides[1 - more].0.name);
+        for (is_declared, descriptions) in [false, true].into_iter().zip(descriptions) {
+            if descriptions.is_empty() {
+                continue;
+            }
+            let message = format!(
+                "trials of '{own}', against those of '{other}': {}",
+                descriptions.join("; ")
+            );
+            let caution = ComparisonCaution::new(Code::OneSided, message);
+            cautions.push(caution.declared_if(is_declared));
+        }
+    }
+    cautions
+}
+
+/// Number of a variant's trials that carry a caution.
+#[derive(Clone, Copy)]
+pub(super) struct Share {
+    pub(super) count: usize,
+    pub(super) of: usize,
+}
+
+impl Share {
+    /// Exact p-value of the hypothesis that both variants have the caution equally often.
+    fn p_value(self, other: Self) -> Option<f64> {
+        let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+        let pair = |share: Self| (count(share.count), count(share.of));
+        fisher_exact(pair(self), pair(other)).ok()
+    }
+
+    /// Reports whether all trials of one variant have it and none of the other: so few that no
+    /// test can tell may still differ in that.
+    fn is_apart(self, other: Self) -> bool {
+        let is_all = |share: Self| share.count == share.of;
+        (is_all(self) && other.count == 0) || (is_all(other) && self.count == 0)
+    }
+
+    fn exceeds(self, other: Self) -> bool {
+        self.count * other.of > other.count * self.of
+    }
+
+    /// Reports whether the counts differ by more than chance.
+    pub(super) fn differs(self, other: Self) -> bool {
+        self.is_apart(other) || self.p_value(other).is_some_and(|p| p < ALPHA)
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.count, self.of)
+    }
 }
 
 /// Reports whether all trials of a variant are of a plan.

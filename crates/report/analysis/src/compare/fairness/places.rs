@@ -11,10 +11,11 @@ use treering_stats::median;
 
 use super::facts::FactComparison::{self, Approximate, Bracketed, Exact, Words};
 use super::facts::{
-    BLOCK_BYTES, CAPACITY, COMPARED_FACTS, DEVICE, DEVICE_BYTES, DISK, FACTS, FREE, GEOMETRY,
-    MEMORY_TOLERANCE, MKFS, MODEL, MOUNT_ASKED, OPTIONS, PLANNED_OF_LOOPS, PROFILE, ROTATIONAL,
-    TYPE,
+    BLOCK_BYTES, BUILD, CAPACITY, COMPARED_FACTS, DEVICE, DEVICE_BYTES, DISK, FACTS, FREE,
+    GEOMETRY, MEMORY_TOLERANCE, MKFS, MODEL, MOUNT_ASKED, OPTIONS, PLANNED_OF_LOOPS, PROFILE,
+    RELEASE, ROTATIONAL, TYPE, given_to_guest,
 };
+use super::one_sided::Share;
 use super::values::{chosen, driver, only, words};
 use super::{VariantView, listed};
 use crate::compare::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -24,10 +25,11 @@ use crate::compare::variant::{Factor, fact};
 /// only larger differences mean different devices.
 const SIZE_TOLERANCE: f64 = 0.05;
 /// Tolerated difference of the share in use.
-const FREE_TOLERANCE: f64 = 0.1;
+const FREE_TOLERANCE: f64 = 0.03;
+
 /// A variant with the facts of all its trials by name, cached because they are looked up often.
 pub(super) struct VariantFacts<'t> {
-    variant: VariantView<'t>,
+    pub(super) variant: VariantView<'t>,
     facts: HashMap<&'t str, Vec<&'t str>>,
 }
 
@@ -58,9 +60,14 @@ impl<'t> VariantFacts<'t> {
     }
 
     /// Median of a numeric fact.
-    fn number(&self, name: &str) -> Option<f64> {
+    pub(super) fn number(&self, name: &str) -> Option<f64> {
         let parsed = self.values_of(name).iter().filter_map(|value| value.parse::<f64>().ok());
         median(&parsed.collect::<Vec<f64>>()).ok()
+    }
+
+    /// Reports whether what a guest was given tells more than what its kernel found.
+    pub(super) fn is_told_by_guest(&self, name: &str) -> bool {
+        given_to_guest(name).is_some_and(|given| !self.values_of(given).is_empty())
     }
 
     /// Reports whether a recorded mkfs command of this filesystem contains an option.
@@ -71,9 +78,9 @@ impl<'t> VariantFacts<'t> {
 }
 
 /// Two variants with their facts.
-struct VariantPair<'t> {
-    baseline: VariantFacts<'t>,
-    contender: VariantFacts<'t>,
+pub(super) struct VariantPair<'t> {
+    pub(super) baseline: VariantFacts<'t>,
+    pub(super) contender: VariantFacts<'t>,
     /// Messages by code, apart for what a plan declares.
     differing: BTreeMap<(Code, bool), Vec<String>>,
 }
@@ -105,6 +112,7 @@ pub(in crate::compare) fn of_places(
     pair.profiles();
     pair.disks();
     pair.caches();
+    pair.settings();
     if let Some((left, right)) = differing_options(&pair.baseline, &pair.contender) {
         pair.note(Code::MountOptionsDiffer, "mounted with", &left, &right);
     } else {
@@ -153,17 +161,17 @@ impl OneSidedFacts {
 }
 
 impl VariantPair<'_> {
-    fn note(&mut self, code: Code, name: &str, left: &str, right: &str) {
+    pub(super) fn note(&mut self, code: Code, name: &str, left: &str, right: &str) {
         let message = self.compared(name, left, right);
         self.say(code, message);
     }
 
-    fn compared(&self, name: &str, left: &str, right: &str) -> String {
+    pub(super) fn compared(&self, name: &str, left: &str, right: &str) -> String {
         let (baseline, contender) = (self.baseline.variant.name, self.contender.variant.name);
         format!("{name} is {left} for '{baseline}' and {right} for '{contender}'")
     }
 
-    fn say(&mut self, code: Code, message: String) {
+    pub(super) fn say(&mut self, code: Code, message: String) {
         self.say_as(code, message, false);
     }
 
@@ -172,7 +180,7 @@ impl VariantPair<'_> {
     }
 
     /// Reports whether a plan made the filesystems of both variants, as its variants say.
-    fn is_made_by_plan(&self) -> bool {
+    pub(super) fn is_made_by_plan(&self) -> bool {
         let is_made = |variant: &VariantFacts<'_>| !variant.values(MKFS).is_empty();
         self.contender.variant.factor == Factor::Variant
             && is_made(&self.baseline)
@@ -209,7 +217,7 @@ impl VariantPair<'_> {
         }
     }
 
-    fn is_same_type(&self) -> bool {
+    pub(super) fn is_same_type(&self) -> bool {
         self.baseline.values(TYPE) == self.contender.values(TYPE)
     }
 
@@ -228,10 +236,17 @@ impl VariantPair<'_> {
         if factor == Factor::Variant && self.follows_from_settings(name) {
             return true;
         }
+        let both = [&self.baseline, &self.contender];
+        if both.iter().all(|variant| variant.is_told_by_guest(name)) {
+            return true;
+        }
+        // Another release is another build anyway.
+        if name == BUILD && self.baseline.values(RELEASE) != self.contender.values(RELEASE) {
+            return true;
+        }
         match code {
             Code::MetadataProfilesDiffer => true, // reported by `profiles`
             Code::FeaturesDiffer => {
-                let both = [&self.baseline, &self.contender];
                 // Filesystems of a plan's variants are made as the plan declares.
                 let is_planned = self.is_made_by_plan();
                 let types = both.iter().flat_map(|variant| variant.values(TYPE));
@@ -250,7 +265,6 @@ impl VariantPair<'_> {
             Code::DevicesDiffer => is_declared(factor, code) && self.is_of_devices(name),
             // Kernels of a plan's variants are declared by the plan.
             Code::KernelsDiffer if factor == Factor::Variant => {
-                let both = [&self.baseline, &self.contender];
                 [GuestSpec::KERNEL_FACT, REBOOT_KERNEL_FACT]
                     .iter()
                     .any(|name| both.iter().all(|variant| !variant.values(name).is_empty()))
@@ -266,7 +280,7 @@ impl VariantPair<'_> {
         of_plan || [MODEL, ROTATIONAL].contains(&name) || !self.is_same_kind_of_device()
     }
 
-    fn is_same_kind_of_device(&self) -> bool {
+    pub(super) fn is_same_kind_of_device(&self) -> bool {
         let drivers = |variant: &VariantFacts<'_>| -> BTreeSet<String> {
             variant.values(DEVICE).into_iter().map(|name| driver(name).to_owned()).collect()
         };
@@ -414,14 +428,13 @@ impl VariantPair<'_> {
             let has = |trial: &&&Trial| {
                 trial.cautions.iter().any(|caution| caution.code == CautionCode::CachesNotDropped)
             };
-            (variant.rounds.iter().filter(has).count(), variant.rounds.len())
+            Share { count: variant.rounds.iter().filter(has).count(), of: variant.rounds.len() }
         };
         let (left, right) = (share(self.baseline.variant), share(self.contender.variant));
-        if (left.0 == 0) != (right.0 == 0) {
-            let proportion =
-                |(count, total): (usize, usize)| format!("in {count} of {total} trials");
+        if left.differs(right) {
+            let in_trials = |share: Share| format!("in {share} trials");
             let label = "dropping caches failed: that";
-            self.note(Code::CachesDiffer, label, &proportion(left), &proportion(right));
+            self.note(Code::CachesDiffer, label, &in_trials(left), &in_trials(right));
         }
     }
 }

@@ -1,0 +1,101 @@
+//! Differences that no single fact tells by its value alone: the clock of the kernel, swap, another
+//! disk of the same kind, free inodes, and initialisation that mkfs leaves to the kernel.
+
+use std::collections::BTreeSet;
+
+use super::facts::{CONFIGURATION, DEVICE, DISK, FREE_INODES, MKFS, SWAP};
+use super::listed;
+use super::places::{VariantFacts, VariantPair};
+use super::values::driver;
+use crate::compare::caution::ComparisonCautionCode as Code;
+use crate::compare::variant::Factor;
+
+/// Tolerated relative difference of the number of free inodes.
+const INODE_TOLERANCE: f64 = 0.03;
+
+/// Drivers whose devices are numbered anew each time.
+const NUMBERED: [&str; 4] = ["loop", "dm", "md", "zram"];
+
+impl VariantPair<'_> {
+    /// Compares settings that are parts of facts.
+    pub(super) fn settings(&mut self) {
+        let clock = |word: &str| word.starts_with("HZ=");
+        self.words_of(Code::KernelSettingsDiffer, "the clock of the kernel", CONFIGURATION, clock);
+        if !self.is_made_by_plan() {
+            let lazy = |word: &str| word.starts_with("lazy_");
+            self.words_of(Code::FeaturesDiffer, "what mkfs initialises later", MKFS, lazy);
+        }
+        self.swap();
+        self.other_disk();
+        self.inodes();
+    }
+
+    /// Compares the words of a fact that count.
+    fn words_of(&mut self, code: Code, label: &str, name: &str, counts: impl Fn(&str) -> bool) {
+        let words = |variant: &VariantFacts<'_>| -> BTreeSet<String> {
+            let values = variant.values(name).into_iter();
+            let words = values.flat_map(|text| text.split([' ', ',']));
+            words.filter(|word| counts(word)).map(str::to_owned).collect()
+        };
+        let (left, right) = (words(&self.baseline), words(&self.contender));
+        let are_known = [&self.baseline, &self.contender]
+            .iter()
+            .all(|variant| !variant.values(name).is_empty());
+        if are_known && left != right {
+            let list = |words: &BTreeSet<String>| {
+                let words: BTreeSet<&str> = words.iter().map(String::as_str).collect();
+                if words.is_empty() { "not said".to_owned() } else { listed(&words) }
+            };
+            self.note(code, label, &list(&left), &list(&right));
+        }
+    }
+
+    /// Tells of swap that only one machine has.
+    fn swap(&mut self) {
+        let (left, right) = (self.baseline.number(SWAP), self.contender.number(SWAP));
+        let (Some(left), Some(right)) = (left, right) else { return };
+        if (left > 0.0) != (right > 0.0) {
+            let mib = |bytes: f64| format!("{:.0} MiB", bytes / 1_048_576.0);
+            self.note(Code::MachinesDiffer, "swap", &mib(left), &mib(right));
+        }
+    }
+
+    /// Tells of another disk of the same kind, where devices are not what is compared: two of one
+    /// model are seldom equally fast.
+    fn other_disk(&mut self) {
+        if matches!(self.contender.variant.factor, Factor::Variant | Factor::Target) {
+            return;
+        }
+        let disks = |variant: &VariantFacts<'_>| -> BTreeSet<String> {
+            let names = variant.values(DISK).into_iter().chain(variant.values(DEVICE));
+            names.map(str::to_owned).collect()
+        };
+        let is_numbered =
+            |names: &BTreeSet<String>| names.iter().any(|name| NUMBERED.contains(&driver(name)));
+        let (left, right) = (disks(&self.baseline), disks(&self.contender));
+        let are_known = !left.is_empty() && !right.is_empty();
+        if !are_known || !left.is_disjoint(&right) || is_numbered(&left) || is_numbered(&right) {
+            return;
+        }
+        if self.is_same_kind_of_device() {
+            let list =
+                |names: &BTreeSet<String>| listed(&names.iter().map(String::as_str).collect());
+            self.note(Code::DevicesDiffer, "the disk", &list(&left), &list(&right));
+        }
+    }
+
+    /// Compares the inodes that are free before the trials, on filesystems of one type that were
+    /// not made for them.
+    fn inodes(&mut self) {
+        let is_fresh = |variant: &VariantFacts<'_>| !variant.values(MKFS).is_empty();
+        if !self.is_same_type() || (is_fresh(&self.baseline) && is_fresh(&self.contender)) {
+            return;
+        }
+        let free = (self.baseline.number(FREE_INODES), self.contender.number(FREE_INODES));
+        let (Some(left), Some(right)) = free else { return };
+        if (left - right).abs() > INODE_TOLERANCE * left.max(right) {
+            let count = |inodes: f64| format!("{inodes:.0}");
+            self.note(Code::FreeSpaceDiffers, "free inodes", &count(left), &count(right));
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Cautions that one side carries more often than the other, judged by their counts.
+
+use treering_analysis::compare::{
+    ComparisonCautionCode as Code, ComparisonTerms, Outcome, compare,
+};
+use treering_model::{Caution, CautionCode};
+
+use crate::campaign::{rounds, variants};
+use crate::noise::SeededNoise;
+
+/// Codes that come and go with the machine.
+const CODES: [CautionCode; 5] = [
+    CautionCode::Stolen,
+    CautionCode::OtherLoad,
+    CautionCode::NotQuiet,
+    CautionCode::KernelWarning,
+    CautionCode::Throttled,
+];
+
+/// A comparison of so many rounds in which a trial carries a caution where `carries` says so, by
+/// the side, the place of the trial in it and the place of the code.
+fn campaign(count: usize, mut carries: impl FnMut(bool, usize, usize) -> bool) -> Outcome {
+    let mut is_first = false;
+    let order = rounds(count, || {
+        is_first = !is_first;
+        is_first
+    });
+    let [mut base, mut other] = variants(&order, &vec![100.0; order.len()]);
+    for (variant, side) in [(&mut base, false), (&mut other, true)] {
+        for (place, trial) in variant.trials.iter_mut().enumerate() {
+            for (number, code) in CODES.into_iter().enumerate() {
+                if carries(side, place, number) {
+                    trial.cautions.push(Caution { code, message: "then".to_owned() });
+                }
+            }
+        }
+    }
+    compare(&base, &[other], &ComparisonTerms::default()).unwrap()
+}
+
+fn message(outcome: &Outcome) -> Option<&str> {
+    let mut cautions = outcome.cautions.iter();
+    cautions.find(|one| one.code == Code::OneSided).map(|caution| caution.message.as_str())
+}
+
+#[test]
+fn a_caution_on_most_trials_of_one_side_is_one_sided_with_its_counts() {
+    for (own, other, is_told) in
+        [(8, 0, true), (7, 0, true), (8, 1, true), (5, 0, true), (4, 0, false), (2, 1, false)]
+    {
+        let outcome = campaign(8, |side, place, number| {
+            number == 0 && place < if side { own } else { other }
+        });
+        assert_eq!(message(&outcome).is_some(), is_told, "{own} against {other}");
+        if let Some(message) = message(&outcome) {
+            let counts = format!("stolen in {own} of 8 against {other} of 8 (then)");
+            assert!(message.ends_with(&counts), "{message}");
+            assert!(message.starts_with("trials of 'new', against those of 'old'"), "{message}");
+        }
+    }
+}
+
+/// The same machine on both sides, with five cautions of any frequency.
+#[test]
+fn cautions_that_come_by_chance_are_seldom_one_sided() {
+    let mut noise = SeededNoise(31);
+    for often in [0.1, 0.3, 0.5, 0.8, 0.95] {
+        let is_told = |_: &usize| {
+            let outcome = campaign(8, |_, _, _| noise.uniform() < often);
+            message(&outcome).is_some()
+        };
+        let told = (0..200).filter(is_told).count();
+        assert!(told <= 10, "{told} of 200 at {often}");
+    }
+}
