@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use treering_model::filesystems::{MetadataCopies, all, by_name};
 use treering_model::{
-    Accelerator, CautionCode, GuestSpec, IMPORT_FACT, LEVEL_FACT, PlayedStatus, REBOOT_KERNEL_FACT,
-    Trial, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT, facts_that_follow,
+    Accelerator, CHANGED_OPTIONS_FACT, CautionCode, GuestSpec, IMPORT_FACT, LEVEL_FACT,
+    PlayedStatus, REBOOT_KERNEL_FACT, Trial, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
+    facts_that_follow,
 };
 use treering_stats::median;
 
@@ -108,7 +109,8 @@ const DEVICE: &str = "device.name";
 /// mkfs command, where treering made the filesystem.
 const MKFS: &str = "mkfs.command";
 const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
-const OTHERS: [&str; 19] = [
+const OTHERS: [&str; 20] = [
+    CHANGED_OPTIONS_FACT,
     CAPACITY,
     FREE,
     DEVICE_BYTES,
