@@ -141,7 +141,9 @@ fn one_round<C: Runner>(
             Admission::Pause => return Ok(ControlFlow::Break(())),
         }
         runner.begins(cell);
-        match devices.prepare(&variants[cell.variant], &plan.conditions, stop) {
+        let around = &plan.job_of(cell.variant, cell.job).around;
+        let what = (&variants[cell.variant], around);
+        match devices.prepare(what, &plan.conditions, stop) {
             Ok(stage) => {
                 was_made[cell.variant] = true;
                 let ran = runner.run(cell, &stage);

@@ -10,8 +10,8 @@ use treering_engine::{
 };
 use treering_lab::{LabError, OwnedDirectory, PlanIdentity, RunTree};
 use treering_model::{
-    Caution, CautionCode, Ending, Fact, RunMode, SinkError, TrialEvent, TrialHeader, TrialSink,
-    WorkLimit,
+    Caution, CautionCode, Ending, Fact, LIMIT_PREFIX, RunMode, SinkError, TrialEvent, TrialHeader,
+    TrialSink, WorkLimit,
 };
 use treering_observe::layout::LayoutSchedule;
 use treering_observe::{Findings, ObserverContext, ObserverOptions, SettleTerms, look, watch};
@@ -51,6 +51,8 @@ pub(crate) struct TrialPlan<'a> {
     /// Ranks that run the trial together; `None` on a single process. Ranks other than 0 only
     /// assist.
     pub(crate) world: Option<&'a World<'a>>,
+    /// Environment variables of the programs of the job, as (name, value).
+    pub(crate) environment: &'a [(String, String)],
 }
 
 /// Unmounts a filesystem and mounts it again; returns the directory to work in.
@@ -173,8 +175,7 @@ fn perform(
     let wanted = wanted(plan, feed.is_some());
     let scene = ObserverContext { target: place.target().path(), options: wanted };
     to.sink.accept(&TrialEvent::Began(plan.beginning.clone()))?;
-    let mut seen = look(&scene);
-    seen.cautions.extend(compressible(plan.engine.payload, &seen.facts));
+    let seen = seen_before(plan, &scene);
     let facts: Vec<Fact> =
         plan.facts.iter().cloned().chain(seen.facts).chain(work(plan.job.work())).collect();
     to.sink.accept(&TrialEvent::Environment { facts: facts.clone() })?;
@@ -195,6 +196,7 @@ fn perform(
         heat: heat.as_ref(),
         world: plan.world,
         apart: plan.job.works_apart(),
+        environment: plan.environment,
         ..RunOptions::new(&plan.engine, tally, to.progress, to.stop)
     };
     let told = plan.world.map_or(Ok(()), |world| {
@@ -215,6 +217,7 @@ fn perform(
     }
     *litter = session.left_paths();
     let mut seen = watched.end();
+    seen.cautions.retain(|caution| !is_limit_of_variant(plan, caution));
     seen.cautions.extend(session.cautions());
     seen.facts.extend(session.facts());
     seen = plan.world.map(about_ranks).into_iter().fold(seen, Findings::join);
@@ -228,6 +231,21 @@ fn perform(
         Err(EngineError::Sink(error)) => Err(error),
         ran => tell_end(ran.err(), session.metrics(), ended_ns, to.sink),
     }
+}
+
+/// Findings about the place and the machine before the trial.
+fn seen_before(plan: &TrialPlan<'_>, scene: &ObserverContext<'_>) -> Findings {
+    let mut seen = look(scene);
+    seen.cautions.extend(compressible(plan.engine.payload, &seen.facts));
+    seen.cautions.retain(|caution| !is_limit_of_variant(plan, caution));
+    seen
+}
+
+/// True for a caution about limits, if the variant has limits.
+fn is_limit_of_variant(plan: &TrialPlan<'_>, caution: &Caution) -> bool {
+    let codes = [CautionCode::CgroupLimits, CautionCode::MemorySqueezed];
+    codes.contains(&caution.code)
+        && plan.facts.iter().any(|fact| fact.name.starts_with(LIMIT_PREFIX))
 }
 
 /// Watches deferred work after the last phase. The imitated tools do not wait for it, and the ranks

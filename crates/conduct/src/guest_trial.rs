@@ -116,6 +116,7 @@ fn trial_on(
     let mut place = take(Path::new(WORK)).map_err(|error| error.to_string())?;
     let dropped = drop_and_verify(Path::new(POINT)).map_err(|error| error.to_string())?;
     let (dropped, caution) = about_caches(&dropped);
+    settings.borrow_mut().limit().map_err(|error| error.to_string())?;
     trial.facts.push(dropped);
     trial.cautions.extend(caution);
     let remount = || {
@@ -123,7 +124,7 @@ fn trial_on(
         settings.borrow_mut().mounted().map(|()| work)
     };
     let run = HandedRun {
-        engine: trial.engine(job.as_ref()),
+        engine: trial.engine_options(job.as_ref()),
         job: job.as_ref(),
         // The disk is not used again.
         keep: true,

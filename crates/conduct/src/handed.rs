@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use treering_engine::{EngineOptions, PayloadKind, RunProgress, TrialClock, World};
+use treering_engine::{EngineOptions, RunProgress, TrialClock, World};
 use treering_lab::OwnedDirectory;
 use treering_model::{Caution, Cell, Fact, TrialHeader, TrialId, TrialSink, VariantSettings};
 use treering_observe::ObserverOptions;
@@ -13,7 +13,8 @@ use treering_sys::{SignalWatch, raise_open_files};
 
 use crate::conduct::{Remount, TrialPlan, conduct};
 use crate::failure::{Failure, FailureKind};
-use crate::trial::beginning::{beginning, usual_latency};
+use crate::plan::JobEngine;
+use crate::trial::beginning::beginning;
 
 /// A trial that another process runs for a campaign: in a guest, or on several ranks.
 #[derive(Debug, Serialize, Deserialize)]
@@ -24,6 +25,9 @@ pub(crate) struct HandedTrial {
     pub(crate) options: Vec<(String, String)>,
     /// Random seed of the payload.
     pub(crate) seed: u64,
+    /// Options of the job for the engine.
+    #[serde(default)]
+    pub(crate) engine: JobEngine,
     /// Deliberate slowdown of the calls, in percent.
     pub(crate) handicap_percent: u32,
     /// Identity of the trial.
@@ -38,7 +42,8 @@ pub(crate) struct HandedTrial {
     pub(crate) facts: Vec<Fact>,
     /// Cautions about the place.
     pub(crate) cautions: Vec<Caution>,
-    /// Settings of the variant, which the process that runs the trial in a guest puts in force.
+    /// Settings of the variant. The process that runs the trial in a guest puts them in force; all
+    /// others only give the environment to programs.
     #[serde(default)]
     pub(crate) settings: VariantSettings,
     /// True if block traces are recorded.
@@ -51,14 +56,10 @@ pub(crate) struct HandedTrial {
 
 impl HandedTrial {
     /// Engine options for the job of this trial.
-    pub(crate) fn engine(&self, job: &dyn Job) -> EngineOptions {
+    pub(crate) fn engine_options(&self, job: &dyn Job) -> EngineOptions {
         EngineOptions {
             handicap_percent: self.handicap_percent,
-            ..EngineOptions::new(
-                usual_latency(job),
-                PayloadKind::Native { compressibility: 0 },
-                self.seed,
-            )
+            ..self.engine.options(job, self.seed)
         }
     }
 
@@ -66,6 +67,7 @@ impl HandedTrial {
     pub(crate) fn wanted(&self) -> ObserverOptions {
         ObserverOptions {
             trace: self.trace,
+            heat_half_life: self.engine.heat_half_life(),
             layout: self.layout_every.map(|every_tasks| LayoutSchedule { every_tasks, map: true }),
             ..ObserverOptions::default()
         }
@@ -131,8 +133,9 @@ impl HandedRun<'_> {
         })?;
         let _as_many_as_we_may = raise_open_files();
         let wanted = self.handed.wanted();
-        let HandedTrial { workload, trial, cell, label, parameters, facts, cautions, .. } =
-            self.handed;
+        let HandedTrial {
+            workload, trial, cell, label, parameters, facts, cautions, settings, ..
+        } = self.handed;
         let mut beginning = TrialHeader {
             label,
             target: place.target().path().to_string_lossy().into_owned(),
@@ -155,6 +158,7 @@ impl HandedRun<'_> {
             facts,
             remount: self.remount,
             world: self.world,
+            environment: &settings.env,
         };
         let stop = signals.flag();
         let concluded = conduct(plan, place, sink, &RunProgress::new(), stop, &mut |_| {});

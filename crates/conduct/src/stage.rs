@@ -17,7 +17,7 @@ use treering_model::{Caution, CautionCode, DeviceSpec, Fact, Variant};
 use treering_sys::StopFlag;
 
 use crate::conduct::MKFS_FACT;
-use crate::plan::Conditions;
+use crate::plan::{Conditions, JobCommands};
 
 /// Fact with the fingerprint of the image that a trial started from.
 const IMAGE_FACT: &str = "image.fingerprint";
@@ -70,10 +70,10 @@ impl<'l> Devices<'l> {
         Ok(devices)
     }
 
-    /// Prepares the place of a variant.
+    /// Prepares the place of a variant, also by the commands of the job.
     pub(crate) fn prepare(
         &mut self,
-        variant: &Variant,
+        (variant, commands): (&Variant, &JobCommands),
         conditions: &Conditions,
         stop: &StopFlag,
     ) -> Result<Stage, LabError> {
@@ -113,7 +113,8 @@ impl<'l> Devices<'l> {
         let mounted = volume.mount(&variant.mount)?;
         if let Some(in_force) = &mut in_force {
             in_force.mounted()?;
-            in_force.prepare(variant, (mounted.root(), &mounted.root().join(WORK)))?;
+            let of_job = (commands.prepare.as_slice(), commands.cleanup.as_slice());
+            in_force.prepare(variant, (mounted.root(), &mounted.root().join(WORK)), of_job)?;
         }
         let limits = SettleLimits {
             pause: Duration::try_from_secs_f64(conditions.settle_seconds).unwrap_or_default(),
@@ -129,6 +130,9 @@ impl<'l> Devices<'l> {
         let mut facts = facts(variant, mounted.format_record(), mounted.device());
         facts.extend(image);
         facts.push(dropped);
+        if let Some(in_force) = &mut in_force {
+            in_force.limit()?;
+        }
         let place = RefCell::new(Place::Mounted(Box::new(mounted)));
         let settings = RefCell::new(in_force);
         Ok(Stage { settings, place, key: key(variant), cautions, facts })

@@ -9,6 +9,9 @@ use crate::TrialId;
 pub const PLAN_FACT: &str = "plan.document";
 /// Fact with the name of the variant that the variant of a trial is compared with.
 pub const BASELINE_FACT: &str = "plan.baseline";
+
+/// Fact of a trial whose job has options that its variant changes: these options.
+pub const CHANGED_OPTIONS_FACT: &str = "variant.changed_options";
 /// Fact with the metrics that decide a plan.
 pub const PRIMARY_FACT: &str = "plan.primary";
 /// Fact with the smallest difference that matters to a plan.

@@ -32,8 +32,8 @@ pub mod workloads;
 pub use annotation::{Annotation, AnnotationKind};
 pub use caution::{Caution, CautionCode, FLUSH_PERCENT_MUCH, OPERATIONS_FEW};
 pub use cell::{
-    BASELINE_FACT, Cell, CellRole, LEVEL_FACT, PLAN_FACT, PRIMARY_FACT, THRESHOLD_FACT,
-    WATCH_ANCHOR_DIGEST_FACT, WATCH_ANCHOR_FACT, WATCH_PREFIX, WATCH_WORK_FACT,
+    BASELINE_FACT, CHANGED_OPTIONS_FACT, Cell, CellRole, LEVEL_FACT, PLAN_FACT, PRIMARY_FACT,
+    THRESHOLD_FACT, WATCH_ANCHOR_DIGEST_FACT, WATCH_ANCHOR_FACT, WATCH_PREFIX, WATCH_WORK_FACT,
 };
 pub use counters::Counters;
 pub use ending::Ending;
@@ -76,6 +76,8 @@ pub use sink::{SinkError, TrialSink};
 pub use totals::{CpuTime, IntervalTotals, OpTotals, PhaseTotals, TaskTotals};
 pub use trial::{Trial, TrialBuilder, TrialOrderError};
 pub use trial_id::TrialId;
-pub use variant::settings::{SETTING_PREFIXES, VariantSettings, facts_that_follow};
+pub use variant::settings::{
+    JobOption, LIMIT_PREFIX, LimitSettings, SETTING_PREFIXES, VariantSettings, facts_that_follow,
+};
 pub use variant::{DeviceSpec, Variant};
 pub use work::WorkLimit;

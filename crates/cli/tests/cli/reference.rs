@@ -53,6 +53,59 @@ fn without_a_verb_the_help_is_shown_and_the_command_line_is_wrong() {
     );
 }
 
+/// Options of `treering run` that are no keys of plans, each with the reason.
+const NOT_IN_PLANS: [(&str, &str); 15] = [
+    ("dir", "a variant has a device or a directory"),
+    ("label", "a trial has the name of its variant"),
+    ("store", "the one who runs a plan decides where results go"),
+    ("no-store", "the one who runs a plan decides where results go"),
+    ("dry-run", "it is asked of the command that runs the plan"),
+    ("calls", "it goes with --dry-run"),
+    ("keep", "a plan makes filesystems anew, or removes what it made"),
+    ("quiet", "it is asked of the command that runs the plan"),
+    ("events", "it is asked of the command that runs the plan"),
+    ("check", "it compares two ways to run a job, not two variants"),
+    ("turns", "it goes with --check"),
+    ("format", "it goes with --check"),
+    ("color", "it is about the terminal"),
+    ("help", "it is about the command line"),
+    ("version", "it is about the program"),
+];
+
+#[test]
+fn every_option_of_a_run_is_a_key_of_plans_or_has_a_reason_not_to_be() {
+    let program = program();
+    let sections = treering_conduct::plan::document::sections();
+    let keys: Vec<&str> = sections.iter().flat_map(|(_, keys)| keys.iter().copied()).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    for workload in treering_registry::workloads() {
+        let manifest = workload.manifest();
+        let help = program.run(["run", manifest.name, "--help"]).ends_with(0).stdout;
+        let options = help.lines().filter_map(|line| {
+            let line = line.trim_start();
+            let long =
+                line.strip_prefix("--").or_else(|| line.split_once(", --").map(|it| it.1))?;
+            let is_option = line.starts_with('-');
+            let end = long.find(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+            is_option.then(|| long[..end.unwrap_or(long.len())].to_owned())
+        });
+        for option in options {
+            let is_of_workload = manifest.native.iter().any(|spec| spec.name == option);
+            let is_excused = NOT_IN_PLANS.iter().any(|(name, _)| *name == option);
+            assert!(
+                is_of_workload || is_excused || keys.contains(&option.as_str()),
+                "run {}: plans have no `{option}`, and no reason is given",
+                manifest.name
+            );
+            seen.insert(option);
+        }
+    }
+    for (name, reason) in NOT_IN_PLANS {
+        assert!(seen.contains(name) && !reason.is_empty(), "no run has --{name} any more");
+        assert!(!keys.contains(&name), "plans have `{name}` by now");
+    }
+}
+
 /// The document of a workload, whose file has a plain name.
 fn document(name: &str) -> String {
     let name = name.trim_end_matches('+');

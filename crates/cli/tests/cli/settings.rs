@@ -4,12 +4,22 @@
 use std::fs;
 use std::path::Path;
 
+use treering_model::Trial;
+use treering_store::{Access, Filter, LoadDetail, Store};
 use treering_testkit::{require_loop_fs, temp_dir_in};
 
 use crate::program;
 
 /// Sysctl that changes no behaviour of other tests: how often statistics are folded.
 const SYSCTL: &str = "/proc/sys/vm/stat_interval";
+
+/// Trials of a store.
+fn trials(store: &Path) -> Vec<Trial> {
+    let store = Store::open(store, Access::ReadOnly).unwrap();
+    let all = store.trials(&Filter::default()).unwrap();
+    let ids: Vec<_> = all.iter().map(|trial| trial.trial).collect();
+    store.load_many(&ids, LoadDetail::Headlines).unwrap()
+}
 
 #[test]
 fn settings_are_in_force_for_a_trial_and_put_back_after_it() {
@@ -44,4 +54,167 @@ fn settings_are_in_force_for_a_trial_and_put_back_after_it() {
     fs::write(program.home().join("plan.toml"), wrong).unwrap();
     let ran = program.run(words);
     assert!(ran.stderr.contains("this kernel has no such setting"), "{ran}");
+}
+
+#[test]
+fn the_environment_of_a_variant_is_that_of_each_of_its_programs() {
+    let program = program();
+    let results = temp_dir_in(Path::new("/dev/shm"));
+    let (store, noted) = (results.path().join("r.treering"), results.path().join("noted"));
+    let dirs = ["a", "b"].map(|name| program.home().join(name));
+    dirs.iter().for_each(|dir| fs::create_dir(dir).unwrap());
+    let note = |who: &str| format!("echo {who} $MARK >> {}", noted.display());
+    let plan = format!(
+        "rounds = 1\nwarm-up = false\n\
+         [[variant]]\nname = \"a\"\ndevice = {{ directory = {:?} }}\nenv = {{ MARK = \"one two\" }}\n\
+         prepare = '{}'\ncleanup = '{}'\n\
+         [[variant]]\nname = \"b\"\ndevice = {{ directory = {:?} }}\nenv = {{ MARK = 3 }}\n\
+         [[job]]\nname = \"job\"\nprepare = '{}'\ncommand = '{}'\ncleanup = '{}'\n",
+        dirs[0],
+        note("variant-prepare"),
+        note("variant-cleanup"),
+        dirs[1],
+        note("prepare"),
+        note("command"),
+        note("cleanup"),
+    );
+    fs::write(program.home().join("plan.toml"), &plan).unwrap();
+    let words = ["compare", "plan.toml", "--quiet", "--store", store.to_str().unwrap()];
+    program.run(words).ends_with(0);
+    let noted = fs::read_to_string(&noted).unwrap();
+    let of = |mark: &str| -> Vec<&str> {
+        let mark = format!(" {mark}");
+        noted.lines().filter_map(|line| line.strip_suffix(mark.as_str())).collect()
+    };
+    let of_job = ["prepare", "command", "cleanup"];
+    assert_eq!(of("3"), of_job, "{noted}");
+    let whole = ["variant-prepare", "prepare", "command", "cleanup", "variant-cleanup"];
+    assert_eq!(of("one two"), whole, "{noted}");
+    let marks: Vec<String> =
+        trials(&store).iter().map(|trial| trial.fact("env.MARK").unwrap().to_owned()).collect();
+    assert!(marks.contains(&"3".to_owned()) && marks.contains(&"one two".to_owned()), "{marks:?}");
+    let native =
+        plan.split("[[job]]").next().unwrap().replace("prepare", "#").replace("cleanup", "#");
+    fs::write(program.home().join("plan.toml"), native).unwrap();
+    let ran = program.run(words);
+    assert!(ran.stderr.contains("no program reads `env`"), "{ran}");
+}
+
+#[test]
+fn a_native_job_of_a_plan_has_its_payload_and_the_commands_around_it() {
+    let program = program();
+    let results = temp_dir_in(Path::new("/dev/shm"));
+    let (store, noted) = (results.path().join("r.treering"), results.path().join("noted"));
+    let dirs = ["a", "b"].map(|name| program.home().join(name));
+    dirs.iter().for_each(|dir| fs::create_dir(dir).unwrap());
+    let note = |who: &str| format!("echo {who} $TREERING_VARIANT >> {}", noted.display());
+    let plan = format!(
+        "rounds = 1\nwarm-up = false\n\
+         [[variant]]\nname = \"a\"\ndevice = {{ directory = {:?} }}\n\
+         prepare = '{}'\ncleanup = '{}'\n\
+         [[variant]]\nname = \"b\"\ndevice = {{ directory = {:?} }}\n\
+         [[job]]\nname = \"files\"\nworkload = \"fs_mark\"\noptions = {{ files = 5, size = 10 }}\n\
+         prepare = '{}'\ncleanup = '{}'\npayload = \"classic\"\nlatency = \"all\"\nheat = true\n\
+         heat-half-life = 7\n",
+        dirs[0],
+        note("variant-prepare"),
+        note("variant-cleanup"),
+        dirs[1],
+        note("job-prepare"),
+        note("job-cleanup"),
+    );
+    fs::write(program.home().join("plan.toml"), &plan).unwrap();
+    let words = ["compare", "plan.toml", "--quiet", "--store", store.to_str().unwrap()];
+    program.run(words).ends_with(0);
+    let noted = fs::read_to_string(&noted).unwrap();
+    let of = |variant: &str| -> Vec<&str> {
+        let name = format!(" {variant}");
+        noted.lines().filter_map(|line| line.strip_suffix(name.as_str())).collect()
+    };
+    assert_eq!(of("b"), ["job-prepare", "job-cleanup"], "{noted}");
+    let whole = ["variant-prepare", "job-prepare", "job-cleanup", "variant-cleanup"];
+    assert_eq!(of("a"), whole, "{noted}");
+    let trials = trials(&store);
+    assert_eq!(trials.len(), 2);
+    for trial in trials {
+        let parameters = &trial.beginning.parameters;
+        for (name, value) in
+            [("payload", "classic"), ("latency", "all"), ("heat", "true"), ("heat-half-life", "7")]
+        {
+            let pair = (name.to_owned(), value.to_owned());
+            assert!(parameters.contains(&pair), "{name}: {parameters:?}");
+        }
+    }
+    for (wrong, why) in [
+        ("compressibility = \"30%\"\n", "goes with payload"),
+        (
+            "[[job]]\ncommand = \"true\"\npayload = \"random\"\n",
+            "no effect on the external program",
+        ),
+        ("[[job]]\nworkload = \"fs_mark\"\nheat-half-life = 3\n", "goes with heat = true only"),
+        ("[[job]]\nworkload = \"fs_mark\"\nlatency = \"every\"\n", "not a choice of calls"),
+    ] {
+        fs::write(program.home().join("wrong.toml"), format!("{plan}{wrong}")).unwrap();
+        let ran = program.run(["compare", "wrong.toml", "--dry-run"]).ends_with(2);
+        assert!(ran.stderr.contains(why), "{ran}");
+    }
+}
+
+#[test]
+fn variants_that_differ_in_the_options_of_a_job_are_compared_as_the_same_job() {
+    let program = program();
+    let results = temp_dir_in(Path::new("/dev/shm"));
+    let store = results.path().join("r.treering");
+    let dirs = ["a", "b"].map(|name| program.home().join(name));
+    dirs.iter().for_each(|dir| fs::create_dir(dir).unwrap());
+    let plan = format!(
+        "rounds = 1\nwarm-up = false\n\
+         [[variant]]\nname = \"small\"\ndevice = {{ directory = {:?} }}\n\
+         [[variant]]\nname = \"large\"\ndevice = {{ directory = {:?} }}\n\
+         options = {{ files = {{ size = \"8K\" }} }}\n\
+         [[job]]\nname = \"files\"\nworkload = \"fs_mark\"\noptions = {{ files = 5, size = 4096 }}\n\
+         [[job]]\nname = \"echo\"\ncommand = [\"true\"]\n",
+        dirs[0], dirs[1],
+    );
+    fs::write(program.home().join("plan.toml"), &plan).unwrap();
+    let words = ["compare", "plan.toml", "--quiet", "--store", store.to_str().unwrap()];
+    let page = program.run(words).ends_with(0).stdout;
+    assert!(!page.contains("size is 4096"), "the difference is declared: {page}");
+    for trial in trials(&store) {
+        let cell = trial.beginning.cell.as_ref().unwrap();
+        let size = trial.beginning.parameters.iter().find(|(name, _)| name == "size");
+        let expected = match (cell.job.as_str(), cell.variant.as_str()) {
+            ("files", "large") => Some("8192"),
+            ("files", _) => Some("4096"),
+            _ => None,
+        };
+        assert_eq!(size.map(|(_, value)| value.as_str()), expected);
+        let changed = trial.fact("variant.changed_options");
+        assert_eq!(changed, (expected == Some("8192")).then_some("size=8K"));
+    }
+}
+
+#[test]
+fn limits_without_their_controllers_are_refused_before_anything_is_made() {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    if !groups.lines().any(|line| line.split(':').nth(1) == Some("memory")) {
+        println!("skipped: the memory controller is not one of version 1 here");
+        return;
+    }
+    let program = program();
+    let results = temp_dir_in(Path::new("/dev/shm"));
+    let dir = program.home().join("a");
+    fs::create_dir(&dir).unwrap();
+    let plan = format!(
+        "rounds = 1\n[[variant]]\nname = \"a\"\ndevice = {{ directory = {dir:?} }}\n\
+         limits = {{ memory = \"64M\" }}\n\
+         [[job]]\nworkload = \"fs_mark\"\noptions = {{ files = 5, size = 10 }}\n",
+    );
+    fs::write(program.home().join("plan.toml"), &plan).unwrap();
+    let store = results.path().join("r.treering");
+    let words = ["compare", "plan.toml", "--quiet", "--store", store.to_str().unwrap()];
+    let ran = program.run(words);
+    assert!(ran.stderr.contains("the controller `memory` of control groups"), "{ran}");
+    assert!(ran.stderr.contains("version 1"), "{ran}");
+    assert_eq!(fs::read_dir(&dir).unwrap().count(), 0, "{ran}");
 }

@@ -82,6 +82,7 @@ fn room(plan: &Plan, variant: &Variant, examination: &mut PlanExamination) {
     let DeviceSpec::Loop { bytes, count, .. } = variant.device else { return };
     let has = bytes.saturating_mul(u64::from(count));
     for planned in &plan.jobs {
+        let planned = planned.changed_by(&variant.settings);
         let needs = planned.job.footprint(&TargetFacts::unknown()).peak_block_bytes;
         if needs > has {
             let message = format!(

@@ -92,7 +92,7 @@ impl<'a> Guests<'a> {
         let Some(spec) = &variant.guest else { return Ok(()) };
         let kernel = &self.kernels[&spec.kernel];
         let modules = needed(kernel, spec.disk, &variant.filesystem)?;
-        let (_, mut extras) = options(&self.plan.jobs[key.1], self.options)?;
+        let (_, mut extras) = options(self.plan.job_of(key.0, key.1), self.options)?;
         // The path at which an observer looks for the configuration.
         extras.extend(kernel.configuration.as_ref().map(|text| ExtraFile {
             path: format!("/boot/config-{}", kernel.release),
@@ -183,7 +183,7 @@ impl<'a> Guests<'a> {
             return Err(Failure::new(FailureKind::Bug, "a trial in a guest without a guest"));
         };
         trial.facts.extend(self.facts(spec));
-        trial.options = options(&self.plan.jobs[key.1], self.options)?.0;
+        trial.options = options(self.plan.job_of(key.0, key.1), self.options)?.0;
         if self.accelerator.is_emulated() {
             trial.cautions.push(emulated(self.accelerator));
         }

@@ -57,7 +57,7 @@ impl<'a> Launches<'a> {
         }
         for (launcher, launch) in most.into_values() {
             let (ranks, asked) = (launch.ranks, job(launch, None, &self.options.host)?);
-            let end = launcher.run(ranks, &asked, stop, &mut |_| Ok::<_, Failure>(()))?;
+            let end = launcher.run(ranks, (&asked, &[]), stop, &mut |_| Ok::<_, Failure>(()))?;
             let why = match end {
                 LaunchEnd::Done | LaunchEnd::Interrupted => continue,
                 LaunchEnd::Refused { why } | LaunchEnd::Broken { why } => why,
@@ -93,13 +93,20 @@ impl<'a> Launches<'a> {
         let (Some(launch), Some(launcher)) = (of_job, &self.launchers[place]) else {
             return Err(Failure::new(FailureKind::Bug, "a trial on ranks without a launcher"));
         };
+        let environment = trial.handed.settings.env.clone();
         let (facts, cautions) = (trial.handed.facts.clone(), trial.handed.cautions.clone());
         let asked = job(launch, Some(trial), &self.options.host)?;
         let mut relay = Relay::new(beginning, sink);
-        let end = launcher.run(launch.ranks, &asked, stop, &mut |report| match report {
-            RankReport::Event(event) => relay.take(*event),
-            _ => Ok(()),
-        })?;
+        let end =
+            launcher.run(
+                launch.ranks,
+                (&asked, &environment),
+                stop,
+                &mut |report| match report {
+                    RankReport::Event(event) => relay.take(*event),
+                    _ => Ok(()),
+                },
+            )?;
         let ending = match end {
             LaunchEnd::Interrupted => Ending::Interrupted,
             LaunchEnd::Refused { why } | LaunchEnd::Broken { why } => Ending::Failed { why },

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-use treering_engine::{EngineOptions, PayloadKind, RunProgress, TrialClock};
+use treering_engine::{EngineOptions, RunProgress, TrialClock};
 use treering_lab::{LabError, OwnedDirectory, find_leftovers, remove_leftovers};
 use treering_model::{
-    BASELINE_FACT, Cell, DeviceSpec, Ending, Fact, LEVEL_FACT, PLAN_FACT, PRIMARY_FACT, SinkError,
-    THRESHOLD_FACT, TrialEvent, TrialHeader, TrialId, TrialSink,
+    BASELINE_FACT, CHANGED_OPTIONS_FACT, Cell, DeviceSpec, Ending, Fact, LEVEL_FACT, PLAN_FACT,
+    PRIMARY_FACT, SinkError, THRESHOLD_FACT, TrialEvent, TrialHeader, TrialId, TrialSink,
 };
+use treering_observe::ObserverOptions;
 use treering_script::{Job, with_causes};
 use treering_sys::{StopFlag, raise_open_files};
 
@@ -27,9 +28,9 @@ use crate::failure::{Failure, FailureKind};
 use crate::handed::{HandedTrial, RanksTrial};
 use crate::host::{Host, PlanOptions, RecordedTrial, ResultStore};
 use crate::messages::{say_left_behind, warn_of_shortfall};
-use crate::plan::{Plan, baselines};
+use crate::plan::{Plan, PlannedJob, baselines};
 use crate::stage::Stage;
-use crate::trial::beginning::{beginning, take, usual_latency};
+use crate::trial::beginning::{beginning, take};
 use crate::trial::{WithSources, sources, unrecorded};
 
 /// Runs a plan's trials into the store.
@@ -154,6 +155,11 @@ impl<'a> Runner<'a> {
         (trial, cell)
     }
 
+    /// Job of a cell.
+    fn planned_job(&self, cell: &PlannedCell) -> &'a PlannedJob {
+        self.plan.job_of(cell.variant, cell.job)
+    }
+
     /// Label of the trial: the variant's, or that of the point of a series.
     fn label(&self, planned: &PlannedCell) -> String {
         match &self.options.point {
@@ -179,7 +185,7 @@ impl<'a> Runner<'a> {
 
     /// Sinks that also receive the sources of the cell's job.
     fn with_sources<'s>(&self, planned: &PlannedCell, sink: Sinks<'s>) -> WithSources<Sinks<'s>> {
-        let record = self.plan.jobs[planned.job].record.clone();
+        let record = self.planned_job(planned).record.clone();
         WithSources { sources: sources(record, self.host), sink }
     }
 
@@ -187,9 +193,11 @@ impl<'a> Runner<'a> {
     fn handed(&mut self, planned: &PlannedCell, stage: &Stage) -> (HandedTrial, TrialHeader) {
         let (trial, cell) = self.cell(planned);
         let label = self.label(planned);
-        let job = &self.plan.jobs[planned.job];
-        let (wanted, parameters) = self.plan.observed(planned.role);
+        let job = self.planned_job(planned);
+        let (wanted, mut parameters) = self.plan.observed(planned.role);
+        parameters.extend(job.parameters_around());
         let handed = HandedTrial {
+            engine: job.engine,
             workload: job.workload.clone(),
             options: job.options.clone(),
             seed: self.plan.conditions.seed,
@@ -221,7 +229,7 @@ impl<'a> Runner<'a> {
         (trial, under_test): (TrialId, &[&Path]),
         run: impl FnOnce(&Self, &mut dyn TrialSink) -> Result<Ending, Failure>,
     ) -> Result<(), Failure> {
-        let job = &self.plan.jobs[planned.job];
+        let job = self.planned_job(planned);
         let recorded = RecordedTrial { trial, is_optional: false, under_test, stop: self.stop };
         let (mut run, mut ending) = (Some(run), None);
         self.store.record(&recorded, &mut |store, _caution| {
@@ -293,7 +301,7 @@ impl<'a> Runner<'a> {
         mut place: OwnedDirectory,
     ) -> Result<(), Failure> {
         let (trial, cell) = self.cell(planned);
-        let job = &self.plan.jobs[planned.job];
+        let job = self.planned_job(planned);
         let remount = || stage.remount();
         let mut prepared = self.trial_plan(planned, stage, (trial, cell));
         prepared.beginning.target = place.target().path().to_string_lossy().into_owned();
@@ -338,25 +346,23 @@ impl<'a> Runner<'a> {
         stage: &Stage,
         (trial, cell): (TrialId, Cell),
     ) -> TrialPlan<'s> {
-        let job = &self.plan.jobs[planned.job];
+        let job = self.planned_job(planned);
         let facts = [stage.facts.clone(), self.facts(&cell, trial), self.facts_of_boot()].concat();
         let (wanted, parameters) = self.plan.observed(planned.role);
+        let wanted = ObserverOptions { heat_half_life: job.engine.heat_half_life(), ..wanted };
         let mut beginning = TrialHeader {
             label: self.label(planned),
             cell: Some(cell),
             ..beginning(trial, &job.workload, job.job.as_ref(), self.host.unix_ms())
         };
+        beginning.parameters.extend(job.parameters_around());
         beginning.parameters.extend(parameters);
         TrialPlan {
             beginning,
             job: job.job.as_ref(),
             engine: EngineOptions {
                 handicap_percent: self.plan.variants[planned.variant].handicap_percent,
-                ..EngineOptions::new(
-                    usual_latency(job.job.as_ref()),
-                    PayloadKind::Native { compressibility: 0 },
-                    self.plan.conditions.seed,
-                )
+                ..job.engine.options(job.job.as_ref(), self.plan.conditions.seed)
             },
             // The next cell formats the device: removing trees would only take time.
             keep: stage.is_fresh(),
@@ -365,6 +371,7 @@ impl<'a> Runner<'a> {
             facts,
             remount: None,
             world: None,
+            environment: &self.plan.variants[planned.variant].settings.env,
         }
     }
 
@@ -412,6 +419,8 @@ impl<'a> Runner<'a> {
         if let Some(place) = place {
             let baseline = baselines(variants)[place].unwrap_or(place);
             facts.push(fact(BASELINE_FACT, variants[baseline].name.clone()));
+            let changes = variants[place].settings.changes_in_words(&cell.job);
+            facts.extend(changes.map(|changes| fact(CHANGED_OPTIONS_FACT, changes)));
         }
         if !judging.primary.is_empty() {
             facts.push(fact(PRIMARY_FACT, judging.primary.join(",")));
@@ -511,7 +520,7 @@ impl Runner<'_> {
     /// Records a trial that failed before it could begin.
     fn record_failure(&mut self, planned: &PlannedCell, why: String) -> Result<(), Failure> {
         let (trial, cell) = self.cell(planned);
-        let job = &self.plan.jobs[planned.job];
+        let job = self.planned_job(planned);
         let beginning = TrialHeader {
             label: self.label(planned),
             cell: Some(cell),

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use treering_model::Variant;
+
 use super::kernels::{count_instructions, under_kernels};
 use super::{Machine, ObservedIn, Observing, Plan, Stopping};
 use crate::failure::{Failure, FailureKind};
@@ -48,6 +50,7 @@ impl Plan {
             let machine = machine.unwrap_or_default();
             self.variants = under_kernels(variants, self.guest.as_ref(), kernels, machine)?;
         }
+        self.refuse_commands_in_guests()?;
         self.conditions.machine = machine.unwrap_or(self.conditions.machine);
         if *counts_instructions {
             count_instructions(self, kernels.is_empty())?;
@@ -56,6 +59,26 @@ impl Plan {
             self.stopping = Stopping::Fixed { rounds };
         }
         self.observing.change(observing)
+    }
+}
+
+impl Plan {
+    /// Refuses commands around trials in guests, which have no programs.
+    fn refuse_commands_in_guests(&self) -> Result<(), Failure> {
+        let mut guests = self.variants.iter().filter(|variant| variant.guest.is_some());
+        let has_commands = |variant: &Variant| {
+            let settings = &variant.settings;
+            !settings.prepare.is_empty()
+                || !settings.cleanup.is_empty()
+                || self.jobs.iter().any(|job| !job.around.is_empty())
+        };
+        let Some(variant) = guests.find(|variant| has_commands(variant)) else { return Ok(()) };
+        let message = format!(
+            "--kernel: the `prepare` and `cleanup` of '{}' cannot run in a guest",
+            variant.name
+        );
+        Err(Failure::new(FailureKind::Usage, message)
+            .hint("a guest has no programs: leave them out"))
     }
 }
 

@@ -88,6 +88,10 @@ impl Words {
                 self.word(&value);
             }
             // Words more only where there are some: plans without keep the fingerprint they had.
+            for (name, value) in planned.parameters_around() {
+                self.word(&name);
+                self.word(&value);
+            }
             if let Some(launch) = &planned.launch {
                 self.word("ranks");
                 self.number(u64::from(launch.ranks));

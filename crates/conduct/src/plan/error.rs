@@ -63,6 +63,12 @@ impl Fault {
         self.hint = Some(shown(&hint.into()));
         self
     }
+
+    /// Adds a hint before the one that there is.
+    pub(crate) fn first_hint(self, first: &str) -> Self {
+        let second = self.hint.clone();
+        self.hint(second.map_or_else(|| first.to_owned(), |second| format!("{first}; {second}")))
+    }
 }
 
 /// Error of an unreadable plan. The display is the whole page: message, lines of the document with

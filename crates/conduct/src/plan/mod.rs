@@ -10,6 +10,7 @@ mod digest;
 pub mod document;
 mod error;
 mod file;
+mod job_engine;
 mod kernels;
 mod launch;
 mod observing;
@@ -18,7 +19,7 @@ mod write;
 
 use std::fmt;
 
-use treering_model::{DeviceSpec, GuestSpec, Variant};
+use treering_model::{DeviceSpec, GuestSpec, JobOption, Variant, VariantSettings};
 use treering_script::{Job, JobRecord};
 
 pub use changes::{ObservingChanges, PlanChanges};
@@ -26,6 +27,8 @@ pub use deciding::baselines;
 pub(crate) use deciding::{family, foreseen, is_known, known_metrics};
 pub use error::PlanError;
 pub use file::read_plan;
+pub(crate) use job_engine::HEAT_HALF_LIFE_SECONDS;
+pub use job_engine::{JobEngine, JobPayload, TimedCalls};
 pub(crate) use kernels::with_kernel;
 pub(crate) use launch::{JobOfRanks, job_of_ranks};
 pub use launch::{Launch, RANK_TIMEOUT_SECONDS, RANKS_MAX};
@@ -74,6 +77,77 @@ pub struct PlannedJob {
     pub launch: Option<Launch>,
     /// Inputs of the job, with the files that its options name.
     pub record: JobRecord,
+    /// The job as variants change it.
+    pub changed: Vec<ChangedJob>,
+    /// Options for the engine.
+    pub engine: JobEngine,
+    /// Commands around each trial; those of a job that is itself a command are among its options.
+    pub around: JobCommands,
+}
+
+/// Commands around each trial of a job: a program and its arguments each, empty for none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JobCommands {
+    /// Command before the trial, on the mounted filesystem.
+    pub prepare: Vec<String>,
+    /// Command after the trial.
+    pub cleanup: Vec<String>,
+}
+
+impl JobCommands {
+    /// True without a command.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.prepare.is_empty() && self.cleanup.is_empty()
+    }
+
+    /// Commands with their names.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&'static str, &[String])> {
+        let named = [("prepare", &self.prepare), ("cleanup", &self.cleanup)];
+        named
+            .into_iter()
+            .map(|(name, words)| (name, words.as_slice()))
+            .filter(|(_, words)| !words.is_empty())
+    }
+}
+
+/// A job with options that a variant changes, or with variables of the variant in its files.
+pub struct ChangedJob {
+    /// Changed options.
+    pub changes: Vec<JobOption>,
+    /// Environment variables of the variant.
+    pub env: Vec<(String, String)>,
+    /// The changed job.
+    pub job: PlannedJob,
+}
+
+impl ChangedJob {
+    /// True if it is the job with these options and variables.
+    pub(crate) fn is_for(&self, changes: &[JobOption], env: &[(String, String)]) -> bool {
+        self.changes == changes && self.env == env
+    }
+}
+
+impl PlannedJob {
+    /// Parameters of its trials beside those of the job itself.
+    pub(crate) fn parameters_around(&self) -> Vec<(String, String)> {
+        let commands = self.around.named();
+        let commands = commands.map(|(name, words)| (name.to_owned(), words.join(" ")));
+        self.engine.parameters().into_iter().chain(commands).collect()
+    }
+
+    /// The job as a variant with these settings changes it.
+    pub(crate) fn changed_by(&self, settings: &VariantSettings) -> &Self {
+        let changes: Vec<JobOption> = settings.options_of(&self.name).cloned().collect();
+        let changed = self.changed.iter().find(|it| it.is_for(&changes, &settings.env));
+        changed.map_or(self, |changed| &changed.job)
+    }
+}
+
+impl Plan {
+    /// Job of a cell: the one of the plan, as the variant changes it.
+    pub fn job_of(&self, variant: usize, job: usize) -> &PlannedJob {
+        self.jobs[job].changed_by(&self.variants[variant].settings)
+    }
 }
 
 /// Stopping rule of a plan: see the page on statistics for the guarantees of each rule.

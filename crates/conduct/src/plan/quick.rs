@@ -12,8 +12,8 @@ use treering_trace::ModelledDisk;
 
 use super::kernels::under_kernels;
 use super::{
-    Conditions, Judging, Machine, Observing, Plan, PlannedJob, Stopping, family, foreseen,
-    is_known, known_metrics, loop_device,
+    Conditions, JobCommands, JobEngine, Judging, Machine, Observing, Plan, PlannedJob, Stopping,
+    family, foreseen, is_known, known_metrics, loop_device,
 };
 use crate::failure::{Failure, FailureKind};
 
@@ -137,7 +137,17 @@ fn planned_job(options: &QuickOptions) -> Result<PlannedJob, Failure> {
     let job = workload.native(settings)?;
     let name = workload.manifest().name.to_owned();
     let (options, record) = (settings.options().to_vec(), JobRecord::from_settings(settings));
-    Ok(PlannedJob { workload: name.clone(), name, options, job, launch: None, record })
+    Ok(PlannedJob {
+        workload: name.clone(),
+        name,
+        options,
+        job,
+        launch: None,
+        record,
+        changed: Vec::new(),
+        engine: JobEngine::default(),
+        around: JobCommands::default(),
+    })
 }
 
 fn stopping(wanted: QuickStopping, family: u32) -> Stopping {

@@ -8,10 +8,11 @@ use std::fmt::Write;
 use std::path::Path;
 
 use toml_writer::{ToTomlKey, ToTomlValue};
-use treering_model::{Accelerator, DeviceSpec, GuestSpec, Variant};
+use treering_model::{Accelerator, DeviceSpec, GuestSpec, JobOption, LimitSettings, Variant};
 
 use super::{
-    Judging, Machine, ObservedIn, Observing, Plan, PlannedJob, RANK_TIMEOUT_SECONDS, Stopping,
+    JobCommands, Judging, Machine, ObservedIn, Observing, Plan, PlannedJob, RANK_TIMEOUT_SECONDS,
+    Stopping,
 };
 
 /// Keys of a section with their values, both as TOML.
@@ -37,6 +38,15 @@ impl Keys {
 
     fn put_path(&mut self, key: &str, path: &Path) -> &mut Self {
         self.put(key, path.to_string_lossy().as_ref())
+    }
+
+    /// Command, unless there is none; one for the shell as a text.
+    fn put_command(&mut self, key: &str, words: &[String]) -> &mut Self {
+        match words {
+            [] => self,
+            [shell, flag, line] if shell == "sh" && flag == "-c" => self.put(key, line),
+            words => self.put(key, words),
+        }
     }
 
     fn put_raw(&mut self, key: &str, value: String) -> &mut Self {
@@ -155,17 +165,20 @@ fn variant(variant: &Variant, with_device: bool) -> Keys {
             keys.put_raw(key, options(pairs).inline());
         }
     }
-    for (key, words) in [("prepare", &settings.prepare), ("cleanup", &settings.cleanup)] {
-        match words.as_slice() {
-            [] => {}
-            [shell, flag, line] if shell == "sh" && flag == "-c" => {
-                keys.put(key, line);
-            }
-            words => {
-                keys.put(key, words);
-            }
+    if !settings.env.is_empty() {
+        let mut variables = Keys::default();
+        for (name, value) in &settings.env {
+            variables.put(name, value);
         }
+        keys.put_raw("env", variables.inline());
     }
+    if !settings.limits.is_empty() {
+        keys.put_raw("limits", limits(&settings.limits).inline());
+    }
+    if !settings.options.is_empty() {
+        keys.put_raw("options", changed_options(&settings.options).inline());
+    }
+    keys.put_command("prepare", &settings.prepare).put_command("cleanup", &settings.cleanup);
     let percent = Some(variant.handicap_percent).filter(|percent| *percent > 0);
     keys.put_some("handicap", percent.map(|percent| format!("{percent}%")));
     if with_device {
@@ -185,6 +198,14 @@ fn job(planned: &PlannedJob) -> Keys {
         let timeout = Some(launch.timeout_seconds);
         keys.put_some("rank-timeout", timeout.filter(|it| *it != RANK_TIMEOUT_SECONDS));
     }
+    for (name, value) in planned.engine.parameters() {
+        match name.as_str() {
+            "heat" | "heat-half-life" => keys.put_raw(&name, value),
+            _ => keys.put(&name, value),
+        };
+    }
+    let JobCommands { prepare, cleanup } = &planned.around;
+    keys.put_command("prepare", prepare).put_command("cleanup", cleanup);
     keys
 }
 
@@ -203,6 +224,38 @@ fn options(options: &[(String, String)]) -> Keys {
             1 => keys.put_raw(name, option_value(value)),
             _ => keys.put(name, values),
         };
+    }
+    keys
+}
+
+fn limits(limits: &LimitSettings) -> Keys {
+    let mut keys = Keys::default();
+    keys.put_some("memory", limits.memory_bytes.map(size))
+        .put_some("cpu", limits.cpu_percent.map(|percent| format!("{percent}%")))
+        .put_some("io-read", limits.io_read_bytes.map(size))
+        .put_some("io-write", limits.io_write_bytes.map(size));
+    keys
+}
+
+/// Options that a variant changes: those of every job, and a table for each job with its own.
+fn changed_options(changes: &[JobOption]) -> Keys {
+    let mut keys = Keys::default();
+    let of = |job: Option<&str>| {
+        let mut keys = Keys::default();
+        for change in changes.iter().filter(|change| change.job.as_deref() == job) {
+            match change.values.as_slice() {
+                [] => keys.put(&change.name, false),
+                [value] => keys.put_raw(&change.name, option_value(value)),
+                values => keys.put(&change.name, values),
+            };
+        }
+        keys
+    };
+    keys.0.extend(of(None).0);
+    let mut jobs: Vec<&str> = changes.iter().filter_map(|change| change.job.as_deref()).collect();
+    jobs.dedup();
+    for job in jobs {
+        keys.put_raw(job, of(Some(job)).inline());
     }
     keys
 }

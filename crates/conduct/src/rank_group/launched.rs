@@ -96,7 +96,7 @@ fn conduct(
     })?;
     let settings = Settings::new(handed.options.clone());
     let JobOfRanks { job, each, .. } = ranks.job(workload, &settings)?;
-    let engine = EngineOptions { stopped_max, ..handed.engine(job.as_ref()) };
+    let engine = EngineOptions { stopped_max, ..handed.engine_options(job.as_ref()) };
     if !ranks.world.is_first() {
         return ranks.assist(&[dir], job.as_ref(), &engine);
     }

@@ -10,7 +10,10 @@ use super::RepeatOptions;
 use super::files::{PackedFiles, job_record};
 use crate::failure::{Failure, FailureKind};
 use crate::plan::document::{Known, read};
-use crate::plan::{Conditions, Judging, Observing, Plan, PlannedJob, Stopping, bare_variant};
+use crate::plan::{
+    Conditions, JobCommands, JobEngine, Judging, Observing, Plan, PlannedJob, Stopping,
+    bare_variant,
+};
 use crate::trial::beginning::named;
 use crate::trial::command_line;
 
@@ -85,6 +88,9 @@ pub(super) fn plan_of_runs(
         record: JobRecord::from_settings(&settings),
         job,
         launch: None,
+        changed: Vec::new(),
+        engine: JobEngine::default(),
+        around: JobCommands::default(),
     };
     let seed = settings.number(specs, "seed", 0..=u64::MAX).ok().flatten().unwrap_or(1);
     Ok(Plan {

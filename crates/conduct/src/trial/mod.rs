@@ -173,6 +173,7 @@ pub fn run_trial(
             facts: request.facts,
             remount: request.remount,
             world: request.ranks.as_ref().map(|ranks| ranks.world),
+            environment: &[],
         };
         let recording = Filtered { filter: request.filter, store, whole: &mut whole };
         let mut sinks = WithSources {

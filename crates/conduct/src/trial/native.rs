@@ -15,11 +15,10 @@ use treering_observe::ObserverOptions;
 use treering_observe::layout::LayoutSchedule;
 use treering_script::{ClassicPayload, Footprint, Job, JobRecord, Settings, TargetFacts, Workload};
 
-use super::beginning::usual_latency;
 use super::{RankShare, TrialOutcome, TrialRequest, run_trial, sources, take_named};
 use crate::failure::{Failure, FailureKind};
 use crate::host::{Host, ResultStore};
-use crate::plan::JobOfRanks;
+use crate::plan::{JobEngine, JobOfRanks, JobPayload, TimedCalls};
 use crate::rank_group::Ranks;
 
 /// Options of a native run.
@@ -207,15 +206,15 @@ impl NativeOptions {
         if job.is_by_program() {
             self.refuse_engine()?;
         }
-        let latency = match self.latency.as_str() {
-            "all" => LatencyMode::All,
-            "off" => LatencyMode::Off,
-            // `sampled` becomes `all` for a job that needs every call timed.
-            _ => usual_latency(job),
-        };
         let specs = workload.manifest().native;
         let seed = of_ranks.settings.number(specs, "seed", 0..=u64::MAX)?.unwrap_or(1);
-        let usual = EngineOptions::new(latency, payload, seed);
+        let engine = JobEngine {
+            payload,
+            compressibility: percentage("--compressibility", &self.compressibility, 100)?,
+            latency: TimedCalls::named(&self.latency),
+            heat_half_life_seconds: None,
+        };
+        let usual = engine.options(job, seed);
         Ok(EngineOptions { handicap_percent, stopped_max: self.rank_timeout, ..usual })
     }
 
@@ -251,15 +250,15 @@ impl NativeOptions {
     }
 
     /// Contents of files.
-    fn payload(&self, classic: ClassicPayload) -> Result<PayloadKind, Failure> {
-        let percent = percentage("--compressibility", &self.compressibility, 100)?;
+    fn payload(&self, classic: ClassicPayload) -> Result<JobPayload, Failure> {
+        let percent: u8 = percentage("--compressibility", &self.compressibility, 100)?;
         match self.payload.as_str() {
             "classic" if percent > 0 => Err(Failure::new(
                 FailureKind::Usage,
                 "--compressibility goes with --payload random only",
             )),
-            "classic" => Ok(classic_payload(classic)),
-            _ => Ok(PayloadKind::Native { compressibility: percent }),
+            "classic" => Ok(JobPayload::classic(classic)),
+            _ => Ok(JobPayload::Random),
         }
     }
 

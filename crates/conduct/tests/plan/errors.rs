@@ -55,6 +55,33 @@ const FAULTS: &[(&str, &str)] = &[
         "instructions of several CPUs",
         "guest = { accelerator = \"icount\", cpus = 2 }\n[[variant]]\nfilesystem = \"xfs\"\n",
     ),
+    ("limits of nothing", "[[variant]]\nfilesystem = \"xfs\"\nlimits = {}\n"),
+    (
+        "a limit with an underscore",
+        "[[variant]]\nfilesystem = \"xfs\"\nlimits = { io_read = \"20M\" }\n",
+    ),
+    (
+        "a limit of a device that is none",
+        "[[variant]]\ndevice = { directory = \"/srv/x\" }\nlimits = { io-write = \"20M\" }\n",
+    ),
+    (
+        "half a percent of a CPU",
+        "[[variant]]\nfilesystem = \"xfs\"\nlimits = { cpu = \"50.5%\" }\n",
+    ),
+    (
+        "an environment for nobody",
+        "[[variant]]\nfilesystem = \"xfs\"\nenv = { A = \"1\" }\n[[job]]\nworkload = \"fs_mark\"\n",
+    ),
+    (
+        "an option of a variant that the job has not",
+        "[[variant]]\nfilesystem = \"xfs\"\noptions = { thread = 4 }\n[[job]]\n\
+         workload = \"fs_mark\"\n",
+    ),
+    (
+        "options of a job that is none",
+        "[[variant]]\nfilesystem = \"xfs\"\noptions.marc = { threads = 4 }\n[[job]]\nname = \"mark\"\n\
+         workload = \"fs_mark\"\n",
+    ),
     ("an unknown baseline", "baseline = \"ext3\"\n[[variant]]\nfilesystem = \"ext4\"\n"),
     (
         "a variant against one below",

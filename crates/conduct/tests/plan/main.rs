@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
+mod changed_jobs;
 mod deciding;
 mod documents;
 mod errors;

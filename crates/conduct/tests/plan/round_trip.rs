@@ -7,7 +7,8 @@ use std::sync::OnceLock;
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
 use proptest::{collection, option};
 use treering_conduct::plan::{
-    Conditions, Judging, Machine, ObservedIn, Observing, Plan, PlannedJob, Stopping,
+    Conditions, JobCommands, JobEngine, Judging, Machine, ObservedIn, Observing, Plan, PlannedJob,
+    Stopping,
 };
 use treering_datasets::TreeState;
 use treering_model::{Accelerator, DeviceSpec, GuestDisk, GuestSpec, Variant};
@@ -160,7 +161,17 @@ fn job(name: String, options: Vec<(String, String)>) -> PlannedJob {
     let job = workload.native(&settings).unwrap();
     let record = JobRecord::from_settings(&settings);
     let workload = workload.manifest().name.to_owned();
-    PlannedJob { name, workload, options, job, launch: None, record }
+    PlannedJob {
+        name,
+        workload,
+        options,
+        job,
+        launch: None,
+        record,
+        changed: Vec::new(),
+        engine: JobEngine::default(),
+        around: JobCommands::default(),
+    }
 }
 
 /// A data set of two files, which is read much faster than a shipped one.

@@ -50,7 +50,7 @@ fn conduct_here<P: SessionPlace + ?Sized>(
     session: &mut dyn Session,
     run: RunOptions<'_>,
 ) -> Result<(), EngineError> {
-    let RunOptions { engine, sink, progress, stop, heat: _, world, apart } = run;
+    let RunOptions { engine, sink, progress, stop, heat: _, world, apart, environment } = run;
     let clock = common_clock(engine.clock, world)?;
     let options = &EngineOptions { clock, ..*engine };
     for caution in place.cautions() {
@@ -77,6 +77,7 @@ fn conduct_here<P: SessionPlace + ?Sized>(
         worked_ns: Vec::new(),
         barriers: PhaseBarriers::default(),
         programs: None,
+        environment,
         error: None,
     };
     let ran = session.run(&mut conductor);
@@ -126,6 +127,8 @@ struct PlaceConductor<'r, P: SessionPlace + ?Sized> {
     barriers: PhaseBarriers,
     /// Programs that did the work; `None` before the first.
     programs: Option<ProgramRunner>,
+    /// Environment variables of all programs.
+    environment: &'r [(String, String)],
     /// First error of the run. The session only learns that the run has ended.
     error: Option<EngineError>,
 }
@@ -156,7 +159,8 @@ impl<P: SessionPlace + ?Sized> Conductor for PlaceConductor<'_, P> {
         })
     }
 
-    fn program(&mut self, program: ExternalProgram) -> SessionResult<ProgramEnd> {
+    fn program(&mut self, mut program: ExternalProgram) -> SessionResult<ProgramEnd> {
+        program.environment.extend_from_slice(self.environment);
         self.attempt(|conductor| conductor.run_program(&program))
     }
 
@@ -169,8 +173,7 @@ impl<P: SessionPlace + ?Sized> Conductor for PlaceConductor<'_, P> {
 }
 
 impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
-    /// Executes a request of the session, unless the run has ended; keeps the error that ends the
-    /// run.
+    /// Executes a request of the session, unless the run has ended; keeps the error that ends it.
     fn attempt<T>(
         &mut self,
         act: impl FnOnce(&mut Self) -> Result<T, EngineError>,
@@ -184,8 +187,7 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
         })
     }
 
-    /// Ends the last phase and all processes left by programs; returns the error that ended the run
-    /// early.
+    /// Ends the last phase and the processes of programs; returns the error that ended the run.
     fn finish(mut self, ran: SessionResult) -> Result<(), EngineError> {
         let ended = match (self.error.take(), ran) {
             (Some(error), _) => Err(error),
@@ -202,8 +204,7 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
         }
     }
 
-    /// Remounts the target between phases, if requested. The workers are dismissed with all their
-    /// descriptors.
+    /// Remounts the target between phases, if requested. Workers and their descriptors go first.
     fn renew_between_phases(&mut self) -> Result<(), EngineError> {
         if !self.place.is_renewed() {
             return Ok(());
@@ -325,8 +326,7 @@ impl<P: SessionPlace + ?Sized> PlaceConductor<'_, P> {
         Ok(())
     }
 
-    /// Number of tasks of a group over all ranks: `tasks` times the number of ranks if each rank
-    /// does all of them.
+    /// Number of tasks of a group over all ranks, of which each may do all.
     fn total_tasks(&self, tasks: usize) -> usize {
         let apart = self.world.filter(|_| self.apart);
         apart.map_or(tasks, |world| tasks * world.size())

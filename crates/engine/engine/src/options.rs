@@ -52,6 +52,8 @@ pub struct RunOptions<'r> {
     /// True if each rank runs the whole session in a directory of its own; false if the ranks share
     /// the work.
     pub apart: bool,
+    /// Environment variables of the programs that the session starts, as (name, value).
+    pub environment: &'r [(String, String)],
 }
 
 impl<'r> RunOptions<'r> {
@@ -62,6 +64,7 @@ impl<'r> RunOptions<'r> {
         progress: &'r RunProgress,
         stop: &'r StopFlag,
     ) -> Self {
-        Self { engine, sink, progress, stop, heat: None, world: None, apart: false }
+        let environment = &[];
+        Self { engine, sink, progress, stop, heat: None, world: None, apart: false, environment }
     }
 }

@@ -17,16 +17,17 @@ use crate::overhead::Overhead;
 use crate::protocol::{ARGUMENT, GuestJob, GuestMessage, PORT};
 
 /// Filesystems that programs expect: type and mount point.
-const MOUNTS: [&str; 6] = [
+const MOUNTS: [&str; 7] = [
     "proc /proc",
     "sysfs /sys",
     "devtmpfs /dev",
     "tmpfs /tmp",
     "tmpfs /run",
     "tracefs /sys/kernel/tracing",
+    "cgroup2 /sys/fs/cgroup",
 ];
 /// Optional ones, which a kernel may lack.
-const NOT_NEEDED: [&str; 1] = ["tracefs"];
+const NOT_NEEDED: [&str; 2] = ["tracefs", "cgroup2"];
 /// Time limit for a device to appear, which takes seconds under emulation.
 const PATIENCE: Duration = Duration::from_secs(60);
 const STEP: Duration = Duration::from_millis(10);

@@ -23,6 +23,7 @@ use crate::lab::Lab;
 use crate::machine::{DeviceNumber, block_number};
 use crate::master::MasterImage;
 use crate::played::PlayedModel;
+use crate::settings::control_group::check_limits;
 use crate::{DeviceError, LabError};
 
 /// Block device that is a member of a [`LabDevice`].
@@ -153,6 +154,9 @@ impl LabDevice {
     /// # Errors
     /// When the filesystem cannot be made or mounted here, or an option is refused.
     pub fn check(variant: &Variant, lab: &Lab) -> Result<Option<&'static Filesystem>, LabError> {
+        if variant.guest.is_none() {
+            check_limits(&variant.settings.limits, &lab.machine)?;
+        }
         let filesystem = match variant.filesystem.as_str() {
             "" => return Ok(None),
             name => known(name)?,

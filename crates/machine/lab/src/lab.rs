@@ -25,6 +25,7 @@ use crate::release::{
     ExpectedMount, LAST_PATIENCE, PlayedImage, STEP, free_image, free_mount, free_played,
 };
 use crate::settings::cleanup::clean_up;
+use crate::settings::control_group::free_group;
 use crate::settings::restore::{is_final, put_back};
 use crate::tools::{SelfExec, ToolPath};
 use crate::unmounted::mount_again;
@@ -328,7 +329,10 @@ impl Lab {
                 return restored;
             }
             ResourceKind::Cleanup(command) if is_of_this_boot => clean_up(command, &self.tools)?,
-            ResourceKind::Settings { .. } | ResourceKind::Cleanup(_) => {}
+            ResourceKind::Group(group) if is_of_this_boot => {
+                free_group(&self.machine, id, group)?;
+            }
+            ResourceKind::Settings { .. } | ResourceKind::Cleanup(_) | ResourceKind::Group(_) => {}
         }
         record.remove()
     }
@@ -375,6 +379,7 @@ fn leftover(
             ResourceKind::Cleanup(command) => {
                 LeftoverKind::Cleanup { command: command.words.join(" ") }
             }
+            ResourceKind::Group(group) => LeftoverKind::ControlGroup { folder: group.folder },
             ResourceKind::Mount { fs_type, .. } => {
                 let point = register.mount_point(&listed.id);
                 let is_mounted = table.mounts.iter().any(|mount| mount.point == point);
@@ -454,6 +459,11 @@ pub enum LeftoverKind {
         /// The command line.
         command: String,
     },
+    /// A control group of a trial.
+    ControlGroup {
+        /// Folder of the group.
+        folder: PathBuf,
+    },
     /// A saved image whose writing was not finished.
     UnfinishedImage {
         /// Folder of the image.
@@ -473,7 +483,7 @@ impl LeftoverKind {
     const fn order(&self) -> u8 {
         match self {
             Self::Unmounted { .. } | Self::Cleanup { .. } => 0,
-            Self::Settings { .. } => 1,
+            Self::Settings { .. } | Self::ControlGroup { .. } => 1,
             Self::Mount { .. } => 2,
             Self::Image { .. } | Self::PlayedDisk { .. } | Self::UnfinishedImage { .. } => 3,
             Self::Damaged { .. } => 4,
@@ -507,6 +517,7 @@ impl fmt::Display for LeftoverKind {
                     paths.iter().map(|path| path.display().to_string()).collect();
                 write!(f, "changed settings {}", paths.join(", "))
             }
+            Self::ControlGroup { folder } => write!(f, "control group {}", folder.display()),
             Self::Cleanup { command } => write!(f, "the cleanup `{command}`"),
             Self::UnfinishedImage { folder } => {
                 write!(f, "unfinished image {}", folder.display())

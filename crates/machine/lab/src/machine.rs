@@ -61,6 +61,13 @@ impl KernelMounts {
         self.sys.join("dev/block").join(number.to_string()).canonicalize().ok()
     }
 
+    /// Number of the disk of a partition; of any other block device its own.
+    pub(crate) fn whole_disk(&self, number: DeviceNumber) -> DeviceNumber {
+        let folder = self.block_folder(number).filter(|it| it.join("partition").exists());
+        let disk = folder.and_then(|folder| word(&folder.parent()?.join("dev")));
+        disk.and_then(|text| text.parse().ok()).unwrap_or(number)
+    }
+
     /// Kernel name of a block device: `sda1`, `dm-0`.
     pub(crate) fn block_name(&self, number: DeviceNumber) -> Option<String> {
         let folder = self.block_folder(number)?;

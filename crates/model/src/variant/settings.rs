@@ -1,6 +1,8 @@
 //! Settings of a variant besides its filesystem, and what of a trial's environment follows from
 //! them.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// Settings of a variant besides its filesystem, in force during each of its trials. Lists of pairs
@@ -15,6 +17,15 @@ pub struct VariantSettings {
     /// (`fs/…`), of its write-back (`bdi/…`), or of the machine (`/sys/…`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sysfs: Vec<(String, String)>,
+    /// Environment variables of every program of the trial.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub env: Vec<(String, String)>,
+    /// Limits of the processes of the trial.
+    #[serde(skip_serializing_if = "LimitSettings::is_empty")]
+    pub limits: LimitSettings,
+    /// Options of jobs that differ in this variant.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub options: Vec<JobOption>,
     /// Command before the trial, on the mounted filesystem; empty for none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prepare: Vec<String>,
@@ -23,7 +34,93 @@ pub struct VariantSettings {
     pub cleanup: Vec<String>,
 }
 
+/// Limits of a control group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LimitSettings {
+    /// Maximum memory, that of caches included.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Maximum CPU time in percent of that of one CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_percent: Option<u32>,
+    /// Maximum bytes per second that are read from each device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub io_read_bytes: Option<u64>,
+    /// Maximum bytes per second that are written to each device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub io_write_bytes: Option<u64>,
+}
+
+impl LimitSettings {
+    /// True without any limit.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Controllers of control groups that these limits need.
+    pub fn controllers(&self) -> Vec<&'static str> {
+        let has_io = self.io_read_bytes.or(self.io_write_bytes).is_some();
+        let needed = [
+            ("memory", self.memory_bytes.is_some()),
+            ("cpu", self.cpu_percent.is_some()),
+            ("io", has_io),
+        ];
+        needed.into_iter().filter(|(_, is_needed)| *is_needed).map(|(name, _)| name).collect()
+    }
+
+    /// Facts of a trial with these limits.
+    fn facts(self) -> Vec<(String, String)> {
+        let fact =
+            |name: &str, value: Option<String>| Some((format!("{LIMIT_PREFIX}{name}"), value?));
+        let bytes = |bytes: Option<u64>| bytes.map(|bytes| bytes.to_string());
+        let facts = [
+            fact("memory_bytes", bytes(self.memory_bytes)),
+            fact("cpu", self.cpu_percent.map(|percent| format!("{percent}%"))),
+            fact("io_read_bytes", bytes(self.io_read_bytes)),
+            fact("io_write_bytes", bytes(self.io_write_bytes)),
+        ];
+        facts.into_iter().flatten().collect()
+    }
+}
+
+/// Option of a job that a variant changes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct JobOption {
+    /// Name of the job; `None` for every job of the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<String>,
+    /// Name of the option, or of a parameter inside the job file.
+    pub name: String,
+    /// Values as on the command line; none for a flag that is not set.
+    pub values: Vec<String>,
+}
+
+impl JobOption {
+    /// Value in words.
+    fn value(&self) -> String {
+        if self.values.is_empty() { "false".to_owned() } else { self.values.join(" ") }
+    }
+}
+
+impl fmt::Display for JobOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.name, self.value())
+    }
+}
+
 impl VariantSettings {
+    /// Options that the variant changes in the job of this name.
+    pub fn options_of<'s>(&'s self, job: &'s str) -> impl Iterator<Item = &'s JobOption> {
+        self.options.iter().filter(move |option| option.job.as_deref().is_none_or(|it| it == job))
+    }
+
+    /// Options that the variant changes in the job of this name, in words.
+    pub fn changes_in_words(&self, job: &str) -> Option<String> {
+        let changes: Vec<String> = self.options_of(job).map(ToString::to_string).collect();
+        (!changes.is_empty()).then(|| changes.join(", "))
+    }
+
     /// True without any setting.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -32,13 +129,19 @@ impl VariantSettings {
     /// Facts of a trial with these settings, as (name, value). Each name begins with one of
     /// [`SETTING_PREFIXES`].
     pub fn facts(&self) -> Vec<(String, String)> {
-        let lists = [&self.sysctl, &self.sysfs];
+        let lists = [&self.sysctl, &self.sysfs, &self.env];
         let prefixes = SETTING_PREFIXES.iter().zip(lists);
         let mut facts: Vec<(String, String)> = prefixes
             .flat_map(|(prefix, list)| {
                 list.iter().map(move |(name, value)| (format!("{prefix}{name}"), value.clone()))
             })
             .collect();
+        facts.extend(self.options.iter().map(|option| {
+            let job = option.job.iter().map(|job| format!("{job}."));
+            let name = format!("{OPTION_PREFIX}{}{}", job.collect::<String>(), option.name);
+            (name, option.value())
+        }));
+        facts.extend(self.limits.facts());
         let commands = [("commands.prepare", &self.prepare), ("commands.cleanup", &self.cleanup)];
         for (name, words) in commands.into_iter().filter(|(_, words)| !words.is_empty()) {
             facts.push((name.to_owned(), words.join(" ")));
@@ -47,8 +150,16 @@ impl VariantSettings {
     }
 }
 
-/// Prefixes of the facts about a variant's settings: sysctls, attributes in sysfs, and commands.
-pub const SETTING_PREFIXES: [&str; 3] = ["sysctl.", "sysfs.", "commands."];
+/// Prefix of the facts about options of jobs that a variant changes.
+const OPTION_PREFIX: &str = "options.";
+
+/// Prefix of the facts about limits of a variant.
+pub const LIMIT_PREFIX: &str = "limits.";
+
+/// Prefixes of the facts about a variant's settings: sysctls, attributes in sysfs, environment
+/// variables, options of jobs, limits, and commands.
+pub const SETTING_PREFIXES: [&str; 6] =
+    ["sysctl.", "sysfs.", "env.", OPTION_PREFIX, LIMIT_PREFIX, "commands."];
 
 /// Facts of the environment that follow from a setting, by the name of the fact about the setting.
 pub fn facts_that_follow(setting: &str) -> &'static [&'static str] {
@@ -57,7 +168,11 @@ pub fn facts_that_follow(setting: &str) -> &'static [&'static str] {
 }
 
 /// Facts of the environment that follow from settings.
-const FOLLOWING_FACTS: [(&str, &[&str]); 18] = [
+const FOLLOWING_FACTS: [(&str, &[&str]); 22] = [
+    ("limits.memory_bytes", &["cgroup.limits", "memory.usable_bytes"]),
+    ("limits.cpu", &["cgroup.limits"]),
+    ("limits.io_read_bytes", &["cgroup.limits"]),
+    ("limits.io_write_bytes", &["cgroup.limits"]),
     ("sysctl.vm.vfs_cache_pressure", &["memory.vfs_cache_pressure"]),
     ("sysctl.vm.dirty_writeback_centisecs", &["memory.dirty_writeback_centisecs"]),
     ("sysctl.vm.swappiness", &["memory.swappiness"]),
@@ -86,7 +201,10 @@ const FOLLOWING_FACTS: [(&str, &[&str]); 18] = [
 
 #[cfg(test)]
 mod tests {
-    use super::{FOLLOWING_FACTS, SETTING_PREFIXES, VariantSettings, facts_that_follow};
+    use super::{
+        FOLLOWING_FACTS, JobOption, LimitSettings, SETTING_PREFIXES, VariantSettings,
+        facts_that_follow,
+    };
 
     #[test]
     fn facts_about_settings_have_their_prefixes() {
@@ -94,11 +212,20 @@ mod tests {
         let settings = VariantSettings {
             sysctl: pair("vm.swappiness"),
             sysfs: pair("queue/nomerges"),
+            env: pair("MALLOC_ARENA_MAX"),
+            limits: LimitSettings { cpu_percent: Some(50), ..LimitSettings::default() },
+            options: vec![JobOption {
+                job: Some("read".to_owned()),
+                name: "makej".to_owned(),
+                values: Vec::new(),
+            }],
             prepare: vec!["true".to_owned()],
             cleanup: Vec::new(),
         };
         let facts = settings.facts();
-        assert_eq!(facts.len(), 3);
+        assert_eq!(facts.len(), 6);
+        let option = ("options.read.makej".to_owned(), "false".to_owned());
+        assert!(facts.contains(&option), "{facts:?}");
         for (name, _) in &facts {
             assert!(SETTING_PREFIXES.iter().any(|prefix| name.starts_with(prefix)), "{name}");
         }

@@ -8,8 +8,8 @@ use treering_analysis::compare::{
     MetricComparison, Outcome, Verdict, compare, compare_observed,
 };
 use treering_model::{
-    BetterDirection, Cell, CellRole, CpuTime, Ending, Fact, LEVEL_FACT, Metric, PhaseTotals,
-    RunMode, Scope, Trial, TrialHeader, TrialId, Unit, WorkLimit,
+    BetterDirection, CHANGED_OPTIONS_FACT, Cell, CellRole, CpuTime, Ending, Fact, LEVEL_FACT,
+    Metric, PhaseTotals, RunMode, Scope, Trial, TrialHeader, TrialId, Unit, WorkLimit,
 };
 
 /// Ten paired rounds from the reference vectors of the statistics.
@@ -273,6 +273,44 @@ fn different_device_sizes_are_cautioned() {
     }
     let outcome = compare(&variants[0], &variants[1..], &ComparisonTerms::default()).unwrap();
     assert_eq!(codes(&outcome), [Code::SizesDiffer]);
+}
+
+#[test]
+fn a_job_whose_options_a_variant_changes_is_compared_as_the_same_job() {
+    let campaign = TrialId::new();
+    let of_plan = |name: &str, late: i64, rates: &[f64], depth: [&str; 2], is_changed: bool| {
+        let mut variant = variant_of(name, late, &[rates, rates].concat());
+        variant.factor = Factor::Variant;
+        for (number, trial) in variant.trials.iter_mut().enumerate() {
+            let job = usize::from(number >= rates.len());
+            trial.beginning.parameters.push(("depth".to_owned(), depth[job].to_owned()));
+            trial.beginning.cell = Some(Cell {
+                campaign,
+                plan: "plan".to_owned(),
+                digest: String::new(),
+                variant: name.to_owned(),
+                job: ["shallow", "deep"][job].to_owned(),
+                round: u32::try_from(number % rates.len()).unwrap() + 1,
+                role: CellRole::Round,
+            });
+            let name = CHANGED_OPTIONS_FACT.to_owned();
+            let fact = Fact { name, value: "depth=4".to_owned() };
+            trial.facts.extend(is_changed.then_some(fact));
+        }
+        variant
+    };
+    let base = of_plan("a", 0, &P10A, ["1", "4"], false);
+    let declared = of_plan("b", 1, &P10B, ["4", "4"], true);
+    let outcome = compare(&base, &[declared], &ComparisonTerms::default()).unwrap();
+    assert!(!codes(&outcome).contains(&Code::ParametersDiffer), "{:?}", codes(&outcome));
+    let primary: Vec<&MetricComparison> =
+        outcome.comparisons.iter().filter(|comparison| comparison.primary).collect();
+    let jobs: Vec<&str> = primary.iter().map(|comparison| comparison.title.as_str()).collect();
+    assert_eq!(jobs, ["shallow", "deep"]);
+    assert!(primary.iter().all(|comparison| comparison.paired));
+    let undeclared = of_plan("b", 1, &P10B, ["4", "4"], false);
+    let outcome = compare(&base, &[undeclared], &ComparisonTerms::default()).unwrap();
+    assert!(codes(&outcome).contains(&Code::ParametersDiffer), "{:?}", codes(&outcome));
 }
 
 #[test]

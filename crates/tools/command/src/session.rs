@@ -64,6 +64,7 @@ impl<'j> CommandSession<'j> {
         let end = conductor.program(ExternalProgram {
             path: words.concat().into(),
             arguments,
+            environment: Vec::new(),
             input: Vec::new(),
             directory: String::new(),
             watch: Some(watch),

@@ -1,30 +1,30 @@
 //! Jobs that are commands: `command`, `prepare`, `cleanup` and `metric` as keys of a job, which are
 //! the options of the workload of that name.
 
+use treering_model::Variant;
 use treering_script::ProgramWatch;
 
-use super::format::{JobTable, MetricForm, MetricTable};
+use super::format::{JobTable, MetricForm, MetricTable, PlanTable};
 use super::given::GivenOption;
-use super::tree::{Placed, Script};
+use super::tree::{Entry, Placed, Script};
 use super::values::{Command, Listed};
 use crate::plan::error::Fault;
+use crate::plan::{JobCommands, PlannedJob};
 
 /// The workload.
 pub(super) const WORKLOAD: &str = "command";
 
-/// First of the keys that the job has, with the position of its value.
+/// First of the keys of commands that the job has, with the position of its value.
 fn first(section: &JobTable) -> Option<Placed<&str>> {
     let value = |span: &std::ops::Range<usize>, value| Placed { span: span.clone(), value };
     let command = section.command.as_ref().map(|entry| value(&entry.span, "command"));
-    let prepare = section.prepare.as_ref().map(|entry| value(&entry.span, "prepare"));
-    let cleanup = section.cleanup.as_ref().map(|entry| value(&entry.span, "cleanup"));
     let metric = section.metric.as_ref().map(|entry| value(&entry.span, "metric"));
-    command.or(prepare).or(cleanup).or(metric)
+    command.or(metric)
 }
 
 /// True if the job has one of the keys.
 pub(super) fn is_one(section: &JobTable) -> bool {
-    first(section).is_some()
+    first(section).is_some() || section.prepare.is_some() || section.cleanup.is_some()
 }
 
 /// Keys of the job as options of the workload.
@@ -33,6 +33,9 @@ pub(super) fn given(section: &JobTable, workload: &str) -> Result<Vec<GivenOptio
         let message = format!("`{}` belongs to jobs that are commands", *stray);
         let hint = format!("leave it out, or leave out workload = \"{workload}\"");
         return Err(stray.fault(message, "").hint(hint));
+    }
+    if workload != WORKLOAD {
+        return Ok(Vec::new());
     }
     let mut given = Vec::new();
     if let Some(command) = &section.command {
@@ -60,6 +63,53 @@ pub(super) fn given(section: &JobTable, workload: &str) -> Result<Vec<GivenOptio
     }
     given.sort_by_key(|given| given.name);
     Ok(given)
+}
+
+/// Commands around the trials of a job that is no command itself.
+pub(super) fn around(section: &JobTable, workload: &str) -> Result<JobCommands, Fault> {
+    if workload == WORKLOAD {
+        return Ok(JobCommands::default());
+    }
+    Ok(JobCommands {
+        prepare: words(section.prepare.as_ref())?,
+        cleanup: words(section.cleanup.as_ref())?,
+    })
+}
+
+/// Refuses commands around the trials of jobs that run in guests.
+pub(super) fn can_run(
+    top: &PlanTable,
+    (variants, jobs): (&[Variant], &[PlannedJob]),
+) -> Result<(), Fault> {
+    let sections = top.job.as_ref().map_or(&[][..], |sections| &sections.0);
+    let around = sections.iter().zip(jobs).filter(|(_, job)| !job.around.is_empty());
+    let mut commands =
+        around.filter_map(|(section, _)| section.prepare.as_ref().or(section.cleanup.as_ref()));
+    let is_in_guest = variants.iter().any(|variant| variant.guest.is_some());
+    match commands.next().filter(|_| is_in_guest) {
+        Some(command) => Err(no_command_in_a_guest(command)),
+        None => Ok(()),
+    }
+}
+
+/// Fault for a command that would run in a guest.
+pub(super) fn no_command_in_a_guest(command: &Entry<Command>) -> Fault {
+    let message = format!("`{}` cannot run in a guest", command.key);
+    let hint = "a guest has no programs: leave it out, or leave out `kernel`";
+    command.key_fault(message, "").hint(hint)
+}
+
+/// Words of a command; a text is for the shell.
+pub(super) fn words(command: Option<&Entry<Command>>) -> Result<Vec<String>, Fault> {
+    let Some(command) = command else { return Ok(Vec::new()) };
+    let words: Vec<String> = match &command.value.0 {
+        Listed::Single(Script(line)) => vec!["sh".to_owned(), "-c".to_owned(), line.clone()],
+        Listed::Array(words) => words.iter().map(|word| word.value.0.clone()).collect(),
+    };
+    if words.iter().any(|word| word.contains('\0')) || words.first().is_none_or(String::is_empty) {
+        return Err(command.fault(format!("`{}` names no program", command.key), ""));
+    }
+    Ok(words)
 }
 
 /// Line for the shell. The words of an array are quoted, the placeholder of the directory like a

@@ -17,11 +17,11 @@ use super::nearest::nearest;
 use super::tree::{Entry, Key, Placed, Refused, Value};
 use super::values::{
     AbsolutePath, BlockDevices, Choice, Command, ComparedRounds, Datum, DiskName, FilesystemName,
-    ImageName, KernelName, Listed, MetricName, Name, Number, ProgramPath, RankCount, Share, Size,
-    StoppingRule, VariantName, Whole, WorkloadName,
+    ImageName, KernelName, Listed, MetricName, Name, Number, PayloadName, ProgramPath, RankCount,
+    Rate, Share, Size, StoppingRule, VariantName, Whole, WorkloadName,
 };
 use crate::plan::error::{Fault, quoted};
-use crate::plan::{Machine, ObservedIn};
+use crate::plan::{Machine, ObservedIn, TimedCalls};
 
 /// Keys above the first section.
 #[derive(Debug, Deserialize)]
@@ -98,11 +98,25 @@ pub(super) struct VariantTable {
     pub(super) handicap: Key<Share<0, { 100 * HANDICAP_PERCENT_MAX }>>,
     pub(super) sysctl: Key<SettingTable>,
     pub(super) sysfs: Key<SettingTable>,
+    pub(super) env: Key<EnvironmentTable>,
+    pub(super) options: Key<VariantOptions>,
+    pub(super) limits: Key<LimitTable>,
     pub(super) prepare: Key<Command>,
     pub(super) cleanup: Key<Command>,
     /// Lists of values; `sweep.rs` has taken it apart before the variant is read.
     #[serde(rename = "sweep")]
     _sweep: Option<IgnoredAny>,
+}
+
+/// Limits of a variant's processes.
+#[derive(Debug, Deserialize)]
+#[serde(rename = "[variant.limits]", rename_all = "kebab-case")]
+pub(super) struct LimitTable {
+    /// Less than the smallest process that does anything is of no use.
+    pub(super) memory: Key<Size<16, { 1 << 20 }>>,
+    pub(super) cpu: Key<Share<100, 10_240_000>>,
+    pub(super) io_read: Key<Rate>,
+    pub(super) io_write: Key<Rate>,
 }
 
 /// Job to run on each variant.
@@ -121,6 +135,11 @@ pub(super) struct JobTable {
     pub(super) prepare: Key<Command>,
     pub(super) cleanup: Key<Command>,
     pub(super) metric: Key<Metrics>,
+    pub(super) payload: Key<Choice<PayloadName>>,
+    pub(super) compressibility: Key<Share<0, 10_000>>,
+    pub(super) latency: Key<Choice<TimedCalls>>,
+    pub(super) heat: Key<bool>,
+    pub(super) heat_half_life: Key<Number<1, 4_000_000_000>>,
     /// Lists of values; `sweep.rs` has taken it apart before the job is read.
     #[serde(rename = "sweep")]
     _sweep: Option<IgnoredAny>,
@@ -188,6 +207,16 @@ pub(super) struct JobOptions(pub(super) Vec<Entry<Datum>>);
 #[serde(rename = "a table: sysctl = { \"vm.dirty_ratio\" = 10 }")]
 pub(super) struct SettingTable(pub(super) Vec<Entry<Datum>>);
 
+/// Environment variables by their names.
+#[derive(Debug, Deserialize)]
+#[serde(rename = "a table: env = { MALLOC_ARENA_MAX = \"1\" }")]
+pub(super) struct EnvironmentTable(pub(super) Vec<Entry<Datum>>);
+
+/// Options that a variant changes in every job, and tables of those that it changes in one job.
+#[derive(Debug, Deserialize)]
+#[serde(rename = "a table: options = { ioengine = \"io_uring\" }")]
+pub(super) struct VariantOptions(pub(super) Vec<Entry<Datum>>);
+
 /// Keys of a sweep with their values.
 #[derive(Debug, Deserialize)]
 #[serde(rename = "a table: sweep = { threads = [1, 4, 16] }")]
@@ -246,8 +275,8 @@ fn about_key(title: &str, keys: &[&str], key: &str) -> String {
 /// Title and keys of a section.
 type Section = (&'static str, &'static [&'static str]);
 
-/// Sections of a plan.
-fn sections() -> Vec<Section> {
+/// Sections of a plan, with the keys of each.
+pub fn sections() -> Vec<Section> {
     let any = DeTable::from_iter([(
         Spanned::new(0..0, Cow::Borrowed("")),
         Spanned::new(0..0, DeValue::Boolean(true)),
@@ -258,6 +287,7 @@ fn sections() -> Vec<Section> {
         section::<StoppingTable>(any),
         section::<DeviceTable>(any),
         section::<VariantTable>(any),
+        section::<LimitTable>(any),
         section::<GuestTable>(any),
         section::<JobTable>(any),
         section::<MetricTable>(any),

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use treering_script::{OptionSpec, ValueKind, WorkloadManifest};
 
-use super::format::JobOptions;
 use super::nearest::nearest;
 use super::tree::{Entry, Placed, Script};
 use super::values::Datum;
@@ -45,13 +44,37 @@ pub(super) fn merged(options: Vec<GivenOption>, full: Vec<GivenOption>) -> Vec<G
     merged
 }
 
+/// Options of a job with these changes, of which a flag that is false only takes one away.
+pub(super) fn replaced<'e>(
+    mut options: Vec<GivenOption>,
+    given: Vec<GivenOption>,
+    changes: impl Iterator<Item = &'e Entry<Datum>> + Clone,
+) -> Vec<GivenOption> {
+    options.retain(|option| !changes.clone().any(|change| change.key == option.compared()));
+    merged(options, given)
+}
+
+/// Options of a job that has been made, without their positions.
+pub(super) fn of_job(
+    options: &[(String, String)],
+    manifest: &WorkloadManifest,
+) -> Vec<GivenOption> {
+    let option = |(name, text): &(String, String)| {
+        let spec = manifest.native.iter().find(|spec| spec.name == name)?;
+        let parameter = text.split_once('=').filter(|_| name == SET);
+        let parameter = parameter.map(|(parameter, _)| parameter.to_owned());
+        Some(GivenOption { parameter, ..GivenOption::new(spec.name, text.clone(), &(0..0)) })
+    };
+    options.iter().filter_map(option).collect()
+}
+
 /// Options sorted by name. Flags that are false are left out.
-pub(super) fn given(
-    options: &JobOptions,
+pub(super) fn given<'e>(
+    options: impl IntoIterator<Item = &'e Entry<Datum>>,
     manifest: &WorkloadManifest,
 ) -> Result<Vec<GivenOption>, Fault> {
     let mut given = Vec::new();
-    for entry in &options.0 {
+    for entry in options {
         let spec = manifest.native.iter().find(|spec| spec.name == entry.key);
         let Some(spec) = spec else {
             given.push(parameter(entry, manifest)?);

@@ -8,9 +8,9 @@ use super::format::{JobTable, PlanTable};
 use super::given::{self, GivenOption};
 use super::nearest::suggestion;
 use super::tree::Placed;
-use super::{Known, command, ranks};
+use super::{Known, command, engine, ranks};
 use crate::plan::error::{Fault, quoted};
-use crate::plan::{PlannedJob, QUICK_OPTIONS, job_of_ranks};
+use crate::plan::{JobCommands, JobEngine, Launch, PlannedJob, QUICK_OPTIONS, job_of_ranks};
 
 pub(super) const DEFAULT_WORKLOAD: &str = "compilebench";
 
@@ -40,12 +40,16 @@ fn quick(top: &PlanTable, known: &Known<'_>) -> Result<PlannedJob, Fault> {
     let options = QUICK_OPTIONS.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     let without = || Fault::whole("the plan has no [[job]]").hint("write one with its `workload`");
     let workload = find(DEFAULT_WORKLOAD, known).ok_or_else(without)?;
-    let launch = ranks::launch(top, None, workload, known)?;
-    let settings = settings(&options, known);
-    let job = workload.native(&settings).map_err(|error| Fault::whole(error.message))?;
-    let name = DEFAULT_WORKLOAD.to_owned();
-    let record = JobRecord::from_settings(&settings);
-    Ok(PlannedJob { workload: name.clone(), name, options, job, launch, record })
+    let request = JobRequest {
+        name: DEFAULT_WORKLOAD,
+        workload,
+        launch: ranks::launch(top, None, workload, known)?,
+        place: &(0..0),
+        environment: &known.environment,
+        engine: JobEngine::default(),
+        around: JobCommands::default(),
+    };
+    planned(request, &given::of_job(&options, workload.manifest()), known)
 }
 
 /// Job of a section, with the position of the value that names it.
@@ -71,45 +75,78 @@ fn job(
         None => (workload_name, place),
     };
     let options = match &section.options {
-        Some(options) => given::given(options, workload.manifest())?,
+        Some(options) => given::given(&options.0, workload.manifest())?,
         None => Vec::new(),
     };
     // Options of the full size are checked in small runs too.
     let at_full_size = match &section.full {
-        Some(options) => given::given(options, workload.manifest())?,
+        Some(options) => given::given(&options.0, workload.manifest())?,
         None => Vec::new(),
     };
     let mut given = if known.is_full_size { given::merged(options, at_full_size) } else { options };
     given.extend(command::given(section, workload_name)?);
+    let request = JobRequest {
+        name,
+        workload,
+        launch: ranks::launch(top, Some(section), workload, known)?,
+        place,
+        environment: &known.environment,
+        engine: engine::engine(section, workload.manifest())?,
+        around: command::around(section, workload_name)?,
+    };
+    let job = planned(request, &given, known)?;
+    engine::suits(section, job.job.as_ref())?;
+    if let (true, Some(workload)) = (job.launch.is_some() && job.job.remounts(), &section.workload)
+    {
+        return Err(ranks::is_mounted_again(workload.span.clone()));
+    }
+    Ok((job, span.clone()))
+}
+
+/// A job that is to be made.
+pub(super) struct JobRequest<'a> {
+    /// Name in tables.
+    pub(super) name: &'a str,
+    pub(super) workload: &'static dyn Workload,
+    pub(super) launch: Option<Launch>,
+    /// Place in the document of faults that belong to no option.
+    pub(super) place: &'a Range<usize>,
+    /// Variables that files of the workload may refer to.
+    pub(super) environment: &'a [(String, String)],
+    pub(super) engine: JobEngine,
+    pub(super) around: JobCommands,
+}
+
+/// Job with these options, as its workload makes it.
+pub(super) fn planned(
+    request: JobRequest<'_>,
+    given: &[GivenOption],
+    known: &Known<'_>,
+) -> Result<PlannedJob, Fault> {
+    let JobRequest { name, workload, launch, place, environment, engine, around } = request;
     let options: Vec<(String, String)> =
         given.iter().map(|given| (given.name.to_owned(), given.text.clone())).collect();
-    let settings = settings(&options, known);
-    let launch = ranks::launch(top, Some(section), workload, known)?;
+    let mut settings = Settings::new(options.clone());
+    settings.data_dirs.clone_from(&known.data_dirs);
+    settings.base_dir.clone_from(&known.base_dir);
+    settings.environment = environment.to_vec();
     let job = match &launch {
         Some(launch) => {
             job_of_ranks(workload, &settings, launch.ranks, known.workloads).map(|job| job.job)
         }
         None => workload.native(&settings),
     };
-    let job = job.map_err(|error| refusal(error, &given, workload_name, place))?;
-    if let (true, Some(workload)) = (launch.is_some() && job.remounts(), &section.workload) {
-        return Err(ranks::is_mounted_again(workload.span.clone()));
-    }
-    let (workload, record) = (workload_name.to_owned(), JobRecord::from_settings(&settings));
-    let job = PlannedJob { name: name.to_owned(), workload, options, job, launch, record };
-    Ok((job, span.clone()))
+    let workload = workload.manifest().name;
+    let job = job.map_err(|error| refusal(error, given, workload, place))?;
+    let record = JobRecord::from_settings(&settings);
+    let (name, workload) = (name.to_owned(), workload.to_owned());
+    let changed = Vec::new();
+    Ok(PlannedJob { name, workload, options, job, launch, record, changed, engine, around })
 }
 
-fn find(name: &str, known: &Known<'_>) -> Option<&'static dyn Workload> {
+/// Workload of this name.
+pub(super) fn find(name: &str, known: &Known<'_>) -> Option<&'static dyn Workload> {
     known.workloads.iter().copied().find(|workload| workload.manifest().name == name)
-}
-
-fn settings(options: &[(String, String)], known: &Known<'_>) -> Settings {
-    let mut settings = Settings::new(options.to_vec());
-    settings.data_dirs.clone_from(&known.data_dirs);
-    settings.base_dir.clone_from(&known.base_dir);
-    settings.environment.clone_from(&known.environment);
-    settings
 }
 
 /// Fault for an option that the workload refuses, at the value that the error mentions.
@@ -128,7 +165,9 @@ fn refusal(
     let about = about.or_else(|| {
         given.iter().find(|given| !given.text.is_empty() && error.message.contains(&given.text))
     });
-    let place = about.map_or(place, |given| &given.span);
+    // Options of the job have no position among the changes of a variant.
+    let about = about.map(|given| &given.span).filter(|span| !span.is_empty());
+    let place = about.unwrap_or(place);
     // Plans spell options without `--`; kept if the message mentions several options.
     let words = words.filter(|words| !words.contains("--")).unwrap_or(&error.message);
     let fault = Fault::at(place.clone(), format!("{workload}: {words}"), "");

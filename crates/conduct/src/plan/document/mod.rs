@@ -5,9 +5,11 @@
 //! unknown keys, contradictions and values that a workload or mkfs would refuse are refused before
 //! anything is made. Documents are taken for hostile: their size, depth and numbers are bounded.
 
+mod changed_job;
 mod command;
 mod device;
 mod ending;
+mod engine;
 mod format;
 mod given;
 mod guest;
@@ -33,6 +35,7 @@ use treering_script::Workload;
 use format::PlanTable;
 use tree::Optional;
 
+pub use format::sections;
 pub use nearest::by_nearness;
 
 use super::error::{Fault, PlanError, is_invisible, quoted};
@@ -87,7 +90,11 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     let variants = variant::variants(&top, &end, (&shared, guest.as_ref()), known)?;
     let conditions = conditions(&top, &variants)?;
     let observing = observing::observing(&top)?;
-    let jobs = job::jobs(&top, known)?;
+    let mut jobs = job::jobs(&top, known)?;
+    changed_job::change(&top, &mut jobs, known)?;
+    changed_job::environment_is_read(&top, &jobs)?;
+    settings::limits_are_possible(&top, &jobs)?;
+    command::can_run(&top, (&variants, &jobs))?;
     ranks::suits(&top, &end, (&variants, &conditions, &jobs))?;
     let judging = report::judging(&top, &jobs)?;
     let stopping = ending::stopping(&top, family(&variants, &jobs, &judging))?;

@@ -1,14 +1,17 @@
 //! Settings of a variant besides its filesystem: sysctls, attributes in sysfs, and the commands
 //! around each trial.
 
-use treering_model::{DeviceSpec, GuestSpec, VariantSettings};
+use treering_model::filesystems::is_in_memory;
+use treering_model::{DeviceSpec, GuestSpec, LimitSettings, VariantSettings};
 
-use super::format::{SettingTable, VariantTable};
+use super::command::{no_command_in_a_guest, words};
+use super::format::{EnvironmentTable, LimitTable, PlanTable, SettingTable, VariantTable};
 use super::tree::{Entry, Script};
-use super::values::{Command, Datum, Listed};
+use super::values::{Datum, FilesystemName, Share};
+use crate::plan::PlannedJob;
 use crate::plan::error::{Fault, quoted};
 
-/// Settings of the variant of a section.
+/// Settings of the variant of a section, but for options of jobs.
 pub(super) fn settings(
     section: &VariantTable,
     device: &DeviceSpec,
@@ -20,9 +23,7 @@ pub(super) fn settings(
     }
     for command in [&section.prepare, &section.cleanup] {
         if let (Some(_), Some(command)) = (guest, command) {
-            let message = format!("`{}` cannot run in a guest", command.key);
-            let hint = "a guest has no programs: leave it out, or leave out `kernel`";
-            return Err(command.key_fault(message, "").hint(hint));
+            return Err(no_command_in_a_guest(command));
         }
     }
     Ok(VariantSettings {
@@ -37,9 +38,94 @@ pub(super) fn settings(
             "an attribute is written as \"queue/scheduler\", \"fs/mb_stats\", \
              \"bdi/read_ahead_kb\" or \"/sys/kernel/mm/transparent_hugepage/enabled\"",
         )?,
+        env: environment(section.env.as_ref())?,
+        options: Vec::new(),
+        limits: limits(section.limits.as_ref(), device, section.filesystem.as_ref())?,
         prepare: words(section.prepare.as_ref())?,
         cleanup: words(section.cleanup.as_ref())?,
     })
+}
+
+/// Limits of a variant, of which those of I/O need a device.
+fn limits(
+    table: Option<&Entry<LimitTable>>,
+    device: &DeviceSpec,
+    filesystem: Option<&Entry<FilesystemName>>,
+) -> Result<LimitSettings, Fault> {
+    let Some(table) = table else { return Ok(LimitSettings::default()) };
+    let LimitTable { memory, cpu, io_read, io_write } = &table.value;
+    let has_device = !matches!(device, DeviceSpec::Directory { .. })
+        && !filesystem.is_some_and(|name| is_in_memory(name.text()));
+    let io = io_read.as_ref().or(io_write.as_ref());
+    if let Some(io) = io.filter(|_| !has_device) {
+        let message = format!("`{}` limits a device, and the variant has none", io.key);
+        return Err(io.key_fault(message, "").hint("leave it out, or give the variant a device"));
+    }
+    let percent = |cpu: &Entry<Share<100, 10_240_000>>| {
+        let percent = cpu.0 * 100.0;
+        let whole = (1..=102_400).find(|whole| (percent - f64::from(*whole)).abs() < 1e-6);
+        whole.ok_or_else(|| cpu.fault("`cpu` is a whole number of percent", "write \"50%\""))
+    };
+    let limits = LimitSettings {
+        memory_bytes: memory.as_ref().map(|memory| memory.0),
+        cpu_percent: cpu.as_ref().map(percent).transpose()?,
+        io_read_bytes: io_read.as_ref().map(|rate| rate.0),
+        io_write_bytes: io_write.as_ref().map(|rate| rate.0),
+    };
+    if limits.is_empty() {
+        let hint = "for example: limits = { memory = \"512M\", cpu = \"50%\" }";
+        return Err(table.fault("`limits` has no limit", "").hint(hint));
+    }
+    Ok(limits)
+}
+
+/// Refuses limits of jobs that run on ranks, which may be on other machines.
+pub(super) fn limits_are_possible(top: &PlanTable, jobs: &[PlannedJob]) -> Result<(), Fault> {
+    let sections = top.variant.as_ref().map_or(&[][..], |sections| &sections.0);
+    let limits = sections.iter().find_map(|section| section.limits.as_ref());
+    match limits.filter(|_| jobs.iter().any(|job| job.launch.is_some())) {
+        None => Ok(()),
+        Some(limits) => {
+            let message = "`limits` are those of this machine, and ranks may run on others";
+            Err(limits.key_fault(message, "").hint("leave `limits` or `ranks` out"))
+        }
+    }
+}
+
+/// Prefix of the variables by which treering tells a command about its trial.
+const OWN_VARIABLES: &str = "TREERING_";
+
+/// Environment variables of a variant.
+pub(super) fn environment(
+    table: Option<&Entry<EnvironmentTable>>,
+) -> Result<Vec<(String, String)>, Fault> {
+    let entries = table.map_or(&[][..], |table| &table.value.0);
+    entries.iter().map(variable).collect()
+}
+
+fn variable(entry: &Entry<Datum>) -> Result<(String, String), Fault> {
+    let name = entry.key.as_str();
+    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    let is_name =
+        name.starts_with(is_letter) && name.chars().all(|c| is_letter(c) || c.is_ascii_digit());
+    if !is_name {
+        let message = format!("{} is no name of an environment variable", quoted(name));
+        let hint = "a name has letters, digits and underscores: env = { MALLOC_ARENA_MAX = \"1\" }";
+        return Err(entry.key_fault(message, "").hint(hint));
+    }
+    if name.starts_with(OWN_VARIABLES) {
+        let message = format!("{} is a variable that treering sets itself", quoted(name));
+        return Err(entry.key_fault(message, "").hint("choose another name"));
+    }
+    let value = match &entry.value {
+        Datum::String(Script(text)) => Some(text.clone()).filter(|text| !text.contains('\n')),
+        number => number.number(),
+    };
+    let value = value.ok_or_else(|| {
+        let message = format!("{} is {}, not a value", quoted(name), entry.value.kind());
+        entry.fault(message, "write a text on one line in quotation marks")
+    })?;
+    Ok((name.to_owned(), value))
 }
 
 /// Names and values of a table.
@@ -95,17 +181,4 @@ fn is_attribute(name: &str) -> bool {
 fn is_part(part: &str) -> bool {
     let is_plain = |c: char| !c.is_whitespace() && !c.is_control();
     !matches!(part, "" | "." | "..") && part.chars().all(is_plain)
-}
-
-/// Words of a command; a text is for the shell.
-fn words(command: Option<&Entry<Command>>) -> Result<Vec<String>, Fault> {
-    let Some(command) = command else { return Ok(Vec::new()) };
-    let words: Vec<String> = match &command.value.0 {
-        Listed::Single(Script(line)) => vec!["sh".to_owned(), "-c".to_owned(), line.clone()],
-        Listed::Array(words) => words.iter().map(|word| word.value.0.clone()).collect(),
-    };
-    if words.iter().any(|word| word.contains('\0')) || words.first().is_none_or(String::is_empty) {
-        return Err(command.fault(format!("`{}` names no program", command.key), ""));
-    }
-    Ok(words)
 }

@@ -24,7 +24,7 @@ const KEYS_MAX: usize = 4;
 
 const SWEEP: &str = "sweep";
 /// Keys of a job itself, rather than of its options.
-const OF_JOB: [&str; 2] = ["ranks", "launcher"];
+const OF_JOB: [&str; 5] = ["ranks", "launcher", "payload", "compressibility", "latency"];
 const WANTED: &str =
     "an array of values, or a range: \"1..8\", \"1..64x4\" (times 4), \"0..100+25\" (plus 25)";
 

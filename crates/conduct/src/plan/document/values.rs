@@ -10,8 +10,8 @@ use treering_model::{Accelerator, GuestDisk};
 use treering_script::parse_size;
 
 use super::nearest::suggestion;
-use super::tree::{Digits, Placed, Script, Word};
-use crate::plan::{Machine, ObservedIn, RANKS_MAX};
+use super::tree::{Digits, Entry, Placed, Script, Word};
+use crate::plan::{Machine, ObservedIn, RANKS_MAX, TimedCalls};
 
 /// Maximum length of a percentage, in characters.
 const PERCENTAGE_CHARS_MAX: usize = 40;
@@ -150,6 +150,7 @@ quantities! {
     [const LEAST: u32, const MOST: u32] Share<LEAST, MOST>;
     [const LEAST: u64, const MOST: u64] Size<LEAST, MOST>;
     [] RankCount;
+    [] Rate;
     [C: Choosable] Choice<C>;
 }
 
@@ -294,6 +295,22 @@ impl<const LEAST: u64, const MOST: u64> Quantity for Size<LEAST, MOST> {
     }
 }
 
+/// Bytes per second, at least 64 KiB.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rate(pub(super) u64);
+
+impl Quantity for Rate {
+    fn wanted(_: Option<&str>) -> String {
+        "a size for each second from 64KiB to 1TiB, in quotation marks, such as \"20M\"".to_owned()
+    }
+
+    fn read(written: Written<'_>) -> Result<Self, Mismatch> {
+        let Written::Text(text) = written else { return Err(Mismatch::Type) };
+        let bytes = parse_size(text).filter(|bytes| (1 << 16..=1 << 40).contains(bytes));
+        bytes.map(Self).ok_or(Mismatch::Value)
+    }
+}
+
 /// Type with a name for each of its values.
 pub(super) trait Choosable: Copy + fmt::Debug + 'static {
     /// Description of a value, and of all of them.
@@ -330,6 +347,29 @@ impl Choosable for Machine {
 
     fn named() -> Vec<(&'static str, Self)> {
         Self::ALL.map(|machine| (machine.name(), machine)).to_vec()
+    }
+}
+
+/// Contents of files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PayloadName {
+    Random,
+    Classic,
+}
+
+impl Choosable for PayloadName {
+    const WANTED: (&'static str, &'static str) = ("a kind of content", "contents");
+
+    fn named() -> Vec<(&'static str, Self)> {
+        vec![("random", Self::Random), ("classic", Self::Classic)]
+    }
+}
+
+impl Choosable for TimedCalls {
+    const WANTED: (&'static str, &'static str) = ("a choice of calls", "choices");
+
+    fn named() -> Vec<(&'static str, Self)> {
+        Self::ALL.map(|choice| (choice.name(), choice)).to_vec()
     }
 }
 
@@ -425,8 +465,13 @@ pub(super) enum Datum {
     Boolean(bool),
     Array(Vec<Placed<Datum>>),
     Datetime(IgnoredAny),
-    Table(IgnoredAny),
+    Table(DatumTable),
 }
+
+/// Values by their names.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename = "a table of values")]
+pub(super) struct DatumTable(pub(super) Vec<Entry<Datum>>);
 
 impl Datum {
     /// Number as text.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use treering_engine::HANDICAP_PERCENT_MAX;
 use treering_lab::filesystems::{MkfsRequest, arguments, find};
 use treering_model::filesystems::Filesystem;
-use treering_model::{CellRole, DeviceSpec, GuestSpec, Variant};
+use treering_model::{CellRole, DeviceSpec, GuestSpec, Variant, VariantSettings};
 use treering_sys::{MountOptionError, MountOptions};
 
 use super::device::{PlacedDevice, device, played};
@@ -15,7 +15,7 @@ use super::nearest::suggestion;
 use super::settings::settings;
 use super::tree::{Entry, Optional, Placed};
 use super::values::{Listed, Name, VariantName};
-use super::{Known, guest, words};
+use super::{Known, changed_job, guest, words};
 use crate::plan::error::{Fault, quoted};
 
 /// Variants of a plan, the baseline first.
@@ -120,7 +120,8 @@ fn variant(
     let (kernel, guest) = guest::kernel_and_guest(section, guest, known)?;
     let handicap_percent = handicap(section)?;
     let device = on.spec.clone();
-    let settings = settings(section, &device, guest.as_ref())?;
+    let options = changed_job::options(section.options.as_ref());
+    let settings = VariantSettings { options, ..settings(section, &device, guest.as_ref())? };
     let variant = Variant {
         name,
         against: None,

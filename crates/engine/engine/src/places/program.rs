@@ -39,6 +39,7 @@ pub(crate) fn run_program(
     let mut command = Command::new(&program.path);
     command
         .args(&program.arguments)
+        .envs(program.environment.iter().map(|(name, value)| (name, value)))
         .current_dir(target.path().join(&program.directory))
         .stdin(input)
         .stdout(output.try_clone()?)

@@ -50,6 +50,7 @@ pub(crate) fn run_watched(
     command
         .args(program.arguments.iter().map(|word| placed(OsStr::new(word), &directory)))
         .current_dir(&directory)
+        .envs(program.environment.iter().map(|(name, value)| (name, value)))
         .env(ProgramWatch::DIRECTORY, &directory)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

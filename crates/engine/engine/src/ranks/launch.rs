@@ -129,7 +129,12 @@ impl Launcher {
             .collect()
     }
 
-    fn start(&self, ranks: u32, job: &Value) -> io::Result<RunningLauncher> {
+    fn start(
+        &self,
+        ranks: u32,
+        job: &Value,
+        environment: &[(String, String)],
+    ) -> io::Result<RunningLauncher> {
         let mut line = serde_json::to_vec(job)?;
         line.push(b'\n');
         // A file: a pipe would wait for a launcher that does not read.
@@ -139,6 +144,7 @@ impl Launcher {
         let errors = memory_file("errors")?;
         let mut command = Command::new(&self.path);
         command.args(&self.words(ranks)[1..]).stdin(Stdio::from(input));
+        command.envs(environment.iter().map(|(name, value)| (name, value)));
         command.stdout(Stdio::piped()).stderr(Stdio::from(errors.try_clone()?));
         if is_root() {
             // Open MPI asks whether root is meant, by name and again; who formats devices is.
@@ -149,20 +155,20 @@ impl Launcher {
         Ok(RunningLauncher { child, errors, output: String::new(), lines: output.map(lines) })
     }
 
-    /// Launches `ranks` ranks, passes the first its job, and forwards its reports except for the
-    /// last one. All ranks have ended when this returns.
+    /// Launches `ranks` ranks with these environment variables, passes the first its job, and
+    /// forwards its reports except for the last one. All ranks have ended when this returns.
     ///
     /// # Errors
     /// When the launcher cannot be started, or by whoever takes the reports.
     pub fn run<E: From<LaunchError>>(
         &self,
         ranks: u32,
-        job: &Value,
+        (job, environment): (&Value, &[(String, String)]),
         stop: &StopFlag,
         take: &mut dyn FnMut(RankReport) -> Result<(), E>,
     ) -> Result<LaunchEnd, E> {
         let cannot = |source| LaunchError::Start { name: self.name.clone(), source };
-        let mut launched = self.start(ranks, job).map_err(cannot)?;
+        let mut launched = self.start(ranks, job, environment).map_err(cannot)?;
         let (mut last_word, mut is_stopped) = (None, false);
         let mut ends_at: Option<Instant> = None;
         loop {

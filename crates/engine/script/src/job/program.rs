@@ -12,6 +12,8 @@ pub struct ExternalProgram {
     pub path: PathBuf,
     /// Arguments, without the name of the program.
     pub arguments: Vec<String>,
+    /// Environment variables beside those of this process, as (name, value).
+    pub environment: Vec<(String, String)>,
     /// Bytes for the standard input.
     pub input: Vec<u8>,
     /// Working directory below the target; empty for the target itself.

@@ -22,16 +22,16 @@ use crate::{DeviceError, LabError};
 
 pub use record::PlanIdentity;
 pub(crate) use record::{
-    CleanupCommand, DeviceIdentity, FileNumber, ForeignMount, RecordFacts, RecordId, ResourceKind,
-    SettingChange, changed_line, escape, file_line, loop_line, mounted_line, player_line,
-    setting_line, text,
+    CleanupCommand, DeviceIdentity, FileNumber, ForeignMount, RecordFacts, RecordId, RecordedGroup,
+    ResourceKind, SettingChange, changed_line, controller_line, escape, file_line, loop_line,
+    mounted_line, player_line, setting_line, text,
 };
 
 /// Longest wait for another process that holds the lock of the register.
 const PATIENCE: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(10);
 /// Largest accepted record, in bytes.
-const RECORD_BYTES_MAX: u64 = 64 << 10;
+const RECORD_BYTES_MAX: u64 = 4 << 20;
 
 /// Number of records of this process, which makes their IDs unique.
 static COUNTER: AtomicU32 = AtomicU32::new(0);

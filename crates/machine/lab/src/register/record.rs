@@ -115,6 +115,19 @@ pub(crate) enum ResourceKind {
     },
     /// A command that must run after a trial, since its counterpart has run before it.
     Cleanup(CleanupCommand),
+    /// A control group.
+    Group(RecordedGroup),
+}
+
+/// A control group of a trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RecordedGroup {
+    /// Folder of the group.
+    pub(crate) folder: PathBuf,
+    /// Identity of the folder, known once it is made.
+    pub(crate) file: Option<FileNumber>,
+    /// Controllers that its parent passes on only for this group.
+    pub(crate) enabled: Vec<String>,
 }
 
 /// A changed attribute of the kernel.
@@ -181,6 +194,7 @@ impl ResourceKind {
             Self::Mount { fs_type, .. } => format!("a mounted {fs_type}"),
             Self::Unmounted(mount) => format!("the unmounted {}", mount.point.display()),
             Self::Settings { .. } => "changed settings of the kernel".to_owned(),
+            Self::Group(group) => format!("the control group {}", group.folder.display()),
             Self::Cleanup(command) => format!("the command `{}`", command.words.join(" ")),
         }
     }
@@ -259,6 +273,12 @@ impl RecordFacts {
                 }
             }
             ResourceKind::Cleanup(command) => lines.extend(cleanup_lines(command)),
+            ResourceKind::Group(RecordedGroup { folder, file, enabled }) => {
+                lines.push("kind group\n".to_owned());
+                lines.push(format!("folder {}\n", escape(folder.as_os_str().as_bytes())));
+                lines.extend(file.map(file_line));
+                lines.extend(enabled.iter().map(|name| controller_line(name)));
+            }
             ResourceKind::Loop { image, file, number } => {
                 lines.push("kind loop\n".to_owned());
                 lines.push(format!("image {}\n", escape(image.as_os_str().as_bytes())));
@@ -321,6 +341,11 @@ pub(crate) fn file_line(file: FileNumber) -> String {
 /// Line with the number of a loop device.
 pub(crate) fn loop_line(number: u32) -> String {
     format!("loop {number}\n")
+}
+
+/// Line with a controller that is passed on for a control group.
+pub(crate) fn controller_line(name: &str) -> String {
+    format!("controller {}\n", escape(name.as_bytes()))
 }
 
 fn unmounted_lines(mount: &ForeignMount) -> Vec<String> {
@@ -401,6 +426,7 @@ struct ParsedLines {
     words: Vec<String>,
     environment: Vec<(String, String)>,
     folder: Option<PathBuf>,
+    controllers: Vec<String>,
 }
 
 impl ParsedLines {
@@ -449,6 +475,7 @@ impl ParsedLines {
                 let (name, value) = value.split_once(' ')?;
                 self.environment.push((text(name)?, text(value)?));
             }
+            "controller" => self.controllers.push(text(value)?),
             "folder" => self.folder = Some(OsString::from_vec(unescape(value)?).into()),
             _ => return None,
         }
@@ -489,6 +516,11 @@ impl ParsedLines {
                 },
             }),
             "settings" => ResourceKind::Settings { changes: self.changes },
+            "group" => ResourceKind::Group(RecordedGroup {
+                folder: plain(self.folder?)?,
+                file: self.file,
+                enabled: self.controllers,
+            }),
             "cleanup" if !self.words.is_empty() => ResourceKind::Cleanup(CleanupCommand {
                 words: self.words,
                 environment: self.environment,
@@ -557,7 +589,7 @@ fn unescape(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::{
         CleanupCommand, DeviceIdentity, FileNumber, ForeignMount, PlanIdentity, RecordFacts,
-        RecordId, ResourceKind, SettingChange, escape, unescape,
+        RecordId, RecordedGroup, ResourceKind, SettingChange, escape, unescape,
     };
     use crate::machine::DeviceNumber;
     use std::path::{Path, PathBuf};
@@ -612,6 +644,11 @@ mod tests {
                 words: ["sh", "-c", "rm -r \"$X\"\n"].map(str::to_owned).to_vec(),
                 environment: vec![("X".to_owned(), "a b".to_owned())],
                 folder: PathBuf::from("/mnt/ü b"),
+            }),
+            ResourceKind::Group(RecordedGroup {
+                folder: PathBuf::from("/sys/fs/cgroup/treering-1a-2"),
+                file: Some(FileNumber { device: 26, inode: 4_711 }),
+                enabled: vec!["io".to_owned()],
             }),
             ResourceKind::Mount {
                 fs_type: "ext4".to_owned(),

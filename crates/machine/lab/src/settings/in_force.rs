@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use treering_model::{DeviceSpec, Variant, VariantSettings};
 
 use super::commands::{PreparedPlace, TrialCommands};
+use super::limited::ControlGroup;
 use super::{AppliedSettings, FilesystemFolders, SettingTarget};
-use crate::machine::block_number;
+use crate::machine::{DeviceNumber, block_number};
 use crate::{Lab, LabError};
 
 /// Prefixes of sysfs attributes that exist only while the filesystem is mounted.
@@ -17,8 +18,8 @@ const OF_MOUNT: [&str; 2] = ["fs/", "bdi/"];
 /// Settings of a variant that are in force for a trial. Dropping undoes them as far as possible.
 #[derive(Debug)]
 pub struct SettingsInForce {
-    // Fields are dropped in this order: the command first.
-    prepared: Option<PreparedPlace>,
+    group: Option<ControlGroup>,
+    prepared: Vec<PreparedPlace>,
     applied: AppliedSettings,
     settings: VariantSettings,
     /// Filesystem type.
@@ -47,7 +48,7 @@ impl SettingsInForce {
             numbers.filter_map(|number| lab.machine.block_folder(number)).collect();
         applied.apply(&of_device, &SettingTarget::Device { folders: &folders }, lab)?;
         let (settings, lab, fs_type) = (settings.clone(), lab.clone(), fs_type.to_owned());
-        Ok(Self { prepared: None, applied, settings, fs_type, nodes, lab })
+        Ok(Self { group: None, prepared: Vec::new(), applied, settings, fs_type, nodes, lab })
     }
 
     /// Writes the settings of the mounted filesystem; also after a remount, which resets them.
@@ -68,40 +69,73 @@ impl SettingsInForce {
         self.applied.apply(&of_mount, &target, &self.lab)
     }
 
-    /// Runs the command that prepares, in the work directory, which is made if missing; `root` is
-    /// the mount point.
+    /// Runs the commands that prepare, that of the variant and then that of the job, in the work
+    /// directory, which is made if missing; `root` is the mount point.
     ///
     /// # Errors
-    /// When the command fails.
+    /// When a command fails.
     pub fn prepare(
         &mut self,
         variant: &Variant,
         (root, work): (&Path, &Path),
+        of_job: (&[String], &[String]),
     ) -> Result<(), LabError> {
         let settings = &self.settings;
-        if settings.prepare.is_empty() && settings.cleanup.is_empty() {
-            return Ok(());
+        let of_variant = (settings.prepare.as_slice(), settings.cleanup.as_slice());
+        for (prepare, cleanup) in [of_variant, of_job] {
+            if prepare.is_empty() && cleanup.is_empty() {
+                continue;
+            }
+            std::fs::create_dir_all(work).map_err(LabError::io("cannot make", work))?;
+            let mut environment = settings.env.clone();
+            environment.extend(trial_variables(variant, &self.nodes, (root, work)));
+            let (environment, folder) = (&environment, work);
+            let commands = TrialCommands { prepare, cleanup, environment, folder };
+            self.prepared.push(PreparedPlace::prepare(commands, &self.lab)?);
         }
-        std::fs::create_dir_all(work).map_err(LabError::io("cannot make", work))?;
-        let environment = trial_variables(variant, &self.nodes, (root, work));
-        let commands = TrialCommands {
-            prepare: &settings.prepare,
-            cleanup: &settings.cleanup,
-            environment: &environment,
-            folder: work,
-        };
-        self.prepared = Some(PreparedPlace::prepare(commands, &self.lab)?);
         Ok(())
     }
 
-    /// Runs the command that cleans up and puts the settings back. Both are tried.
+    /// Moves this process into a control group with the limits of the variant, if it has some.
     ///
     /// # Errors
-    /// The first error of the two.
+    /// When the kernel refuses the group or a limit.
+    pub fn limit(&mut self) -> Result<(), LabError> {
+        let limits = &self.settings.limits;
+        if limits.is_empty() {
+            return Ok(());
+        }
+        let numbers = self.nodes.iter().filter_map(|node| block_number(node));
+        let disks: Vec<DeviceNumber> =
+            numbers.map(|number| self.lab.machine.whole_disk(number)).collect();
+        self.group = Some(ControlGroup::enter(limits, &disks, &self.lab)?);
+        Ok(())
+    }
+
+    /// Leaves the control group, runs the commands that clean up, and puts the settings back. All
+    /// are tried.
+    ///
+    /// # Errors
+    /// The first error.
     pub fn end(mut self) -> Result<(), LabError> {
-        let cleaned = self.prepared.take().map_or(Ok(()), PreparedPlace::clean_up);
+        let left = self.group.as_mut().map_or(Ok(()), ControlGroup::leave);
+        let mut cleaned = Ok(());
+        while let Some(prepared) = self.prepared.pop() {
+            let done = prepared.clean_up();
+            cleaned = cleaned.and(done);
+        }
+        // Its last processes may be those that the command has ended.
+        let removed = self.group.take().map_or(Ok(()), ControlGroup::remove);
         let restored = self.applied.put_back();
-        cleaned.and(restored)
+        left.and(cleaned).and(removed).and(restored)
+    }
+}
+
+impl Drop for SettingsInForce {
+    fn drop(&mut self) {
+        drop(self.group.take());
+        // The last command first; the settings follow.
+        while self.prepared.pop().is_some() {}
     }
 }
 

@@ -7,7 +7,9 @@
 mod attribute;
 pub(crate) mod cleanup;
 mod commands;
+pub(crate) mod control_group;
 mod in_force;
+mod limited;
 pub(crate) mod restore;
 
 use std::path::{Path, PathBuf};

@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use treering_model::{Accelerator, BLOGBENCH_READ_BYTES, RunMode, Trial, TrialId};
+use treering_model::{
+    Accelerator, BLOGBENCH_READ_BYTES, CHANGED_OPTIONS_FACT, Cell, RunMode, Trial, TrialId,
+};
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::pairs::{AlignedTrials, align, unpaired};
@@ -39,7 +41,32 @@ struct TrialGroup<'t> {
     parameters: Parameters<'t>,
     /// Parameters sorted by name: the recorded order does not separate jobs.
     by_name: Parameters<'t>,
+    /// Job of a plan, if the variant changes its options.
+    changed: Option<&'t str>,
     trials: Vec<&'t Trial>,
+}
+
+impl<'t> TrialGroup<'t> {
+    /// True if both groups did the same work, or are one job of a plan that a variant changes.
+    fn matches(&self, other: &Self) -> bool {
+        match (self.changed.or(other.changed), self.cell(), other.cell()) {
+            (Some(_), Some(own), Some(others)) if own.campaign == others.campaign => {
+                own.job == others.job
+            }
+            _ => self.by_name == other.by_name,
+        }
+    }
+
+    /// Cell of a plan to which the first trial belongs.
+    fn cell(&self) -> Option<&'t Cell> {
+        self.trials.first()?.beginning.cell.as_ref()
+    }
+}
+
+/// Job of a plan that the variant of a trial changes.
+fn changed_job(trial: &Trial) -> Option<&str> {
+    let is_changed = trial.facts.iter().any(|fact| fact.name == CHANGED_OPTIONS_FACT);
+    trial.beginning.cell.as_ref().filter(|_| is_changed).map(|cell| cell.job.as_str())
 }
 
 /// Matches the trials, given in time order, into jobs both variants have, with cautions about the
@@ -109,7 +136,7 @@ fn of_workload<'t>(
     names: (&str, &str),
     cautions: &mut Vec<ComparisonCaution>,
 ) -> Vec<ComparedJob<'t>> {
-    let matching = |group: &TrialGroup<'t>| other.iter().find(|o| o.by_name == group.by_name);
+    let matching = |group: &TrialGroup<'t>| other.iter().find(|other| other.matches(group));
     let pairs: Vec<(&TrialGroup<'t>, &TrialGroup<'t>)> =
         base.iter().filter_map(|group| Some((group, matching(group)?))).collect();
     if pairs.is_empty() {
@@ -163,7 +190,7 @@ fn workloads<'a, 't: 'a>(trials: impl Iterator<Item = &'a &'t Trial>) -> Vec<(&'
 
 fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<TrialGroup<'t>> {
     let mut groups: Vec<TrialGroup<'t>> = Vec::new();
-    let mut known: HashMap<Parameters<'t>, usize> = HashMap::new();
+    let mut known: HashMap<(Parameters<'t>, Option<&str>), usize> = HashMap::new();
     for trial in trials {
         let workload = trial.beginning.workload.as_str();
         let own = trial.beginning.parameters.iter();
@@ -173,9 +200,10 @@ fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<TrialGroup<'t>> {
         let mut by_name = parameters.clone();
         // Repeated parameters keep their order.
         by_name.sort_by_key(|(name, _)| *name);
-        let group = *known.entry(by_name).or_insert_with_key(|by_name| {
-            let (by_name, trials) = (by_name.clone(), Vec::new());
-            groups.push(TrialGroup { parameters, by_name, trials });
+        let key = (by_name, changed_job(trial));
+        let group = *known.entry(key).or_insert_with_key(|(by_name, changed)| {
+            let (by_name, changed, trials) = (by_name.clone(), *changed, Vec::new());
+            groups.push(TrialGroup { parameters, by_name, changed, trials });
             groups.len() - 1
         });
         groups[group].trials.push(trial);

@@ -73,6 +73,7 @@ impl Session for ForeignSession<'_> {
         let end = conductor.program(ExternalProgram {
             path: self.job.fio.path.clone(),
             arguments: ["--output-format=json+", "--eta=never", "-"].map(str::to_owned).into(),
+            environment: Vec::new(),
             input: self.job.text.clone().into_bytes(),
             directory: self.job.working_directory(),
             watch: None,

@@ -1,0 +1,130 @@
+//! Options of a job for the engine: what files are filled with, which calls are timed, and whether
+//! hot data is recorded. Runs and plans have the same ones.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use treering_engine::{EngineOptions, LatencyMode, PayloadKind};
+use treering_script::{ClassicPayload, Job};
+
+use crate::trial::beginning::usual_latency;
+
+/// Contents of files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum JobPayload {
+    /// Random bytes.
+    #[default]
+    Random,
+    /// Letters `a`, as one imitated tool writes.
+    LetterA,
+    /// Zeros, as another one writes.
+    Zeros,
+}
+
+impl JobPayload {
+    /// Contents that the imitated tool writes.
+    pub(crate) const fn classic(payload: ClassicPayload) -> Self {
+        match payload {
+            ClassicPayload::LetterA => Self::LetterA,
+            ClassicPayload::Zeros => Self::Zeros,
+        }
+    }
+
+    /// Name in plans and on the command line.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::LetterA | Self::Zeros => "classic",
+        }
+    }
+}
+
+/// Calls that are timed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TimedCalls {
+    /// Every call.
+    All,
+    /// A sample, or every call where the job needs that.
+    #[default]
+    Sampled,
+    /// No call.
+    Off,
+}
+
+impl TimedCalls {
+    /// All choices.
+    pub(crate) const ALL: [Self; 3] = [Self::All, Self::Sampled, Self::Off];
+
+    /// Name in plans and on the command line.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Sampled => "sampled",
+            Self::Off => "off",
+        }
+    }
+
+    /// Choice of this name; sampled for any other.
+    pub(crate) fn named(name: &str) -> Self {
+        Self::ALL.into_iter().find(|choice| choice.name() == name).unwrap_or_default()
+    }
+}
+
+/// Options of a job for the engine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct JobEngine {
+    /// Contents of files.
+    pub payload: JobPayload,
+    /// Percent of random contents that a compressing filesystem can save.
+    pub compressibility: u8,
+    /// Calls that are timed.
+    pub latency: TimedCalls,
+    /// Half-life of an access's contribution to the temperature, in seconds; `None` if hot data is
+    /// not recorded.
+    pub heat_half_life_seconds: Option<f64>,
+}
+
+/// Half-life of hot data, in seconds, where none is given.
+pub(crate) const HEAT_HALF_LIFE_SECONDS: f64 = 60.0;
+
+impl JobEngine {
+    /// Engine options of a job.
+    pub(crate) fn options(&self, job: &dyn Job, seed: u64) -> EngineOptions {
+        let latency = match self.latency {
+            TimedCalls::All => LatencyMode::All,
+            TimedCalls::Off => LatencyMode::Off,
+            TimedCalls::Sampled => usual_latency(job),
+        };
+        let payload = match self.payload {
+            JobPayload::Random => PayloadKind::Native { compressibility: self.compressibility },
+            JobPayload::LetterA => PayloadKind::Classic,
+            JobPayload::Zeros => PayloadKind::Zeros,
+        };
+        EngineOptions::new(latency, payload, seed)
+    }
+
+    /// Half-life of hot data, if it is recorded.
+    pub(crate) fn heat_half_life(&self) -> Option<Duration> {
+        Duration::try_from_secs_f64(self.heat_half_life_seconds?).ok()
+    }
+
+    /// Options other than the usual ones, as they are written in plans and kept with a trial.
+    pub(crate) fn parameters(&self) -> Vec<(String, String)> {
+        let usual = Self::default();
+        let percent = format!("{}%", self.compressibility);
+        let heat = self.heat_half_life_seconds;
+        let half_life = heat.filter(|seconds| *seconds != HEAT_HALF_LIFE_SECONDS);
+        let parameters = [
+            ("payload", (self.payload != usual.payload).then(|| self.payload.name().to_owned())),
+            ("compressibility", (self.compressibility > 0).then_some(percent)),
+            ("latency", (self.latency != usual.latency).then(|| self.latency.name().to_owned())),
+            ("heat", heat.map(|_| "true".to_owned())),
+            ("heat-half-life", half_life.map(|seconds| seconds.to_string())),
+        ];
+        let given = parameters.into_iter();
+        given.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+    }
+}
