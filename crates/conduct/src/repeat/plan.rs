@@ -10,7 +10,9 @@ use super::RepeatOptions;
 use super::files::{PackedFiles, job_record};
 use crate::failure::{Failure, FailureKind};
 use crate::plan::document::{Known, read};
-use crate::plan::{Conditions, Judging, Observing, Plan, PlannedJob, Stopping, bare_variant};
+use crate::plan::{
+    Conditions, JobPhases, Judging, Observing, Plan, PlannedJob, Stopping, bare_variant,
+};
 use crate::trial::beginning::named;
 use crate::trial::command_line;
 
@@ -28,6 +30,7 @@ pub(super) fn plan_of_document(
         environment: files.environment(options),
         is_full_size: false,
         base_dir: Some(files.dir().to_owned()),
+        ..Known::default()
     };
     read(&files.document_here(document), "the plan of the pack", &known).map_err(|error| {
         let message = format!("the plan of the pack cannot be run here\n{error}");
@@ -85,6 +88,7 @@ pub(super) fn plan_of_runs(
         record: JobRecord::from_settings(&settings),
         job,
         launch: None,
+        phases: JobPhases::default(),
     };
     let seed = settings.number(specs, "seed", 0..=u64::MAX).ok().flatten().unwrap_or(1);
     Ok(Plan {

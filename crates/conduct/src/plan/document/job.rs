@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use treering_script::{ConfigError, JobRecord, Settings, Workload};
+use treering_model::nearest::suggestion;
+use treering_script::{ConfigError, JobRecord, SettingFiles, Settings, Workload};
 
 use super::format::{JobTable, PlanTable};
 use super::given::{self, GivenOption};
-use super::nearest::suggestion;
 use super::tree::Placed;
 use super::{Known, command, ranks};
 use crate::plan::error::{Fault, quoted};
-use crate::plan::{PlannedJob, QUICK_OPTIONS, job_of_ranks};
+use crate::plan::{JobPhases, PlannedJob, QUICK_OPTIONS, job_of_ranks};
 
 pub(super) const DEFAULT_WORKLOAD: &str = "compilebench";
 
@@ -44,8 +44,8 @@ fn quick(top: &PlanTable, known: &Known<'_>) -> Result<PlannedJob, Fault> {
     let settings = settings(&options, known);
     let job = workload.native(&settings).map_err(|error| Fault::whole(error.message))?;
     let name = DEFAULT_WORKLOAD.to_owned();
-    let record = JobRecord::from_settings(&settings);
-    Ok(PlannedJob { workload: name.clone(), name, options, job, launch, record })
+    let (record, phases) = (JobRecord::from_settings(&settings), JobPhases::default());
+    Ok(PlannedJob { workload: name.clone(), name, options, job, launch, record, phases })
 }
 
 /// Job of a section, with the position of the value that names it.
@@ -71,12 +71,12 @@ fn job(
         None => (workload_name, place),
     };
     let options = match &section.options {
-        Some(options) => given::given(options, workload.manifest())?,
+        Some(options) => given::given(options, workload.manifest(), section.workload.is_some())?,
         None => Vec::new(),
     };
     // Options of the full size are checked in small runs too.
     let at_full_size = match &section.full {
-        Some(options) => given::given(options, workload.manifest())?,
+        Some(options) => given::given(options, workload.manifest(), section.workload.is_some())?,
         None => Vec::new(),
     };
     let mut given = if known.is_full_size { given::merged(options, at_full_size) } else { options };
@@ -95,8 +95,9 @@ fn job(
     if let (true, Some(workload)) = (launch.is_some() && job.remounts(), &section.workload) {
         return Err(ranks::is_mounted_again(workload.span.clone()));
     }
-    let (workload, record) = (workload_name.to_owned(), JobRecord::from_settings(&settings));
-    let job = PlannedJob { name: name.to_owned(), workload, options, job, launch, record };
+    let (workload, phases) = (workload_name.to_owned(), JobPhases::default());
+    let record = JobRecord::from_settings(&settings);
+    let job = PlannedJob { name: name.to_owned(), workload, options, job, launch, record, phases };
     Ok((job, span.clone()))
 }
 
@@ -109,6 +110,7 @@ fn settings(options: &[(String, String)], known: &Known<'_>) -> Settings {
     settings.data_dirs.clone_from(&known.data_dirs);
     settings.base_dir.clone_from(&known.base_dir);
     settings.environment.clone_from(&known.environment);
+    settings.files = SettingFiles::inside_program(known.files.clone());
     settings
 }
 
