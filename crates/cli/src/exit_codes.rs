@@ -36,7 +36,7 @@ pub(crate) const TABLE: [(u8, &str); 20] = [
         "the run failed midway (a full disk, an I/O error); what was measured until then is in \
          the store",
     ),
-    (4, "`compare`: every trial of a variant failed"),
+    (4, "`compare`: every trial of a variant failed, or every trial of the warm-up"),
     (
         UNCLEAR,
         "`compare` and `report` with `--gate`: nothing was compared, a primary metric is unclear, \

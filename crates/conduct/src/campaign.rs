@@ -56,6 +56,12 @@ pub(crate) trait Runner {
     /// When that cannot be kept, or is reason to give up.
     fn failed(&mut self, cell: &PlannedCell, why: &LabError) -> Result<(), Self::Error>;
 
+    /// Called after the warm-up.
+    ///
+    /// # Errors
+    /// When no variant can run the jobs.
+    fn warmed_up(&mut self) -> Result<(), Self::Error>;
+
     /// Called after a complete round; returns true if another round is needed.
     ///
     /// # Errors
@@ -106,7 +112,9 @@ fn all_rounds<C: Runner>(
         if flow.is_break() {
             return Ok(());
         }
-        if round > 0 && !runner.round_ended(round)? {
+        if round == 0 {
+            runner.warmed_up()?;
+        } else if !runner.round_ended(round)? {
             break;
         }
     }

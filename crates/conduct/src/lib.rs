@@ -45,7 +45,7 @@ pub use host::{
     Comparison, EarlierTrial, Host, MeasuredVariant, ParallelLaunch, PlanOptions, RankOptions,
     RebootOptions, RecordedTrial, ResultStore, SeriesPoint, Standing, StoredCell,
 };
-pub use messages::{say_left_behind, warn_of_shortfall};
+pub use messages::{say_left_behind, warn_of_plan};
 pub use rank_group::{Connection, LaunchedRank, RankProcess, Ranks, serve_launched, together};
 pub use shell::quoted;
 pub use trial::beginning::beginning;

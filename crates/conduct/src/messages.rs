@@ -3,10 +3,11 @@
 use crate::host::Host;
 use crate::plan::Plan;
 
-/// Warns that the plan has fewer rounds than it needs; the plan continues as requested.
-pub fn warn_of_shortfall(plan: &Plan, host: &dyn Host) {
-    if let Some(shortfall) = plan.shortfall() {
-        host.say(&format!("caution: {shortfall}"));
+/// Warns that the plan has fewer rounds than it needs, or variants that are compared with nothing;
+/// the plan continues as requested.
+pub fn warn_of_plan(plan: &Plan, host: &dyn Host) {
+    for warning in plan.uncompared().into_iter().chain(plan.shortfall()) {
+        host.say(&format!("caution: {warning}"));
     }
 }
 

@@ -19,6 +19,7 @@ mod imported;
 mod latency;
 mod metric;
 pub mod metrics;
+pub mod nearest;
 mod observed;
 mod op;
 mod sink;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use treering_conduct::plan::Machine;
 use treering_lab::{BootLoader, RebootControl};
 
@@ -12,9 +12,13 @@ use super::quantities::device;
 #[derive(Debug, Default, Args)]
 #[command(after_help = COMPARE_HELP)]
 pub(crate) struct CompareArgs {
-    /// A plan in TOML [default: a quick plan made of the options below].
+    /// A plan: a TOML file, or the name of one inside the program, such as mail-server [default: a
+    /// quick plan made of the options below].
     #[arg(value_name = "PLAN")]
     pub(crate) plan: Option<PathBuf>,
+    /// List the plans inside the program, with their minutes and questions.
+    #[arg(long, conflicts_with = "plan")]
+    pub(crate) list: bool,
     #[command(flatten)]
     pub(crate) quick: QuickArgs,
     #[command(flatten)]
@@ -28,7 +32,8 @@ pub(crate) struct CompareArgs {
     /// Continue where an earlier run of the same plan stopped or was killed.
     #[arg(long)]
     pub(crate) resume: bool,
-    /// Print every trial in its order with an estimate of time and space, and touch no disk. With
+    /// Print every trial in its order with an estimate of time and space. As root, mkfs and mount
+    /// options are tried on sparse images, which are removed; no other disk is touched. With
     /// --machine reboot, also every command that would be run.
     #[arg(long)]
     pub(crate) dry_run: bool,
@@ -49,6 +54,21 @@ pub(crate) struct CompareArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) page: PageArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    #[command(subcommand)]
+    pub(crate) verb: PlanVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlanVerb {
+    /// Print a plan that is inside the program, as a TOML file to change.
+    Show {
+        /// Its name, as `treering compare --list` prints it.
+        name: String,
+    },
 }
 
 /// What is watched beside the measuring. Given with a plan, these stand instead of its own.
@@ -252,6 +272,8 @@ run left behind; its finished trials are kept, and --resume continues with the r
   treering compare --filesystems ext4,xfs --trace --layout
   treering compare --kernel linux-6.1.deb --kernel linux-6.12.deb --filesystems xfs
   treering compare --machine reboot --kernel 6.1.0-47-amd64 --kernel 6.12.9-amd64 --dry-run
+  treering compare --list
+  treering compare mail-server
   treering compare plan.toml --dry-run
   treering compare plan.toml --erase /dev/sdb1 --gate";
 

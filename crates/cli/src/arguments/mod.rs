@@ -35,7 +35,7 @@ pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use classic::{classic_os_words, classic_words, is_called};
 use classic::{link, named};
 pub(crate) use comparing::{
-    BisectStepArgs, CompareArgs, PageArgs, QuickArgs, ReportArgs, RootArgs,
+    BisectStepArgs, CompareArgs, PageArgs, PlanArgs, PlanVerb, QuickArgs, ReportArgs, RootArgs,
 };
 pub(crate) use completing::{CompletionsArgs, ManArgs, as_link, to_complete};
 pub(crate) use history::{HistoryArgs, OverviewArgs, SeriesArgs};
@@ -127,6 +127,8 @@ pub(crate) enum Verb {
     Dataset(DatasetArgs),
     /// Compare filesystems under a workload: freshly made, on one device, in interleaved rounds.
     Compare(Box<CompareArgs>),
+    /// Show the plans that are inside the program.
+    Plan(PlanArgs),
     /// Judge the kernel of one revision against a good one, for `git bisect run`.
     BisectStep(BisectStepArgs),
     /// Record the block I/O requests that a program causes; show and plot traces.

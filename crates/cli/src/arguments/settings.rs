@@ -1,7 +1,10 @@
 //! Converts the options of a workload to clap arguments, and the parsed values to settings.
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use treering_script::{OptionSpec, OptionSupport, Settings, ValueKind};
+use treering_conduct::plan::shipped_files;
+use treering_model::nearest::nearest;
+use treering_script::{OptionSpec, OptionSupport, SettingFiles, Settings, ValueKind};
 
 pub(super) fn argument(spec: &OptionSpec) -> Arg {
     let mut doc = spec.doc.trim_end_matches('.').to_owned();
@@ -59,6 +62,7 @@ pub(crate) fn settings(specs: &[OptionSpec], matches: &ArgMatches) -> Settings {
     let mut settings = Settings::new(given.collect());
     settings.data_dirs = crate::places::dataset_dirs();
     settings.environment = crate::places::environment();
+    settings.files = SettingFiles::inside_program(shipped_files());
     settings.started_unix_ms = crate::clock::unix_ms();
     settings.machine = crate::places::machine();
     settings
@@ -77,7 +81,14 @@ pub(crate) fn settings_of_words(
         let text = error.to_string();
         let first =
             text.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        let meant = match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::String(word)) => {
+                nearest(word.trim_start_matches('-'), specs.iter().map(|spec| spec.name))
+            }
+            _ => None,
+        };
         crate::failure::Failure::new(crate::failure::Kind::Usage, first)
+            .maybe_hint(meant.map(|name| format!("did you mean `--{name}`?")))
             .hint("workload options follow `--`, as for `treering run`")
     })?;
     Ok(settings(specs, &matches))

@@ -49,6 +49,11 @@ pub(crate) fn open() -> Lab {
     lab
 }
 
+/// Opens the lab for what is made only for a moment, and leaves leftovers as they are.
+pub(super) fn recording() -> Lab {
+    opened(&mut Vec::new())
+}
+
 /// Opens the lab and prints which directories cannot be used, and why.
 pub(super) fn open_with_cautions() -> Lab {
     let mut unusable = Vec::new();

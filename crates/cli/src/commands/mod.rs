@@ -44,7 +44,7 @@ use treering_script::Workload;
 
 pub(crate) use self::compare::run_guest as in_guest;
 pub(crate) use self::many::launched::run as as_rank;
-use crate::arguments::{self, CheckArgs, CompletionsArgs, Verb};
+use crate::arguments::{self, CheckArgs, CompletionsArgs, PlanArgs, PlanVerb, Verb};
 use crate::failure::{Failure, Kind, show, show_refused};
 
 /// Handles a command line that the parser rejected: help is printed, fio command lines go to the
@@ -134,6 +134,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Store(args) => store::run(&args.verb),
         Verb::Dataset(args) => dataset::run(args.verb),
         Verb::Compare(args) => compare::run(&args),
+        Verb::Plan(PlanArgs { verb: PlanVerb::Show { name } }) => compare::show_shipped(&name),
         Verb::BisectStep(args) => Ok(compare::bisect_step(&args)),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Layout(args) => layout::run(&args),

@@ -227,7 +227,8 @@ fn before_the_first_round_it_says_what_it_comes_to_and_what_is_too_few() {
     let at = |words: &str| lines.iter().position(|line| line.contains(words)).expect(words);
     let first = at("round 0: ");
     assert!(at("2 rounds and a warm-up round: 6 trials, about ") < first, "{ran}");
-    assert!(at("1 primary comparison (1 contender; operation_seconds)") < first, "{ran}");
+    assert!(at("will compare: ") < first, "{ran}");
+    assert!(at("1 primary comparison: at least 6 rounds are needed") < first, "{ran}");
     let few = "caution: 2 rounds cannot show a difference: its primary comparison needs";
     assert!(at(few) < first, "{ran}");
     // The dry run says the same, and by default there are enough.
@@ -259,6 +260,42 @@ fn a_metric_that_no_job_gives_fails_before_anything_runs() {
     }
     let quick = directories("/dev/shm/none", &["--primary", "no_such_thing", "--dry-run"]);
     program.run(quick).ends_with(2).complains("no_such_thing");
+    let quick = directories("/dev/shm/none", &["--primary", "initial creat/mib", "--dry-run"]);
+    program.run(quick).ends_with(2).complains("did you mean `initial create/mib_per_second`?");
+    let quick = directories("/dev/shm/none", &["--primary", "phase moon/elapsed_seconds"]);
+    let ran = program.run(quick).ends_with(2);
+    assert!(ran.stderr.contains("phase operations/elapsed_seconds"), "{ran}");
+}
+
+#[test]
+fn a_warm_up_that_fails_in_every_variant_ends_the_comparison() {
+    let (program, results) = (prepared(), Results::new());
+    let store = results.text();
+    let compare = ["compare", "--directories", "a,b", "--store", &store, "--workload", "command"];
+    let ran = program.run([&compare[..], &["--", "false"]].concat()).ends_with(4);
+    assert!(ran.stderr.contains("the warm-up failed in every variant"), "{ran}");
+    assert_eq!(trials(&results.path()).len(), 2, "only the warm-up");
+    // One variant that works is enough to go on.
+    let one = ["--rounds", "1", "--", "sh", "-c", "case $PWD in */a/*) exit 0; esac; exit 1"];
+    let ran = program.run([&compare[..], &one[..]].concat()).ends_with(4);
+    assert!(!ran.stderr.contains("the warm-up failed in every variant"), "{ran}");
+    assert_eq!(trials(&results.path()).len(), 2 + 4);
+}
+
+#[test]
+fn a_variant_that_is_compared_with_nothing_is_a_caution_before_the_first_trial() {
+    let program = prepared();
+    let plan = PLAN.replace(
+        "[[job]]\nname = \"small\"",
+        "[[variant]]\nname = \"atime\"\n\
+        filesystem = \"xfs\"\nmount = \"relatime\"\nagainst = \"xfs, no access times\"\n\n\
+        [[job]]\nname = \"small\"",
+    );
+    fs::write(program.home().join("plan.toml"), plan).unwrap();
+    let dry = program.run(words(&["plan.toml", "--dry-run"])).ends_with(0);
+    let pairs = "will compare: atime with xfs, no access times on initial create/seconds of small";
+    assert!(dry.stdout.contains(pairs), "{dry}");
+    assert!(dry.stderr.contains("caution: ext4 is compared with nothing"), "{dry}");
 }
 
 #[test]
@@ -591,11 +628,17 @@ fn a_variant_that_cannot_be_mounted_ends_it_and_nothing_stays() {
     let (program, results) = (prepared(), Results::new());
     let plan = PLAN.replace("\"noatime\"", "\"noatime,no-such-option\"");
     fs::write(program.home().join("plan.toml"), plan).unwrap();
-    let line = ["compare", "plan.toml", "--store", &results.text()];
-    let ran = program.run(line).ends_with(3);
-    assert!(ran.stderr.contains("no-such-option"), "{ran}");
-    let left = program.run(["lab", "list"]).ends_with(0);
-    assert!(!left.stdout.contains("plan two, which is gone"), "{left}");
+    let store = results.text();
+    for line in [&["plan.toml", "--store", &store][..], &["plan.toml", "--dry-run"]] {
+        let ran = program.run([&["compare"], line].concat()).ends_with(2);
+        assert!(ran.stderr.contains("`mount` is refused"), "{ran}");
+        assert!(
+            ran.stderr.contains("no-such-option") && ran.stderr.contains("plan.toml:19"),
+            "{ran}"
+        );
+        let left = program.run(["lab", "list"]).ends_with(0);
+        assert!(!left.stdout.contains("plan two, which is gone"), "{left}");
+    }
 }
 
 #[test]

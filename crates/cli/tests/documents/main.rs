@@ -79,6 +79,7 @@ pages! {
     my_patch: "docs/my-patch.md",
     overview: "docs/overview.md",
     plan: "docs/plan.md",
+    questions: "docs/questions.md",
     reading: "docs/reading.md",
     reboots: "docs/reboots.md",
     report: "docs/report.md",

@@ -40,6 +40,8 @@ pub fn examine_plan(
     let mut examination = PlanExamination::default();
     let forecast = Forecast::new(plan, store, |_| false)?;
     examination.size.extend_from_slice(forecast.lines());
+    let uncompared = plan.uncompared();
+    examination.size.extend(uncompared.map(|uncompared| format!("caution: {uncompared}")));
     let shortfall = plan.shortfall();
     if plan.stopping.most_rounds() < plan.rounds_needed() {
         examination.obstacles.extend(shortfall);

@@ -8,6 +8,7 @@ use treering_model::{CellRole, WorkLimit};
 use treering_script::{Footprint, TargetFacts};
 use treering_stats::median;
 
+use super::announcement::announcement;
 use crate::failure::Failure;
 use crate::host::ResultStore;
 
@@ -18,8 +19,6 @@ const ASSUMED_BYTES: f64 = 200e6;
 const ASSUMED_FILES: f64 = 10_000.0;
 /// Overhead of a trial in seconds: mkfs, mount, write-back and dropping caches.
 const AROUND: f64 = 3.0;
-/// Maximum number of metrics of a job that are listed by name.
-const METRICS_TOLD: usize = 3;
 /// Names of workload parameters with a run time in seconds.
 const SECONDS: [&str; 4] = ["seconds", "runtime", "time", "timelimit"];
 
@@ -67,11 +66,11 @@ impl Forecast {
         let jobs: Result<Vec<Estimate>, Failure> =
             plan.jobs.iter().map(|job| estimate(job, store)).collect();
         let jobs = jobs?;
-        let lines = vec![trials(plan, &jobs, is_there), comparisons(plan)];
+        let lines = vec![trials(plan, &jobs, is_there), announcement(plan), comparisons(plan)];
         Ok(Self { jobs, lines })
     }
 
-    /// Rounds, trials and time; then what is compared.
+    /// Rounds, trials and time; the comparisons; and the rounds that they need.
     pub(crate) fn lines(&self) -> &[String] {
         &self.lines
     }
@@ -138,25 +137,11 @@ fn time(plan: &Plan, jobs: &[Estimate], missing: &[&PlannedCell]) -> String {
 /// Line about the number of primary comparisons and the minimum number of rounds for them.
 fn comparisons(plan: &Plan) -> String {
     let (family, needed) = (plan.family(), plan.rounds_needed());
-    let contenders = match plan.variants.len() {
-        1 => "with each other kernel".to_owned(),
-        2 => "1 contender".to_owned(),
-        variants => format!("{} contenders", variants - 1),
-    };
-    let of_job = |job: &PlannedJob| {
-        let metrics = match job.primary(&plan.judging) {
-            many if many.len() > METRICS_TOLD => format!("{} metrics", many.len()),
-            few => few.join(", "),
-        };
-        if plan.jobs.len() == 1 { metrics } else { format!("{} {metrics}", job.name) }
-    };
-    let metrics: Vec<String> = plan.jobs.iter().map(of_job).collect();
     let corrected = if family > 1 { ", corrected together" } else { "" };
     let word = if family == 1 { "comparison" } else { "comparisons" };
     format!(
-        "{family} primary {word}{corrected} ({contenders}; {}): at least {needed} rounds are \
-         needed to show a difference",
-        metrics.join("; ")
+        "{family} primary {word}{corrected}: at least {needed} rounds are needed to show a \
+         difference"
     )
 }
 

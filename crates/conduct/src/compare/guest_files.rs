@@ -46,11 +46,15 @@ pub(crate) fn options(
         let is_named = takes_path(name) || value.contains('/');
         let path = base.unwrap_or(Path::new("")).join(value);
         let file = path.canonicalize().ok().filter(|path| is_named && path.is_file());
-        let Some(file) = file else {
-            given.push((name.clone(), value.clone()));
-            continue;
+        let extra = match (file, job.record.files.get(value)) {
+            (Some(file), _) => extra(&file, extras.len())?,
+            // A file inside this program.
+            (None, Some(text)) if is_named => extra_of_text(value, text, extras.len()),
+            (None, _) => {
+                given.push((name.clone(), value.clone()));
+                continue;
+            }
         };
-        let extra = extra(&file, extras.len())?;
         given.push((name.clone(), extra.path.clone()));
         extras.push(extra);
     }
@@ -89,6 +93,13 @@ fn program(
 
 fn in_path(search: &OsStr, word: &str) -> Option<PathBuf> {
     std::env::split_paths(search).map(|dir| dir.join(word)).find(|path| path.is_file())
+}
+
+/// A file for a guest that is nowhere on disk.
+fn extra_of_text(path: &str, text: &str, number: usize) -> ExtraFile {
+    let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
+    let path = format!("/files/{number}/{name}");
+    ExtraFile { path, bytes: text.as_bytes().to_vec(), is_program: false }
 }
 
 /// A file for a guest, where it is here if that can be.

@@ -1,6 +1,7 @@
 //! A plan from its first trial to its last: what is done already, guests, ranks and boots of the
 //! machine prepared, then every cell conducted into the store.
 
+mod announcement;
 mod dry_run;
 mod examination;
 mod finished;
@@ -13,6 +14,7 @@ mod leftovers;
 mod reboots;
 mod relay;
 mod runner;
+mod warm_up;
 
 use treering_lab::{EraseList, Lab};
 use treering_model::TrialId;

@@ -21,13 +21,14 @@ use super::forecast::{Forecast, duration, planned_cells};
 use super::guests::Guests;
 use super::launches::{Launches, dir_of_all};
 use super::reboots::{Arrival, Rebooting};
+use super::warm_up::WarmUpFailures;
 use crate::campaign::{Admission, Runner as Conducting};
 use crate::cells::{PlannedCell, observing_rounds, rounds};
 use crate::conduct::{Conclusion, TrialPlan, conduct};
 use crate::failure::{Failure, FailureKind};
 use crate::handed::{HandedTrial, RanksTrial};
 use crate::host::{Host, PlanOptions, RecordedTrial, ResultStore};
-use crate::messages::{say_left_behind, warn_of_shortfall};
+use crate::messages::{say_left_behind, warn_of_plan};
 use crate::plan::{Plan, PlannedJob, baselines};
 use crate::stage::Stage;
 use crate::trial::beginning::{beginning, take};
@@ -55,6 +56,7 @@ pub(crate) struct Runner<'a> {
     all: usize,
     /// Index of the variant whose failure ended the plan, with the error.
     given_up: Option<(usize, String)>,
+    failed_warm_ups: WarmUpFailures,
     /// Number of cells run so far by this runner, and its start; used to estimate the time left.
     ran: usize,
     began: Instant,
@@ -87,6 +89,7 @@ impl<'a> Runner<'a> {
             kernel: treering_observe::kernel_release(),
             all: planned_cells(plan),
             given_up: None,
+            failed_warm_ups: WarmUpFailures::default(),
             ran: 0,
             began: Instant::now(),
             finished,
@@ -109,7 +112,7 @@ impl<'a> Runner<'a> {
         forecast.lines().iter().for_each(|line| self.say(line));
         // A point of a series is no comparison, and what is repeated has its rounds.
         if self.options.point.is_none() && !self.options.is_part {
-            warn_of_shortfall(self.plan, self.host);
+            warn_of_plan(self.plan, self.host);
         }
         Ok(())
     }
@@ -384,6 +387,7 @@ impl<'a> Runner<'a> {
     ) -> Result<(), Failure> {
         if let Ending::Failed { why } = ending {
             self.host.say(&format!("{}: the trial failed: {why}", planned.label(self.plan)));
+            self.failed_warm_ups.note(planned, why);
         }
         if *ending != Ending::Interrupted {
             self.finished.done.insert(*planned, trial);
@@ -508,6 +512,10 @@ impl Conducting for Runner<'_> {
         self.record_failure(planned, why)
     }
 
+    fn warmed_up(&mut self) -> Result<(), Failure> {
+        self.failed_warm_ups.check(self.plan, &self.finished)
+    }
+
     fn round_ended(&mut self, round: u32) -> Result<bool, Failure> {
         if self.stop.is_raised() {
             return Ok(false);
@@ -519,6 +527,7 @@ impl Conducting for Runner<'_> {
 impl Runner<'_> {
     /// Records a trial that failed before it could begin.
     fn record_failure(&mut self, planned: &PlannedCell, why: String) -> Result<(), Failure> {
+        self.failed_warm_ups.note(planned, &why);
         let (trial, cell) = self.cell(planned);
         let job = self.planned_job(planned);
         let beginning = TrialHeader {

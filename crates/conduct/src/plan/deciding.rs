@@ -1,36 +1,24 @@
 //! Primary comparisons of a plan, known before it runs: the primary metrics of each job, the number
 //! of comparisons corrected together, and the minimum number of rounds.
 
-use std::collections::BTreeSet;
-
-use treering_model::metrics::{cpu, is_call_latency, is_observation, times};
-use treering_model::{Metric, Scope, Variant};
-use treering_observe::deciding_latency;
-use treering_script::TargetFacts;
+use treering_model::{Metric, Variant};
 use treering_stats::{ALPHA, RECOMMENDED_LOOKS, StoppingRule, smallest_rounds};
 
+use super::foreseen::ForeseenMetrics;
 use super::{Judging, Plan, PlannedJob, Stopping};
 
 /// Minimum number of rounds for an exact confidence interval.
 const FEWEST_ROUNDS: u32 = 6;
-/// Metrics that a report adds to every trial.
-const OF_TRIAL: [&str; 3] =
-    [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name, cpu::USER_CPU_SECONDS.name];
-/// Metrics that a report adds to each phase.
-const OF_PHASE: [&str; 2] = [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
-/// Metrics that a report adds to each kind of task.
-const OF_KIND: [&str; 2] = [times::SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
 
 impl PlannedJob {
     /// Full names of the metrics that decide the comparisons of the job, in the workload's order.
     pub fn primary(&self, judging: &Judging) -> Vec<String> {
-        let foreseen = foreseen_of(self);
+        let foreseen = ForeseenMetrics::new(self);
         if judging.primary.is_empty() {
-            let deciding = foreseen.iter().filter(|metric| metric.primary);
+            let deciding = foreseen.metrics.iter().filter(|metric| metric.primary);
             return deciding.map(Metric::full_name).collect();
         }
-        let has = |name: &&String| has_metric(&foreseen, name);
-        judging.primary.iter().filter(has).cloned().collect()
+        judging.primary.iter().filter(|name| foreseen.has(name)).cloned().collect()
     }
 }
 
@@ -46,6 +34,28 @@ impl Plan {
     /// 6.
     pub fn rounds_needed(&self) -> u32 {
         rounds_needed(self.family(), self.stopping.level())
+    }
+
+    /// Message about the variants that are compared with nothing, although they run in every round;
+    /// `None` if there are none. A single variant is compared under something else.
+    pub(crate) fn uncompared(&self) -> Option<String> {
+        if self.variants.len() < 2 {
+            return None;
+        }
+        let baselines = baselines(&self.variants);
+        let is_alone =
+            |place: &usize| baselines[*place].is_none() && !baselines.contains(&Some(*place));
+        let alone = (0..self.variants.len()).filter(is_alone);
+        let names: Vec<&str> = alone.map(|place| self.variants[place].name.as_str()).collect();
+        let (first, runs) = match names.as_slice() {
+            [] => return None,
+            [one] => (*one, "is compared with nothing, and runs in every round"),
+            [first, ..] => (*first, "are compared with nothing, and run in every round"),
+        };
+        Some(format!(
+            "{} {runs}; write against = \"{first}\" into a variant below, or leave it out",
+            names.join(", ")
+        ))
     }
 
     /// Message about a plan that may end before a difference can be shown, with the number of
@@ -148,47 +158,4 @@ pub fn baselines(variants: &[Variant]) -> Vec<Option<usize>> {
         None => (place > 0 && !is_named(variant)).then_some(0),
     };
     variants.iter().enumerate().map(of).collect()
-}
-
-/// Metrics that each job will give, as far as they are known before it runs.
-pub(crate) fn foreseen(jobs: &[PlannedJob]) -> Vec<Vec<Metric>> {
-    jobs.iter().map(foreseen_of).collect()
-}
-
-/// Metrics of a job with the latency of its syncs, if that decides.
-fn foreseen_of(job: &PlannedJob) -> Vec<Metric> {
-    let mut metrics = job.job.foreseen_metrics(&TargetFacts::unknown());
-    metrics.extend(job.job.deciding_sync().map(deciding_latency));
-    metrics
-}
-
-/// True if one of the jobs with these metrics can have a metric of this name.
-pub(crate) fn is_known(foreseen: &[Vec<Metric>], name: &str) -> bool {
-    foreseen.iter().any(|metrics| has_metric(metrics, name))
-}
-
-/// Names of the metrics that jobs with these metrics can give, primary ones first.
-pub(crate) fn known_metrics(foreseen: &[Vec<Metric>]) -> Vec<String> {
-    let (primary, others): (Vec<&Metric>, Vec<&Metric>) =
-        foreseen.iter().flatten().partition(|one| one.primary);
-    let names = primary.into_iter().chain(others).map(Metric::full_name);
-    let mut seen = BTreeSet::new();
-    let names = names.chain(OF_TRIAL.map(str::to_owned));
-    names.filter(|name| seen.insert(name.clone())).collect()
-}
-
-/// True if a trial with these metrics can have a metric of this name, including those that reports
-/// derive from the times of phases and tasks, and those of observers.
-fn has_metric(foreseen: &[Metric], name: &str) -> bool {
-    if foreseen.iter().any(|metric| metric.full_name() == name) || OF_TRIAL.contains(&name) {
-        return true;
-    }
-    let (part, last) = name.rsplit_once('/').unwrap_or(("", name));
-    let is_of_phase = part.strip_prefix("phase ").is_some_and(|phase| !phase.is_empty());
-    if is_observation(last) || is_call_latency(last) {
-        return part.is_empty() || is_of_phase;
-    }
-    let is_kind = |metric: &Metric| matches!(&metric.scope, Scope::Kind(kind) if kind == part);
-    (is_of_phase && OF_PHASE.contains(&last))
-        || (OF_KIND.contains(&last) && foreseen.iter().any(is_kind))
 }

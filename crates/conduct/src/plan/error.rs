@@ -57,6 +57,21 @@ impl Fault {
         self
     }
 
+    /// True if the fault is in this part of the document.
+    pub(crate) fn is_within(&self, span: &Range<usize>) -> bool {
+        let first = self.marks.first();
+        first.is_some_and(|mark| span.start <= mark.span.start && mark.span.end <= span.end)
+    }
+
+    /// Moves the fault itself.
+    #[must_use]
+    pub(crate) fn moved_to(mut self, span: Range<usize>) -> Self {
+        if let Some(mark) = self.marks.first_mut() {
+            mark.span = span;
+        }
+        self
+    }
+
     /// Sets the hint.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {

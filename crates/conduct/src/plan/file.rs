@@ -4,8 +4,8 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-use super::Plan;
 use super::document::{BYTES_MAX, Known, read};
+use super::{Plan, PlanError};
 use crate::failure::{Failure, FailureKind};
 
 /// Reads a plan from a file; relative paths in it begin at its directory. A fault is shown with its
@@ -24,9 +24,12 @@ pub fn read_plan(path: &Path, known: Known<'_>, in_colour: bool) -> Result<Plan,
         Failure::new(FailureKind::Usage, message).hint("a plan is a TOML document in UTF-8")
     })?;
     let known = Known { base_dir: path.parent().map(Path::to_owned), ..known };
-    read(&text, &path.to_string_lossy(), &known).map_err(|error| {
-        let words = if in_colour { error.coloured() } else { error.to_string() };
-        let message = format!("the plan cannot be used\n{}", words.trim_end());
-        Failure::new(FailureKind::Usage, message)
-    })
+    read(&text, &path.to_string_lossy(), &known).map_err(|error| unusable(&error, in_colour))
+}
+
+/// Failure of a document that is no plan.
+pub(super) fn unusable(error: &PlanError, in_colour: bool) -> Failure {
+    let words = if in_colour { error.coloured() } else { error.to_string() };
+    let message = format!("the plan cannot be used\n{}", words.trim_end());
+    Failure::new(FailureKind::Usage, message)
 }

@@ -10,11 +10,13 @@ mod digest;
 pub mod document;
 mod error;
 mod file;
+mod foreseen;
 mod job_engine;
 mod kernels;
 mod launch;
 mod observing;
 mod quick;
+mod shipped;
 mod write;
 
 use std::fmt;
@@ -24,9 +26,11 @@ use treering_script::{Job, JobRecord};
 
 pub use changes::{ObservingChanges, PlanChanges};
 pub use deciding::baselines;
-pub(crate) use deciding::{family, foreseen, is_known, known_metrics};
+pub(crate) use deciding::family;
 pub use error::PlanError;
 pub use file::read_plan;
+pub use foreseen::JobPhases;
+pub(crate) use foreseen::{foreseen, known_names};
 pub(crate) use job_engine::HEAT_HALF_LIFE_SECONDS;
 pub use job_engine::{JobEngine, JobPayload, TimedCalls};
 pub(crate) use kernels::with_kernel;
@@ -34,7 +38,8 @@ pub(crate) use launch::{JobOfRanks, job_of_ranks};
 pub use launch::{Launch, RANK_TIMEOUT_SECONDS, RANKS_MAX};
 pub use observing::{ObservedIn, Observing};
 pub(crate) use quick::bare_variant;
-pub use quick::{QuickOptions, QuickStopping, quick_plan, refuse_alone};
+pub use quick::{QuickOptions, QuickStopping, quick_plan, refuse_alone, rehearse_quick};
+pub use shipped::{SHIPPED_PLANS_DIR, ShippedPlan, shipped_files, shipped_plan_lines};
 
 /// Options of a run of compilebench that takes seconds, for plans that name no job.
 pub const QUICK_OPTIONS: [(&str, &str); 3] =
@@ -77,6 +82,8 @@ pub struct PlannedJob {
     pub launch: Option<Launch>,
     /// Inputs of the job, with the files that its options name.
     pub record: JobRecord,
+    /// Phases of the job.
+    pub phases: JobPhases,
     /// The job as variants change it.
     pub changed: Vec<ChangedJob>,
     /// Options for the engine.

@@ -3,17 +3,18 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use treering_lab::{Availability, Lab, PlayedModel, filesystems};
+use treering_lab::{Availability, Lab, PlayedModel, RefusedPart, RehearsalError, filesystems};
 use treering_model::filesystems::EXT4;
 use treering_model::{DeviceSpec, Variant};
 use treering_script::{JobRecord, Settings, TargetFacts, Workload};
 use treering_sys::is_root;
 use treering_trace::ModelledDisk;
 
+use super::document::VariantRehearsal;
 use super::kernels::under_kernels;
 use super::{
-    Conditions, JobCommands, JobEngine, Judging, Machine, Observing, Plan, PlannedJob, Stopping,
-    family, foreseen, is_known, known_metrics, loop_device,
+    Conditions, JobCommands, JobEngine, JobPhases, Judging, Machine, Observing, Plan, PlannedJob,
+    Stopping, family, foreseen, known_names, loop_device,
 };
 use crate::failure::{Failure, FailureKind};
 
@@ -119,11 +120,11 @@ pub fn quick_plan(options: &QuickOptions, lab: &Lab) -> Result<Plan, Failure> {
 /// one; else the workload's default.
 fn primary(options: &QuickOptions, jobs: &[PlannedJob]) -> Result<Vec<String>, Failure> {
     let known = foreseen(jobs);
-    if let Some(unknown) = options.primary.iter().find(|name| !is_known(&known, name)) {
+    let is_given = |name: &&String| known.iter().any(|job| job.has(name));
+    if let Some(unknown) = options.primary.iter().find(|name| !is_given(name)) {
         let message =
             format!("--primary: {} gives no metric '{unknown}'", options.workload.manifest().name);
-        let names = known_metrics(&known).join(", ");
-        return Err(Failure::new(FailureKind::Usage, message).hint(format!("it gives: {names}")));
+        return Err(Failure::new(FailureKind::Usage, message).hint(known_names(unknown, &known)));
     }
     if !options.primary.is_empty() {
         return Ok(options.primary.clone());
@@ -145,6 +146,7 @@ fn planned_job(options: &QuickOptions) -> Result<PlannedJob, Failure> {
         launch: None,
         record,
         changed: Vec::new(),
+        phases: JobPhases::default(),
         engine: JobEngine::default(),
         around: JobCommands::default(),
     })
@@ -199,6 +201,26 @@ fn variants(
         return Ok(variants);
     }
     under_kernels(variants, None, &options.kernels, options.machine.unwrap_or_default())
+}
+
+/// Rehearses each variant of a quick plan.
+///
+/// # Errors
+/// When mkfs or the kernel refuses an option.
+pub fn rehearse_quick(
+    variants: &[Variant],
+    rehearsal: &VariantRehearsal<'_>,
+) -> Result<(), Failure> {
+    for variant in variants {
+        let refused = |RehearsalError { part, error }: RehearsalError| match part {
+            Some(RefusedPart::Mount) => Failure::of(FailureKind::Usage, &*error)
+                .context(format!("--mount: {}", variant.name)),
+            Some(_) => Failure::of(FailureKind::Usage, &*error).context(&variant.name),
+            None => Failure::of(FailureKind::Environment, &*error).context(&variant.name),
+        };
+        rehearsal(variant).map_err(refused)?;
+    }
+    Ok(())
 }
 
 /// Refuses a single variant, which has no contender. A single kernel is accepted, since it runs
@@ -289,7 +311,14 @@ fn names(options: &QuickOptions, lab: &Lab) -> Result<Vec<String>, Failure> {
             let message = format!("--filesystems: '{name}' is not one of: {}", known.join(", "));
             Failure::new(FailureKind::Usage, message)
         })?;
-        if let Availability::Missing { why, how } = lab.availability(filesystem) {
+        let is_in_guests =
+            !options.kernels.is_empty() && options.machine.unwrap_or_default() == Machine::Guest;
+        let availability = if is_in_guests {
+            lab.availability_for_guests(filesystem)
+        } else {
+            lab.availability(filesystem)
+        };
+        if let Availability::Missing { why, how } = availability {
             return Err(Failure::new(FailureKind::Environment, format!("{name}: {why}")).hint(how));
         }
         if names.contains(name) {

@@ -11,7 +11,7 @@ use super::files::{PackedFiles, job_record};
 use crate::failure::{Failure, FailureKind};
 use crate::plan::document::{Known, read};
 use crate::plan::{
-    Conditions, JobCommands, JobEngine, Judging, Observing, Plan, PlannedJob, Stopping,
+    Conditions, JobCommands, JobEngine, JobPhases, Judging, Observing, Plan, PlannedJob, Stopping,
     bare_variant,
 };
 use crate::trial::beginning::named;
@@ -31,6 +31,7 @@ pub(super) fn plan_of_document(
         environment: files.environment(options),
         is_full_size: false,
         base_dir: Some(files.dir().to_owned()),
+        ..Known::default()
     };
     read(&files.document_here(document), "the plan of the pack", &known).map_err(|error| {
         let message = format!("the plan of the pack cannot be run here\n{error}");
@@ -88,6 +89,7 @@ pub(super) fn plan_of_runs(
         record: JobRecord::from_settings(&settings),
         job,
         launch: None,
+        phases: JobPhases::default(),
         changed: Vec::new(),
         engine: JobEngine::default(),
         around: JobCommands::default(),

@@ -24,7 +24,7 @@ fn the_examples_read_and_are_what_their_questions_ask_for() {
         let plan = read_file(&text, &name).unwrap_or_else(|error| panic!("{error}"));
         let head: String = text.lines().take_while(|line| line.starts_with('#')).collect();
         assert!(head.contains('?'), "{name}: no question at the top");
-        assert!(head.contains(&format!("treering compare examples/plans/{name}")), "{name}");
+        assert!(head.contains(&format!("treering compare {}", plan.name)), "{name}");
         assert!(!plan.question.is_empty(), "{name}");
         assert_eq!(format!("{}.toml", plan.name), name);
         fits(&plan);

@@ -5,6 +5,16 @@ use crate::{read_file, read_plan};
 /// Documents with one fault each, by what is wrong.
 const FAULTS: &[(&str, &str)] = &[
     ("a string without quotation marks", "loop = 8GiB\n"),
+    ("a word where a number is wanted", "rounds = ten\n[[variant]]\nfilesystem = \"ext4\"\n"),
+    (
+        "an option without its workload",
+        "[[variant]]\nfilesystem = \"ext4\"\n[[job]]\noptions = { personality = \"varmail\" }\n",
+    ),
+    (
+        "a metric of a phase that no job has",
+        "[[variant]]\nfilesystem = \"ext4\"\n[[job]]\nworkload = \"ior\"\n\
+         [report]\nprimary = [\"phase nonsense/elapsed_seconds\"]\n",
+    ),
     ("no value", "name =\n[[variant]]\n"),
     ("a section never closed", "[[variant]\nfilesystem = \"ext4\"\n"),
     ("a key twice", "rounds = 6\nrounds = 8\n"),

@@ -10,8 +10,10 @@ mod hostile;
 mod observing;
 mod order;
 mod ranks;
+mod rehearsing;
 mod round_trip;
 mod running;
+mod shipped;
 
 use std::path::Path;
 
@@ -37,6 +39,7 @@ fn read_sized(text: &str, name: &str, is_full_size: bool) -> Result<Plan, PlanEr
         is_full_size,
         environment: vec![("NUMBER".to_owned(), "3".to_owned())],
         base_dir: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/plans")),
+        ..Known::default()
     };
     read(text, name, &known)
 }

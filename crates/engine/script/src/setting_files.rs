@@ -8,10 +8,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Maximum size of a file that is kept, in bytes; longer files are read from disk again.
 const TEXT_BYTES_MAX: usize = 1 << 20;
 
-/// The files that settings name: read from disk, or as they were when a run was recorded.
+/// The files that settings name: inside the program, read from disk, or as they were when a run
+/// was recorded.
 #[derive(Clone, Debug, Default)]
 pub struct SettingFiles {
     recorded: bool,
+    /// Files inside the program by their paths.
+    inside: BTreeMap<PathBuf, &'static str>,
     texts: Arc<Mutex<BTreeMap<PathBuf, String>>>,
 }
 
@@ -23,7 +26,12 @@ impl SettingFiles {
 
     /// Files of a recorded run.
     pub(crate) fn from_record(texts: BTreeMap<PathBuf, String>) -> Self {
-        Self { recorded: true, texts: Arc::new(Mutex::new(texts)) }
+        Self { recorded: true, texts: Arc::new(Mutex::new(texts)), ..Self::default() }
+    }
+
+    /// Files inside the program by their paths; all others are read from disk.
+    pub fn inside_program(inside: BTreeMap<PathBuf, &'static str>) -> Self {
+        Self { inside, ..Self::default() }
     }
 
     /// Texts of the files read so far; binary and long files are left out.
@@ -39,6 +47,10 @@ impl SettingFiles {
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(text) = texts.get(path).filter(|_| self.recorded) {
             return Ok(text.clone().into_bytes());
+        }
+        if let Some(text) = self.inside.get(path) {
+            keep(&mut texts, path, text.as_bytes());
+            return Ok(text.as_bytes().to_vec());
         }
         let mut content = Vec::new();
         std::fs::File::open(path)?.take(bytes_max).read_to_end(&mut content)?;

@@ -149,7 +149,7 @@ impl LabDevice {
     }
 
     /// Checks a variant without a look at its device: the filesystem's tool, the kernel's support
-    /// and the options. `None` for a directory that is used as it is.
+    /// unless a guest mounts it, and the options. `None` for a directory that is used as it is.
     ///
     /// # Errors
     /// When the filesystem cannot be made or mounted here, or an option is refused.
@@ -161,7 +161,11 @@ impl LabDevice {
             "" => return Ok(None),
             name => known(name)?,
         };
-        available(lab, filesystem)?;
+        let availability = match &variant.guest {
+            Some(_) => lab.availability_for_guests(filesystem),
+            None => lab.availability(filesystem),
+        };
+        available(filesystem, availability)?;
         check_options(filesystem, variant)?;
         Ok(Some(filesystem))
     }
@@ -509,12 +513,12 @@ pub(crate) fn refused(refusal: OptionRefusal) -> LabError {
     DeviceError::OptionRefused { option: refusal.option, why: refusal.why }.into()
 }
 
-/// Path and version of the filesystem's mkfs, if the filesystem can be made and mounted here.
+/// Path and version of the filesystem's mkfs, if the filesystem is available.
 pub(crate) fn available(
-    lab: &Lab,
     filesystem: &Filesystem,
+    availability: Availability,
 ) -> Result<(Option<PathBuf>, Option<String>), LabError> {
-    match lab.availability(filesystem) {
+    match availability {
         Availability::Ready { tool, version } => Ok((tool, version)),
         Availability::Missing { why, how } => {
             let filesystem = filesystem.name;

@@ -14,7 +14,7 @@ use treering_sys::{LockError, MountTable, lock_exclusive, user_id};
 use crate::DeviceError;
 use crate::LabError;
 use crate::aged::{ImageLibrary, UnfinishedImage};
-use crate::filesystems::{Availability, availability};
+use crate::filesystems::{Availability, availability, mkfs_availability};
 use crate::machine::{KernelMounts, names};
 use crate::played::{OrphanDisk, rescue};
 use crate::register::{
@@ -122,6 +122,11 @@ impl Lab {
     /// Availability of this filesystem: tool and kernel support.
     pub fn availability(&self, filesystem: &Filesystem) -> Availability {
         availability(filesystem, &self.machine, &self.tools)
+    }
+
+    /// Availability of this filesystem for guests, whose kernels mount it: only its tool.
+    pub fn availability_for_guests(&self, filesystem: &Filesystem) -> Availability {
+        mkfs_availability(filesystem, &self.tools)
     }
 
     /// Directory of images: the one from the plan, or the default one, which is made if missing.

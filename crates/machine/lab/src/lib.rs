@@ -22,6 +22,7 @@ mod master;
 mod played;
 mod reboot;
 mod register;
+mod rehearsal;
 mod release;
 mod remounting;
 mod scratch;
@@ -54,6 +55,7 @@ pub use reboot::{
     RebootError, RebootLock, RebootRecord,
 };
 pub use register::PlanIdentity;
+pub use rehearsal::{RefusedPart, RehearsalError, rehearse};
 pub use remounting::RemountableFilesystem;
 pub use scratch::{CopyError, FilesystemProfile, FreshCopyComparison, FreshCopyError};
 pub use settings::SettingsInForce;

@@ -75,7 +75,9 @@ impl LabDevice {
             return self.leave_as_it_is(options);
         }
         let filesystem = known(filesystem)?;
-        let (tool, tool_version) = available(&self.lab, filesystem)?;
+        // Whether the kernel has it is found out by the mount, here or in a guest.
+        let availability = self.lab.availability_for_guests(filesystem);
+        let (tool, tool_version) = available(filesystem, availability)?;
         let members = self.members();
         let devices: Vec<PathBuf> = members.iter().map(|member| member.node.clone()).collect();
         let request = MkfsRequest { devices: &devices, label: LABEL, options };

@@ -8,6 +8,7 @@ use std::io::{self, BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
+use treering_model::nearest::nearest;
 use treering_sys::WholeFile;
 
 use crate::classic::{self, ClassicError};
@@ -319,12 +320,9 @@ fn classic_header(name: &str, directory: &Path) -> Result<Header, LibraryError> 
     Ok(header)
 }
 
-/// Known name with the fewest edits to the requested one, if those are few.
+/// Known name that was probably meant.
 fn closest(name: &str, known: &[String]) -> Option<String> {
-    let distances = known.iter().map(|known| (strsim::levenshtein(name, known), known));
-    let (changes, closest) = distances.min_by_key(|(changes, _)| *changes)?;
-    let is_near = changes <= name.len().max(closest.len()) / 2;
-    is_near.then(|| closest.clone())
+    nearest(name, known.iter().map(String::as_str)).map(str::to_owned)
 }
 
 #[cfg(test)]

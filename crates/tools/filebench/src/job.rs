@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use treering_kit::nearest::nearest;
 use treering_model::metrics::rates;
+use treering_model::nearest::nearest;
 use treering_model::{Caution, Metric, Op, RunMode, WorkLimit};
 use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::language::{BYTES_MAX, Directive, TestDefinition, read};
 use treering_kit::faults::{Fault, Faults, shown};
-use treering_kit::nearest::nearest;
+use treering_model::nearest::nearest;
 use treering_script::{ConfigError, OptionSpec, Settings};
 
 use super::config::ClassicConfig;

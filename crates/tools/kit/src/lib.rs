@@ -11,7 +11,6 @@ pub mod excerpt;
 pub mod faults;
 pub mod imitation;
 pub mod import;
-pub mod nearest;
 pub mod occupied;
 pub mod outline;
 pub mod packet;

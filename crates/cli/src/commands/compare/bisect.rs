@@ -82,7 +82,7 @@ fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
         rounds: args.rounds.map(u32::from),
         threshold: threshold.transpose()?,
     };
-    let plan = match bisect_step(read_plan(&args.plan, false)?, options, &Terminal)? {
+    let plan = match bisect_step(read_plan(&args.plan, false, None)?, options, &Terminal)? {
         BisectStep::Plan(plan) => plan,
         BisectStep::Skipped(why) => return Ok(Answer::Skipped(why)),
     };

@@ -12,16 +12,18 @@ use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use treering_conduct::plan::document::Known;
+use treering_conduct::plan::document::{Known, VariantRehearsal};
 use treering_conduct::plan::{
-    self, ObservedIn, ObservingChanges, Plan, PlanChanges, quick_plan, refuse_alone,
+    self, ObservedIn, ObservingChanges, Plan, PlanChanges, SHIPPED_PLANS_DIR, ShippedPlan,
+    quick_plan, refuse_alone, rehearse_quick, shipped_plan_lines,
 };
 use treering_conduct::{
     LAUNCHED_PROGRAM, PlanEnd, PlanOptions, RankOptions, RebootOptions, carry_out, dry_run,
-    warn_of_shortfall,
+    warn_of_plan,
 };
-use treering_lab::filesystems;
-use treering_model::TrialId;
+use treering_lab::{filesystems, rehearse};
+use treering_model::{TrialId, Variant};
+use treering_sys::SignalWatch;
 
 pub(super) use self::bisect::run as bisect_step;
 pub(crate) use self::guest::run as run_guest;
@@ -37,14 +39,29 @@ use crate::launcher::parallel_launch;
 
 /// Runs the plan and compares its variants.
 pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
+    if args.list {
+        return list_shipped(args.page.output.as_deref());
+    }
     let lab = if args.dry_run || args.print_plan { lab::look() } else { lab::open() };
+    let signals = signals()?;
+    // What is only looked at is tried as well, and recorded while it is.
+    let trying = if args.dry_run { lab::recording() } else { lab.clone() };
+    let rehearsal = |variant: &Variant| rehearse(variant, !args.quick.kernels.is_empty(), &trying);
+    // What continues was tried when it began.
+    let rehearsal: Option<&VariantRehearsal<'_>> =
+        if args.print_plan || args.resume { None } else { Some(&rehearsal) };
     let (mut plan, quick) = match &args.plan {
-        Some(path) => (read_plan(path, args.full_size)?, None),
+        Some(path) => (read_plan(path, args.full_size, rehearsal)?, None),
         None => {
             let options = quick::options(&args.quick)?;
-            (quick_plan(&options, &lab)?, Some(options))
+            let plan = quick_plan(&options, &lab)?;
+            rehearsal.map_or(Ok(()), |rehearsal| rehearse_quick(&plan.variants, rehearsal))?;
+            (plan, Some(options))
         }
     };
+    if signals.flag().is_raised() {
+        return Ok(ExitCode::from(Kind::Interrupted.code()));
+    }
     plan.change(&changes(args), quick.is_some())?;
     if args.print_plan {
         super::output::with_writer(args.page.output.as_deref(), |out| {
@@ -69,6 +86,13 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
     }
 }
 
+/// Watches for signals, so that what is tried is taken away after one.
+fn signals() -> Result<SignalWatch, Failure> {
+    SignalWatch::begin().map_err(|error| {
+        Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
+    })
+}
+
 /// Options that change the plan.
 fn changes(args: &CompareArgs) -> PlanChanges {
     let observe = &args.observe;
@@ -87,8 +111,13 @@ fn changes(args: &CompareArgs) -> PlanChanges {
     }
 }
 
-/// Reads a plan from a file, with its jobs at the small or at the full size.
-pub(super) fn read_plan(path: &Path, is_full_size: bool) -> Result<Plan, Failure> {
+/// Reads a plan from a file, or the one inside the program of this name, with its jobs at the small
+/// or at the full size. Its variants are tried by `rehearsal`, if there is one.
+pub(super) fn read_plan(
+    path: &Path,
+    is_full_size: bool,
+    rehearsal: Option<&VariantRehearsal<'_>>,
+) -> Result<Plan, Failure> {
     let names = filesystems::names();
     let known = Known {
         workloads: treering_registry::workloads(),
@@ -96,9 +125,41 @@ pub(super) fn read_plan(path: &Path, is_full_size: bool) -> Result<Plan, Failure
         data_dirs: crate::places::dataset_dirs(),
         environment: crate::places::environment(),
         is_full_size,
-        base_dir: None,
+        rehearsal,
+        ..Known::default()
     };
-    plan::read_plan(path, known, colour::is_wanted(std::io::stderr().is_terminal()))
+    let in_colour = colour::is_wanted(std::io::stderr().is_terminal());
+    match inside_program(path)? {
+        Some(shipped) => shipped.read(known, in_colour),
+        None => plan::read_plan(path, known, in_colour),
+    }
+}
+
+/// Plan inside the program with this name; `None` for a path, and for a name that a file has.
+fn inside_program(named: &Path) -> Result<Option<&'static ShippedPlan>, Failure> {
+    let is_name = named.components().count() == 1 && named.extension().is_none();
+    match named.to_str() {
+        Some(name) if is_name && (!named.exists() || named.is_dir()) => {
+            ShippedPlan::named(name).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Prints a plan that is inside the program.
+pub(crate) fn show_shipped(name: &str) -> Result<ExitCode, Failure> {
+    let text = ShippedPlan::named(name)?.text;
+    super::output::with_writer(None, |out| out.write_all(text.as_bytes()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Lists the plans inside the program.
+fn list_shipped(output: Option<&Path>) -> Result<ExitCode, Failure> {
+    let lines = shipped_plan_lines();
+    super::output::with_writer(output, |out| {
+        lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+    })?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Prints the schedule of a plan: every cell in its order, and the estimated time and size.
@@ -113,7 +174,7 @@ pub(super) fn show_plan(
         lines.iter().try_for_each(|line| writeln!(out, "{line}"))
     })?;
     if options.point.is_none() && !options.is_part {
-        warn_of_shortfall(plan, &Terminal);
+        warn_of_plan(plan, &Terminal);
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -138,7 +199,10 @@ pub(super) fn usual_options(plan_file: Option<&Path>) -> PlanOptions<'static> {
     PlanOptions {
         workloads: treering_registry::workloads(),
         search_path: std::env::var_os("PATH").unwrap_or_default(),
-        plan_dir: plan_file.and_then(Path::parent).map(Path::to_owned),
+        plan_dir: plan_file.and_then(|file| match inside_program(file) {
+            Ok(Some(_)) => Some(SHIPPED_PLANS_DIR.into()),
+            _ => file.parent().map(Path::to_owned),
+        }),
         ranks: RankOptions {
             program: std::env::var_os(LAUNCHED_PROGRAM).map(PathBuf::from),
             own: std::env::current_exe().unwrap_or_default(),

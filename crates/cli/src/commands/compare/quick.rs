@@ -1,6 +1,7 @@
 //! Options of a quick plan, from the arguments of `treering compare`.
 
 use treering_conduct::plan::{QUICK_OPTIONS, QuickOptions, QuickStopping};
+use treering_model::nearest::suggestion;
 
 use crate::arguments::{QuickArgs, percentage, settings_of_words, size};
 use crate::commands::workload;
@@ -11,9 +12,8 @@ pub(super) fn options(args: &QuickArgs) -> Result<QuickOptions, Failure> {
     let workload = workload(&args.workload).ok_or_else(|| {
         let known: Vec<&str> =
             treering_registry::workloads().iter().map(|one| one.manifest().name).collect();
-        let message =
-            format!("--workload: '{}' is not one of: {}", args.workload, known.join(", "));
-        Failure::new(Kind::Usage, message)
+        let message = format!("--workload: there is no workload '{}'", args.workload);
+        Failure::new(Kind::Usage, message).hint(suggestion(&args.workload, &known, "workloads"))
     })?;
     let words = match args.options.as_slice() {
         [] if args.workload == "compilebench" => {

@@ -57,7 +57,8 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     } else if kind.file_type().is_block_device() {
         Subject::Device { node: &path, is_free: findings.examine_device(&path)? }
     } else {
-        (size, warnings) = plan::look_at_plan(&compare::read_plan(&path, false)?, &mut findings)?;
+        (size, warnings) =
+            plan::look_at_plan(&compare::read_plan(&path, false, None)?, &mut findings)?;
         Subject::Plan(&path)
     };
     warnings.extend(worst_first(std::mem::take(&mut findings.cautions)));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use treering_conduct::plan::document::by_nearness;
+use treering_model::nearest::by_nearness;
 use treering_store::{Filter, Store};
 
 use crate::failure::{Failure, Kind};

@@ -30,7 +30,7 @@ const BY: &str = "label";
 /// Measures the points, and shows the history.
 pub(crate) fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
     let options = options(args);
-    let plan = watched_plan(read_plan(&args.plan, args.full_size)?, &options)?;
+    let plan = watched_plan(read_plan(&args.plan, args.full_size, None)?, &options)?;
     let store = PlanStore::new(&args.store);
     let mut plan_options = PlanOptions {
         erase: args.erase.clone(),

@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::path::PathBuf;
 
 use treering_model::DeviceSpec;
+use treering_model::nearest::suggestion;
 use treering_trace::ModelledDisk;
 
 use super::format::DeviceTable;
-use super::nearest::suggestion;
 use super::tree::{Entry, Optional};
 use super::values::{BlockDevices, DiskName, Whole};
 use crate::plan::error::{Fault, quoted};

@@ -11,9 +11,9 @@ use serde::de::IgnoredAny;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use treering_engine::HANDICAP_PERCENT_MAX;
+use treering_model::nearest::nearest;
 use treering_model::{Accelerator, GuestDisk};
 
-use super::nearest::nearest;
 use super::tree::{Entry, Key, Placed, Refused, Value};
 use super::values::{
     AbsolutePath, BlockDevices, Choice, Command, ComparedRounds, Datum, DiskName, FilesystemName,

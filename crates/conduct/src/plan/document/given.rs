@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
+use treering_model::nearest::nearest;
 use treering_script::{OptionSpec, ValueKind, WorkloadManifest};
 
-use super::nearest::nearest;
 use super::tree::{Entry, Placed, Script};
 use super::values::Datum;
 use crate::plan::error::{Fault, is_invisible, quoted};
@@ -68,16 +68,18 @@ pub(super) fn of_job(
     options.iter().filter_map(option).collect()
 }
 
-/// Options sorted by name. Flags that are false are left out.
+/// Options sorted by name. Flags that are false are left out. `is_named` is false if the plan does
+/// not name the workload.
 pub(super) fn given<'e>(
     options: impl IntoIterator<Item = &'e Entry<Datum>>,
     manifest: &WorkloadManifest,
+    is_named: bool,
 ) -> Result<Vec<GivenOption>, Fault> {
     let mut given = Vec::new();
     for entry in options {
         let spec = manifest.native.iter().find(|spec| spec.name == entry.key);
         let Some(spec) = spec else {
-            given.push(parameter(entry, manifest)?);
+            given.push(parameter(entry, manifest, is_named)?);
             continue;
         };
         let is_list = matches!(spec.value, ValueKind::Words | ValueKind::Texts);
@@ -101,9 +103,13 @@ pub(super) fn given<'e>(
 }
 
 /// Unknown key as a parameter inside the job file, for workloads with job files.
-fn parameter(entry: &Entry<Datum>, manifest: &WorkloadManifest) -> Result<GivenOption, Fault> {
+fn parameter(
+    entry: &Entry<Datum>,
+    manifest: &WorkloadManifest,
+    is_named: bool,
+) -> Result<GivenOption, Fault> {
     let Some(set) = manifest.native.iter().find(|spec| spec.name == SET) else {
-        return Err(unknown_option(entry, manifest));
+        return Err(unknown_option(entry, manifest, is_named));
     };
     let text = match entry.value {
         Datum::Boolean(is_set) => u8::from(is_set).to_string(),
@@ -115,7 +121,7 @@ fn parameter(entry: &Entry<Datum>, manifest: &WorkloadManifest) -> Result<GivenO
     Ok(GivenOption { parameter, ..GivenOption::new(set.name, text, &entry.span) })
 }
 
-fn unknown_option(entry: &Entry<Datum>, manifest: &WorkloadManifest) -> Fault {
+fn unknown_option(entry: &Entry<Datum>, manifest: &WorkloadManifest, is_named: bool) -> Fault {
     let names: Vec<&str> = manifest.native.iter().map(|spec| spec.name).collect();
     let name = manifest.name;
     let meant = nearest(&entry.key, names.iter().copied());
@@ -124,6 +130,9 @@ fn unknown_option(entry: &Entry<Datum>, manifest: &WorkloadManifest) -> Fault {
     let hint = match meant {
         Some(meant) => format!("did you mean `{meant}`? {listed}"),
         None if is_classic => format!("plans take the options of `treering run {name}`; {listed}"),
+        None if !is_named => {
+            format!("a job without the key `workload` is one of {name}; {listed}")
+        }
         None => listed,
     };
     let message = format!("{name} has no option {}", quoted(&entry.key));

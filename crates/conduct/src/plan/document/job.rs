@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use treering_script::{ConfigError, JobRecord, Settings, Workload};
+use treering_model::nearest::suggestion;
+use treering_script::{ConfigError, JobRecord, SettingFiles, Settings, Workload};
 
 use super::format::{JobTable, PlanTable};
 use super::given::{self, GivenOption};
-use super::nearest::suggestion;
 use super::tree::Placed;
 use super::{Known, command, engine, ranks};
 use crate::plan::error::{Fault, quoted};
-use crate::plan::{JobCommands, JobEngine, Launch, PlannedJob, QUICK_OPTIONS, job_of_ranks};
+use crate::plan::{JobCommands, JobEngine, JobPhases, Launch, PlannedJob, QUICK_OPTIONS, job_of_ranks};
 
 pub(super) const DEFAULT_WORKLOAD: &str = "compilebench";
 
@@ -75,12 +75,16 @@ fn job(
         None => (workload_name, place),
     };
     let options = match &section.options {
-        Some(options) => given::given(&options.0, workload.manifest())?,
+        Some(options) => {
+            given::given(&options.0, workload.manifest(), section.workload.is_some())?
+        }
         None => Vec::new(),
     };
     // Options of the full size are checked in small runs too.
     let at_full_size = match &section.full {
-        Some(options) => given::given(&options.0, workload.manifest())?,
+        Some(options) => {
+            given::given(&options.0, workload.manifest(), section.workload.is_some())?
+        }
         None => Vec::new(),
     };
     let mut given = if known.is_full_size { given::merged(options, at_full_size) } else { options };
@@ -126,10 +130,7 @@ pub(super) fn planned(
     let JobRequest { name, workload, launch, place, environment, engine, around } = request;
     let options: Vec<(String, String)> =
         given.iter().map(|given| (given.name.to_owned(), given.text.clone())).collect();
-    let mut settings = Settings::new(options.clone());
-    settings.data_dirs.clone_from(&known.data_dirs);
-    settings.base_dir.clone_from(&known.base_dir);
-    settings.environment = environment.to_vec();
+    let settings = settings((&options, environment), known);
     let job = match &launch {
         Some(launch) => {
             job_of_ranks(workload, &settings, launch.ranks, known.workloads).map(|job| job.job)
@@ -140,13 +141,35 @@ pub(super) fn planned(
     let job = job.map_err(|error| refusal(error, given, workload, place))?;
     let record = JobRecord::from_settings(&settings);
     let (name, workload) = (name.to_owned(), workload.to_owned());
-    let changed = Vec::new();
-    Ok(PlannedJob { name, workload, options, job, launch, record, changed, engine, around })
+    Ok(PlannedJob {
+        name,
+        workload,
+        options,
+        job,
+        launch,
+        record,
+        phases: JobPhases::default(),
+        changed: Vec::new(),
+        engine,
+        around,
+    })
 }
 
 /// Workload of this name.
 pub(super) fn find(name: &str, known: &Known<'_>) -> Option<&'static dyn Workload> {
     known.workloads.iter().copied().find(|workload| workload.manifest().name == name)
+}
+
+fn settings(
+    (options, environment): (&[(String, String)], &[(String, String)]),
+    known: &Known<'_>,
+) -> Settings {
+    let mut settings = Settings::new(options.to_vec());
+    settings.data_dirs.clone_from(&known.data_dirs);
+    settings.base_dir.clone_from(&known.base_dir);
+    settings.environment = environment.to_vec();
+    settings.files = SettingFiles::inside_program(known.files.clone());
+    settings
 }
 
 /// Fault for an option that the workload refuses, at the value that the error mentions.

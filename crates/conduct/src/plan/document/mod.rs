@@ -14,9 +14,9 @@ mod format;
 mod given;
 mod guest;
 mod job;
-mod nearest;
 mod observing;
 mod ranks;
+mod rehearsal;
 mod report;
 mod settings;
 mod sweep;
@@ -25,9 +25,12 @@ mod values;
 mod variant;
 mod words;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use toml::Spanned;
 use toml::de::DeTable;
+use treering_lab::RehearsalError;
 use treering_model::filesystems::is_in_memory;
 use treering_model::{DeviceSpec, Variant};
 use treering_script::Workload;
@@ -36,13 +39,15 @@ use format::PlanTable;
 use tree::Optional;
 
 pub use format::sections;
-pub use nearest::by_nearness;
 
 use super::error::{Fault, PlanError, is_invisible, quoted};
 use super::{Conditions, Plan, family};
 
 /// Maximum size of a plan document.
 pub const BYTES_MAX: usize = 1 << 20;
+
+/// Function that tries the mkfs, mount options and settings of a variant.
+pub type VariantRehearsal<'a> = dyn Fn(&Variant) -> Result<(), RehearsalError> + 'a;
 
 /// Names and settings that a document can refer to.
 #[derive(Default)]
@@ -59,6 +64,11 @@ pub struct Known<'a> {
     pub is_full_size: bool,
     /// Base directory of relative paths in the plan; `None` means the current directory.
     pub base_dir: Option<PathBuf>,
+    /// Tries the mkfs, mount options and settings of a variant before it is used; `None` if they
+    /// are only read.
+    pub rehearsal: Option<&'a VariantRehearsal<'a>>,
+    /// Files inside the program by their paths; all others are on disk.
+    pub files: BTreeMap<PathBuf, &'static str>,
 }
 
 /// Reads a plan. Workloads read the files that their options name; no other files are opened.
@@ -75,9 +85,9 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
         let message = format!("the plan has {bytes} bytes; at most {BYTES_MAX} are accepted");
         return Err(Fault::whole(message));
     }
-    let document = DeTable::parse(text).map_err(|error| syntax(&error))?;
-    let expanded = sweep::expanded(document.get_ref())?;
-    let top = format::plan_table(expanded.unwrap_or_else(|| document.into_inner()))?;
+    let document = DeTable::parse(text)
+        .map_err(|error| wanted_at_bare_word(text, &error).unwrap_or_else(|| syntax(&error)))?;
+    let top = table(document)?;
     // Missing keys are reported at the end of the plan.
     let end = text.trim_end().len();
     let end = end..end;
@@ -98,7 +108,27 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     ranks::suits(&top, &end, (&variants, &conditions, &jobs))?;
     let judging = report::judging(&top, &jobs)?;
     let stopping = ending::stopping(&top, family(&variants, &jobs, &judging))?;
+    rehearsal::rehearse_variants(&top, (&shared, guest.as_ref()), known)?;
     Ok(Plan { name, question, variants, guest, jobs, stopping, conditions, observing, judging })
+}
+
+/// Sections of a document, with its sweeps expanded.
+fn table(document: Spanned<DeTable<'_>>) -> Result<PlanTable, Fault> {
+    let expanded = sweep::expanded(document.get_ref())?;
+    format::plan_table(expanded.unwrap_or_else(|| document.into_inner()))
+}
+
+/// Fault for a text without quotation marks where something else than a text is wanted, such as
+/// `rounds = ten`. `None` where a text would be right.
+fn wanted_at_bare_word(text: &str, error: &toml::de::Error) -> Option<Fault> {
+    let span = error.span()?;
+    let word = text.get(span.clone()).filter(|word| !word.is_empty())?;
+    if word.contains(['"', '\\', '\n']) {
+        return None;
+    }
+    let corrected = format!("{}\"{word}\"{}", &text[..span.start], &text[span.end..]);
+    let fault = table(DeTable::parse(&corrected).ok()?).err()?;
+    fault.is_within(&(span.start..span.end + 2)).then(|| fault.moved_to(span))
 }
 
 /// Converts an error of the TOML parser, with its position.

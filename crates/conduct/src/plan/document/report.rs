@@ -1,16 +1,11 @@
 //! `[report]`: the metrics and the threshold that decide.
 
-use treering_model::Metric;
-
 use super::format::PlanTable;
-use super::nearest::nearest;
 use super::tree::Optional;
 use crate::plan::error::{Fault, quoted};
-use crate::plan::{Judging, PlannedJob, foreseen, is_known, known_metrics};
+use crate::plan::{Judging, PlannedJob, foreseen, known_names};
 
 const METRICS_MAX: usize = 64;
-/// Maximum number of metric names in a hint.
-const METRICS_SHOWN: usize = 8;
 
 /// Checks the metrics against those that the jobs give.
 pub(super) fn judging(top: &PlanTable, jobs: &[PlannedJob]) -> Result<Judging, Fault> {
@@ -35,26 +30,11 @@ pub(super) fn judging(top: &PlanTable, jobs: &[PlannedJob]) -> Result<Judging, F
             let hint = "choose few: they are corrected together";
             return Err(element.fault(message, "").hint(hint));
         }
-        if !is_known(&known, metric) {
+        if !known.iter().any(|job| job.has(metric)) {
             let message = format!("no job of this plan yields {}", quoted(metric));
             return Err(element.fault(message, "").hint(known_names(metric, &known)));
         }
         primary.push(metric.to_owned());
     }
     Ok(Judging { primary, threshold })
-}
-
-/// Hint for an unknown metric: the nearest name, and a list of known ones.
-fn known_names(metric: &str, foreseen: &[Vec<Metric>]) -> String {
-    let known = known_metrics(foreseen);
-    let shown: Vec<&str> = known.iter().map(String::as_str).take(METRICS_SHOWN).collect();
-    let more = match known.len().saturating_sub(shown.len()) {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    let all = format!("metrics of its jobs: {}{more}", shown.join(", "));
-    match nearest(metric, known.iter().map(String::as_str)) {
-        Some(meant) => format!("did you mean `{meant}`? {all}"),
-        None => all,
-    }
 }

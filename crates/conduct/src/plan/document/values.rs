@@ -6,10 +6,10 @@ use std::ops::{Deref, Range};
 
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, Unexpected, Visitor};
+use treering_model::nearest::suggestion;
 use treering_model::{Accelerator, GuestDisk};
 use treering_script::parse_size;
 
-use super::nearest::suggestion;
 use super::tree::{Digits, Entry, Placed, Script, Word};
 use crate::plan::{Machine, ObservedIn, RANKS_MAX, TimedCalls};
 

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use treering_engine::HANDICAP_PERCENT_MAX;
 use treering_lab::filesystems::{MkfsRequest, arguments, find};
 use treering_model::filesystems::Filesystem;
+use treering_model::nearest::suggestion;
 use treering_model::{CellRole, DeviceSpec, GuestSpec, Variant, VariantSettings};
 use treering_sys::{MountOptionError, MountOptions};
 
 use super::device::{PlacedDevice, device, played};
 use super::format::{PlanTable, VariantTable};
-use super::nearest::suggestion;
 use super::settings::settings;
 use super::tree::{Entry, Optional, Placed};
 use super::values::{Listed, Name, VariantName};
@@ -90,7 +90,7 @@ fn against(name: &Entry<VariantName>, place: usize, variants: &[Variant]) -> Res
 }
 
 /// Variant of a section, with the position of the value that names it.
-fn variant(
+pub(super) fn variant(
     section: &Placed<VariantTable>,
     (shared, guest): (&PlacedDevice, Option<&GuestSpec>),
     known: &Known<'_>,

@@ -43,7 +43,7 @@ pub fn find(name: &str) -> Option<&'static Filesystem> {
 /// Availability of a filesystem on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Availability {
-    /// The filesystem can be made and mounted.
+    /// The filesystem can be made, and mounted where that was asked for.
     Ready {
         /// Path of its mkfs; `None` when it needs none.
         tool: Option<PathBuf>,
@@ -59,6 +59,20 @@ pub enum Availability {
     },
 }
 
+/// Determines whether a filesystem can be made here, for a kernel that mounts it elsewhere.
+pub(crate) fn mkfs_availability(filesystem: &Filesystem, tools: &ToolPath) -> Availability {
+    let Some(tool) = filesystem.mkfs() else {
+        return Availability::Ready { tool: None, version: None };
+    };
+    let Some(path) = tools.find(tool.program) else {
+        let package = tool.package;
+        let how = format!("install the package {package} (apt install {package})");
+        return Availability::Missing { why: format!("{} is not installed", tool.program), how };
+    };
+    let version = version(&path, tool);
+    Availability::Ready { tool: Some(path), version }
+}
+
 /// Determines whether a filesystem can be made and mounted here, after loading its kernel module if
 /// there is one.
 pub(crate) fn availability(
@@ -66,17 +80,9 @@ pub(crate) fn availability(
     machine: &KernelMounts,
     tools: &ToolPath,
 ) -> Availability {
-    let mut mkfs_tool = None;
-    if let Some(tool) = filesystem.mkfs() {
-        let Some(path) = tools.find(tool.program) else {
-            let package = tool.package;
-            let how = format!("install the package {package} (apt install {package})");
-            return Availability::Missing {
-                why: format!("{} is not installed", tool.program),
-                how,
-            };
-        };
-        mkfs_tool = Some((path, tool));
+    let made = mkfs_availability(filesystem, tools);
+    if let Availability::Missing { .. } = made {
+        return made;
     }
     let name = filesystem.name;
     if !kernel_has(name, machine) {
@@ -91,8 +97,7 @@ pub(crate) fn availability(
             how: format!("boot a kernel built with {option}, or install the module {name}"),
         };
     }
-    let version = mkfs_tool.as_ref().and_then(|(path, tool)| version(path, tool));
-    Availability::Ready { tool: mkfs_tool.map(|(path, _)| path), version }
+    made
 }
 
 /// First line of the version output of mkfs.

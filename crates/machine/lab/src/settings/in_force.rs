@@ -43,9 +43,7 @@ impl SettingsInForce {
         let mut applied = AppliedSettings::new(lab);
         applied.apply(&settings.sysctl, &SettingTarget::Machine, lab)?;
         let (_, of_device) = split(&settings.sysfs);
-        let numbers = nodes.iter().filter_map(|node| block_number(node));
-        let folders: Vec<PathBuf> =
-            numbers.filter_map(|number| lab.machine.block_folder(number)).collect();
+        let folders = device_folders(&nodes, lab);
         applied.apply(&of_device, &SettingTarget::Device { folders: &folders }, lab)?;
         let (settings, lab, fs_type) = (settings.clone(), lab.clone(), fs_type.to_owned());
         Ok(Self { group: None, prepared: Vec::new(), applied, settings, fs_type, nodes, lab })
@@ -60,11 +58,7 @@ impl SettingsInForce {
         if of_mount.is_empty() {
             return Ok(());
         }
-        let machine = &self.lab.machine;
-        let number = self.nodes.first().and_then(|node| block_number(node));
-        let folders = number.map_or_else(FilesystemFolders::default, |number| {
-            FilesystemFolders::new(&self.fs_type, number, machine)
-        });
+        let folders = filesystem_folders(&self.fs_type, &self.nodes, &self.lab);
         let target = SettingTarget::Filesystem { folders: &folders };
         self.applied.apply(&of_mount, &target, &self.lab)
     }
@@ -137,6 +131,51 @@ impl Drop for SettingsInForce {
         // The last command first; the settings follow.
         while self.prepared.pop().is_some() {}
     }
+}
+
+/// Sysctl of a variant that the kernel does not have, with the error; nothing is written.
+pub(crate) fn missing_sysctl(settings: &VariantSettings, lab: &Lab) -> Option<(String, LabError)> {
+    missing(&settings.sysctl, &SettingTarget::Machine, lab)
+}
+
+/// Attribute in sysfs that the kernel does not have for a mounted filesystem of this type on these
+/// devices, or for `of_device`; nothing is written.
+pub(crate) fn missing_attribute(
+    settings: &VariantSettings,
+    (fs_type, nodes): (&str, &[PathBuf]),
+    of_device: &[PathBuf],
+    lab: &Lab,
+) -> Option<(String, LabError)> {
+    let (of_mount, others) = split(&settings.sysfs);
+    let device = device_folders(of_device, lab);
+    let filesystem = filesystem_folders(fs_type, nodes, lab);
+    missing(&others, &SettingTarget::Device { folders: &device }, lab)
+        .or_else(|| missing(&of_mount, &SettingTarget::Filesystem { folders: &filesystem }, lab))
+}
+
+fn missing(
+    settings: &[(String, String)],
+    target: &SettingTarget<'_>,
+    lab: &Lab,
+) -> Option<(String, LabError)> {
+    let mut errors = settings
+        .iter()
+        .filter_map(|(name, _)| Some((name.clone(), target.paths(name, &lab.machine).err()?)));
+    errors.next()
+}
+
+/// Folders of block devices in sysfs.
+fn device_folders(nodes: &[PathBuf], lab: &Lab) -> Vec<PathBuf> {
+    let numbers = nodes.iter().filter_map(|node| block_number(node));
+    numbers.filter_map(|number| lab.machine.block_folder(number)).collect()
+}
+
+/// Folders in sysfs of a mounted filesystem, by the first of its devices.
+fn filesystem_folders(fs_type: &str, nodes: &[PathBuf], lab: &Lab) -> FilesystemFolders {
+    let number = nodes.first().and_then(|node| block_number(node));
+    number.map_or_else(FilesystemFolders::default, |number| {
+        FilesystemFolders::new(fs_type, number, &lab.machine)
+    })
 }
 
 /// Settings as (name, value).

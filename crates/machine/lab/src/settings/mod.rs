@@ -23,6 +23,7 @@ use restore::{is_final, put_back};
 
 use attribute::{Attribute, FilesystemFolders, SettingTarget, companions, priority};
 pub use in_force::SettingsInForce;
+pub(crate) use in_force::{missing_attribute, missing_sysctl};
 
 /// Settings that are in force. Dropping puts them back as far as possible; what remains is in the
 /// register.

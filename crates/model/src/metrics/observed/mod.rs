@@ -6,9 +6,13 @@ pub mod device;
 pub mod kernel;
 
 use super::spec::MetricSpec;
+use super::{layout, played, trace};
+use crate::Op;
 
 /// Name prefixes of the observers whose metrics share one.
 const PREFIXES: [&str; 3] = ["trace_", "layout_", "played_"];
+/// Quantiles in the names of latencies of system calls.
+const QUANTILES: [&str; 4] = ["p50", "p99", "p999", "max"];
 
 /// Reports whether a metric comes from an observer rather than the workload.
 pub fn is_observation(name: &str) -> bool {
@@ -24,6 +28,30 @@ pub fn is_counter(name: &str) -> bool {
 /// Reports whether a metric is the latency of one kind of system call.
 pub fn is_call_latency(name: &str) -> bool {
     has(&calls::CALL_LATENCY_NANOSECONDS, name)
+}
+
+/// Reports whether observers can give a metric of this name, apart from its part of the trial.
+pub fn is_observable(name: &str) -> bool {
+    all().any(|spec| has(spec, name)) || call_latencies().any(|known| known == name)
+}
+
+/// Names of the metrics that observers can give, without families of them.
+pub fn observable_names() -> Vec<String> {
+    let own = all().filter(|spec| !spec.name.contains("{}")).map(|spec| spec.name.to_owned());
+    own.chain(call_latencies()).collect()
+}
+
+/// Metrics of observers except the latencies of calls.
+fn all() -> impl Iterator<Item = &'static MetricSpec> {
+    let lists = [trace::ALL, layout::ALL, played::ALL, device::ALL, kernel::ALL, deferred::ALL];
+    lists.into_iter().flatten()
+}
+
+fn call_latencies() -> impl Iterator<Item = String> {
+    let of = |op: Op| {
+        QUANTILES.map(|quantile| calls::CALL_LATENCY_NANOSECONDS.member(&[op.name(), quantile]))
+    };
+    Op::ALL.into_iter().flat_map(of)
 }
 
 fn has(spec: &MetricSpec, name: &str) -> bool {

@@ -1,7 +1,6 @@
 //! Table of settings: their keys, sections and value types.
 
 use super::operation::Operation;
-use treering_kit::nearest::closest;
 
 /// Section that a setting belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,16 +152,11 @@ pub(super) fn weight_key(operation: Operation) -> &'static str {
     keys.find(|key| key.kind == ValueKind::Weight(operation)).map_or("", |key| key.name)
 }
 
-/// Most similar word, if one is similar enough.
-pub(super) fn nearest<'w>(word: &str, words: impl Iterator<Item = &'w str>) -> Option<&'w str> {
-    let (changes, meant) = closest(word, words)?;
-    (changes <= 1 + word.len() / 4).then_some(meant)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{ALL, SettingScope, ValueKind, find, nearest, weight_key};
+    use super::{ALL, SettingScope, ValueKind, find, weight_key};
     use crate::language::operation::Operation;
+    use treering_model::nearest::nearest;
 
     #[test]
     fn every_operation_has_its_weight() {

@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::keys::nearest;
 use super::operation::Operation;
 use super::sections::Section;
 use super::{Aging, FileSizes, Filesystem, LatencySelection, Profile, ThreadGroup};
 use treering_kit::faults::{Fault, Faults, Place, shown};
+use treering_model::nearest::nearest;
 
 /// Default size of a file and of a write, in bytes.
 const BYTES: u64 = 4096;

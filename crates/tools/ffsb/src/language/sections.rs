@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::keys::{ALL, SettingKey, SettingScope, ValueKind, find, nearest};
+use super::keys::{ALL, SettingKey, SettingScope, ValueKind, find};
 use super::lines::{ProfileLine, lines};
 use super::timed_call::TimedCall;
 use super::values::{RawValue, SettingValue};
 use treering_kit::faults::{Fault, Faults, Place, shown};
+use treering_model::nearest::nearest;
 
 /// Maximum number of filesystems, and of groups, which have at least one thread each.
 const FILESYSTEMS_MAX: usize = 1024;
@@ -148,7 +149,7 @@ impl SectionStack<'_, '_> {
             _ => {
                 let message = format!("there is no section [{}]", shown(word));
                 let words = ["filesystem", "threadgroup", "stats", "end"];
-                let right = match nearest(word, words.into_iter()) {
+                let right = match nearest(word, words) {
                     Some(meant) => format!("did you mean [{meant}]?"),
                     None => {
                         "the sections are [filesystem], [threadgroup], [stats] and [end]".into()

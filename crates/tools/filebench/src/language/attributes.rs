@@ -1,7 +1,7 @@
 //! Attributes of each kind of definition, and the kind of value of each attribute.
 
 use treering_kit::faults::{Fault, Faults, Place, shown};
-use treering_kit::nearest::nearest;
+use treering_model::nearest::nearest;
 
 /// Kind of definition that has the attribute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

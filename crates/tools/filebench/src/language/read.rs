@@ -8,7 +8,7 @@ use super::{
     WorkloadScript,
 };
 use treering_kit::faults::{Fault, Faults, Place, shown};
-use treering_kit::nearest::nearest;
+use treering_model::nearest::nearest;
 
 /// Maximum number of definitions of a file, of all kinds.
 const THINGS_MAX: usize = 100_000;

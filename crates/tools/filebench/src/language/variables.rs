@@ -7,7 +7,7 @@ use super::{AttributeValue, Definition, SpannedValue, Variable, WorkloadScript};
 use treering_script::ConfigError;
 
 use treering_kit::faults::{Fault, Faults, Place, shown};
-use treering_kit::nearest::nearest;
+use treering_model::nearest::nearest;
 
 /// Random variable: its distribution and attributes.
 #[derive(Clone, Debug, PartialEq)]

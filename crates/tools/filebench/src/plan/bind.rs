@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use treering_kit::faults::{Fault, Faults, Place, shown};
-use treering_kit::nearest::nearest;
+use treering_model::nearest::nearest;
 use treering_script::Random;
 
 use super::super::draw::{AttributeAmount, ClampedDistribution, DistributionKind, whole};

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use treering_kit::faults::{Fault, Place, shown};
-use treering_kit::nearest::nearest;
+use treering_model::nearest::nearest;
 
 use super::bind::{FlowopTarget, ValueBinder};
 use super::{FDS, FlowopKind, Plan, ProgramStep, SummaryRow};

@@ -1,7 +1,7 @@
 //! Kinds of flowops: their operation class and their required attributes.
 
 use treering_kit::faults::{Fault, Place, shown};
-use treering_kit::nearest::nearest;
+use treering_model::nearest::nearest;
 
 use super::bind::ValueBinder;
 use super::{FlowopKind, OperationClass};

@@ -1,7 +1,7 @@
 //! Keys of job files: those supported, and those known to the original only.
 
 use treering_kit::faults::{Fault, Faults, Place, shown};
-use treering_kit::nearest::nearest;
+use treering_model::nearest::nearest;
 
 /// Supported names, with the canonical key of each.
 pub(crate) const KNOWN: &[(&str, &str)] = &[

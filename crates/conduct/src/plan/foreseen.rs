@@ -1,0 +1,274 @@
+//! Metrics that the jobs of a plan will give, known before it runs, and hints for other names.
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use treering_model::metrics::{cpu, is_observable, observable_names, times};
+use treering_model::nearest::{edit_distance, is_slip};
+use treering_model::{Metric, Scope};
+use treering_observe::deciding_latency;
+use treering_script::{
+    Conductor, Job, ParallelGroup, Phase, SessionResult, SessionStop, TargetFacts, TaskListener,
+};
+
+use super::PlannedJob;
+
+/// Metrics that a report adds to every trial.
+const OF_TRIAL: [&str; 3] =
+    [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name, cpu::USER_CPU_SECONDS.name];
+/// Metrics that a report adds to each phase.
+const OF_PHASE: [&str; 2] = [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
+/// Metrics that a report adds to each kind of task.
+const OF_KIND: [&str; 2] = [times::SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
+/// Beginning of the names of metrics of a phase.
+const PHASE_PREFIX: &str = "phase ";
+/// Maximum number of groups of a session that is asked for its phases.
+const GROUPS_MAX: usize = 1_000;
+/// Maximum number of metric names in a hint.
+const NAMES_SHOWN: usize = 8;
+
+/// Phases of a job, listed when they are first asked for.
+#[derive(Debug, Default)]
+pub struct JobPhases(OnceLock<Option<Vec<String>>>);
+
+/// Metrics of a job that are known before it runs.
+pub(crate) struct ForeseenMetrics<'j> {
+    planned: &'j PlannedJob,
+    /// Metrics of the workload, with the latency of its syncs if that decides.
+    pub(crate) metrics: Vec<Metric>,
+}
+
+impl<'j> ForeseenMetrics<'j> {
+    pub(crate) fn new(planned: &'j PlannedJob) -> Self {
+        let job = planned.job.as_ref();
+        let mut metrics = job.foreseen_metrics(&TargetFacts::unknown());
+        metrics.extend(job.deciding_sync().map(deciding_latency));
+        Self { planned, metrics }
+    }
+
+    /// True if a trial of the job can have a metric of this name, including those that reports
+    /// derive from the times of phases and tasks, and those of observers.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        if self.metrics.iter().any(|metric| metric.full_name() == name) || OF_TRIAL.contains(&name)
+        {
+            return true;
+        }
+        let Some((part, last)) = name.rsplit_once('/') else { return is_observable(name) };
+        if let Some(phase) = part.strip_prefix(PHASE_PREFIX) {
+            return (OF_PHASE.contains(&last) || is_observable(last)) && self.may_have_phase(phase);
+        }
+        let is_kind = |metric: &Metric| matches!(&metric.scope, Scope::Kind(kind) if kind == part);
+        OF_KIND.contains(&last) && self.metrics.iter().any(is_kind)
+    }
+
+    /// False if the job has other phases. Phases that depend on the work are not known before it.
+    fn may_have_phase(&self, name: &str) -> bool {
+        self.phases().is_none_or(|phases| phases.iter().any(|phase| phase == name))
+    }
+
+    /// Names of the phases; `None` if they depend on the work.
+    fn phases(&self) -> Option<&'j [String]> {
+        let list = || phases(self.planned.job.as_ref());
+        self.planned.phases.0.get_or_init(list).as_deref()
+    }
+}
+
+/// Metrics of each job that are known before it runs.
+pub(crate) fn foreseen(jobs: &[PlannedJob]) -> Vec<ForeseenMetrics<'_>> {
+    jobs.iter().map(ForeseenMetrics::new).collect()
+}
+
+/// Hint for a metric that no job gives: the name that was probably meant, and the nearest of those
+/// that the jobs give.
+pub(crate) fn known_names(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> String {
+    let mut names = names_of(unknown, jobs);
+    let is_meant = names.iter().any(|name| MetricEdits::between(unknown, name).are_slips());
+    // A word like no other leaves them in their order, primary ones first.
+    if is_meant || unknown.contains('/') {
+        names.sort_by_cached_key(|name| MetricEdits::between(unknown, name).sum());
+    }
+    let shown: Vec<&str> = names.iter().map(String::as_str).take(NAMES_SHOWN).collect();
+    let more = match names.len().saturating_sub(shown.len()) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let all = format!("metrics of its jobs: {}{more}", shown.join(", "));
+    match names.first().filter(|_| is_meant) {
+        Some(first) => format!("did you mean `{first}`? {all}"),
+        None => all,
+    }
+}
+
+/// Names of metrics that the jobs give: those of the workloads, primary ones first; those of each
+/// phase if `unknown` names one; and if they are near it, those of observers.
+fn names_of(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> Vec<String> {
+    let metrics = jobs.iter().flat_map(|job| &job.metrics);
+    let (primary, others): (Vec<&Metric>, Vec<&Metric>) = metrics.partition(|one| one.primary);
+    let of_workloads = primary.into_iter().chain(others).map(Metric::full_name);
+    let mut names: Vec<String> = of_workloads.chain(OF_TRIAL.map(str::to_owned)).collect();
+    if let Some((part, last)) = unknown.rsplit_once('/')
+        && part.starts_with(PHASE_PREFIX)
+    {
+        let phases = jobs.iter().filter_map(ForeseenMetrics::phases).flatten();
+        let own = Some(last).filter(|last| is_observable(last) && !OF_PHASE.contains(last));
+        let lasts: Vec<&str> = OF_PHASE.into_iter().chain(own).collect();
+        names.extend(phases.flat_map(|phase| {
+            let name = move |last: &&str| Scope::Phase(phase.clone()).metric_name(last);
+            lasts.iter().map(name).collect::<Vec<_>>()
+        }));
+    }
+    let observed = observable_names().into_iter();
+    names.extend(observed.filter(|name| MetricEdits::between(unknown, name).are_slips()));
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    names
+}
+
+/// Edits between two names of metrics, in the part of the trial and in the last word. A last word
+/// that is only begun is one edit.
+struct MetricEdits<'w> {
+    part: (&'w str, usize),
+    last: (&'w str, usize),
+}
+
+impl<'w> MetricEdits<'w> {
+    fn between(unknown: &'w str, name: &str) -> Self {
+        let (part, last) = unknown.rsplit_once('/').unwrap_or(("", unknown));
+        let (known_part, known_last) = name.rsplit_once('/').unwrap_or(("", name));
+        let edits = |word: &str, other: &str| edit_distance(word, other).unwrap_or(word.len());
+        let of_last = match known_last.strip_prefix(last) {
+            Some("") => 0,
+            Some(_) if !last.is_empty() => 1,
+            _ => edits(last, known_last),
+        };
+        let of_part = edits(part, known_part);
+        let part = part.strip_prefix(PHASE_PREFIX).unwrap_or(part);
+        Self { part: (part, of_part), last: (last, of_last) }
+    }
+
+    fn sum(&self) -> usize {
+        self.part.1.saturating_add(self.last.1)
+    }
+
+    fn are_slips(&self) -> bool {
+        [self.part, self.last].into_iter().all(|(word, edits)| is_slip(word, edits))
+    }
+}
+
+/// Names of the phases of a job, from its session without the work; `None` if they depend on it.
+fn phases(job: &dyn Job) -> Option<Vec<String>> {
+    if job.is_by_program() {
+        return None;
+    }
+    let mut list = PhaseList { names: Vec::new(), groups_left: GROUPS_MAX };
+    match job.begin(&TargetFacts::unknown()).run(&mut list) {
+        Ok(()) => Some(list.names),
+        Err(SessionStop::Ended | SessionStop::Failed(_)) => None,
+    }
+}
+
+/// Conductor that notes the phases of a session and runs nothing.
+struct PhaseList {
+    names: Vec<String>,
+    groups_left: usize,
+}
+
+impl Conductor for PhaseList {
+    fn phase(&mut self, phase: Phase) -> SessionResult {
+        self.names.push(phase.name);
+        Ok(())
+    }
+
+    fn group(&mut self, _: ParallelGroup, _: &mut dyn TaskListener) -> SessionResult {
+        self.groups_left = self.groups_left.checked_sub(1).ok_or(SessionStop::Ended)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ForeseenMetrics, JobPhases, known_names, phases};
+    use crate::plan::PlannedJob;
+    use treering_script::{JobRecord, Settings, Workload};
+
+    fn planned(workload: &'static dyn Workload, options: &[(&str, &str)]) -> PlannedJob {
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let settings = Settings::new(options.iter().map(own).collect());
+        let name = workload.manifest().name.to_owned();
+        PlannedJob {
+            name: name.clone(),
+            workload: name,
+            options: Vec::new(),
+            job: workload.native(&settings).unwrap(),
+            launch: None,
+            phases: JobPhases::default(),
+            record: JobRecord::from_settings(&settings),
+        }
+    }
+
+    fn named(name: &str) -> &'static dyn Workload {
+        let mut all = treering_registry::workloads().iter();
+        *all.find(|workload| workload.manifest().name == name).unwrap()
+    }
+
+    #[test]
+    fn phases_are_known_without_the_work_unless_they_depend_on_it() {
+        let phases_of = |name: &str, options: &[(&str, &str)]| {
+            phases(planned(named(name), options).job.as_ref())
+        };
+        let list = |names: &[&str]| Some(names.iter().map(|&name| name.to_owned()).collect());
+        assert_eq!(
+            phases_of("fs_mark", &[("files", "10"), ("iterations", "2")]),
+            list(&["setup", "iteration 1", "unlink 1", "iteration 2", "unlink 2"])
+        );
+        assert_eq!(phases_of("ior", &[]), list(&["write", "read", "remove"]));
+        assert_eq!(phases_of("age", &[("until", "operations=100")]), None);
+    }
+
+    #[test]
+    fn metrics_of_phases_that_the_job_has_not_are_unknown() {
+        let job = planned(named("fs_mark"), &[("files", "10")]);
+        let metrics = ForeseenMetrics::new(&job);
+        for known in [
+            "create/files_per_second",
+            "elapsed_seconds",
+            "phase iteration 1/elapsed_seconds",
+            "phase iteration 1/layout_score_percent",
+            "phase iteration 1/fsync_call_latency_p99_nanoseconds",
+            "device_flushes",
+        ] {
+            assert!(metrics.has(known), "{known}");
+        }
+        for unknown in [
+            "phase nonsense/elapsed_seconds",
+            "phase iteration 1/nonsense",
+            "phase iteration 1/layout_nonsense",
+            "creat/files_per_second",
+            "/layout_score_percent",
+            "layout_nonsense",
+            "nonsense_call_latency_p99_nanoseconds",
+            "fsync_call_latency_p98_nanoseconds",
+            "",
+        ] {
+            assert!(!metrics.has(unknown), "{unknown}");
+        }
+    }
+
+    #[test]
+    fn names_near_an_unknown_metric_come_first() {
+        let jobs = [planned(named("fs_mark"), &[("files", "10")])];
+        let metrics = [ForeseenMetrics::new(&jobs[0])];
+        for (unknown, meant) in [
+            ("creat/files", "create/files_per_second"),
+            ("phase iteraton 1/elapsed_seconds", "phase iteration 1/elapsed_seconds"),
+            ("layout_scor_percent", "layout_score_percent"),
+        ] {
+            let hint = known_names(unknown, &metrics);
+            assert!(hint.starts_with(&format!("did you mean `{meant}`?")), "{unknown}: {hint}");
+        }
+        let hint = known_names("moon", &metrics);
+        assert!(hint.starts_with("metrics of its jobs: create/files_per_second"), "{hint}");
+        let hint = known_names("phase nonsense/elapsed_seconds", &metrics);
+        assert!(hint.starts_with("metrics of its jobs: phase "), "{hint}");
+    }
+}

@@ -1,0 +1,162 @@
+//! Plans inside the program: those of `examples/plans` with the job files that they name.
+//!
+//! A plan is a file in `examples/plans` and a line here. Its head, the comment at the top, says how
+//! long it takes; docs/questions.md has a row for each.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use toml::de::DeTable;
+use treering_model::nearest::by_nearness;
+
+use super::Plan;
+use super::document::{Known, read};
+use super::file::unusable;
+use crate::failure::{Failure, FailureKind};
+
+/// Directory of the plans for the paths in them. It is nowhere on a disk.
+pub const SHIPPED_PLANS_DIR: &str = "/treering-shipped/plans";
+/// Beginning of the line of the head with the minutes that a plan takes.
+const MINUTES: &str = "# Minutes: ";
+/// Maximum number of names in a hint.
+const NAMES_SHOWN: usize = 3;
+
+/// A plan inside the program.
+#[derive(Debug)]
+pub struct ShippedPlan {
+    /// Name on the command line.
+    pub name: &'static str,
+    /// The TOML document.
+    pub text: &'static str,
+    /// Paths of the job files that it names, beginning at `examples`, and their texts.
+    files: &'static [(&'static str, &'static str)],
+}
+
+macro_rules! shipped {
+    ($file:expr) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/shipped/", $file))
+    };
+}
+
+macro_rules! plans {
+    ($($name:literal $(: $($file:literal),+)?;)+) => {
+        &[$(ShippedPlan {
+            name: $name,
+            text: shipped!(concat!("plans/", $name, ".toml")),
+            files: &[$($(($file, shipped!($file))),+)?],
+        }),+]
+    };
+}
+
+static ALL: &[ShippedPlan] = plans! {
+    "filesystems";
+    "mail-server": "ffsb/mail-server-small.ffsb";
+    "file-server";
+    "dpkg";
+    "sqlite-nodatacow": "fio/sqlite-transactions.fio";
+    "postgres-cow";
+    "dirty-limit": "fio/stalls.fio";
+    "rm-many-files";
+    "tar";
+    "fast-commit";
+    "discard";
+    "quotas";
+    "zstd-levels": "fio/compressible.fio";
+    "autodefrag";
+    "xfs-features";
+    "log-preallocation": "fio/growing-logs.fio";
+    "ext4-made-otherwise";
+    "feature-as-mount-option";
+    "allocator";
+    "btrfs-four-devices";
+    "ext3-against-btrfs";
+    "directories";
+    "webproxy-2018";
+    "threads";
+    "fio-depth": "fio/random-read.fio";
+    "clients";
+    "kernels";
+    "kernel-regression": "fio/random-read.fio";
+    "report-2012": "ffsb/everything-2012.ffsb", "fio/report-2012.fio";
+    "report-2018": "fio/report-2018-randrw.fio", "fio/report-2018-seqw.fio";
+    "watch";
+    "demo";
+};
+
+impl ShippedPlan {
+    /// All plans, in the order of their list.
+    pub fn all() -> &'static [Self] {
+        ALL
+    }
+
+    /// Plan with this name.
+    pub fn find(name: &str) -> Option<&'static Self> {
+        ALL.iter().find(|plan| plan.name == name)
+    }
+
+    /// Plan with this name.
+    ///
+    /// # Errors
+    /// When there is none; the hint has the nearest names.
+    pub fn named(name: &str) -> Result<&'static Self, Failure> {
+        Self::find(name).ok_or_else(|| {
+            let message = format!("no plan inside the program is called '{name}'");
+            Failure::new(FailureKind::Usage, message).hint(nearest_plans(name))
+        })
+    }
+
+    /// Question of the plan.
+    pub fn question(&self) -> String {
+        let document = DeTable::parse(self.text).ok();
+        let question = document
+            .as_ref()
+            .and_then(|document| document.get_ref().get("question")?.get_ref().as_str());
+        question.unwrap_or_default().to_owned()
+    }
+
+    /// Minutes that the plan takes on two CPUs, as its head says.
+    pub fn minutes(&self) -> &'static str {
+        self.text.lines().find_map(|line| line.strip_prefix(MINUTES)).unwrap_or_default()
+    }
+
+    /// Paths of its job files, as the plan resolves them, and their texts.
+    fn files(&self) -> impl Iterator<Item = (PathBuf, &'static str)> {
+        let path = |file: &str| Path::new(SHIPPED_PLANS_DIR).join("..").join(file);
+        self.files.iter().map(move |(file, text)| (path(file), *text))
+    }
+
+    /// Reads the plan. A fault is shown with its line, `in_colour` or without.
+    ///
+    /// # Errors
+    /// When a file of the user that it needs is missing.
+    pub fn read(&self, known: Known<'_>, in_colour: bool) -> Result<Plan, Failure> {
+        let known = Known {
+            base_dir: Some(SHIPPED_PLANS_DIR.into()),
+            files: self.files().collect(),
+            ..known
+        };
+        let name = format!("{}.toml", self.name);
+        read(self.text, &name, &known).map_err(|error| unusable(&error, in_colour))
+    }
+}
+
+/// Job files of all plans by their paths, for commands that repeat a single trial.
+pub fn shipped_files() -> BTreeMap<PathBuf, &'static str> {
+    ALL.iter().flat_map(ShippedPlan::files).collect()
+}
+
+/// Lines of the list of plans: name, minutes and question.
+pub fn shipped_plan_lines() -> Vec<String> {
+    let width = ALL.iter().map(|plan| plan.name.len()).max().unwrap_or_default();
+    let line = |plan: &ShippedPlan| {
+        format!("{:width$}  {:>3} min  {}", plan.name, plan.minutes(), plan.question())
+    };
+    ALL.iter().map(line).collect()
+}
+
+/// Hint with the plans whose names are nearest.
+fn nearest_plans(name: &str) -> String {
+    let mut names = by_nearness(name, ALL.iter().map(|plan| plan.name));
+    names.truncate(NAMES_SHOWN);
+    format!("the nearest are {}; `treering compare --list` lists all", names.join(", "))
+}

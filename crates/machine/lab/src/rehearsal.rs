@@ -1,0 +1,112 @@
+//! Rehearsal of a variant before anything is measured: its filesystem is made and mounted on sparse
+//! images of the same size, and the names of its settings are looked up.
+//!
+//! Only what the plan says is judged. Missing programs, rights, devices or kernel support are
+//! reported by the run itself, and by nothing else if the plan is only looked at.
+
+use std::path::PathBuf;
+
+use treering_model::{DeviceSpec, Variant};
+use treering_sys::is_root;
+
+use crate::filesystems::{self, Availability};
+use crate::guard::EraseList;
+use crate::settings::{missing_attribute, missing_sysctl};
+use crate::{Lab, LabDevice, LabError};
+
+/// Maximum size of a rehearsed image. A refusal on a smaller one than the plan's proves nothing.
+const BYTES_MAX: u64 = 16 << 30;
+
+/// Part of a variant that the machine refuses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RefusedPart {
+    /// The options of mkfs.
+    Mkfs,
+    /// The mount options.
+    Mount,
+    /// A sysctl of this name.
+    Sysctl(String),
+    /// An attribute in sysfs of this name.
+    Sysfs(String),
+}
+
+/// Error of a rehearsal.
+#[derive(Debug)]
+pub struct RehearsalError {
+    /// Refused part of the variant; `None` if what was made cannot be taken away again.
+    pub part: Option<RefusedPart>,
+    /// Reason.
+    pub error: Box<LabError>,
+}
+
+impl From<LabError> for RehearsalError {
+    fn from(error: LabError) -> Self {
+        Self { part: None, error: Box::new(error) }
+    }
+}
+
+/// Makes the filesystem of a variant on sparse images and mounts it, then takes everything away. A
+/// filesystem for another kernel (`is_for_other_kernel`), and that of a guest, is only made.
+///
+/// # Errors
+/// When mkfs, the kernel or the lookup of a setting refuses a part of the variant.
+pub fn rehearse(
+    variant: &Variant,
+    is_for_other_kernel: bool,
+    lab: &Lab,
+) -> Result<(), RehearsalError> {
+    let refused = |part| move |error| RehearsalError { part: Some(part), error: Box::new(error) };
+    let is_for_this_kernel =
+        !is_for_other_kernel && variant.guest.is_none() && variant.kernel.is_none();
+    if is_for_this_kernel && let Some((name, error)) = missing_sysctl(&variant.settings, lab) {
+        return Err(refused(RefusedPart::Sysctl(name))(error));
+    }
+    let Some((sample, is_as_large)) = sample(variant).filter(|_| is_root()) else { return Ok(()) };
+    let Ok(device) = LabDevice::acquire(&sample, &EraseList::default(), lab) else {
+        return Ok(());
+    };
+    let nodes: Vec<PathBuf> = device.members().into_iter().map(|member| member.node).collect();
+    let volume = match device.format(&sample.filesystem, &sample.mkfs) {
+        Ok(volume) => volume,
+        Err(error) if is_as_large => return Err(refused(RefusedPart::Mkfs)(error)),
+        Err(_) => return Ok(()),
+    };
+    let can_be_mounted = filesystems::find(&sample.filesystem)
+        .is_some_and(|found| matches!(lab.availability(found), Availability::Ready { .. }));
+    if !is_for_this_kernel || !can_be_mounted {
+        return Ok(volume.into_device().release()?);
+    }
+    let mounted = volume.mount(&sample.mount).map_err(refused(RefusedPart::Mount))?;
+    let of_device = match &variant.device {
+        DeviceSpec::Block { paths } => paths,
+        DeviceSpec::Loop { .. } | DeviceSpec::Directory { .. } => &nodes,
+    };
+    let missing =
+        missing_attribute(&variant.settings, (&variant.filesystem, &nodes), of_device, lab);
+    let released = mounted.release().and_then(LabDevice::release);
+    if let Some((name, error)) = missing {
+        return Err(refused(RefusedPart::Sysfs(name))(error));
+    }
+    Ok(released?)
+}
+
+/// Variant on sparse images in place of its device, and whether they are as large; `None` for a
+/// directory, which is used as it is.
+fn sample(variant: &Variant) -> Option<(Variant, bool)> {
+    let mut sample = variant.clone();
+    let (bytes, count, sector_bytes) = match &variant.device {
+        DeviceSpec::Loop { bytes, count, sector_bytes, .. } => (*bytes, *count, *sector_bytes),
+        DeviceSpec::Block { paths } => (u64::MAX, u16::try_from(paths.len()).ok()?, 512),
+        DeviceSpec::Directory { .. } => return None,
+    };
+    sample.device = DeviceSpec::Loop {
+        bytes: bytes.min(BYTES_MAX),
+        count,
+        sparse: true,
+        direct_io: false,
+        sector_bytes,
+        directory: None,
+        disk: None,
+    };
+    Some((sample, bytes <= BYTES_MAX))
+}

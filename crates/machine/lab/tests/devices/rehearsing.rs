@@ -1,0 +1,66 @@
+//! Rehearsals: refused options of mkfs and mount and missing settings are found, and nothing stays.
+
+use treering_lab::{RefusedPart, rehearse};
+use treering_model::{GuestSpec, Variant};
+
+use crate::workbench::{MIB, Workbench, can_make_devices, on_images, program, words};
+
+fn refused_part(variant: &Variant, bench: &Workbench) -> Option<RefusedPart> {
+    let refused = rehearse(variant, false, &bench.lab).err().and_then(|error| error.part);
+    assert!(bench.is_empty(), "{variant:?}");
+    refused
+}
+
+fn pair(name: &str) -> Vec<(String, String)> {
+    vec![(name.to_owned(), "1".to_owned())]
+}
+
+#[test]
+fn refused_parts_of_a_variant_are_named_and_nothing_stays() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let good = on_images("ext4", 1, 64 * MIB);
+    assert_eq!(refused_part(&good, &bench), None);
+    let mut variant = good.clone();
+    variant.mkfs = words(&["-O", "nonsense"]);
+    assert_eq!(refused_part(&variant, &bench), Some(RefusedPart::Mkfs));
+    variant = good.clone();
+    variant.mount = words(&["noatime", "nonsense"]);
+    assert_eq!(refused_part(&variant, &bench), Some(RefusedPart::Mount));
+    variant = good.clone();
+    variant.settings.sysctl = pair("vm.nonsense");
+    let sysctl = RefusedPart::Sysctl("vm.nonsense".to_owned());
+    assert_eq!(refused_part(&variant, &bench), Some(sysctl));
+    for name in ["queue/nonsense", "fs/nonsense", "bdi/nonsense"] {
+        variant = good.clone();
+        variant.settings.sysfs = pair(name);
+        let sysfs = RefusedPart::Sysfs(name.to_owned());
+        assert_eq!(refused_part(&variant, &bench), Some(sysfs));
+    }
+    variant.settings.sysfs = pair("queue/read_ahead_kb");
+    assert_eq!(refused_part(&variant, &bench), None);
+}
+
+#[test]
+fn a_filesystem_for_another_kernel_is_made_and_not_mounted() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let mut variant = on_images("ext4", 1, 64 * MIB);
+    variant.mount = words(&["an-option-of-another-kernel"]);
+    rehearse(&variant, true, &bench.lab).unwrap();
+    assert!(bench.is_empty());
+    if program("mkfs.f2fs").is_none() {
+        println!("skipped: mkfs.f2fs is not installed");
+        return;
+    }
+    // The kernel here need not have it.
+    let mut variant = on_images("f2fs", 1, 128 * MIB);
+    variant.guest = Some(GuestSpec::new("/boot/none".into()));
+    assert_eq!(refused_part(&variant, &bench), None);
+    variant.mkfs = words(&["-O", "nonsense"]);
+    assert_eq!(refused_part(&variant, &bench), Some(RefusedPart::Mkfs));
+}
