@@ -188,7 +188,7 @@ impl Conductor for PhaseList {
 #[cfg(test)]
 mod tests {
     use super::{ForeseenMetrics, JobPhases, known_names, phases};
-    use crate::plan::PlannedJob;
+    use crate::plan::{JobCommands, JobEngine, PlannedJob};
     use treering_script::{JobRecord, Settings, Workload};
 
     fn planned(workload: &'static dyn Workload, options: &[(&str, &str)]) -> PlannedJob {
@@ -202,6 +202,9 @@ mod tests {
             job: workload.native(&settings).unwrap(),
             launch: None,
             phases: JobPhases::default(),
+            changed: Vec::new(),
+            engine: JobEngine::default(),
+            around: JobCommands::default(),
             record: JobRecord::from_settings(&settings),
         }
     }

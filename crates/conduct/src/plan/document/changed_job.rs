@@ -7,12 +7,12 @@ use super::Known;
 use super::format::{PlanTable, VariantOptions, VariantTable};
 use super::given::{self, GivenOption};
 use super::job::{JobRequest, find, planned};
-use super::nearest::suggestion;
 use super::settings::environment;
 use super::tree::{Entry, Placed, Script};
 use super::values::{Datum, DatumTable};
 use crate::plan::error::{Fault, quoted};
 use crate::plan::{ChangedJob, PlannedJob};
+use treering_model::nearest::suggestion;
 
 /// Options that a variant changes: in every job first, then in single ones.
 pub(super) fn options(table: Option<&Entry<VariantOptions>>) -> Vec<JobOption> {
@@ -102,7 +102,7 @@ fn changed_options(
     });
     let own: Vec<&Entry<Datum>> = of_job.unwrap_or_default();
     for (changes, is_shared) in [(of_all, !is_single), (own, false)] {
-        let given = given::given(changes.iter().copied(), manifest).map_err(|fault| {
+        let given = given::given(changes.iter().copied(), manifest, true).map_err(|fault| {
             let hint = format!("to change only some jobs: options = {{ {} = {{ … }} }}", job.name);
             if is_shared { fault.first_hint(&hint) } else { fault }
         })?;

@@ -10,7 +10,9 @@ use super::given::{self, GivenOption};
 use super::tree::Placed;
 use super::{Known, command, engine, ranks};
 use crate::plan::error::{Fault, quoted};
-use crate::plan::{JobCommands, JobEngine, JobPhases, Launch, PlannedJob, QUICK_OPTIONS, job_of_ranks};
+use crate::plan::{
+    JobCommands, JobEngine, JobPhases, Launch, PlannedJob, QUICK_OPTIONS, job_of_ranks,
+};
 
 pub(super) const DEFAULT_WORKLOAD: &str = "compilebench";
 
@@ -75,16 +77,12 @@ fn job(
         None => (workload_name, place),
     };
     let options = match &section.options {
-        Some(options) => {
-            given::given(&options.0, workload.manifest(), section.workload.is_some())?
-        }
+        Some(options) => given::given(&options.0, workload.manifest(), section.workload.is_some())?,
         None => Vec::new(),
     };
     // Options of the full size are checked in small runs too.
     let at_full_size = match &section.full {
-        Some(options) => {
-            given::given(&options.0, workload.manifest(), section.workload.is_some())?
-        }
+        Some(options) => given::given(&options.0, workload.manifest(), section.workload.is_some())?,
         None => Vec::new(),
     };
     let mut given = if known.is_full_size { given::merged(options, at_full_size) } else { options };

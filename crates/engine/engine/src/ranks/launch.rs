@@ -352,7 +352,7 @@ mod tests {
             reports.push(report);
             Ok::<(), LaunchError>(())
         };
-        let end = launcher.run(3, &json!({"a": 1}), stop, &mut take).unwrap();
+        let end = launcher.run(3, (&json!({"a": 1}), &[]), stop, &mut take).unwrap();
         (end, reports)
     }
 
