@@ -238,9 +238,16 @@ fn to_value(value: &str) -> String {
     if value.is_empty() { String::new() } else { format!(" to `{value}`") }
 }
 
+/// Last lines of the output, or those before the list of options that mkfs.xfs prints behind the
+/// reason.
 fn last_words(output: &str) -> String {
     let lines: Vec<_> = output.lines().filter(|line| !line.trim().is_empty()).collect();
-    lines[lines.len().saturating_sub(4)..].join(" / ")
+    let is_usage = |line: &&str| line.trim_start().to_lowercase().starts_with("usage");
+    let reason = match lines.iter().position(is_usage) {
+        None | Some(0) => &lines[..],
+        Some(usage) => &lines[..usage],
+    };
+    reason[reason.len().saturating_sub(4)..].join(" / ")
 }
 
 fn by_whom(by: &[String]) -> String {
@@ -288,5 +295,7 @@ mod tests {
             output: "1\n2\n\n3\n4\n5\n".to_owned(),
         };
         assert_eq!(error.to_string(), "`mkfs.x -q` failed (exit status: 1): 2 / 3 / 4 / 5");
+        assert_eq!(super::last_words("too large\nUsage: mkfs.x\n[-a]\n[-b]\n"), "too large");
+        assert_eq!(super::last_words("usage: mkfs.x\n[-a]\n"), "usage: mkfs.x / [-a]");
     }
 }

@@ -256,6 +256,17 @@ fn unfair_comparisons_are_cautioned() {
         let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
         assert_eq!(codes(&outcome).contains(&Code::UnequalWork), reported, "{work:?} {files}");
     }
+    // The kernel charges to a command what the filesystem makes dirty for itself.
+    for (workload, reported) in [("command", false), ("fio", true)] {
+        let (mut base, mut other) = (base.clone(), other.clone());
+        for trial in base.trials.iter_mut().chain(&mut other.trials) {
+            trial.beginning.workload = workload.to_owned();
+            trial.phases[0].files = 100;
+        }
+        other.trials.iter_mut().for_each(|trial| trial.phases[0].bytes += 4096);
+        let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
+        assert_eq!(codes(&outcome).contains(&Code::UnequalWork), reported, "{workload}");
+    }
     // A declared difference of kernels is no caution.
     other.factor = Factor::Kernel;
     let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();

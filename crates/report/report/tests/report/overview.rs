@@ -151,6 +151,17 @@ fn headline_names_jobs_and_the_typical_change() {
 }
 
 #[test]
+fn headline_says_which_metric_of_a_phase_differs() {
+    let mut outcome = nine_rounds();
+    for comparison in outcome.comparisons.iter_mut().filter(|one| one.name == "mib_per_second") {
+        comparison.scope = Scope::Phase("logs".to_owned());
+        comparison.name = "layout_extents_per_file".to_owned();
+    }
+    let text = rendered(&page(&outcome, &ComparisonView::default()), &Plain { width: 400 });
+    assert!(text.contains("layout extents per file in logs (-8.0 %)"), "{text}");
+}
+
+#[test]
 fn shown_intervals_agree_with_corrected_verdicts() {
     for outcome in [nine_rounds(), three_by_three(8), three_by_three(12)] {
         for comparison in

@@ -2,9 +2,11 @@
 //! needed to decide the rest.
 
 use treering_analysis::compare::{MetricComparison, Outcome, VariantSummary, Verdict};
-use treering_model::Scope;
+use treering_model::metrics::times;
+use treering_model::{Scope, Unit};
 
 use super::tables::{label, whole_time};
+use crate::pages::identity::metric_words;
 
 /// Maximum number of results that a clause names; of more it states the typical one.
 const NAMED: usize = 3;
@@ -155,8 +157,12 @@ impl<'o> ResultNames<'o> {
     /// Name of a result: the work, and its job.
     fn name(&self, comparison: &MetricComparison) -> String {
         let metric = match &comparison.scope {
-            Scope::Trial => whole_time(comparison).unwrap_or_else(|| label(comparison)),
-            Scope::Phase(name) => name.clone(),
+            Scope::Trial => whole_time(comparison).unwrap_or_else(|| without_unit(comparison)),
+            Scope::Phase(name) if comparison.name == times::ELAPSED_SECONDS.name => name.clone(),
+            Scope::Phase(name) => format!("{} in {name}", without_unit(comparison)),
+            Scope::Kind(kind) if comparison.name.contains("latency") => {
+                format!("{kind} {}", without_unit(comparison))
+            }
             Scope::Kind(kind) => {
                 let word =
                     comparison.name.split('_').next().filter(|word| DIRECTIONS.contains(word));
@@ -183,6 +189,17 @@ impl<'o> ResultNames<'o> {
             text(largest),
             self.name(largest)
         )
+    }
+}
+
+/// Metric in words for a sentence, where a change in percent follows: `device written bytes`.
+fn without_unit(comparison: &MetricComparison) -> String {
+    match (comparison.unit, &comparison.scope) {
+        (Unit::Bytes, _) => comparison.name.replace('_', " "),
+        (Unit::Nanoseconds, _) | (_, Scope::Phase(_)) => {
+            metric_words(&comparison.name, comparison.unit)
+        }
+        _ => label(comparison),
     }
 }
 
