@@ -65,6 +65,7 @@ static ALL: &[ShippedPlan] = plans! {
     "autodefrag";
     "xfs-features";
     "log-preallocation": "fio/growing-logs.fio";
+    "noatime";
     "ext4-made-otherwise";
     "feature-as-mount-option";
     "allocator";
@@ -74,9 +75,10 @@ static ALL: &[ShippedPlan] = plans! {
     "webproxy-2018";
     "threads";
     "fio-depth": "fio/random-read.fio";
+    "buffered-queue": "fio/queued-reads.fio";
     "clients";
     "kernels";
-    "kernel-regression": "fio/random-read.fio";
+    "kernel-regression": "fio/buffered-writes.fio";
     "report-2012": "ffsb/everything-2012.ffsb", "fio/report-2012.fio";
     "report-2018": "fio/report-2018-randrw.fio", "fio/report-2018-seqw.fio";
     "watch";
