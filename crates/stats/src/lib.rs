@@ -36,7 +36,7 @@ pub use inference::null_counts::{
     MOST_SIGNED_RANKS, RANK_SUM_EXACT_LIMIT, RANK_SUM_TIED_LIMIT, SIGNED_RANK_EXACT_LIMIT,
     rank_sum_counts, signed_rank_probabilities,
 };
-pub use inference::scaling::{FEWEST_SIZES, Scalability, scalability};
+pub use inference::scaling::{FEWEST_SIZES, Scalability, paired_scalability, scalability};
 pub use inference::signed_rank::{
     SignedRank, signed_rank, signed_rank_at, signed_rank_normal, signed_rank_smallest_p,
 };
@@ -73,10 +73,11 @@ pub use series::change_point::{
 pub use series::heat::{Access, HeatStatistics, concentration};
 pub use series::knee::{KNEE_FEWEST_POINTS, Knee, knee};
 pub use series::level_shift::{
-    HistoryPoint, LevelShift, NewestPoint, NoiseShift, SHIFT_PLAN, level_shifts, newest_differs,
-    noise_shift, residuals,
+    HistoryPoint, LevelShift, NOISE_PLAN, NewestPoint, NoiseShift, SHIFT_PLAN, ShiftPlan, count_at,
+    count_scale, history_memory, level_shifts, newest_differs, noise_shift, points_to_decide,
 };
 pub use series::ljung_box::{LjungBox, ljung_box};
 pub use series::mann_kendall::{MannKendall, mann_kendall};
+pub use series::noise::SeriesMemory;
 pub use series::serial_check::{SerialCheck, serial_check};
 pub use series::theil_sen::{TheilSen, theil_sen};

@@ -54,6 +54,9 @@ pub(crate) struct WatchArgs {
     /// With --gate: how many of the newest points count.
     #[arg(long, default_value_t = 5, value_name = "POINTS", value_parser = quantities::count)]
     pub(crate) recent: usize,
+    /// With --gate: levels that differ by less do not count, nor does a newest point.
+    #[arg(long, value_name = "N%", requires = "gate")]
+    pub(crate) smallest_change: Option<String>,
     /// Print no progress, only the history.
     #[arg(long, short)]
     pub(crate) quiet: bool,

@@ -13,13 +13,14 @@ use treering_report::pages::history::{HistoryView, page};
 use treering_store::{LoadDetail, ReadingsQuery, Store};
 
 use super::output;
-use crate::arguments::{HistoryArgs, SeriesArgs};
+use crate::arguments::{HistoryArgs, SeriesArgs, percentage};
 use crate::exit_codes::UNCLEAR;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
 
 /// Shows the history.
 pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
+    let terms = GateTerms::new(args.recent, args.smallest_change.as_deref())?;
     let Some(store) = open_to_read(args.series.store.store.as_deref())? else {
         return Err(no_results());
     };
@@ -29,7 +30,7 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let view = HistoryView { by, anchor, draws: output::is_html(args.output.format()) };
     let data = HistoryData::new(&found, by, anchor);
     output::write_or_data(&page(&found, &view), &data, &args.output)?;
-    Ok(if args.gate { gate(&found, args.recent) } else { ExitCode::SUCCESS })
+    Ok(if args.gate { gate(&found, &terms) } else { ExitCode::SUCCESS })
 }
 
 /// Finds the requested series and their changes of level.
@@ -127,16 +128,37 @@ fn no_series(args: &SeriesArgs, dated: &[DatedTrial], store: &Store) -> Failure 
     Failure::new(Kind::Usage, message).hint(hint)
 }
 
+/// Changes that count for a gate.
+pub(super) struct GateTerms {
+    /// Number of newest points in which a level has to begin.
+    recent: usize,
+    /// Share of the old level by which a level has to differ.
+    smallest_change: f64,
+}
+
+impl GateTerms {
+    pub(super) fn new(recent: usize, smallest_change: Option<&str>) -> Result<Self, Failure> {
+        let share =
+            smallest_change.map(|text| percentage("--smallest-change", text)).transpose()?;
+        Ok(Self { recent, smallest_change: share.unwrap_or(0.0) })
+    }
+
+    fn is_large(&self, ratio: f64) -> bool {
+        (ratio - 1.0).abs() >= self.smallest_change
+    }
+}
+
 /// Exit code of the gate: 1 if one of the newest points began a worse level, 5 if the newest point
 /// is suspect or no series was long enough to be judged.
-pub(super) fn gate(found: &History, recent: usize) -> ExitCode {
-    let is_recent = |points: usize, index: usize| index + recent >= points;
+pub(super) fn gate(found: &History, terms: &GateTerms) -> ExitCode {
     let worse = found.series.iter().any(|series| {
-        let points = series.points.len();
-        series.shifts.iter().any(|shift| shift.is_worse && is_recent(points, shift.index))
+        let is_recent = |index: usize| index + terms.recent >= series.points.len();
+        let mut shifts = series.shifts.iter();
+        shifts.any(|shift| shift.is_worse && is_recent(shift.index) && terms.is_large(shift.ratio))
     });
     let is_suspect = |series: &treering_analysis::history::HistorySeries| {
-        series.suspect.as_ref().is_some_and(|suspect| suspect.is_worse)
+        let suspect = series.suspect.as_ref();
+        suspect.is_some_and(|suspect| suspect.is_worse && terms.is_large(suspect.ratio))
     };
     let is_unclear = found.series.iter().any(is_suspect)
         || found.series.iter().all(|series| series.points.len() < FEWEST_POINTS);

@@ -65,6 +65,7 @@ fn a_month_without_a_change_has_none_and_one_bad_day_is_suspect() {
     let suspect = month(|day| if day == 28 { 700.0 } else { 1000.0 });
     let found = data(&suspect, &[]);
     assert_eq!(found["series"][0]["suspect"]["worse"], true, "{found}");
+    assert_eq!(found["series"][0]["suspect"]["points_needed"], 2, "{found}");
     suspect.run(["history", "--gate"]).ends_with(5);
     let page = suspect.run(["history"]).ends_with(0).stdout;
     assert!(page.contains("2025-11-28 is suspect"), "{page}");
@@ -75,6 +76,13 @@ fn the_gate_knows_what_is_recent_and_better_is_no_fault() {
     let program = month(|day| if day < 17 { 1000.0 } else { 900.0 });
     program.run(["history", "--gate"]).ends_with(0);
     program.run(["history", "--gate", "--recent", "12"]).ends_with(1);
+    let ignoring = |change: &str, code: i32| {
+        let words = ["history", "--gate", "--recent", "12", "--smallest-change", change];
+        program.run(words).ends_with(code);
+    };
+    ignoring("5%", 1);
+    ignoring("15%", 0);
+    ignoring("a lot", 2);
     month(|day| if day < 25 { 900.0 } else { 1000.0 }).run(["history", "--gate"]).ends_with(0);
     // One label is one point.
     program.run(["history", "--by", "label", "--gate"]).ends_with(5);

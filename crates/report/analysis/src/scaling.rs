@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use treering_stats::{FEWEST_SIZES, Scalability, StatsError, mean_interval, scalability};
+use treering_stats::{FEWEST_SIZES, Scalability, StatsError, mean_interval, paired_scalability};
 
 const CONFIDENCE: f64 = 0.95;
 
@@ -83,7 +83,7 @@ pub(crate) fn scaling(
     curve: &[(f64, &BTreeMap<u32, f64>)],
 ) -> Result<Scaling, StatsError> {
     let mut sizes = Vec::new();
-    let (mut counts, mut throughputs) = (Vec::new(), Vec::new());
+    let (mut counts, mut throughputs, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
     let Some((smallest, base)) = curve.first() else {
         return Ok(Scaling { key, others, sizes, model: None });
     };
@@ -92,6 +92,7 @@ pub(crate) fn scaling(
         let logs: Vec<f64> = rounds.values().copied().collect();
         counts.extend(logs.iter().map(|_| *size));
         throughputs.extend(logs.iter().map(|log| log.exp()));
+        numbers.extend(rounds.keys().copied());
         let mean = logs.iter().sum::<f64>() / logs.len() as f64;
         let growth = (size / smallest).ln();
         let pairs: Vec<f64> = rounds
@@ -118,7 +119,8 @@ pub(crate) fn scaling(
         });
     }
     let is_enough = sizes.len() >= FEWEST_SIZES;
-    let model = is_enough.then(|| scalability(&counts, &throughputs, CONFIDENCE)).transpose()?;
+    let fitted = || paired_scalability(&counts, &throughputs, &numbers, CONFIDENCE);
+    let model = is_enough.then(fitted).transpose()?;
     Ok(Scaling { key, others, sizes, model })
 }
 

@@ -92,3 +92,52 @@ fn fact_that_names_the_points_is_no_environment_change() {
     assert_eq!(series.points[1].trials.len(), 20);
     assert!(series.environment.is_empty(), "{:?}", series.environment);
 }
+
+/// History of a metric with a value for each day, of one trial each.
+fn of_values(values: &[f64], unit: Unit, better: BetterDirection) -> History {
+    let dated: Vec<DatedTrial> = (0_u32..)
+        .zip(values)
+        .map(|(day, value)| {
+            let mut trial = trial(day, 0, 30);
+            let metric = Metric::new("measured", Scope::Trial, *value, unit, better);
+            trial.metrics = vec![metric.primary()];
+            DatedTrial { key: format!("day {day}"), trial }
+        })
+        .collect();
+    history(&dated, &HistoryTerms::default()).unwrap()
+}
+
+#[test]
+fn zeros_are_values_and_errors_from_zero_are_a_change() {
+    let errors = |newest: [f64; 3]| {
+        let values = [[0.0; 17].as_slice(), &newest].concat();
+        of_values(&values, Unit::Count, BetterDirection::Lower)
+    };
+    let found = errors([5.0, 4.0, 6.0]);
+    let series = &found.series[0];
+    assert_eq!(series.points.len(), 20);
+    assert_eq!(series.points[0].value, 0.0);
+    assert_eq!(series.shifts.len(), 1, "{:?}", series.shifts);
+    let shift = &series.shifts[0];
+    assert_eq!((shift.index, shift.is_worse), (17, true));
+    assert!(shift.ratio.is_infinite() && shift.interval.is_none(), "{shift:?}");
+    assert!(shift.levels.0 < 0.01 && (4.0..6.0).contains(&shift.levels.1), "{shift:?}");
+    assert!(errors([0.0, 1.0, 0.0]).series[0].shifts.is_empty());
+    let rates = [[0.0; 3].as_slice(), &[3.1, 2.9, 3.0, 3.2, 2.8, 3.1, 3.0]].concat();
+    let found = of_values(&rates, Unit::MibPerSecond, BetterDirection::Higher);
+    assert_eq!(found.series[0].points.len(), 10);
+}
+
+#[test]
+fn a_regression_that_was_fixed_again_has_both_of_its_ends() {
+    let rate = |day: u32| {
+        let scatter = 1.0 + f64::from(day * day * 37 % 29) / 700.0;
+        if (25..31).contains(&day) { 900.0 * scatter } else { 1000.0 * scatter }
+    };
+    let values: Vec<f64> = (0..60).map(rate).collect();
+    let found = of_values(&values, Unit::FilesPerSecond, BetterDirection::Higher);
+    let shifts = &found.series[0].shifts;
+    let ends: Vec<(usize, bool)> =
+        shifts.iter().map(|shift| (shift.index, shift.is_worse)).collect();
+    assert_eq!(ends, [(25, true), (31, false)]);
+}

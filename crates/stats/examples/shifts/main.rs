@@ -1,183 +1,219 @@
 //! `shifts`: how often shifts of level in a history are found, where, and how often there is none:
-//! the tables of `docs/evidence/history.md`. Series with a known truth, three methods, and for
-//! comparison the place that somebody finds who knows both levels.
+//! the tables of `docs/evidence/history.md`. Series with a known truth, treering's method and
+//! others.
 //!
 //!     cargo run --release -p treering-stats --example shifts
 //!
-//! Or where the three methods find shifts in a series of your own:
+//! Or where the methods find shifts in a series of your own, or the series of the first table in
+//! a file, for other programs:
 //!
 //!     cargo run --release -p treering-stats --example shifts FILE.csv [COLUMN]
+//!     cargo run --release -p treering-stats --example shifts --write FILE
 
 #![expect(clippy::disallowed_macros, reason = "an example prints its tables")]
 #![expect(clippy::disallowed_methods, reason = "an example has a command line of its own")]
 
+mod cases;
+mod file;
+mod methods;
 #[expect(dead_code, reason = "the noise of rounds is for the other example")]
 #[path = "../coverage/noise.rs"]
 mod noise;
-mod others;
-mod series;
 #[path = "../coverage/welch.rs"]
 mod welch;
 
-use noise::{Noise, RandomSource};
-use treering_stats::{ChangePointPlan, HistoryPoint, SHIFT_PLAN, level_shifts};
+use cases::{Case, Scatter, Shape};
+use methods::Method;
+use noise::RandomSource;
+use treering_stats::{HistoryPoint, history_memory};
 
 /// Series of each kind.
-const SERIES: usize = 1000;
-/// The planted shift.
-const SHIFT: f64 = 1.05;
+const SERIES: usize = 600;
 
-#[derive(Clone, Copy)]
-enum Method {
-    Treering,
-    EDivisive,
-    StudentSplits,
-}
-
-impl Method {
-    const ALL: [Self; 3] = [Self::Treering, Self::EDivisive, Self::StudentSplits];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Treering => "treering",
-            Self::EDivisive => "E-divisive, permutations",
-            Self::StudentSplits => "splits by Student's t, p <= .001",
-        }
-    }
-
-    fn shifts(self, values: &[f64], seed: u64) -> Vec<usize> {
-        match self {
-            Self::Treering => {
-                let points: Vec<HistoryPoint> = values
-                    .iter()
-                    .map(|&value| HistoryPoint { value, standard_error: 0.0 })
-                    .collect();
-                let plan = ChangePointPlan { seed, ..SHIFT_PLAN };
-                let shifts = level_shifts(&points, &plan).unwrap_or_default();
-                shifts.iter().map(|shift| shift.index).collect()
-            }
-            Self::EDivisive => others::e_divisive(values, seed),
-            Self::StudentSplits => others::student_splits(values),
-        }
-    }
-}
-
-/// Results over many series: shifts found within five points, located within one, and series with
-/// any other shift.
-#[derive(Default)]
+/// Results over many series.
+#[derive(Clone, Copy, Default)]
 struct ShiftScore {
-    detected: usize,
-    located: usize,
-    false_ones: usize,
+    series: usize,
+    /// Edges of the truth, and those with a shift within two points.
+    edges: usize,
+    found: usize,
+    /// Series with a shift.
+    alarms: usize,
 }
 
 impl ShiftScore {
-    fn add(&mut self, shifts: &[usize], truth: Option<usize>) {
-        let near =
-            |reach: usize| shifts.iter().any(|at| truth.is_some_and(|t| at.abs_diff(t) <= reach));
-        self.detected += usize::from(near(5));
-        self.located += usize::from(near(1));
-        let allowed = usize::from(near(5));
-        self.false_ones += usize::from(shifts.len() > allowed);
+    fn of(method: Method, case: &Case, series: usize) -> Self {
+        let mut score = Self::default();
+        for seed in 0..series as u64 {
+            let drawn = case.draw(seed);
+            let shifts = method.shifts(&drawn.values, case.judged, seed);
+            let near = |edge: &&usize| shifts.iter().any(|at| at.abs_diff(**edge) <= 2);
+            score.series += 1;
+            score.edges += drawn.edges.len();
+            score.found += drawn.edges.iter().filter(near).count();
+            score.alarms += usize::from(!shifts.is_empty());
+        }
+        score
+    }
+
+    fn found_percent(&self) -> String {
+        percent(self.found, self.edges)
+    }
+
+    fn alarm_percent(&self) -> String {
+        percent(self.alarms, self.series)
     }
 }
 
-fn percent(count: usize) -> String {
-    format!("{:.1}", 100.0 * count as f64 / SERIES as f64)
+fn percent(count: usize, of: usize) -> String {
+    format!("{:.1}", 100.0 * count as f64 / of.max(1) as f64)
 }
 
-/// Draws one of `places` positions.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "from 0 to the length of a short series"
-)]
-fn place(source: &mut RandomSource, places: usize) -> usize {
-    (source.unit() * places as f64) as usize
+/// Prints a table: a row for each case, a column for each method.
+fn table(title: &str, cases: &[Case], shown: impl Fn(&ShiftScore) -> String) {
+    println!("\n{title}\n");
+    let names: Vec<&str> = Method::ALL.iter().map(|method| method.name()).collect();
+    println!("| series | {} |", names.join(" | "));
+    println!("|---|{}", "---|".repeat(names.len()));
+    for case in cases {
+        let cell = |method: &Method| shown(&ShiftScore::of(*method, case, SERIES));
+        let cells: Vec<String> = Method::ALL.iter().map(cell).collect();
+        println!("| {} | {} |", case.name(), cells.join(" | "));
+    }
 }
 
-/// A history without a change: logarithms of values that scatter by `cov`.
-fn level(noise: Noise, points: usize, cov: f64, source: &mut RandomSource) -> Vec<f64> {
-    noise.series(points, source).iter().map(|z| z * cov).collect()
-}
-
-fn planted(table: &str, noise: Noise) {
-    println!("\n{table}\n");
+/// Alarms over all looks at a growing history: any, and of a level that began in the newest five
+/// points.
+fn looks() {
     println!(
-        "| points | CoV % | method | found % | within one point % | false shifts % | both levels \
-         known % |"
+        "\nQuiet histories of 80 points, looked at after each from the 20th on: with an alarm"
     );
-    println!("|---|---|---|---|---|---|---|");
-    for points in [30, 60, 120, 200] {
-        for percents in [2_u32, 5, 10] {
-            let cov = f64::from(percents) / 100.0;
-            let mut source = RandomSource::seeded(points as u64 * 1000 + u64::from(percents));
-            let mut scores = [ShiftScore::default(), ShiftScore::default(), ShiftScore::default()];
-            let mut known = 0;
-            for seed in 0..SERIES as u64 {
-                let mut values = level(noise, points, cov, &mut source);
-                let truth = 5 + place(&mut source, points - 10);
-                values[truth..].iter_mut().for_each(|value| *value += SHIFT.ln());
-                known += usize::from(others::place_of(&values, SHIFT.ln()).abs_diff(truth) <= 1);
-                for (method, score) in Method::ALL.into_iter().zip(&mut scores) {
-                    score.add(&method.shifts(&values, seed), Some(truth));
-                }
-            }
-            for (method, score) in Method::ALL.into_iter().zip(&scores) {
-                println!(
-                    "| {points} | {percents} | {} | {} | {} | {} | {} |",
-                    method.name(),
-                    percent(score.detected),
-                    percent(score.located),
-                    percent(score.false_ones),
-                    percent(known)
-                );
-            }
+    println!("\n| method | at any look % | in the newest five points at any look % |");
+    println!("|---|---|---|");
+    let series = SERIES / 4;
+    for method in Method::ALL {
+        let (mut any, mut recent) = (0, 0);
+        for seed in 0..series as u64 {
+            let case = Case::quiet(80, Scatter::Normal);
+            let values = case.draw(seed).values;
+            let looks: Vec<(usize, Vec<usize>)> =
+                (20..=80).map(|end| (end, method.shifts(&values[..end], 1, seed))).collect();
+            any += usize::from(looks.iter().any(|(_, shifts)| !shifts.is_empty()));
+            let is_recent =
+                |(end, shifts): &(usize, Vec<usize>)| shifts.iter().any(|at| at + 5 >= *end);
+            recent += usize::from(looks.iter().any(is_recent));
         }
+        println!("| {} | {} | {} |", method.name(), percent(any, series), percent(recent, series));
     }
 }
 
-fn without_change() {
-    println!("\nSeries without a change: those with a shift, %\n");
-    println!("| noise | points | treering | E-divisive, permutations | splits by Student's t |");
+/// Series whose memory is seen.
+fn memories() {
+    println!("\nSeries whose memory is seen, %\n\n| memory | 15 | 30 | 60 | 200 points |");
     println!("|---|---|---|---|---|");
-    let spiked = |values: &mut Vec<f64>, source: &mut RandomSource| {
-        let at = place(source, values.len());
-        values[at] += 0.5;
+    let print = |name: &str, draw: &dyn Fn(usize, &mut RandomSource) -> Vec<f64>| {
+        let cell = |points: usize| {
+            let mut source = RandomSource::seeded(points as u64);
+            let is_seen = |_: &usize| {
+                let values = draw(points, &mut source);
+                let point = |value: &f64| HistoryPoint { value: *value, standard_error: 0.0 };
+                let points: Vec<HistoryPoint> = values.iter().map(point).collect();
+                history_memory(&points).is_some_and(|memory| memory.is_seen)
+            };
+            percent((0..SERIES).filter(is_seen).count(), SERIES)
+        };
+        println!("| {name} | {} |", [15, 30, 60, 200].map(cell).join(" | "));
     };
-    for (noise, has_spike) in [
-        (Noise::Normal, false),
-        (Noise::Skewed, false),
-        (Noise::Outliers, false),
-        (Noise::Normal, true),
-        (Noise::Serial, false),
-    ] {
-        for points in [10, 30, 200] {
-            let mut source = RandomSource::seeded(7 + points as u64);
-            let mut counts = [0; 3];
-            for seed in 0..SERIES as u64 {
-                let mut values = level(noise, points, 0.05, &mut source);
-                if has_spike {
-                    spiked(&mut values, &mut source);
-                }
-                for (method, count) in Method::ALL.into_iter().zip(&mut counts) {
-                    *count += usize::from(!method.shifts(&values, seed).is_empty());
-                }
-            }
-            let spike = if has_spike { ", one spike of ten sigma" } else { "" };
-            let [ours, e, t] = counts.map(percent);
-            println!("| {}{spike} | {points} | {ours} | {e} | {t} |", noise.name());
-        }
+    for phi in [0.0, 0.3, 0.5, 0.8] {
+        print(&format!("AR(1) {phi}"), &|points, source| source.autoregressive(points, phi));
     }
+    print("random walk", &|points, source| {
+        let mut at = 0.0;
+        let mut step = || {
+            at += source.normal();
+            at
+        };
+        (0..points).map(|_| step()).collect()
+    });
+}
+
+/// Series of the first table: a level that is 6 % worse for a while.
+fn bumps() -> Vec<Case> {
+    let scatters = [Scatter::Normal, Scatter::HeavyTailed];
+    let of = |scatter: Scatter, cov: f64, length: usize| Case {
+        shape: Shape::Bump { length, ratio: 1.06 },
+        cov,
+        ..Case::quiet(60, scatter)
+    };
+    let cases = scatters.into_iter().flat_map(|scatter| {
+        let lengths = move |cov: f64| [5, 6, 8, 12, 20].map(|length| of(scatter, cov, length));
+        [0.02, 0.05].into_iter().flat_map(lengths)
+    });
+    cases.collect()
+}
+
+fn quiet() -> Vec<Case> {
+    let scatters = [
+        Scatter::Normal,
+        Scatter::HeavyTailed,
+        Scatter::Skewed,
+        Scatter::Outliers,
+        Scatter::Spike,
+        Scatter::Tripled,
+        Scatter::Memory(0.3),
+        Scatter::Memory(0.5),
+    ];
+    let lengths = [10, 30, 60, 200];
+    scatters
+        .into_iter()
+        .flat_map(|scatter| lengths.map(|points| Case::quiet(points, scatter)))
+        .collect()
+}
+
+fn tails() -> Vec<Case> {
+    let case = |(points, length, ratio, judged): (usize, usize, f64, usize)| Case {
+        shape: Shape::Tail { length, ratio },
+        cov: 0.02,
+        judged,
+        ..Case::quiet(points, Scatter::Normal)
+    };
+    [
+        (60, 3, 1.06, 1),
+        (60, 5, 1.06, 1),
+        (60, 3, 1.06, 40),
+        (60, 5, 1.06, 40),
+        (25, 3, 1.3, 40),
+        (12, 3, 1.3, 10),
+    ]
+    .map(case)
+    .to_vec()
+}
+
+fn steps() -> Vec<Case> {
+    let case = |(points, cov): (usize, f64)| Case {
+        shape: Shape::Step { ratio: 1.05 },
+        cov,
+        ..Case::quiet(points, Scatter::Normal)
+    };
+    [(30, 0.02), (60, 0.02), (200, 0.02), (30, 0.05), (60, 0.05), (200, 0.05)].map(case).to_vec()
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let mut words = std::env::args().skip(1);
-    if let Some(file) = words.next() {
-        return series::shifts_of(&file, words.next().as_deref());
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    match words.as_slice() {
+        [option, file] if option == "--write" => {
+            return file::write(file, &[bumps(), quiet()].concat(), 40);
+        }
+        [file, column @ ..] => {
+            return file::shifts_of(file, column.first().map(String::as_str));
+        }
+        [] => {}
     }
-    planted("A shift of 5 % at a random place, normal noise", Noise::Normal);
-    planted("The same with 10 % outliers of +6 sigma", Noise::Outliers);
-    without_change();
+    table("+6 % for so many of 60 points: edges found, %", &bumps(), ShiftScore::found_percent);
+    table("No change of level: series with a shift, %", &quiet(), ShiftScore::alarm_percent);
+    table("A step of 5 % in the middle: found, %", &steps(), ShiftScore::found_percent);
+    table("A new level at the end: found, %", &tails(), ShiftScore::found_percent);
+    looks();
+    memories();
     Ok(())
 }

@@ -4,6 +4,9 @@
 //! `N / X(N)` is linear in `1/λ`, `σ/λ` and `κ/λ`, and errors are relative: least squares of the
 //! logarithms with non-negative coefficients, by Gauss-Newton steps.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::describe::mean;
 use crate::distribution::{f_survival, t_quantile};
 use crate::input::{require_count, require_positive, require_same_length};
 use crate::{Interval, IntervalMethod, StatsError};
@@ -61,6 +64,49 @@ pub fn scalability(
     throughputs: &[f64],
     confidence: f64,
 ) -> Result<Scalability, StatsError> {
+    fit(clients, throughputs, 0, confidence)
+}
+
+/// Fits the model to throughputs that were measured in these rounds: what a whole round gained or
+/// lost is taken off, if each round has every number of clients once.
+///
+/// # Errors
+/// See [`scalability`].
+pub fn paired_scalability(
+    clients: &[f64],
+    throughputs: &[f64],
+    rounds: &[u32],
+    confidence: f64,
+) -> Result<Scalability, StatsError> {
+    require_same_length(clients.len(), rounds.len())?;
+    require_same_length(throughputs.len(), rounds.len())?;
+    require_positive(throughputs)?;
+    let distinct: BTreeSet<u32> = rounds.iter().copied().collect();
+    let cells: BTreeSet<(u32, u64)> =
+        rounds.iter().zip(clients).map(|(round, clients)| (*round, clients.to_bits())).collect();
+    let sizes: BTreeSet<u64> = clients.iter().map(|clients| clients.to_bits()).collect();
+    if cells.len() != rounds.len() || cells.len() != distinct.len() * sizes.len() {
+        return fit(clients, throughputs, 0, confidence);
+    }
+    let logs: Vec<f64> = throughputs.iter().map(|throughput| throughput.ln()).collect();
+    let typical = mean(&logs);
+    let of_round = |round: u32| {
+        let logs = rounds.iter().zip(&logs).filter(|(other, _)| **other == round);
+        mean(&logs.map(|(_, log)| *log).collect::<Vec<f64>>())
+    };
+    let effects: BTreeMap<u32, f64> =
+        distinct.iter().map(|round| (*round, of_round(*round) - typical)).collect();
+    let adjusted = logs.iter().zip(rounds).map(|(log, round)| (log - effects[round]).exp());
+    fit(clients, &adjusted.collect::<Vec<f64>>(), distinct.len().saturating_sub(1), confidence)
+}
+
+/// Fits the model; as many degrees of freedom of the trials were spent before.
+fn fit(
+    clients: &[f64],
+    throughputs: &[f64],
+    spent: usize,
+    confidence: f64,
+) -> Result<Scalability, StatsError> {
     require_same_length(clients.len(), throughputs.len())?;
     require_positive(clients)?;
     require_positive(throughputs)?;
@@ -71,7 +117,7 @@ pub fn scalability(
     require_count(sizes.len(), FEWEST_SIZES)?;
     let LeastSquaresFit { rows, errors, part, is_free } = fitted(clients, throughputs);
     // Uncertainty of the full model, even if a share was estimated as 0.
-    let scatter = scatter(clients, &errors, sizes.len());
+    let scatter = scatter(clients, &errors, sizes.len(), spent);
     let covariance = inverse(&normal(&rows)).unwrap_or([[0.0; 3]; 3]);
     let (single, contention, coherency) = (1.0 / part[0], part[1] / part[0], part[2] / part[0]);
     let reach_of = |variance: f64| {
@@ -134,7 +180,7 @@ struct TrialScatter {
 
 /// Computes the scatter of the trials around the curve; that of the sizes if the trials of a size
 /// agree with one another but not with the curve.
-fn scatter(clients: &[f64], errors: &[f64], sizes: usize) -> TrialScatter {
+fn scatter(clients: &[f64], errors: &[f64], sizes: usize, spent: usize) -> TrialScatter {
     let mut groups: Vec<(f64, Vec<f64>)> = Vec::new();
     for (size, &off) in clients.iter().zip(errors) {
         match groups.iter_mut().find(|(known, _)| known == size) {
@@ -149,7 +195,7 @@ fn scatter(clients: &[f64], errors: &[f64], sizes: usize) -> TrialScatter {
         of_trials += group.iter().map(|off| (off - mean).powi(2)).sum::<f64>();
     }
     let size_freedom = (sizes - 3) as f64;
-    let trial_freedom = (errors.len() - sizes) as f64;
+    let trial_freedom = (errors.len() - sizes).saturating_sub(spent) as f64;
     let ratio = (of_sizes / size_freedom) / (of_trials / trial_freedom);
     let lack_of_fit_p = (trial_freedom > 0.0 && ratio.is_finite())
         .then(|| f_survival(ratio, size_freedom, trial_freedom));
@@ -262,7 +308,7 @@ fn inverse(matrix: &[[f64; 3]; 3]) -> Option<[[f64; 3]; 3]> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Scalability, scalability};
+    use super::{Scalability, paired_scalability, scalability};
     use crate::StatsError;
     use crate::generator::Generator;
 
@@ -345,6 +391,30 @@ mod tests {
             let off = fitted.throughput(size) / model(0.1, 0.002)(size) - 1.0;
             assert!(off.abs() < 0.01, "{size}: {off}, {fitted:?}");
         }
+    }
+
+    #[test]
+    fn what_a_whole_round_lost_widens_no_interval() {
+        let (mut sizes, mut rounds, mut measured) = (Vec::new(), Vec::new(), Vec::new());
+        for round in 0..5_u32 {
+            for (place, size) in (0_u32..).zip(SIZES) {
+                let noise = 1.0 + 0.005 * (f64::from((place * 7 + round * 11) % 5) - 2.0);
+                let drift = 1.0 - 0.2 * f64::from(round) / 4.0;
+                sizes.push(size);
+                rounds.push(round);
+                measured.push(model(0.03, 0.001)(size) * noise * drift);
+            }
+        }
+        let pooled = scalability(&sizes, &measured, 0.95).unwrap();
+        let paired = paired_scalability(&sizes, &measured, &rounds, 0.95).unwrap();
+        assert_eq!(pooled.contention_interval.low, 0.0, "{pooled:?}");
+        assert!(paired.contention_interval.low > 0.0, "{paired:?}");
+        assert!(paired.contention_interval.contains(0.03), "{paired:?}");
+        // Rounds without every size are not paired.
+        let few = sizes.len() - 1;
+        let fitted = paired_scalability(&sizes[..few], &measured[..few], &rounds[..few], 0.95);
+        assert_eq!(fitted, scalability(&sizes[..few], &measured[..few], 0.95));
+        assert!(paired_scalability(&sizes, &measured, &rounds[..few], 0.95).is_err());
     }
 
     #[test]

@@ -1,25 +1,35 @@
 //! Level shifts in a history of measurements, each with its own uncertainty and months apart.
 //!
-//! Not here: finding the places (`change_point`), and what to call them. Points are
+//! Not here: the division of least cost (`bounded_cost`) and the noise (`noise`). Points are
 //! weighted by their precision. `docs/evidence/history.md` compares the method with others, by
 //! simulation.
 //!
-//! Source of the interval of a place: Eo & Morley, Quantitative Economics 6, 2015.
+//! Sources: Fearnhead & Rigaill, Journal of the American Statistical Association 114, 2019 (bounded
+//! costs); Smyth, Statistical Applications in Genetics and Molecular Biology 3, 2004 (moderated t);
+//! Eo & Morley, Quantitative Economics 6, 2015 (interval of a place).
 
 use crate::distribution::{t_quantile, t_two_sided};
 use crate::error::StatsError;
-use crate::input::require_finite;
+use crate::inference::mann_whitney::{mann_whitney, mann_whitney_smallest_p};
+use crate::input::{require_at_most, require_count, require_finite, require_probability};
 use crate::interval::{Interval, IntervalMethod};
 use crate::quantile::median;
-use crate::series::change_point::{
-    ChangePointPlan, WeightedSample, change_points, change_points_of,
+use crate::series::bounded_cost::{ScaledPoint, least_cost_levels};
+use crate::series::change_point::{ChangePointPlan, LONGEST_CHANGE_SERIES, change_points};
+use crate::series::noise::{
+    BY_MEDIAN_DEVIATION, SeriesMemory, cautious_correlation, largest_scale, memory, robust_scale,
+    scatter,
 };
 
-/// Distance in robust standard deviations beyond which deviations are winsorized when a level is
-/// estimated.
+/// Distance in robust standard deviations beyond which points are winsorized when a level is
+/// estimated, and the fewest points of which any can be an outlier.
 const DRAWN_IN_BEYOND: f64 = 3.0;
-/// Ratio of standard deviation and median absolute deviation of a normal distribution.
-const BY_MEDIAN_DEVIATION: f64 = 1.4826;
+const FEWEST_WITH_OUTLIERS: usize = 5;
+/// Cost of a change in units of the logarithm of the number of points and of the noise's variance.
+const PENALTY: f64 = 1.5;
+/// Weight of the scatter around all levels beside that around one, in degrees of freedom.
+const SHARED_FREEDOM: f64 = 8.0;
+
 /// One measurement of a history.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HistoryPoint {
@@ -29,10 +39,37 @@ pub struct HistoryPoint {
     pub standard_error: f64,
 }
 
-/// Search plan for level shifts: levels of at least three points, with a p-value limit that keeps
-/// the chance of any false shift in a series below .05.
-pub const SHIFT_PLAN: ChangePointPlan =
-    ChangePointPlan { alpha: 0.03, permutations: 999, fewest: 3, most_changes: 20, seed: 1 };
+/// Search plan for level shifts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ShiftPlan {
+    /// Largest p-value of a reported shift.
+    pub alpha: f64,
+    /// Fewest points of a level, at least 1.
+    pub fewest: usize,
+    /// Smallest standard deviation of a point that is believed; 0 by default, 1 for counts, see
+    /// [`count_scale`].
+    pub smallest_scatter: f64,
+}
+
+/// Plan for one series: levels of at least three points, and a p-value limit at which at most 3 in
+/// 100 series without a change have one, by simulation.
+pub const SHIFT_PLAN: ShiftPlan = ShiftPlan { alpha: 0.08, fewest: 3, smallest_scatter: 0.0 };
+
+/// Search plan for a change of scatter.
+pub const NOISE_PLAN: ChangePointPlan =
+    ChangePointPlan { alpha: 0.03, permutations: 999, fewest: 3, most_changes: 1, seed: 1 };
+
+/// Working scale of a count, on which chance gives every count a standard deviation of about 1.
+///
+/// Source: Anscombe, Biometrika 35, 1948.
+pub fn count_scale(count: f64) -> f64 {
+    2.0 * (count + 0.375).max(0.0).sqrt()
+}
+
+/// Count at a place of the [`count_scale`].
+pub fn count_at(place: f64) -> f64 {
+    (place.max(0.0).powi(2) / 4.0 - 0.375).max(0.0)
+}
 
 /// Detected level shift.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,47 +78,170 @@ pub struct LevelShift {
     pub index: usize,
     /// First and last index, inclusive, at which the new level may have begun (95 %).
     pub between: (usize, usize),
-    /// New level minus old level, on the working scale.
-    pub change: f64,
-    /// 95 % interval of `change`; `None` if all points of both levels are equal.
+    /// Old level and new level, on the working scale.
+    pub levels: (f64, f64),
+    /// 95 % interval of the new level minus the old; `None` if all points of both are equal.
     pub interval: Option<Interval>,
-    /// Permutation p-value of the split within its segment.
+    /// p-value of the difference of the two levels, times the number of points at which the level
+    /// could have begun; at most 1.
     pub p_value: f64,
 }
 
+impl LevelShift {
+    /// New level minus old level, on the working scale.
+    pub fn change(&self) -> f64 {
+        self.levels.1 - self.levels.0
+    }
+}
+
 /// Detects the level shifts of a history, in order of position.
+///
+/// The division of least bounded cost proposes levels; the weakest proposal is then dropped until
+/// each level differs from its neighbours by a moderated t test, in which every level has its own
+/// scatter. Where neighbouring points are alike, both reckon with it.
 ///
 /// # Errors
 /// If a value or a standard error is not finite, the history is longer than
 /// [`crate::LONGEST_CHANGE_SERIES`], or the plan is out of range.
 pub fn level_shifts(
     points: &[HistoryPoint],
-    plan: &ChangePointPlan,
+    plan: &ShiftPlan,
 ) -> Result<Vec<LevelShift>, StatsError> {
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     let errors: Vec<f64> = points.iter().map(|point| point.standard_error).collect();
     require_finite(&values)?;
     require_finite(&errors)?;
-    let weights = weights(&values, &errors);
-    let samples =
-        values.iter().zip(weights).map(|(&value, weight)| WeightedSample { value, weight });
-    let samples: Vec<WeightedSample> = samples.collect();
-    let changes = change_points_of(&samples, plan)?;
-    let inner = changes.iter().map(|change| change.index);
-    let ends: Vec<usize> = [0].into_iter().chain(inner).chain([samples.len()]).collect();
-    let shifts = changes.iter().zip(ends.windows(3)).map(|(change, ends)| {
-        let before = LevelEstimate::from_points(&samples[ends[0]..ends[1]]);
-        let after = LevelEstimate::from_points(&samples[ends[1]..ends[2]]);
-        let (first, last) = places(&samples[ends[0]..ends[2]], change.index - ends[0]);
-        LevelShift {
-            index: change.index,
-            between: (ends[0] + first, ends[0] + last),
-            change: after.mean - before.mean,
-            interval: before.interval_to(&after),
-            p_value: change.p_value,
+    require_at_most(values.len(), LONGEST_CHANGE_SERIES)?;
+    require_probability("alpha", plan.alpha)?;
+    require_count(plan.fewest, 1)?;
+    let noise = largest_scale(&values, scatter).max(plan.smallest_scatter);
+    if noise <= 0.0 || values.len() < 2 * plan.fewest {
+        return Ok(Vec::new());
+    }
+    let search = ShiftSearch::new(&values, &errors, noise, plan);
+    let starts = search.kept(search.proposed());
+    Ok(search.shifts(&starts))
+}
+
+/// Point with its precision; weights have a mean of about 1.
+#[derive(Debug, Clone, Copy)]
+struct WeightedPoint {
+    value: f64,
+    weight: f64,
+}
+
+/// A history while it is searched.
+struct ShiftSearch<'p> {
+    points: Vec<WeightedPoint>,
+    /// Standard deviation of a point of weight 1.
+    noise: f64,
+    /// Correlation of neighbouring points.
+    correlation: f64,
+    plan: &'p ShiftPlan,
+}
+
+impl<'p> ShiftSearch<'p> {
+    fn new(values: &[f64], errors: &[f64], noise: f64, plan: &'p ShiftPlan) -> Self {
+        let weights = weights(values, errors);
+        let points = values.iter().zip(weights);
+        Self {
+            points: points.map(|(&value, weight)| WeightedPoint { value, weight }).collect(),
+            noise,
+            correlation: cautious_correlation(values),
+            plan,
         }
-    });
-    Ok(shifts.collect())
+    }
+
+    /// Starts of the levels of least cost. Differences of correlated points scatter less than the
+    /// points, and means of such points more than those of others.
+    fn proposed(&self) -> Vec<usize> {
+        let correlation = self.correlation;
+        let unit = self.noise * (1.0 + correlation).sqrt() / (1.0 - correlation);
+        let centre = self.points[0].value;
+        let scaled = |point: &WeightedPoint| ScaledPoint {
+            value: (point.value - centre) / unit,
+            weight: point.weight,
+        };
+        let scaled: Vec<ScaledPoint> = self.points.iter().map(scaled).collect();
+        least_cost_levels(&scaled, PENALTY * (scaled.len() as f64).ln(), self.plan.fewest)
+    }
+
+    /// Drops the weakest start, again and again, until all are significant.
+    fn kept(&self, mut starts: Vec<usize>) -> Vec<usize> {
+        loop {
+            let comparisons = self.comparisons(&starts);
+            let weakest = (0..starts.len())
+                .max_by(|a, b| comparisons[*a].p_value.total_cmp(&comparisons[*b].p_value))
+                .filter(|at| comparisons[*at].p_value > self.plan.alpha)
+                .or_else(|| (0..starts.len()).find(|at| !self.is_ranked_apart(&starts, *at)));
+            match weakest {
+                Some(at) => {
+                    starts.remove(at);
+                }
+                None => return starts,
+            }
+        }
+    }
+
+    /// True if the ranks of two levels differ as much as so few points can, or significantly: a
+    /// few outliers in a row are no level where there are others.
+    fn is_ranked_apart(&self, starts: &[usize], at: usize) -> bool {
+        let ends = ends(starts, self.points.len());
+        let [before, after] = [(ends[at], ends[at + 1]), (ends[at + 1], ends[at + 2])]
+            .map(|(from, to)| self.points[from..to].iter().map(|p| p.value).collect::<Vec<f64>>());
+        let size = |values: &[f64]| u32::try_from(values.len()).unwrap_or(u32::MAX);
+        let apart = mann_whitney_smallest_p(size(&before), size(&after)) * (1.0 + 1e-9);
+        let limit = SHIFT_PLAN.alpha / self.points.len() as f64;
+        mann_whitney(&before, &after).is_ok_and(|test| test.p_value <= limit.max(apart))
+    }
+
+    /// Comparison of the levels at each start.
+    fn comparisons(&self, starts: &[usize]) -> Vec<LevelComparison> {
+        let ends = ends(starts, self.points.len());
+        let levels: Vec<LevelEstimate> =
+            ends.windows(2).map(|e| LevelEstimate::from_points(&self.points[e[0]..e[1]])).collect();
+        let shared = self.scatter_around(&levels, &ends);
+        let inflation = (1.0 + self.correlation) / (1.0 - self.correlation);
+        let compared = |pair: &[LevelEstimate]| {
+            LevelComparison::new(&pair[0], &pair[1], shared, inflation, self.points.len())
+        };
+        levels.windows(2).map(compared).collect()
+    }
+
+    /// Standard deviation of a point of weight 1 around its level, of the noisier half.
+    fn scatter_around(&self, levels: &[LevelEstimate], ends: &[usize]) -> f64 {
+        let of_level = |(level, ends): (&LevelEstimate, &[usize])| {
+            let points = self.points[ends[0]..ends[1]].iter();
+            let mean = level.mean;
+            points.map(move |p| p.weight.sqrt() * (p.value - mean)).collect::<Vec<f64>>()
+        };
+        let residuals: Vec<f64> = levels.iter().zip(ends.windows(2)).flat_map(of_level).collect();
+        let n = residuals.len() as f64;
+        let free_share = (n - levels.len() as f64) / n;
+        largest_scale(&residuals, |part| robust_scale(part, free_share * part.len() as f64))
+            .max(self.plan.smallest_scatter)
+    }
+
+    fn shifts(&self, starts: &[usize]) -> Vec<LevelShift> {
+        let ends = ends(starts, self.points.len());
+        let comparisons = self.comparisons(starts);
+        let shift = |(comparison, ends): (&LevelComparison, &[usize])| {
+            let (first, last) = places(&self.points[ends[0]..ends[2]], ends[1] - ends[0]);
+            LevelShift {
+                index: ends[1],
+                between: (ends[0] + first, ends[0] + last),
+                levels: comparison.levels,
+                interval: comparison.interval(),
+                p_value: comparison.p_value,
+            }
+        };
+        comparisons.iter().zip(ends.windows(3)).map(shift).collect()
+    }
+}
+
+/// The starts with 0 before and the number of points behind them.
+fn ends(starts: &[usize], points: usize) -> Vec<usize> {
+    [0].into_iter().chain(starts.iter().copied()).chain([points]).collect()
 }
 
 /// Precision weights from the points' standard errors and the excess scatter; equal if both are
@@ -100,31 +260,24 @@ fn weights(values: &[f64], errors: &[f64]) -> Vec<f64> {
     squared.iter().map(weight).collect()
 }
 
-/// Standard deviation of the points around their levels, estimated from differences between
-/// neighbours, of which few contain a shift.
-fn scatter(values: &[f64]) -> f64 {
-    let steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
-    median(&steps).unwrap_or(0.0) * BY_MEDIAN_DEVIATION / std::f64::consts::SQRT_2
-}
-
 /// Points of a level with outliers winsorized.
-fn drawn_in(points: &[WeightedSample]) -> Vec<WeightedSample> {
+fn drawn_in(points: &[WeightedPoint]) -> Vec<WeightedPoint> {
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     let centre = median(&values).unwrap_or(0.0);
     let deviations: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
     let reach = DRAWN_IN_BEYOND * BY_MEDIAN_DEVIATION * median(&deviations).unwrap_or(0.0);
-    if reach <= 0.0 {
+    if reach <= 0.0 || points.len() < FEWEST_WITH_OUTLIERS {
         return points.to_vec();
     }
     let (low, high) = (centre - reach, centre + reach);
     points
         .iter()
-        .map(|point| WeightedSample { value: point.value.clamp(low, high), ..*point })
+        .map(|point| WeightedPoint { value: point.value.clamp(low, high), ..*point })
         .collect()
 }
 
 /// First and last split that explains two adjacent levels nearly as well as this one, at 95 %.
-fn places(points: &[WeightedSample], split: usize) -> (usize, usize) {
+fn places(points: &[WeightedPoint], split: usize) -> (usize, usize) {
     // (1 - exp(-c / 2))^2 = .95
     const CRITICAL: f64 = 7.352;
     let around = |at: usize| {
@@ -143,31 +296,73 @@ fn places(points: &[WeightedSample], split: usize) -> (usize, usize) {
 struct LevelEstimate {
     mean: f64,
     weight: f64,
+    /// Sum of the squared deviations times weights, with outliers winsorized.
     around: f64,
-    points: usize,
+    /// The same with outliers as they are.
+    around_all: f64,
+    freedom: f64,
 }
 
 impl LevelEstimate {
-    fn from_points(points: &[WeightedSample]) -> Self {
-        let points = drawn_in(points);
-        let weight: f64 = points.iter().map(|point| point.weight).sum();
-        let mean = points.iter().map(|point| point.weight * point.value).sum::<f64>() / weight;
-        let around = points.iter().map(|p| p.weight * (p.value - mean).powi(2)).sum();
-        Self { mean, weight, around, points: points.len() }
+    fn from_points(points: &[WeightedPoint]) -> Self {
+        let around = |points: &[WeightedPoint], mean: f64| {
+            points.iter().map(|p| p.weight * (p.value - mean).powi(2)).sum()
+        };
+        let inner = drawn_in(points);
+        let weight: f64 = inner.iter().map(|point| point.weight).sum();
+        let mean = inner.iter().map(|point| point.weight * point.value).sum::<f64>() / weight;
+        Self {
+            mean,
+            weight,
+            around: around(&inner, mean),
+            around_all: around(points, mean),
+            freedom: points.len() as f64 - 1.0,
+        }
+    }
+}
+
+/// Comparison of two neighbouring levels by Welch's t, with variances moderated by the scatter
+/// around all levels.
+struct LevelComparison {
+    levels: (f64, f64),
+    error: f64,
+    freedom: f64,
+    p_value: f64,
+}
+
+impl LevelComparison {
+    fn new(
+        before: &LevelEstimate,
+        after: &LevelEstimate,
+        shared: f64,
+        inflation: f64,
+        places: usize,
+    ) -> Self {
+        let [own_before, own_after] = [before, after].map(|level| {
+            let around = SHARED_FREEDOM * shared * shared + level.around_all;
+            inflation * around / (SHARED_FREEDOM + level.freedom) / level.weight
+        });
+        let variance = own_before + own_after;
+        let levels = (before.mean, after.mean);
+        let change = levels.1 - levels.0;
+        if variance <= 0.0 {
+            let p_value = if change == 0.0 { 1.0 } else { 0.0 };
+            return Self { levels, error: 0.0, freedom: 1.0, p_value };
+        }
+        let share = |own: f64, level: &LevelEstimate| {
+            (own / variance).powi(2) / (SHARED_FREEDOM + level.freedom)
+        };
+        let freedom = 1.0 / (share(own_before, before) + share(own_after, after));
+        let error = variance.sqrt();
+        let p_value = (t_two_sided(change / error, freedom) * places as f64).min(1.0);
+        Self { levels, error, freedom, p_value }
     }
 
-    /// Interval of another level minus this one, by Student's t with their pooled scatter.
-    fn interval_to(&self, other: &Self) -> Option<Interval> {
+    fn interval(&self) -> Option<Interval> {
         const CONFIDENCE: f64 = 0.95;
-        let freedom = (self.points + other.points).checked_sub(2).filter(|freedom| *freedom > 0)?;
-        let variance = (self.around + other.around) / freedom as f64;
-        if variance <= 0.0 {
-            return None;
-        }
-        let error = (variance / self.weight + variance / other.weight).sqrt();
-        let half = error * t_quantile(f64::midpoint(1.0, CONFIDENCE), freedom as f64);
-        let change = other.mean - self.mean;
-        Some(Interval {
+        let half = self.error * t_quantile(f64::midpoint(1.0, CONFIDENCE), self.freedom);
+        let change = self.levels.1 - self.levels.0;
+        (half > 0.0).then_some(Interval {
             low: change - half,
             high: change + half,
             confidence: CONFIDENCE,
@@ -180,29 +375,68 @@ impl LevelEstimate {
 /// Comparison of the newest point with the level before it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NewestPoint {
+    /// The level before the point, on the working scale.
+    pub level: f64,
     /// Point minus level, on the working scale.
     pub change: f64,
     /// Two-sided p-value of a prediction from the level's points.
     pub p_value: f64,
 }
 
-/// Compares the last point of a level with the others; `None` below four points.
-pub fn newest_differs(level: &[HistoryPoint]) -> Option<NewestPoint> {
+/// Compares the last point of a level with the others; `None` below four points. Scatter below
+/// `smallest_scatter` is not believed.
+pub fn newest_differs(level: &[HistoryPoint], smallest_scatter: f64) -> Option<NewestPoint> {
     let (newest, others) = level.split_last()?;
     if others.len() < 3 {
         return None;
     }
-    let others: Vec<WeightedSample> =
-        others.iter().map(|p| WeightedSample { value: p.value, weight: 1.0 }).collect();
+    let others: Vec<WeightedPoint> =
+        others.iter().map(|p| WeightedPoint { value: p.value, weight: 1.0 }).collect();
     let level = LevelEstimate::from_points(&others);
     let (n, freedom) = (others.len() as f64, others.len() as f64 - 1.0);
-    let error = (level.around / freedom * (1.0 + 1.0 / n)).sqrt();
+    let scatter = (level.around / freedom).max(smallest_scatter * smallest_scatter);
+    let error = (scatter * (1.0 + 1.0 / n)).sqrt();
     let change = newest.value - level.mean;
-    (error > 0.0).then(|| NewestPoint { change, p_value: t_two_sided(change / error, freedom) })
+    let p_value = |error: f64| t_two_sided(change / error, freedom);
+    (error > 0.0).then(|| NewestPoint { level: level.mean, change, p_value: p_value(error) })
+}
+
+/// Number of further points after which a new level is found, if they are like the newest point
+/// and scatter as the last level has so far, which begins at `level`; `None` if `most` of them do
+/// not suffice.
+///
+/// # Errors
+/// See [`level_shifts`].
+pub fn points_to_decide(
+    points: &[HistoryPoint],
+    level: usize,
+    newest: &NewestPoint,
+    plan: &ShiftPlan,
+    most: usize,
+) -> Result<Option<usize>, StatsError> {
+    let Some((last, before)) = points.split_last() else { return Ok(None) };
+    let alike = before.get(level..).unwrap_or_default().iter().rev().cycle();
+    let mut longer = points.to_vec();
+    for (more, like) in (1..=most).zip(alike) {
+        longer.push(HistoryPoint { value: like.value + newest.change, ..*last });
+        let shifts = level_shifts(&longer, plan)?;
+        let begins = before.len()..=before.len() + 1;
+        if shifts.last().is_some_and(|shift| begins.contains(&shift.index)) {
+            return Ok(Some(more));
+        }
+    }
+    Ok(None)
+}
+
+/// Memory of a history, whatever its levels; `None` below eight points or without
+/// scatter.
+pub fn history_memory(points: &[HistoryPoint]) -> Option<SeriesMemory> {
+    let values: Vec<f64> = points.iter().map(|point| point.value).collect();
+    memory(&values)
 }
 
 /// Residuals of the points from the medians of their levels, which begin at `starts`.
-pub fn residuals(points: &[HistoryPoint], starts: &[usize]) -> Vec<f64> {
+pub(crate) fn residuals(points: &[HistoryPoint], starts: &[usize]) -> Vec<f64> {
     let ends: Vec<usize> =
         [0].into_iter().chain(starts.iter().copied()).chain([points.len()]).collect();
     let level = |pair: &[usize]| {
@@ -245,7 +479,10 @@ pub fn noise_shift(
 
 #[cfg(test)]
 mod tests {
-    use super::{HistoryPoint, SHIFT_PLAN, level_shifts, newest_differs, noise_shift, residuals};
+    use super::{
+        HistoryPoint, NOISE_PLAN, NewestPoint, SHIFT_PLAN, ShiftPlan, count_at, count_scale,
+        level_shifts, newest_differs, noise_shift, points_to_decide, residuals,
+    };
 
     /// Values that scatter by about one around a level, without chance.
     fn noise(i: u32) -> f64 {
@@ -263,7 +500,7 @@ mod tests {
         assert_eq!(shifts.len(), 1);
         assert_eq!(shifts[0].index, 41);
         assert!(shifts[0].between.0 <= 41 && shifts[0].between.1 >= 41, "{shifts:?}");
-        assert!((shifts[0].change - 4.0).abs() < 0.8, "{shifts:?}");
+        assert!((shifts[0].change() - 4.0).abs() < 0.8, "{shifts:?}");
         assert!(shifts[0].interval.unwrap().contains(4.0));
         assert!(level_shifts(&points(60, noise), &SHIFT_PLAN).unwrap().is_empty());
     }
@@ -290,22 +527,65 @@ mod tests {
     #[test]
     fn the_newest_point_is_compared_with_its_level() {
         let mut level = points(20, noise);
-        assert!(newest_differs(&level).unwrap().p_value > 0.05);
+        assert!(newest_differs(&level, 0.0).unwrap().p_value > 0.05);
         level[19].value = 9.0;
-        let newest = newest_differs(&level).unwrap();
+        let newest = newest_differs(&level, 0.0).unwrap();
         assert!(newest.p_value < 1e-4 && (newest.change - 9.0).abs() < 1.0, "{newest:?}");
-        assert_eq!(newest_differs(&level[..3]), None);
-        assert_eq!(newest_differs(&points(9, |_| 1.0)), None, "no scatter, no prediction");
+        assert_eq!(newest_differs(&level[..3], 0.0), None);
+        assert_eq!(newest_differs(&points(9, |_| 1.0), 0.0), None, "no scatter, no prediction");
+    }
+
+    #[test]
+    fn the_number_of_points_that_decides_is_told() {
+        let needed = |change: f64, alpha: f64| {
+            let points = points(24, |i| noise(i) + if i == 23 { change } else { 0.0 });
+            let newest = NewestPoint { level: 0.0, change, p_value: 0.0 };
+            points_to_decide(&points, 0, &newest, &ShiftPlan { alpha, ..SHIFT_PLAN }, 30).unwrap()
+        };
+        assert_eq!(needed(20.0, 0.08), Some(2), "a level has three points");
+        assert_eq!(needed(20.0, 0.08 / 40.0), Some(2), "one of forty series");
+        let (one, of_many) = (needed(5.0, 0.08).unwrap(), needed(5.0, 0.08 / 1e4).unwrap());
+        assert!(one < of_many, "{one} {of_many}");
+        assert_eq!(needed(0.1, 0.08), None);
+    }
+
+    #[test]
+    fn an_interval_of_a_shift_excludes_no_change() {
+        let mut found = 0;
+        for size in 1..40 {
+            let size = f64::from(size) / 8.0;
+            let series = points(60, |i| noise(i) + if i % 30 > 21 { size } else { 0.0 });
+            for shift in level_shifts(&series, &SHIFT_PLAN).unwrap() {
+                assert!(!shift.interval.unwrap().contains(0.0), "{shift:?}");
+                found += 1;
+            }
+        }
+        assert!(found > 40, "{found}");
+    }
+
+    #[test]
+    fn rare_errors_that_become_frequent_are_a_shift() {
+        let plan = ShiftPlan { smallest_scatter: 1.0, ..SHIFT_PLAN };
+        let counts = |newest: [u32; 3]| {
+            let count = |i: u32| i.checked_sub(17).map_or(0, |at| newest[at as usize]);
+            let points = points(20, |i| count_scale(f64::from(count(i))));
+            level_shifts(&points, &plan).unwrap()
+        };
+        let found = counts([5, 4, 6]);
+        assert_eq!(found.iter().map(|shift| shift.index).collect::<Vec<_>>(), [17]);
+        assert!(count_at(found[0].levels.0) < 0.01);
+        assert!((count_at(found[0].levels.1) - 5.0).abs() < 0.2);
+        assert!(counts([0, 1, 0]).is_empty());
     }
 
     #[test]
     fn growing_scatter_is_found_at_a_constant_level() {
         let louder = points(80, |i| noise(i) * if i < 40 { 1.0 } else { 6.0 });
-        let shift = noise_shift(&louder, &[], &SHIFT_PLAN).unwrap().unwrap();
+        let shift = noise_shift(&louder, &[], &NOISE_PLAN).unwrap().unwrap();
         assert!(shift.index.abs_diff(40) <= 8 && shift.ratio > 3.0, "{shift:?}");
-        assert_eq!(noise_shift(&points(80, noise), &[], &SHIFT_PLAN).unwrap(), None);
+        assert_eq!(noise_shift(&points(80, noise), &[], &NOISE_PLAN).unwrap(), None);
         let stepped = points(80, |i| noise(i) + if i < 40 { 0.0 } else { 9.0 });
-        assert_eq!(noise_shift(&stepped, &[40], &SHIFT_PLAN).unwrap(), None);
+        assert_eq!(noise_shift(&stepped, &[40], &NOISE_PLAN).unwrap(), None);
         assert_eq!(residuals(&stepped, &[40]).len(), 80);
     }
 

@@ -18,7 +18,7 @@ use treering_report::pages::history::json::HistoryData;
 use treering_report::pages::history::{HistoryView, page};
 
 use super::compare::{PlanStore, Terminal, read_plan, show_plan, usual_options};
-use super::history::{dated, gate};
+use super::history::{GateTerms, dated, gate};
 use super::{lab, output};
 use crate::arguments::WatchArgs;
 use crate::clock;
@@ -29,6 +29,7 @@ const BY: &str = "label";
 
 /// Measures the points, and shows the history.
 pub(crate) fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
+    let terms = GateTerms::new(args.recent, args.smallest_change.as_deref())?;
     let options = options(args);
     let plan = watched_plan(read_plan(&args.plan, args.full_size, None)?, &options)?;
     let store = PlanStore::new(&args.store);
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
     let around = (&store as _, &Terminal as _);
     match measure_points(&plan, &options, &mut plan_options, around, &lab::open())? {
         PlanEnd::Interrupted => Ok(ExitCode::from(Kind::Interrupted.code())),
-        _ => show(&plan, &options, &store, args),
+        _ => show(&plan, &options, &store, (args, &terms)),
     }
 }
 
@@ -71,7 +72,7 @@ fn show(
     plan: &Plan,
     options: &WatchOptions,
     store: &PlanStore<'_>,
-    args: &WatchArgs,
+    (args, gate_terms): (&WatchArgs, &GateTerms),
 ) -> Result<ExitCode, Failure> {
     let trials = trials_of_series(plan, options, store)?;
     let dated: Vec<DatedTrial> = trials.into_iter().filter_map(|trial| dated(trial, BY)).collect();
@@ -92,12 +93,12 @@ fn show(
         shown.command(&purpose, &command);
     }
     output::write_or_data(&shown, &HistoryData::new(&series, BY, anchor), &args.output)?;
-    Ok(if args.gate { gate(&series, args.recent) } else { ExitCode::SUCCESS })
+    Ok(if args.gate { gate(&series, gate_terms) } else { ExitCode::SUCCESS })
 }
 
 /// Number of points that the series lacks to be judged, or to tell a new level from an outlier.
 fn points_needed(series: &HistorySeries) -> Option<usize> {
-    let suspect = series.suspect.as_ref().map(|suspect| suspect.points_needed);
+    let suspect = series.suspect.as_ref().and_then(|suspect| suspect.points_needed);
     suspect.or_else(|| FEWEST_POINTS.checked_sub(series.points.len()).filter(|points| *points > 0))
 }
 

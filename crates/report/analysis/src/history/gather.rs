@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use treering_model::metrics::is_call_latency;
 use treering_model::{BetterDirection, CellRole, Metric, RunMode, Scope, Trial, TrialId, Unit};
-use treering_stats::HistoryPoint;
+use treering_stats::{HistoryPoint, count_at, count_scale};
 
 use super::{DatedTrial, HistoryTerms};
 use crate::compare::{is_completed, job_names};
@@ -21,47 +21,124 @@ pub(super) struct GatheredSeries<'t> {
     pub(super) metric: String,
     pub(super) unit: Unit,
     pub(super) better: BetterDirection,
+    /// True if the values have no unit and are no ratios to an anchor.
+    pub(super) is_number: bool,
     pub(super) points: Vec<GatheredPoint<'t>>,
+}
+
+/// Counts below which chance alone scatters a count by a third and more.
+const SMALL_COUNT: f64 = 10.0;
+
+/// Working scale of a series.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum SeriesScale {
+    /// Logarithms: a change is a ratio.
+    Ratios,
+    /// Small counts, on a scale on which chance scatters all of them alike.
+    Counts,
+    /// The values themselves, if some have no logarithm.
+    Values,
+}
+
+impl SeriesScale {
+    fn of<'v>(values: impl Iterator<Item = &'v f64> + Clone, is_number: bool) -> Self {
+        let least = values.clone().copied().fold(f64::INFINITY, f64::min);
+        let is_whole = { values }.all(|value| value.fract() == 0.0);
+        let is_count = is_number && is_whole && least >= 0.0;
+        match least {
+            _ if is_count && least < SMALL_COUNT => Self::Counts,
+            least if least > 0.0 => Self::Ratios,
+            _ => Self::Values,
+        }
+    }
+
+    /// Place of a value on the scale.
+    fn place(self, value: f64) -> f64 {
+        match self {
+            Self::Ratios => value.ln(),
+            Self::Counts => count_scale(value),
+            Self::Values => value,
+        }
+    }
+
+    /// Value at a place of the scale.
+    pub(super) fn value(self, place: f64) -> f64 {
+        match self {
+            Self::Ratios => place.exp(),
+            Self::Counts => count_at(place),
+            Self::Values => place,
+        }
+    }
+
+    /// Ratio of the values at two places; infinite if the first is not positive.
+    pub(super) fn ratio(self, from: f64, to: f64) -> f64 {
+        match (self, self.value(from)) {
+            (Self::Ratios, _) => (to - from).exp(),
+            (_, before) if before > 0.0 => self.value(to) / before,
+            _ => f64::INFINITY,
+        }
+    }
+
+    /// Smallest standard deviation of a point with `trials` trials that is believed.
+    pub(super) fn smallest_scatter(self, trials: usize) -> f64 {
+        if self == Self::Counts { 1.0 / (trials.max(1) as f64).sqrt() } else { 0.0 }
+    }
 }
 
 /// One point of a gathered series.
 pub(super) struct GatheredPoint<'t> {
     pub(super) key: &'t str,
     pub(super) started_unix_ms: i64,
-    /// Logarithms of the trials' values, or of their ratios to the anchor.
-    pub(super) logs: Vec<f64>,
+    /// Values of the trials, or their ratios to the anchor's.
+    pub(super) values: Vec<f64>,
     pub(super) trials: Vec<&'t Trial>,
 }
 
 impl GatheredSeries<'_> {
-    /// Points with standard errors from the pooled scatter within all points, since each has few
-    /// trials.
-    pub(super) fn logs(&self) -> Vec<HistoryPoint> {
-        let freedom: usize = self.points.iter().map(|point| point.logs.len() - 1).sum();
-        let around: f64 = self.points.iter().map(GatheredPoint::around).sum();
-        let scatter = if freedom > 0 { (around / freedom as f64).sqrt() } else { 0.0 };
-        let point = |point: &GatheredPoint<'_>| HistoryPoint {
-            value: point.mean(),
-            standard_error: scatter / (point.logs.len() as f64).sqrt(),
-        };
-        self.points.iter().map(point).collect()
+    /// Scale on which the series is judged.
+    pub(super) fn scale(&self) -> SeriesScale {
+        let values = self.points.iter().flat_map(|point| &point.values);
+        SeriesScale::of(values, self.is_number)
     }
+
+    /// Points on a scale, with standard errors from the pooled scatter within all points, since
+    /// each has few trials.
+    pub(super) fn placed(&self, scale: SeriesScale) -> Vec<HistoryPoint> {
+        let places = |point: &GatheredPoint<'_>| -> Vec<f64> {
+            point.values.iter().map(|value| scale.place(*value)).collect()
+        };
+        let points: Vec<Vec<f64>> = self.points.iter().map(places).collect();
+        let freedom: usize = points.iter().map(|places| places.len() - 1).sum();
+        let around: f64 = points.iter().map(|places| around(places)).sum();
+        let scatter = if freedom > 0 { (around / freedom as f64).sqrt() } else { 0.0 };
+        let point = |places: &Vec<f64>| HistoryPoint {
+            value: mean(places),
+            standard_error: scatter / (places.len() as f64).sqrt(),
+        };
+        points.iter().map(point).collect()
+    }
+
+    /// Number of trials of a typical point.
+    pub(super) fn trials_each(&self) -> usize {
+        let mut trials: Vec<usize> = self.points.iter().map(|point| point.trials.len()).collect();
+        trials.sort_unstable();
+        trials.get(trials.len() / 2).copied().unwrap_or(1)
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// Sum of the squared deviations from the mean.
+fn around(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum()
 }
 
 /// Half width of a point's 95 % interval.
 pub(super) fn half_width(standard_error: f64) -> f64 {
     NORMAL_975 * standard_error
-}
-
-impl GatheredPoint<'_> {
-    fn mean(&self) -> f64 {
-        self.logs.iter().sum::<f64>() / self.logs.len() as f64
-    }
-
-    fn around(&self) -> f64 {
-        let mean = self.mean();
-        self.logs.iter().map(|log| (log - mean).powi(2)).sum()
-    }
 }
 
 /// Fact with the filesystem type, used where no plan names a variant.
@@ -137,7 +214,9 @@ struct MetricValue {
     metric: String,
     unit: Unit,
     better: BetterDirection,
-    log: f64,
+    /// True for a number without a unit that is no ratio.
+    is_number: bool,
+    value: f64,
 }
 
 fn measured<'a>(
@@ -153,20 +232,21 @@ fn measured<'a>(
     own.chain(latencies).filter_map(move |metric| {
         let full = name(&metric.scope, &metric.name);
         let is_wanted = only.map_or(metric.primary, |only| only == full);
-        if !is_wanted || metric.value <= 0.0 {
+        if !is_wanted || !metric.value.is_finite() {
             return None;
         }
-        let (log, unit) = match anchor {
-            None => (metric.value.ln(), metric.unit),
+        let (value, unit) = match anchor {
+            None => (metric.value, metric.unit),
             Some(anchor) => {
                 let same = |other: &&Metric| {
                     other.name == metric.name && other.scope == metric.scope && other.value > 0.0
                 };
                 let other = anchor.metrics.iter().find(same)?;
-                (metric.value.ln() - other.value.ln(), Unit::Count)
+                (metric.value / other.value, Unit::Count)
             }
         };
-        Some(MetricValue { metric: full, unit, better: metric.better, log })
+        let is_number = anchor.is_none() && unit == Unit::Count;
+        Some(MetricValue { metric: full, unit, better: metric.better, is_number, value })
     })
 }
 
@@ -187,21 +267,31 @@ fn add<'t>(
     let trial = &dated.trial;
     let beginning = &trial.beginning;
     let variant = variant(trial);
-    let MetricValue { metric, unit, better, log } = measured;
+    let MetricValue { metric, unit, better, is_number, value } = measured;
     let (workload, mode) = (beginning.workload.as_str(), beginning.mode);
     let known = (workload, mode, job.to_owned(), variant, metric.clone(), unit);
     let at = *places.series.entry(known).or_insert_with(|| {
         let (job, points) = (job.to_owned(), Vec::new());
-        series.push(GatheredSeries { workload, mode, job, variant, metric, unit, better, points });
+        series.push(GatheredSeries {
+            workload,
+            mode,
+            job,
+            variant,
+            metric,
+            unit,
+            better,
+            is_number,
+            points,
+        });
         series.len() - 1
     });
     let points = &mut series[at].points;
     let point = *places.points.entry((at, &dated.key)).or_insert_with(|| {
         let started_unix_ms = beginning.started_unix_ms;
-        let (logs, trials) = (Vec::new(), Vec::new());
-        points.push(GatheredPoint { key: &dated.key, started_unix_ms, logs, trials });
+        let (values, trials) = (Vec::new(), Vec::new());
+        points.push(GatheredPoint { key: &dated.key, started_unix_ms, values, trials });
         points.len() - 1
     });
-    points[point].logs.push(log);
+    points[point].values.push(value);
     points[point].trials.push(trial);
 }

@@ -13,22 +13,23 @@ use std::ops::Range;
 
 use treering_model::{BetterDirection, RunMode, Trial, TrialId, Unit};
 use treering_stats::{
-    ChangePointPlan, HistoryPoint, SHIFT_PLAN, StatsError, level_shifts, ljung_box, newest_differs,
-    noise_shift,
+    ChangePointPlan, HistoryPoint, NOISE_PLAN, NewestPoint, SHIFT_PLAN, SeriesMemory, ShiftPlan,
+    StatsError, history_memory, level_shifts, newest_differs, noise_shift, points_to_decide,
 };
 
 pub use anchor::{AnchorChanges, anchor_changes};
 pub use explain::explain;
 pub use facts::ChangedFact;
-use gather::{GatheredSeries, gather, half_width};
+use gather::{GatheredSeries, SeriesScale, gather, half_width};
 
 /// Minimum number of points for any judgement.
 pub const FEWEST_POINTS: usize = 6;
 /// Number of permutations for each judged series.
 const PERMUTATIONS_EACH: usize = 200;
-/// Minimum number of points for the autocorrelation test, and its significance level.
-const FEWEST_FOR_MEMORY: usize = 20;
-const MEMORY_ALPHA: f64 = 0.01;
+/// Largest p-value of a newest point that is suspect, in one series.
+const SUSPECT_ALPHA: f64 = 0.03;
+/// Maximum number of further points that are tried to tell how many decide about a suspect.
+const MOST_FURTHER_POINTS: usize = 30;
 /// Maximum number of trials on each side of a change whose facts are compared: a level may have
 /// thousands.
 pub const TRIALS_BESIDE: usize = 100;
@@ -87,8 +88,9 @@ pub struct HistorySeries {
     pub suspect: Option<SuspectPoint>,
     /// Change of the scatter between points, if there is one.
     pub noise: Option<NoiseChange>,
-    /// True when neighbouring points are correlated, which makes changes be reported too often.
-    pub has_memory: bool,
+    /// Correlation of neighbouring points, which makes changes be reported too often; `None` for
+    /// series that are not judged.
+    pub memory: Option<SeriesMemory>,
 }
 
 /// Facts that changed at a point.
@@ -122,11 +124,14 @@ pub struct LevelShift {
     pub index: usize,
     /// 95 % confidence interval of `index`: first and last possible point.
     pub between: (usize, usize),
-    /// Ratio new level / old level.
+    /// Old level and new level, in the unit of the series.
+    pub levels: (f64, f64),
+    /// Ratio new level / old level; infinite if the old level is zero.
     pub ratio: f64,
     /// 95 % confidence interval of `ratio`.
     pub interval: Option<(f64, f64)>,
-    /// p-value from the permutation test.
+    /// p-value of the difference of the levels, times the number of points at which it could have
+    /// begun.
     pub p_value: f64,
     /// True when the new level is worse.
     pub is_worse: bool,
@@ -140,14 +145,15 @@ pub struct LevelShift {
 /// Newest point that is out of line with the level before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuspectPoint {
-    /// Ratio of the point to its level.
+    /// Ratio of the point to its level; infinite if the level is zero.
     pub ratio: f64,
     /// p-value of the point as a prediction from the level.
     pub p_value: f64,
     /// True when the point is worse than its level.
     pub is_worse: bool,
-    /// Number of further points needed to decide whether a new level has begun.
-    pub points_needed: usize,
+    /// Number of further points like it after which a new level is found; `None` if more than 30
+    /// would be needed.
+    pub points_needed: Option<usize>,
 }
 
 /// A change of the scatter.
@@ -176,16 +182,18 @@ pub fn history(trials: &[DatedTrial], terms: &HistoryTerms) -> Result<History, S
 }
 
 fn series(gathered: GatheredSeries<'_>, judged: usize) -> Result<HistorySeries, StatsError> {
-    let logs: Vec<HistoryPoint> = gathered.logs();
-    let error = logs.first().map_or(0.0, |log_value| log_value.standard_error);
-    let points = gathered.points.iter().zip(&logs).map(|(point, log)| {
-        let half = half_width(log.standard_error);
+    let scale = gathered.scale();
+    let placed: Vec<HistoryPoint> = gathered.placed(scale);
+    let error = placed.first().map_or(0.0, |placed| placed.standard_error);
+    let points = gathered.points.iter().zip(&placed).map(|(point, placed)| {
+        let half = half_width(placed.standard_error);
+        let [value, low, high] = [0.0, -half, half].map(|off| scale.value(placed.value + off));
         SeriesPoint {
             key: point.key.to_owned(),
             started_unix_ms: point.started_unix_ms,
             trials: point.trials.iter().map(|trial| trial.beginning.trial).collect(),
-            value: log.value.exp(),
-            interval: (error > 0.0).then(|| ((log.value - half).exp(), (log.value + half).exp())),
+            value,
+            interval: (error > 0.0).then_some((low, high)),
         }
     });
     let mut series = HistorySeries {
@@ -201,10 +209,10 @@ fn series(gathered: GatheredSeries<'_>, judged: usize) -> Result<HistorySeries, 
         environment: Vec::new(),
         suspect: None,
         noise: None,
-        has_memory: false,
+        memory: None,
     };
-    if logs.len() >= FEWEST_POINTS {
-        judge(&mut series, &gathered, &logs, judged)?;
+    if placed.len() >= FEWEST_POINTS {
+        judge(&mut series, &gathered, (placed.as_slice(), scale), judged)?;
     }
     Ok(series)
 }
@@ -213,50 +221,56 @@ fn series(gathered: GatheredSeries<'_>, judged: usize) -> Result<HistorySeries, 
 fn judge(
     series: &mut HistorySeries,
     gathered: &GatheredSeries<'_>,
-    logs: &[HistoryPoint],
+    (points, scale): (&[HistoryPoint], SeriesScale),
     judged: usize,
 ) -> Result<(), StatsError> {
+    let smallest_scatter = scale.smallest_scatter(gathered.trials_each());
     let alpha = SHIFT_PLAN.alpha / judged as f64;
-    // Enough permutations that the smallest possible p is far below the level.
-    let permutations = SHIFT_PLAN.permutations.max(PERMUTATIONS_EACH * judged);
-    let plan = ChangePointPlan { alpha, permutations, ..SHIFT_PLAN };
+    let plan = ShiftPlan { alpha, smallest_scatter, ..SHIFT_PLAN };
     let is_worse = |change: f64| (change > 0.0) == (series.better == BetterDirection::Lower);
-    let shifts = level_shifts(logs, &plan)?;
+    let shifts = level_shifts(points, &plan)?;
     let starts: Vec<usize> = shifts.iter().map(|shift| shift.index).collect();
     let ends = |at: usize| {
         let before = if at == 0 { 0 } else { starts[at - 1] };
-        (before, starts.get(at + 1).copied().unwrap_or(logs.len()))
+        (before, starts.get(at + 1).copied().unwrap_or(points.len()))
     };
     let shifts = shifts.iter().enumerate().map(|(at, shift)| {
         let (before, after) = ends(at);
+        let (old, new) = shift.levels;
+        let ratio = |change: f64| scale.ratio(old, old + change);
+        let interval = shift.interval.map(|change| (ratio(change.low), ratio(change.high)));
         LevelShift {
             index: shift.index,
             between: shift.between,
-            ratio: shift.change.exp(),
-            interval: shift
-                .interval
-                .map(|log_interval| (log_interval.low.exp(), log_interval.high.exp())),
+            levels: (scale.value(old), scale.value(new)),
+            ratio: scale.ratio(old, new),
+            interval: interval.filter(|(low, _)| low.is_finite()),
             p_value: shift.p_value,
-            is_worse: is_worse(shift.change),
+            is_worse: is_worse(shift.change()),
             beside: beside(gathered, before..shift.index, shift.index..after),
             facts: Vec::new(),
         }
     });
     let shifts: Vec<LevelShift> = shifts.collect();
     let level = starts.last().copied().unwrap_or(0);
-    let suspect = newest_differs(&logs[level..]).filter(|newest| newest.p_value <= alpha);
-    series.suspect = suspect.map(|newest| SuspectPoint {
-        ratio: newest.change.exp(),
-        p_value: newest.p_value,
-        is_worse: is_worse(newest.change),
-        points_needed: SHIFT_PLAN.fewest - 1,
-    });
-    series.noise = noise_shift(logs, &starts, &plan)?
+    let newest = newest_differs(&points[level..], smallest_scatter)
+        .filter(|newest| newest.p_value <= SUSPECT_ALPHA / judged as f64);
+    let suspect = |newest: NewestPoint| -> Result<SuspectPoint, StatsError> {
+        Ok(SuspectPoint {
+            ratio: scale.ratio(newest.level, newest.level + newest.change),
+            p_value: newest.p_value,
+            is_worse: is_worse(newest.change),
+            points_needed: points_to_decide(points, level, &newest, &plan, MOST_FURTHER_POINTS)?,
+        })
+    };
+    series.suspect = newest.map(suspect).transpose()?;
+    // Enough permutations that the smallest possible p is far below the level.
+    let permutations = NOISE_PLAN.permutations.max(PERMUTATIONS_EACH * judged);
+    let alpha = NOISE_PLAN.alpha / judged as f64;
+    let noise_plan = ChangePointPlan { alpha, permutations, ..NOISE_PLAN };
+    series.noise = noise_shift(points, &starts, &noise_plan)?
         .map(|noise| NoiseChange { index: noise.index, ratio: noise.ratio });
-    let residuals = treering_stats::residuals(logs, &starts);
-    series.has_memory = residuals.len() >= FEWEST_FOR_MEMORY
-        && ljung_box(&residuals, residuals.len().min(10) / 2)
-            .is_ok_and(|test| test.p_value < MEMORY_ALPHA);
+    series.memory = history_memory(points);
     series.shifts = shifts;
     Ok(())
 }

@@ -14,7 +14,9 @@ use super::packed::{DetailPage, PagePack};
 use crate::charts::Chart;
 use crate::escape::visible;
 use crate::formats::html::whole;
-use crate::pages::history::{HistoryView, changes, chart, facts, sentences, title, value};
+use crate::pages::history::{
+    HistoryView, changes, chart, facts, memory_note, sentences, title, value,
+};
 use crate::{Cell, Number, Report};
 
 /// Number of series in a pack.
@@ -67,8 +69,8 @@ fn page(
     for shift in series.shifts.iter().filter(|shift| !shift.facts.is_empty()) {
         report.table(facts(series, shift));
     }
-    if series.has_memory {
-        report.note("Neighbouring points are alike, so changes are found too often here.");
+    if let Some(memory) = series.memory.filter(|memory| memory.is_seen) {
+        report.note(format!("Here {}", memory_note(&memory)));
     }
     let shown = series.points.len().min(POINTS);
     html! {

@@ -100,7 +100,7 @@ fn undetermined_models_are_not_reported() {
     assert!(ideal.contains("contention is not told from none (at most "), "{ideal}");
     assert!(ideal.contains("whether there is a peak, and where, these ranks do not"), "{ideal}");
     let noisy = text(&swept(&[1, 2, 4, 8, 16], 0.7, model));
-    assert!(noisy.contains("contention is not determined (0 to "), "{noisy}");
+    assert!(noisy.contains("contention is not determined"), "{noisy}");
     let faster = text(&swept(&[1, 2, 4, 8, 16], 0.01, |n| 1000.0 * n.powf(1.2)));
     assert!(faster.contains("throughput grows faster than ranks"), "{faster}");
     let two = text(&swept(&[1, 2, 4, 8, 16], 0.01, |n| 1000.0 * n.min(2.0)));

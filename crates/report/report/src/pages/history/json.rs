@@ -40,6 +40,8 @@ struct SeriesData<'h> {
     #[serde(skip_serializing_if = "Option::is_none")]
     noise: Option<NoiseData>,
     has_memory: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_seen_from: Option<f64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -57,7 +59,8 @@ struct PointData<'h> {
 struct ChangeData<'h> {
     point: usize,
     between: (usize, usize),
-    ratio: f64,
+    levels: (f64, f64),
+    ratio: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     interval: Option<(f64, f64)>,
     p_value: f64,
@@ -80,10 +83,10 @@ struct FactData<'h> {
 
 #[derive(Debug, Serialize)]
 struct SuspectData {
-    ratio: f64,
+    ratio: Option<f64>,
     p_value: f64,
     worse: bool,
-    points_needed: usize,
+    points_needed: Option<usize>,
 }
 
 #[derive(Debug, Serialize)]
@@ -98,6 +101,11 @@ impl<'h> HistoryData<'h> {
         let series = history.series.iter().map(SeriesData::new).collect();
         Self { by, anchor, left_out: history.left_out, series }
     }
+}
+
+/// A ratio that is a number: `null` if the level before is zero.
+fn finite(ratio: f64) -> Option<f64> {
+    Some(ratio).filter(|ratio| ratio.is_finite())
 }
 
 fn facts(facts: &[ChangedFact]) -> Vec<FactData<'_>> {
@@ -120,7 +128,8 @@ impl<'h> SeriesData<'h> {
         let changes = series.shifts.iter().map(|shift| ChangeData {
             point: shift.index,
             between: shift.between,
-            ratio: shift.ratio,
+            levels: shift.levels,
+            ratio: finite(shift.ratio),
             interval: shift.interval,
             p_value: shift.p_value,
             worse: shift.is_worse,
@@ -142,7 +151,7 @@ impl<'h> SeriesData<'h> {
             changes: changes.collect(),
             environment: environment.collect(),
             suspect: series.suspect.as_ref().map(|suspect| SuspectData {
-                ratio: suspect.ratio,
+                ratio: finite(suspect.ratio),
                 p_value: suspect.p_value,
                 worse: suspect.is_worse,
                 points_needed: suspect.points_needed,
@@ -151,7 +160,8 @@ impl<'h> SeriesData<'h> {
                 .noise
                 .as_ref()
                 .map(|noise| NoiseData { point: noise.index, ratio: noise.ratio }),
-            has_memory: series.has_memory,
+            has_memory: series.memory.is_some_and(|memory| memory.is_seen),
+            memory_seen_from: series.memory.map(|memory| memory.seen_from),
         }
     }
 }

@@ -14,6 +14,7 @@ use treering_analysis::history::{
     ChangedFact, EnvironmentChange, FEWEST_POINTS, History, HistorySeries, LevelShift, SeriesPoint,
 };
 use treering_model::Unit;
+use treering_stats::SeriesMemory;
 
 use crate::charts::{Chart, Rounds, RoundsEvent, RoundsVariant};
 use crate::table::Tone;
@@ -82,8 +83,11 @@ pub(crate) fn title(series: &HistorySeries) -> String {
     parts.join(", ")
 }
 
-/// Formats a ratio as a difference in percent: `+5.1 %`.
+/// Formats a ratio as a difference in percent: `+5.1 %`; a zero has no percent.
 pub(crate) fn percent(ratio: f64) -> String {
+    if !ratio.is_finite() {
+        return "from zero".to_owned();
+    }
     let percent = (ratio - 1.0) * 100.0;
     if percent.abs() < 10.0 { format!("{percent:+.1} %") } else { format!("{percent:+.0} %") }
 }
@@ -116,14 +120,17 @@ pub(crate) fn sentences(series: &HistorySeries) -> Vec<String> {
         sentences.push(text + ".");
     }
     if let (Some(suspect), Some(newest)) = (&series.suspect, series.points.last()) {
+        let needed = match suspect.points_needed {
+            Some(1) => "1 more point like it tells".to_owned(),
+            Some(needed) => format!("{needed} more points like it tell"),
+            None => "only many more points can tell".to_owned(),
+        };
         sentences.push(format!(
-            "{}: {} is suspect, {} ({}); {} more points are needed to tell a new level from an \
-             outlier.",
+            "{}: {} is suspect, {} ({}); {needed} a new level from an outlier.",
             title(series),
             newest.key,
             word(suspect.is_worse),
-            percent(suspect.ratio),
-            suspect.points_needed
+            percent(suspect.ratio)
         ));
     }
     if let Some(noise) = &series.noise {
@@ -283,15 +290,31 @@ fn notes(page: &mut Report, history: &History, view: &HistoryView<'_>) {
              change of what is measured.",
         ),
     }
-    for series in history.series.iter().filter(|series| series.has_memory) {
+    for series in &history.series {
+        if let Some(memory) = series.memory.filter(|memory| memory.is_seen) {
+            page.note(format!("{}: {}", title(series), memory_note(&memory)));
+        }
+    }
+    let memories = history.series.iter().filter_map(|series| series.memory);
+    let seen_from = memories.map(|memory| memory.seen_from).fold(0.0, f64::max);
+    if seen_from > 0.0 {
         page.note(format!(
-            "{}: neighbouring points are alike, so changes are found too often here.",
-            title(series)
+            "Correlations of neighbouring points below {seen_from:.2} may remain unseen in series \
+             as short as these; they make changes be found too often."
         ));
     }
     if history.left_out > 0 {
         page.note(format!("Trials in no series: {}.", history.left_out));
     }
+}
+
+/// Sentence about points that remember each other.
+pub(crate) fn memory_note(memory: &SeriesMemory) -> String {
+    format!(
+        "neighbouring points are alike (correlation {:.1}), so a change has to be larger to be \
+         found, and is still found too often.",
+        memory.correlation.min(1.0)
+    )
 }
 
 fn event(change: &EnvironmentChange) -> RoundsEvent {
@@ -377,7 +400,7 @@ mod tests {
                 environment: changes.map(change).to_vec(),
                 suspect: None,
                 noise: None,
-                has_memory: false,
+                memory: None,
             }
         };
         let both_series = vec![series("xfs", 2000), series("ext4", 0)];

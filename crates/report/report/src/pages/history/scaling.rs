@@ -104,6 +104,9 @@ fn of_model(scaling: &Scaling) -> String {
 
 /// Describes a share with its interval, or that it may be zero.
 fn share(name: &str, value: f64, interval: &Interval) -> String {
+    if interval.low > 0.0 && interval.high > 1.0 {
+        return format!("{name} is at least {}", percent(interval.low.min(1.0)));
+    }
     if interval.low > 0.0 {
         return format!(
             "{name} {} ({} to {})",
@@ -113,6 +116,9 @@ fn share(name: &str, value: f64, interval: &Interval) -> String {
         );
     }
     let most = percent(interval.high);
+    if interval.high > 1.0 {
+        return format!("{name} is not determined");
+    }
     if interval.high >= UNDETERMINED_FROM {
         return format!("{name} is not determined (0 to {most})");
     }
@@ -206,8 +212,9 @@ pub(super) fn models(sweeps: &[Sweep], title: impl Fn(&Sweep) -> String) -> Opti
 
 fn model_row(name: String, scaling: &Scaling, model: &Scalability) -> Vec<Cell> {
     // One decimal of a percentage would hide a coherency that halves the throughput at size 100.
+    // No share of work is larger than all of it.
     let number = |value: f64| Number {
-        value: 100.0 * value,
+        value: 100.0 * value.min(1.0),
         unit: Unit::Percent.symbol().to_owned(),
         style: NumberStyle::Measured,
     };

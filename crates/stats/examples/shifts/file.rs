@@ -1,8 +1,11 @@
-//! A series of somebody's own: one column of a CSV file, or one number on each line.
+//! Series in files: somebody's own, as one column of a CSV file or one number on each line, and
+//! drawn ones for other programs.
 
 use std::error::Error;
+use std::fmt::Write as _;
 
-use super::Method;
+use crate::cases::Case;
+use crate::methods::Method;
 
 /// Prints where each method finds shifts in the positive numbers of a column, by its name in the
 /// first line; without a name each line is a number.
@@ -25,9 +28,22 @@ pub(crate) fn shifts_of(file: &str, column: Option<&str>) -> Result<(), Box<dyn 
     let values: Vec<f64> = lines.map(number).collect::<Result<_, String>>()?;
     println!("{} points", values.len());
     for method in Method::ALL {
-        let mut shifts = method.shifts(&values, 1);
-        shifts.sort_unstable();
+        let shifts = method.shifts(&values, 1, 1);
         println!("{}: {shifts:?}", method.name());
     }
     Ok(())
+}
+
+/// Writes `each` series of every case, one on a line: name; edges; values.
+pub(crate) fn write(file: &str, cases: &[Case], each: u64) -> Result<(), Box<dyn Error>> {
+    let mut text = String::new();
+    for case in cases {
+        for seed in 0..each {
+            let drawn = case.draw(seed);
+            let edges: Vec<String> = drawn.edges.iter().map(usize::to_string).collect();
+            let values: Vec<String> = drawn.values.iter().map(f64::to_string).collect();
+            writeln!(text, "{};{};{}", case.name(), edges.join(","), values.join(","))?;
+        }
+    }
+    Ok(std::fs::write(file, text)?)
 }

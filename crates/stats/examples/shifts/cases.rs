@@ -1,0 +1,117 @@
+//! Series with a known truth.
+
+use crate::noise::{Noise, RandomSource};
+
+/// The points of a series around their level.
+#[derive(Clone, Copy)]
+pub(crate) enum Scatter {
+    Normal,
+    /// Student's t with three degrees of freedom, scaled to standard deviation 1.
+    HeavyTailed,
+    Skewed,
+    Outliers,
+    /// Normal with a single point ten standard deviations away.
+    Spike,
+    /// Normal, three times as wide from the middle on.
+    Tripled,
+    /// Each point remembers the last one, AR(1).
+    Memory(f64),
+}
+
+/// The level of a series.
+#[derive(Clone, Copy)]
+pub(crate) enum Shape {
+    Flat,
+    /// A step in the middle.
+    Step {
+        ratio: f64,
+    },
+    /// Another level from a third of the series on, for a while.
+    Bump {
+        length: usize,
+        ratio: f64,
+    },
+    /// Another level at the end.
+    Tail {
+        length: usize,
+        ratio: f64,
+    },
+}
+
+/// A kind of series.
+#[derive(Clone, Copy)]
+pub(crate) struct Case {
+    pub(crate) points: usize,
+    pub(crate) scatter: Scatter,
+    pub(crate) cov: f64,
+    pub(crate) shape: Shape,
+    /// Series judged together.
+    pub(crate) judged: usize,
+}
+
+/// A drawn series of logarithms, and where its level changes.
+pub(crate) struct DrawnSeries {
+    pub(crate) values: Vec<f64>,
+    pub(crate) edges: Vec<usize>,
+}
+
+impl Case {
+    pub(crate) fn quiet(points: usize, scatter: Scatter) -> Self {
+        Self { points, scatter, cov: 0.05, shape: Shape::Flat, judged: 1 }
+    }
+
+    pub(crate) fn name(&self) -> String {
+        let scatter = match self.scatter {
+            Scatter::Normal => "normal".to_owned(),
+            Scatter::HeavyTailed => "t, 3 degrees of freedom".to_owned(),
+            Scatter::Skewed => "skewed (exponential)".to_owned(),
+            Scatter::Outliers => "10 % outliers of +6 sigma".to_owned(),
+            Scatter::Spike => "one spike of ten sigma".to_owned(),
+            Scatter::Tripled => "scatter x 3 from the middle".to_owned(),
+            Scatter::Memory(phi) => format!("AR(1) {phi}"),
+        };
+        let shape = match self.shape {
+            Shape::Flat => String::new(),
+            Shape::Step { ratio } => format!(", CoV {}, x {ratio}", self.cov),
+            Shape::Bump { length, .. } => format!(", CoV {}, {length} points", self.cov),
+            Shape::Tail { length, ratio } => {
+                format!(", the last {length} x {ratio}, 1 of {} series", self.judged)
+            }
+        };
+        format!("{scatter}, {} points{shape}", self.points)
+    }
+
+    pub(crate) fn draw(&self, seed: u64) -> DrawnSeries {
+        let mut source = RandomSource::seeded(seed * 1000 + self.points as u64);
+        let points = self.points;
+        let mut values = match self.scatter {
+            Scatter::Skewed => Noise::Skewed.series(points, &mut source),
+            Scatter::Outliers => Noise::Outliers.series(points, &mut source),
+            Scatter::Memory(phi) => source.autoregressive(points, phi),
+            Scatter::HeavyTailed => (0..points).map(|_| heavy_tailed(&mut source)).collect(),
+            Scatter::Normal | Scatter::Spike | Scatter::Tripled => {
+                Noise::Normal.series(points, &mut source)
+            }
+        };
+        match self.scatter {
+            Scatter::Spike => values[points / 2] += 10.0,
+            Scatter::Tripled => values[points / 2..].iter_mut().for_each(|value| *value *= 3.0),
+            _ => {}
+        }
+        let (from, to, ratio) = match self.shape {
+            Shape::Flat => (0, 0, 1.0),
+            Shape::Step { ratio } => (points / 2, points, ratio),
+            Shape::Bump { length, ratio } => (points / 3, points / 3 + length, ratio),
+            Shape::Tail { length, ratio } => (points - length, points, ratio),
+        };
+        values[from..to].iter_mut().for_each(|value| *value += ratio.ln() / self.cov);
+        let values = values.iter().map(|value| value * self.cov).collect();
+        let is_edge = |edge: &usize| (1..points).contains(edge);
+        DrawnSeries { values, edges: [from, to].into_iter().filter(is_edge).collect() }
+    }
+}
+
+fn heavy_tailed(source: &mut RandomSource) -> f64 {
+    let squares: f64 = (0..3).map(|_| source.normal().powi(2)).sum();
+    source.normal() / squares.sqrt()
+}

@@ -1,0 +1,114 @@
+//! The methods that are compared: treering's, and others by their papers.
+
+use treering_stats::{
+    ChangePointPlan, HistoryPoint, SHIFT_PLAN, ShiftPlan, change_points, level_shifts,
+};
+
+use crate::welch::welch_p;
+
+/// Ratio of standard deviation and median absolute deviation of a normal distribution.
+const BY_MEDIAN_DEVIATION: f64 = 1.4826;
+
+#[derive(Clone, Copy)]
+pub(crate) enum Method {
+    Treering,
+    /// treering's method until 2026: E-divisive with permutations (Matteson & James 2014).
+    EDivisive,
+    /// Exact optimum of squared costs at this many log n for each change (Killick 2012).
+    Pelt(u8),
+    /// Splits by Welch's t up to .001, as Hunter has (Fleming 2023).
+    StudentSplits,
+}
+
+impl Method {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Treering, Self::EDivisive, Self::Pelt(2), Self::Pelt(3), Self::StudentSplits];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Treering => "treering",
+            Self::EDivisive => "E-divisive, p .03",
+            Self::Pelt(2) => "PELT, 2 log n",
+            Self::Pelt(_) => "PELT, 3 log n",
+            Self::StudentSplits => "splits by t, p .001",
+        }
+    }
+
+    /// First points of new levels; `judged` is the number of series judged together.
+    pub(crate) fn shifts(self, values: &[f64], judged: usize, seed: u64) -> Vec<usize> {
+        match self {
+            Self::Treering => {
+                let point = |&value: &f64| HistoryPoint { value, standard_error: 0.0 };
+                let points: Vec<HistoryPoint> = values.iter().map(point).collect();
+                let alpha = SHIFT_PLAN.alpha / judged as f64;
+                let plan = ShiftPlan { alpha, ..SHIFT_PLAN };
+                let shifts = level_shifts(&points, &plan).unwrap_or_default();
+                shifts.iter().map(|shift| shift.index).collect()
+            }
+            Self::EDivisive => {
+                let alpha = 0.03 / judged as f64;
+                let permutations = 999.max(200 * judged);
+                let default = ChangePointPlan::default();
+                let plan = ChangePointPlan { alpha, permutations, fewest: 3, seed, ..default };
+                let changes = change_points(values, &plan).unwrap_or_default();
+                changes.iter().map(|change| change.index).collect()
+            }
+            Self::Pelt(penalty) => least_squares(values, f64::from(penalty)),
+            Self::StudentSplits => student_splits(values),
+        }
+    }
+}
+
+/// Levels of at least three points with the least sum of squares, at `penalty` log n variances for
+/// each change; the variance from the median difference of neighbours.
+fn least_squares(values: &[f64], penalty: f64) -> Vec<usize> {
+    let n = values.len();
+    let mut steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+    steps.sort_unstable_by(f64::total_cmp);
+    let variance = (BY_MEDIAN_DEVIATION * steps[steps.len() / 2]).powi(2) / 2.0;
+    let penalty = penalty * (n as f64).ln() * variance;
+    let (mut sums, mut squares) = (vec![0.0; n + 1], vec![0.0; n + 1]);
+    for (at, value) in values.iter().enumerate() {
+        sums[at + 1] = sums[at] + value;
+        squares[at + 1] = squares[at] + value * value;
+    }
+    let mut best = vec![(f64::INFINITY, 0); n + 1];
+    best[0] = (-penalty, 0);
+    for end in 3..=n {
+        for start in 0..=end - 3 {
+            let around = squares[end]
+                - squares[start]
+                - (sums[end] - sums[start]).powi(2) / (end - start) as f64;
+            let cost = best[start].0 + penalty + around;
+            if cost < best[end].0 {
+                best[end] = (cost, start);
+            }
+        }
+    }
+    let mut starts = Vec::new();
+    let mut end = best[n].1;
+    while end > 0 {
+        starts.push(end);
+        end = best[end].1;
+    }
+    starts.reverse();
+    starts
+}
+
+fn student_splits(values: &[f64]) -> Vec<usize> {
+    let mut splits_found = Vec::new();
+    let mut open = Vec::from([(0, values.len())]);
+    while let Some((start, end)) = open.pop() {
+        let splits = (start + 2)..end.saturating_sub(1);
+        let p = |at: usize| welch_p(&values[start..at], &values[at..end]);
+        let best = splits.map(|at| (at, p(at))).min_by(|a, b| a.1.total_cmp(&b.1));
+        if let Some((at, p)) = best
+            && p <= 0.001
+        {
+            splits_found.push(at);
+            open.extend([(start, at), (at, end)]);
+        }
+    }
+    splits_found.sort_unstable();
+    splits_found
+}
