@@ -47,7 +47,7 @@ fn io_that_the_kernel_charged_to_a_program_is_no_work_and_what_the_user_names_is
         }
     }
     assert!(gates[0].worse <= 2 && gates[0].pass >= 10, "{gates:?}");
-    assert_eq!(gates[1].worse, 40, "a bad revision is bad: {gates:?}");
+    assert!(gates[1].worse >= 36 && gates[1].pass == 0, "a bad revision is bad: {gates:?}");
     for (rows, is_unequal) in [(1000.0, false), (1010.0, false), (900.0, true)] {
         let mut sides = campaign(1.0, &mut noise);
         for (side, rows) in sides.iter_mut().zip([1000.0, rows]) {
@@ -86,7 +86,7 @@ fn a_slow_kernel_that_reserves_more_memory_is_judged_in_guests_of_equal_memory()
             gate.count(compared(planned([base, other])), &[]);
         }
     }
-    assert_eq!(gates[0], Answers { worse: 40, ..Answers::default() });
+    assert!(gates[0].worse >= 36 && gates[0].pass == 0, "{gates:?}");
     assert_eq!(gates[1], Answers { unclear: 40, ..Answers::default() });
 }
 

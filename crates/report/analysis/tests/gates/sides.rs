@@ -73,3 +73,21 @@ fn cautions_that_come_by_chance_are_seldom_one_sided() {
         assert!(told <= 10, "{told} of 200 at {often}");
     }
 }
+
+/// A fast variant on a busy machine: its trials are too short for other load to be seen.
+#[test]
+fn load_that_short_trials_cannot_show_is_not_one_sided() {
+    for (seconds, is_told) in [(0.1, false), (2.0, true)] {
+        let order = rounds(8, || true);
+        let [mut base, mut other] = variants(&order, &[100.0; 16]);
+        for trial in &mut base.trials {
+            trial.wall_ns = if seconds < 1.0 { 100_000_000 } else { 2_000_000_000 };
+        }
+        for trial in &mut other.trials {
+            let message = "other programs used 73 % of all CPUs".to_owned();
+            trial.cautions.push(Caution { code: CautionCode::OtherLoad, message });
+        }
+        let outcome = compare(&base, &[other], &ComparisonTerms::default()).unwrap();
+        assert_eq!(message(&outcome).is_some(), is_told, "{seconds} s");
+    }
+}

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use treering_model::CautionCode;
+use treering_model::{CautionCode, Trial};
 use treering_stats::{ALPHA, fisher_exact, holm};
 
 use super::VariantView;
@@ -42,7 +42,7 @@ pub(in crate::compare) fn of_cautions(
     let shares = |code: &CautionCode| {
         sides.each_ref().map(|(variant, counts)| Share {
             count: counts.get(code).map_or(0, |(count, _)| *count),
-            of: variant.rounds.len(),
+            of: variant.rounds.iter().filter(|trial| is_observable(*code, trial)).count(),
         })
     };
     let p_values: Vec<f64> =
@@ -52,7 +52,10 @@ pub(in crate::compare) fn of_cautions(
     let mut descriptions: [[Vec<String>; 2]; 2] = Default::default();
     for (code, p) in codes.iter().zip(corrected) {
         let [left, right] = shares(code);
-        if p >= ALPHA && !left.is_apart(right) {
+        if left.of == 0 || right.of == 0 {
+            continue;
+        }
+        if p >= ALPHA && (TIMED.contains(code) || !left.is_apart(right)) {
             continue;
         }
         let more = usize::from(right.exceeds(left));
@@ -116,6 +119,19 @@ impl fmt::Display for Share {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {}", self.count, self.of)
     }
+}
+
+/// Cautions that need time to be seen: the clocks of CPUs tick a hundred times a second.
+const TIMED: [CautionCode; 2] = [CautionCode::OtherLoad, CautionCode::Stolen];
+/// Shortest trial that can have them, in nanoseconds.
+const TIMED_SHORTEST_NS: u64 = 500_000_000;
+
+/// Reports whether a trial could have a caution: of shorter trials it is unknown, so that a faster
+/// variant does not seem to be the quieter one.
+fn is_observable(code: CautionCode, trial: &Trial) -> bool {
+    !TIMED.contains(&code)
+        || trial.wall_ns >= TIMED_SHORTEST_NS
+        || trial.cautions.iter().any(|caution| caution.code == code)
 }
 
 /// Reports whether all trials of a variant are of a plan.

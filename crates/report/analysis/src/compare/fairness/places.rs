@@ -310,7 +310,7 @@ impl VariantPair<'_> {
     }
 
     /// Sizes in bytes, if they are those of different devices.
-    fn sizes_apart(&self) -> Option<(f64, f64)> {
+    pub(super) fn sizes_apart(&self) -> Option<(f64, f64)> {
         let sizes = |name: &str| Some((self.baseline.number(name)?, self.contender.number(name)?));
         let (left, right) = sizes(DEVICE_BYTES).or_else(|| sizes(CAPACITY))?;
         ((left - right).abs() > SIZE_TOLERANCE * left.max(right)).then_some((left, right))
