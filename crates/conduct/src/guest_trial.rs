@@ -8,19 +8,20 @@ use std::path::{Path, PathBuf};
 
 use treering_guest::{GuestMachine, InitError};
 use treering_lab::filesystems::mount_options;
-use treering_lab::{Lab, LabError, SettingsInForce, drop_and_verify};
+use treering_lab::{Lab, LabDevice, LabError, MountedVolume, SettingsInForce, drop_and_verify};
 use treering_model::filesystems::{Filesystem, by_name};
 use treering_script::{Settings, Workload};
 use treering_sys::{MountOptions, explain_mount, mount, unmount};
 
+use crate::conduct::Remount;
 use crate::handed::{HandedRun, HandedTrial};
-use crate::stage::about_caches;
+use crate::stage::{about_caches, facts_of_making};
 use crate::trial::beginning::{named, take};
 
 /// Mount point of the filesystem under test in a guest.
 const POINT: &str = "/mnt";
-/// Work directory of the trial, on the filesystem under test.
-const WORK: &str = "/mnt/treering-work";
+/// Work directory of the trial, in the root of the filesystem under test.
+const WORK: &str = "treering-work";
 
 /// Register of the guest's settings, which end with the guest.
 const REGISTER: &str = "/run/treering";
@@ -47,7 +48,7 @@ pub fn serve_guest(
 fn serve(machine: &GuestMachine, around: Around<'_>) -> Result<(), String> {
     let job = machine.job().map_err(|error| error.to_string())?;
     let wrong = |error: serde_json::Error| format!("the trial cannot be read: {error}");
-    let trial: HandedTrial = serde_json::from_value(job.trial.clone()).map_err(wrong)?;
+    let mut trial: HandedTrial = serde_json::from_value(job.trial.clone()).map_err(wrong)?;
     let disks: Vec<PathBuf> = job.disks.iter().map(PathBuf::from).collect();
     GuestMachine::wait_for(&disks).map_err(|error| error.to_string())?;
     let filesystem = by_name(&job.filesystem)
@@ -57,9 +58,56 @@ fn serve(machine: &GuestMachine, around: Around<'_>) -> Result<(), String> {
     let on = (disk.filesystem.name, disk.disks.clone());
     let settings = SettingsInForce::begin(&trial.settings, on, &lab);
     let mut settings = settings.map_err(|error| error.to_string())?;
+    let said = |error: LabError| error.to_string();
+    if !trial.settings.layers.is_empty() {
+        let making = (disk.filesystem.name, &job.mkfs[..], &disk.options[..]);
+        let mounted = layered(&disk.disks, &mut trial, making, &mut settings, &lab);
+        let (mounted, settings) = (RefCell::new(Some(mounted.map_err(said)?)), settings);
+        let (root, settings) = (root_of(&mounted).map_err(said)?, RefCell::new(settings));
+        let remount = || {
+            let covered = mounted.take().ok_or_else(lost)?;
+            mounted.replace(Some(covered.remount_cold()?));
+            settings.borrow_mut().mounted()?;
+            Ok(root_of(&mounted)?.join(WORK))
+        };
+        return trial_on(machine, (&root, &remount, &settings), trial, around);
+    }
     disk.mount()?;
-    settings.mounted().map_err(|error| error.to_string())?;
-    trial_on(machine, (&disk, RefCell::new(settings)), trial, around)
+    settings.mounted().map_err(said)?;
+    let settings = RefCell::new(settings);
+    let remount = || {
+        let root = disk.mount_again()?;
+        settings.borrow_mut().mounted().map(|()| root.join(WORK))
+    };
+    trial_on(machine, (Path::new(POINT), &remount, &settings), trial, around)
+}
+
+/// Builds the layers of a trial on these disks, and makes and mounts the filesystem on them, as a
+/// machine does without a guest.
+fn layered(
+    disks: &[PathBuf],
+    trial: &mut HandedTrial,
+    (filesystem, mkfs, options): (&str, &[String], &[String]),
+    settings: &mut SettingsInForce,
+    lab: &Lab,
+) -> Result<MountedVolume, LabError> {
+    let layers = trial.settings.layers.clone();
+    let device = LabDevice::of_guest(disks, lab)?.covered(&layers)?;
+    settings.layered(device.members().into_iter().map(|member| member.node).collect());
+    let mounted = device.format(filesystem, mkfs)?.mount(options)?.covered(&layers)?;
+    settings.mounted()?;
+    trial.facts.extend(facts_of_making(mounted.format_record(), mounted.device()));
+    Ok(mounted)
+}
+
+fn root_of(mounted: &RefCell<Option<MountedVolume>>) -> Result<PathBuf, LabError> {
+    mounted.borrow().as_ref().map(|mounted| mounted.root().to_owned()).ok_or_else(lost)
+}
+
+/// Error of a filesystem that was lost in a failed remount.
+fn lost() -> LabError {
+    let (action, path) = ("cannot find the filesystem of", PathBuf::from(WORK));
+    LabError::Io { action, path, source: std::io::ErrorKind::NotFound.into() }
 }
 
 /// Filesystem under test, on the disks of the guest.
@@ -97,13 +145,13 @@ impl Disk {
         };
         unmount(Path::new(POINT)).map_err(|errno| failed(errno.into()))?;
         self.mount().map_err(|why| failed(std::io::Error::other(why)))?;
-        Ok(PathBuf::from(WORK))
+        Ok(PathBuf::from(POINT))
     }
 }
 
 fn trial_on(
     machine: &GuestMachine,
-    (disk, settings): (&Disk, RefCell<SettingsInForce>),
+    (root, remount, settings): (&Path, Remount<'_>, &RefCell<SettingsInForce>),
     mut trial: HandedTrial,
     (workloads, unix_ms): Around<'_>,
 ) -> Result<(), String> {
@@ -112,23 +160,20 @@ fn trial_on(
     let job = workload
         .native(&Settings::new(trial.options.clone()))
         .map_err(|error| format!("{}: {}", trial.workload, error.message))?;
-    fs::create_dir(WORK).map_err(|error| format!("cannot make {WORK}: {error}"))?;
-    let mut place = take(Path::new(WORK)).map_err(|error| error.to_string())?;
-    let dropped = drop_and_verify(Path::new(POINT)).map_err(|error| error.to_string())?;
+    let work = root.join(WORK);
+    fs::create_dir(&work).map_err(|error| format!("cannot make {}: {error}", work.display()))?;
+    let mut place = take(&work).map_err(|error| error.to_string())?;
+    let dropped = drop_and_verify(root).map_err(|error| error.to_string())?;
     let (dropped, caution) = about_caches(&dropped);
     settings.borrow_mut().limit().map_err(|error| error.to_string())?;
     trial.facts.push(dropped);
     trial.cautions.extend(caution);
-    let remount = || {
-        let work = disk.mount_again()?;
-        settings.borrow_mut().mounted().map(|()| work)
-    };
     let run = HandedRun {
         engine: trial.engine_options(job.as_ref()),
         job: job.as_ref(),
         // The disk is not used again.
         keep: true,
-        remount: (trial.remount || job.remounts()).then_some(&remount),
+        remount: (trial.remount || job.remounts()).then_some(remount),
         world: None,
         each: None,
         started_unix_ms: unix_ms(),

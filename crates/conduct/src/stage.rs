@@ -82,35 +82,33 @@ impl<'l> Devices<'l> {
             // A failure took the last one away.
             None => LabDevice::acquire(variant, &self.erasing, self.lab)?,
         };
-        let mut cautions: Vec<Caution> =
-            device.cautions().iter().map(DeviceCaution::caution).collect();
         // The settings of a guest's kernel are written in the guest.
         let mut in_force = match &variant.guest {
             None => {
-                let nodes = device.members().into_iter().map(|member| member.node).collect();
-                let on = (variant.filesystem.as_str(), nodes);
+                let on = (variant.filesystem.as_str(), nodes(&device));
                 Some(SettingsInForce::begin(&variant.settings, on, self.lab)?)
             }
             Some(_) => None,
         };
+        let layers = &variant.settings.layers;
+        if variant.guest.is_some() && !layers.is_empty() {
+            return Self::for_layers_of_guest(variant, device);
+        }
+        let device = device.covered(layers)?;
+        let mut cautions: Vec<Caution> =
+            device.cautions().iter().map(DeviceCaution::caution).collect();
+        if let Some(in_force) = &mut in_force {
+            in_force.layered(nodes(&device));
+        }
         let (volume, image) = match &variant.image {
             Some(name) => self.saved_volume(name, &variant.device, device)?,
             None if variant.guest.is_some() => self.for_guest(variant, device)?,
             None => (device.format(&variant.filesystem, &variant.mkfs)?, Vec::new()),
         };
         if variant.guest.is_some() {
-            // A guest reads past what the kernel here holds of the device.
-            volume.device().forget()?;
-            volume.device().play(true)?;
-            let mut facts = facts(variant, Some(volume.record()), Some(volume.device()));
-            // Observers in the guest do not see what is below its disk.
-            facts.extend(volume.device().model().iter().flat_map(|model| model.facts()));
-            facts.extend(image);
-            let place = RefCell::new(Place::Formatted(Box::new(volume)));
-            let settings = RefCell::new(in_force);
-            return Ok(Stage { settings, place, key: key(variant), cautions, facts });
+            return Self::formatted_for_guest(variant, volume, (cautions, image));
         }
-        let mounted = volume.mount(&variant.mount)?;
+        let mounted = volume.mount(&variant.mount)?.covered(layers)?;
         if let Some(in_force) = &mut in_force {
             in_force.mounted()?;
             let of_job = (commands.prepare.as_slice(), commands.cleanup.as_slice());
@@ -136,6 +134,34 @@ impl<'l> Devices<'l> {
         let place = RefCell::new(Place::Mounted(Box::new(mounted)));
         let settings = RefCell::new(in_force);
         Ok(Stage { settings, place, key: key(variant), cautions, facts })
+    }
+
+    /// Formatted filesystem that a guest mounts; with cautions, and facts about its image.
+    fn formatted_for_guest(
+        variant: &Variant,
+        volume: Volume,
+        (cautions, image): (Vec<Caution>, Vec<Fact>),
+    ) -> Result<Stage, LabError> {
+        // A guest reads past what the kernel here holds of the device.
+        volume.device().forget()?;
+        volume.device().play(true)?;
+        let mut facts = facts(variant, Some(volume.record()), Some(volume.device()));
+        // Observers in the guest do not see what is below its disk.
+        facts.extend(volume.device().model().iter().flat_map(|model| model.facts()));
+        facts.extend(image);
+        let place = RefCell::new(Place::Formatted(Box::new(volume)));
+        Ok(Stage { settings: RefCell::new(None), place, key: key(variant), cautions, facts })
+    }
+
+    /// Empty device for a guest that builds layers on it, and makes the filesystem on them.
+    fn for_layers_of_guest(variant: &Variant, device: LabDevice) -> Result<Stage, LabError> {
+        let device = device.emptied()?;
+        device.play(true)?;
+        let cautions = device.cautions().iter().map(DeviceCaution::caution).collect();
+        let mut facts = facts(variant, None, None);
+        facts.extend(device.model().iter().flat_map(|model| model.facts()));
+        let place = RefCell::new(Place::Empty(Box::new(device)));
+        Ok(Stage { settings: RefCell::new(None), place, key: key(variant), cautions, facts })
     }
 
     /// Filesystem for a guest, with its fingerprint: made once for each recipe, then copied, so
@@ -196,11 +222,15 @@ impl<'l> Devices<'l> {
             let _not_empty_or_never_made = stage.work().map(std::fs::remove_dir);
         }
         let device = match stage.place.into_inner() {
-            Place::Mounted(mounted) => mounted.release()?,
+            Place::Mounted(mounted) => mounted.release()?.uncovered()?,
             Place::Formatted(volume) => {
                 let device = volume.into_device();
                 device.play(false)?;
                 device
+            }
+            Place::Empty(device) => {
+                device.play(false)?;
+                *device
             }
             Place::Gone => return undone,
         };
@@ -221,6 +251,8 @@ enum Place {
     Mounted(Box<MountedVolume>),
     /// Formatted filesystem that a guest mounts.
     Formatted(Box<Volume>),
+    /// Device on which a guest builds layers.
+    Empty(Box<LabDevice>),
     /// Missing after a failed remount.
     Gone,
 }
@@ -246,16 +278,15 @@ impl Stage {
     pub(crate) fn work(&self) -> Result<PathBuf, LabError> {
         match &*self.place.borrow() {
             Place::Mounted(mounted) => Ok(mounted.root().join(WORK)),
-            Place::Formatted(_) | Place::Gone => Err(gone()),
+            Place::Formatted(_) | Place::Empty(_) | Place::Gone => Err(gone()),
         }
     }
 
     /// Devices that a guest mounts as its disks; empty for filesystems mounted here.
     pub(crate) fn disks(&self) -> Vec<PathBuf> {
         match &*self.place.borrow() {
-            Place::Formatted(volume) => {
-                volume.device().members().into_iter().map(|member| member.node).collect()
-            }
+            Place::Formatted(volume) => nodes(volume.device()),
+            Place::Empty(device) => nodes(device),
             Place::Mounted(_) | Place::Gone => Vec::new(),
         }
     }
@@ -286,6 +317,10 @@ fn gone() -> LabError {
     LabError::Io { action, path, source: std::io::ErrorKind::NotFound.into() }
 }
 
+fn nodes(device: &LabDevice) -> Vec<PathBuf> {
+    device.members().into_iter().map(|member| member.node).collect()
+}
+
 fn key(variant: &Variant) -> Key {
     (variant.device.clone(), is_in_memory(&variant.filesystem))
 }
@@ -299,6 +334,19 @@ fn facts(
     let mut facts = vec![fact("variant.name", variant.name.clone())];
     let settings = variant.settings.facts().into_iter();
     facts.extend(settings.map(|(name, value)| Fact { name, value }));
+    facts.extend(facts_of_making(record, device));
+    if !variant.mount.is_empty() {
+        facts.push(fact("mount.asked", variant.mount.join(",")));
+    }
+    facts
+}
+
+/// Facts about the filesystem that was made: mkfs, and the size of its devices.
+pub(crate) fn facts_of_making(
+    record: Option<&FormatRecord>,
+    device: Option<&LabDevice>,
+) -> Vec<Fact> {
+    let mut facts = Vec::new();
     if let Some(record) = record.filter(|record| !record.command.is_empty()) {
         facts.push(fact(MKFS_FACT, record.command.join(" ")));
         facts.push(fact("mkfs.version", record.tool_version.clone().unwrap_or_default()));
@@ -308,9 +356,6 @@ fn facts(
     let bytes: u64 = bytes.iter().map(|member| member.bytes).sum();
     if bytes > 0 {
         facts.push(fact("variant.device_bytes", bytes.to_string()));
-    }
-    if !variant.mount.is_empty() {
-        facts.push(fact("mount.asked", variant.mount.join(",")));
     }
     facts
 }

@@ -19,6 +19,7 @@ pub use devices::loopdev::{
     LoopDevice, LoopError, LoopSettings, LoopStatus, attach_loop, attach_loop_to_read, detach_loop,
     loop_status, set_loop_autoclear,
 };
+pub use devices::mapper::{DeviceMapper, MapperStatus, MapperTarget};
 pub use files::cached::{advise, allocate, forget, punch, sync_range};
 pub use files::caches::{DropCachesError, cache_drops, drop_caches};
 pub use files::calls::{

@@ -152,6 +152,58 @@ fn kernels_take_turns_and_nothing_stays() {
 }
 
 #[test]
+fn layers_are_built_in_a_guest_by_its_kernel() {
+    let Some((program, kernels)) = prepared() else { return };
+    let _alone = only_release();
+    let place = temp_dir();
+    let plan = place.path().join("plan.toml");
+    let kernel = &kernels[kernels.len() - 1];
+    let stacks = [
+        ("crypt", "[\"crypt\"]"),
+        ("direct", "[{ crypt = { no-read-workqueue = true, no-write-workqueue = true } }]"),
+        ("linear", "[\"linear\"]"),
+        ("thin", "[\"thin\"]"),
+        ("snapshot", "[\"snapshot\"]"),
+        ("mixed", "[\"linear\", \"crypt\", { loop = { on = \"xfs\" } }, \"overlay\"]"),
+    ];
+    let mut text = "rounds = 1\nwarm-up = false\nremount = true\n\
+                    [device]\nloop = \"400MiB\"\nsparse = true\ncount = 2\n"
+        .to_owned();
+    for (name, layers) in stacks {
+        // Only what makes one device of two, or one of each, fits ext4.
+        let device = if layers.contains("linear") {
+            ""
+        } else {
+            "device = { loop = \"400MiB\", sparse = true }\n"
+        };
+        text += &format!(
+            "[[variant]]\nname = {name:?}\nfilesystem = \"ext4\"\nkernel = {kernel:?}\n\
+             layers = {layers}\n{device}"
+        );
+    }
+    text += "[[job]]\nworkload = \"fs_mark\"\noptions = { files = 100, size = 4096 }\n";
+    std::fs::write(&plan, text).unwrap();
+    let (ran, kept) = in_guests(place.path(), |store| {
+        let words = ["compare", plan.to_str().unwrap(), "--store", store.to_str().unwrap()];
+        program.run(words.iter().chain(&["--quiet"]))
+    });
+    assert_eq!(kept.len(), stacks.len(), "{ran}");
+    for trial in &kept {
+        let name = trial.beginning.cell.as_ref().unwrap().variant.as_str();
+        assert_eq!(trial.ending, Ending::Completed, "{name}");
+        assert!(fact(trial, "layers.stack").is_some_and(|stack| !stack.is_empty()));
+        assert!(fact(trial, "mkfs.command").is_some_and(|mkfs| mkfs.contains("ext4")), "{name}");
+        let device = fact(trial, "device.name");
+        // Facts of the device are not known above an overlay.
+        let is_mapped = device.is_some_and(|device| device.starts_with("dm-"));
+        assert_eq!(is_mapped, name != "mixed", "{name}: {device:?}");
+        // Reads and writes are those of the lowest devices.
+        let written = trial.metrics.iter().find(|metric| metric.name == "device_written_bytes");
+        assert!(written.is_some_and(|metric| metric.value > 400_000.0), "{name}: {written:?}");
+    }
+}
+
+#[test]
 fn a_guest_starts_from_a_saved_image_and_each_trial_from_the_whole_of_it() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();

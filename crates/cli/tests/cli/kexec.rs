@@ -68,7 +68,7 @@ impl<'p> Stage<'p> {
         for folder in ["dev", "mnt"] {
             fs::create_dir_all(tree.join(folder)).unwrap();
         }
-        let modules = needed(kernel, GuestDisk::Virtio, "ext4").unwrap();
+        let modules = needed(kernel, GuestDisk::Virtio, "ext4", &[]).unwrap();
         let archive = boot.join(format!("initrd.img-{}", kernel.release));
         initramfs(&tree, &self.machine, &modules, &archive);
     }

@@ -60,8 +60,8 @@ impl Clients {
         let kernel = with_network(&kernels[0], &place.path().join("kernel"));
         let image = place.path().join("vmlinuz");
         fs::write(&image, &kernel.image).unwrap();
-        let mut modules = needed(&kernel, GuestDisk::Virtio, "nfsv4").unwrap();
-        let of_network = needed(&kernel, GuestDisk::Virtio, "virtio_net").unwrap();
+        let mut modules = needed(&kernel, GuestDisk::Virtio, "nfsv4", &[]).unwrap();
+        let of_network = needed(&kernel, GuestDisk::Virtio, "virtio_net", &[]).unwrap();
         modules.extend(of_network);
         let mut seen = BTreeSet::new();
         modules.retain(|module| seen.insert(module.name.clone()));

@@ -218,3 +218,41 @@ fn limits_without_their_controllers_are_refused_before_anything_is_made() {
     assert!(ran.stderr.contains("version 1"), "{ran}");
     assert_eq!(fs::read_dir(&dir).unwrap().count(), 0, "{ran}");
 }
+
+#[test]
+fn layers_are_built_for_each_trial_told_by_its_facts_and_taken_down() {
+    require_loop_fs!("ext4");
+    require_loop_fs!("xfs");
+    let program = program();
+    let results = temp_dir_in(Path::new("/dev/shm"));
+    let (store, noted) = (results.path().join("r.treering"), results.path().join("noted"));
+    let plan = format!(
+        "rounds = 2\nwarm-up = false\nremount = true\n[device]\nloop = \"500MiB\"\nsparse = true\n\
+         [[variant]]\nname = \"plain\"\nfilesystem = \"ext4\"\n\
+         [[variant]]\nname = \"layered\"\nfilesystem = \"ext4\"\n\
+         layers = [{{ loop = {{ on = \"xfs\" }} }}, \"overlay\"]\n\
+         prepare = 'grep -c {mounts} /proc/mounts >> {noted}; stat -f -c %T . >> {noted}'\n\
+         [[job]]\nworkload = \"fs_mark\"\noptions = {{ files = 20, size = 4096 }}\n",
+        mounts = "$(dirname $TREERING_MOUNT)",
+        noted = noted.display(),
+    );
+    fs::write(program.home().join("plan.toml"), &plan).unwrap();
+    let words = ["compare", "plan.toml", "--format", "json", "--store", store.to_str().unwrap()];
+    let ran = program.run(words).ends_with(0);
+    assert_eq!(fs::read_to_string(&noted).unwrap(), "3\noverlayfs\n".repeat(2));
+    let page: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+    let cautions = page["contenders"][0]["cautions"].to_string();
+    // What the layers change is what is compared, but for the size of the filesystem.
+    for code in ["devices_differ", "known_of_one_side", "filesystems_differ"] {
+        assert!(!cautions.contains(code), "{code}: {cautions}");
+    }
+    let kept = crate::kernels::trials(&store);
+    assert_eq!(kept.len(), 4);
+    for trial in &kept {
+        let is_layered = trial.beginning.cell.as_ref().unwrap().variant == "layered";
+        let stack = is_layered.then_some("loop on xfs > overlay");
+        assert_eq!(crate::kernels::fact(trial, "layers.stack"), stack);
+    }
+    let left = program.run(["lab", "list"]).ends_with(0);
+    assert!(!left.stdout.contains("a run of plan plan, which is gone"), "{left}");
+}

@@ -74,6 +74,7 @@ pages! {
     inside: "docs/inside.md",
     kernels: "docs/kernels.md",
     labels: "docs/labels.md",
+    layers: "docs/layers.md",
     layout: "docs/layout.md",
     load: "docs/load.md",
     mmtests: "docs/mmtests.md",

@@ -63,6 +63,10 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("CARGO_PROFILE_RELEASE_LTO=fat", "builds the release once more"),
     ("--kernel A.deb --kernel B.deb", "boots kernel packages; tests/cli/kernels.rs does"),
     ("--icount --kernel A.deb", "boots a kernel package; tests/cli/kernels.rs does"),
+    (
+        "compare dm-crypt-workqueues",
+        "needs dm-crypt, or boots a kernel package; tests/cli/kernels.rs does",
+    ),
     ("--machine reboot", "reboots the machine; tests/cli/reboots.rs does on one of directories"),
     (
         "treering history --by kernel",

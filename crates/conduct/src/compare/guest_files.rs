@@ -6,7 +6,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::plan::PlannedJob;
-use treering_guest::{ExtraFile, GuestProgram};
+use treering_guest::{ExtraFile, GuestProgram, with_libraries};
+use treering_model::filesystems::by_name;
+use treering_model::{Layer, Variant};
 use treering_script::ValueKind;
 
 use crate::failure::{Failure, FailureKind};
@@ -15,6 +17,12 @@ use crate::trial::beginning::named;
 
 /// Maximum size of a file for a guest.
 const EXTRA_BYTES_MAX: u64 = 64 << 20;
+
+/// Folders of programs that the search path of a user may lack.
+const SYSTEM: &str = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin";
+
+/// File from which mke2fs takes the features of a filesystem.
+const MKFS_CONFIGURATION: &str = "/etc/mke2fs.conf";
 
 /// Options of a workload by name.
 type Options = Vec<(String, String)>;
@@ -67,6 +75,31 @@ pub(crate) fn options(
         ));
     }
     Ok((given, extras))
+}
+
+/// Programs that make the filesystems of a variant with layers, which a guest builds itself.
+pub(crate) fn makers(
+    variant: &Variant,
+    around: &PlanOptions<'_>,
+) -> Result<Vec<ExtraFile>, Failure> {
+    let below = variant.settings.layers.iter().filter_map(|layer| match layer {
+        Layer::Loop(layer) => Some(layer.on.as_str()),
+        _ => None,
+    });
+    let mut files = Vec::new();
+    for filesystem in below.chain([variant.filesystem.as_str()]).filter_map(by_name) {
+        let Some(mkfs) = filesystem.mkfs() else { continue };
+        let folders = [around.search_path.as_os_str(), OsStr::new(SYSTEM)].join(OsStr::new(":"));
+        let Some(path) = in_path(&folders, mkfs.program) else {
+            let message = format!("{} is not installed", mkfs.program);
+            return Err(Failure::new(FailureKind::Environment, message)
+                .hint(format!("install the package {}", mkfs.package)));
+        };
+        files.extend(with_libraries(&path)?);
+    }
+    let configuration = Some(Path::new(MKFS_CONFIGURATION)).filter(|path| path.is_file());
+    files.extend(configuration.map(|path| extra(path, files.len())).transpose()?);
+    Ok(files)
 }
 
 /// Program of a job, which must not depend on files of this machine.

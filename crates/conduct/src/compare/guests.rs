@@ -16,7 +16,7 @@ use treering_model::{
 };
 use treering_sys::StopFlag;
 
-use super::guest_files::options;
+use super::guest_files::{makers, options};
 use super::relay::Relay;
 use crate::failure::{Failure, FailureKind};
 use crate::handed::HandedTrial;
@@ -37,7 +37,8 @@ type Key = (usize, usize);
 /// When it cannot be read, or lacks a module.
 pub(crate) fn check_kernel(variant: &Variant) -> Result<(), Failure> {
     if let Some(spec) = &variant.guest {
-        needed(&Kernel::read(&spec.kernel)?, spec.disk, &variant.filesystem)?;
+        let layers = &variant.settings.layers;
+        needed(&Kernel::read(&spec.kernel)?, spec.disk, &variant.filesystem, layers)?;
     }
     Ok(())
 }
@@ -91,8 +92,12 @@ impl<'a> Guests<'a> {
         let variant = &self.plan.variants[key.0];
         let Some(spec) = &variant.guest else { return Ok(()) };
         let kernel = &self.kernels[&spec.kernel];
-        let modules = needed(kernel, spec.disk, &variant.filesystem)?;
+        let layers = &variant.settings.layers;
+        let modules = needed(kernel, spec.disk, &variant.filesystem, layers)?;
         let (_, mut extras) = options(self.plan.job_of(key.0, key.1), self.options)?;
+        if !layers.is_empty() {
+            extras.extend(makers(variant, self.options)?);
+        }
         // The path at which an observer looks for the configuration.
         extras.extend(kernel.configuration.as_ref().map(|text| ExtraFile {
             path: format!("/boot/config-{}", kernel.release),
@@ -196,6 +201,7 @@ impl<'a> Guests<'a> {
                 DeviceSpec::Loop { bytes, .. } => bytes,
                 DeviceSpec::Block { .. } | DeviceSpec::Directory { .. } => 0,
             },
+            mkfs: variant.mkfs.clone(),
             mount: variant.mount.clone(),
             trial: serde_json::to_value(trial).map_err(failed)?,
         };

@@ -66,6 +66,7 @@ static ALL: &[ShippedPlan] = plans! {
     "xfs-features";
     "log-preallocation": "fio/growing-logs.fio";
     "noatime";
+    "dm-crypt-workqueues": "fio/small-direct.fio";
     "ext4-made-otherwise";
     "feature-as-mount-option";
     "allocator";

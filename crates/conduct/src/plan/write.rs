@@ -8,7 +8,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use toml_writer::{ToTomlKey, ToTomlValue};
-use treering_model::{Accelerator, DeviceSpec, GuestSpec, JobOption, LimitSettings, Variant};
+use treering_model::{
+    Accelerator, CryptLayer, DeviceSpec, GuestSpec, JobOption, Layer, LimitSettings, LoopLayer,
+    OverlayLayer, SnapshotLayer, ThinLayer, Variant,
+};
 
 use super::{
     JobCommands, Judging, Machine, ObservedIn, Observing, Plan, PlannedJob, RANK_TIMEOUT_SECONDS,
@@ -165,6 +168,10 @@ fn variant(variant: &Variant, with_device: bool) -> Keys {
             keys.put_raw(key, options(pairs).inline());
         }
     }
+    if !settings.layers.is_empty() {
+        let written: Vec<String> = settings.layers.iter().map(layer).collect();
+        keys.put_raw("layers", format!("[{}]", written.join(", ")));
+    }
     if !settings.env.is_empty() {
         let mut variables = Keys::default();
         for (name, value) in &settings.env {
@@ -185,6 +192,43 @@ fn variant(variant: &Variant, with_device: bool) -> Keys {
         keys.put_raw("device", device(&variant.device).inline());
     }
     keys
+}
+
+/// Layer as a table in braces.
+fn layer(layer: &Layer) -> String {
+    let mut keys = Keys::default();
+    match layer {
+        Layer::Loop(LoopLayer { on, mkfs, mount, bytes, sparse, direct_io }) => {
+            keys.put("on", on)
+                .put_strings("mkfs", mkfs)
+                .put_strings("mount", mount)
+                .put_some("size", bytes.map(size))
+                .put("sparse", sparse)
+                .put("direct-io", direct_io);
+        }
+        Layer::Crypt(CryptLayer { cipher, key_bits, sector_bytes, flags }) => {
+            keys.put("cipher", cipher).put("key-bits", key_bits).put("sector-bytes", sector_bytes);
+            for flag in flags {
+                keys.put(&flag.replace('_', "-"), true);
+            }
+        }
+        Layer::Linear => {}
+        Layer::Thin(ThinLayer { block_bytes }) => {
+            keys.put("block-bytes", block_bytes);
+        }
+        Layer::Snapshot(SnapshotLayer { chunk_bytes }) => {
+            keys.put("chunk-bytes", chunk_bytes);
+        }
+        Layer::Overlay(OverlayLayer { mount }) => {
+            keys.put_strings("mount", mount);
+        }
+    }
+    if keys.0.is_empty() {
+        return layer.name().to_toml_value();
+    }
+    let mut table = Keys::default();
+    table.put_raw(layer.name(), keys.inline());
+    table.inline()
 }
 
 fn job(planned: &PlannedJob) -> Keys {

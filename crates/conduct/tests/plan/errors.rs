@@ -124,6 +124,26 @@ const FAULTS: &[(&str, &str)] = &[
         "[[variant]]\nfilesystem = \"ext4\"\n\
       device = { loop = \"4GiB\", count = 4 }\n",
     ),
+    ("an unknown layer", "[[variant]]\nfilesystem = \"ext4\"\nlayers = [\"overlya\"]\n"),
+    (
+        "a layer above an overlay",
+        "[[variant]]\nfilesystem = \"ext4\"\n\
+      layers = [\"overlay\", { loop = { on = \"xfs\" } }]\n",
+    ),
+    (
+        "two layers in one table",
+        "[[variant]]\nfilesystem = \"ext4\"\n\
+      layers = [{ loop = { on = \"xfs\" }, overlay = {} }]\n",
+    ),
+    ("a loop layer on nothing", "[[variant]]\nfilesystem = \"ext4\"\nlayers = \"loop\"\n"),
+    (
+        "a loop layer in memory",
+        "[[variant]]\nfilesystem = \"ext4\"\nlayers = [{ loop = { on = \"tmpfs\" } }]\n",
+    ),
+    (
+        "layers of a directory",
+        "[[variant]]\ndevice = { directory = \"/mnt/x\" }\nlayers = [\"overlay\"]\n",
+    ),
     ("a device too small", "[device]\nloop = \"4MiB\"\n[[variant]]\nfilesystem = \"btrfs\"\n"),
     (
         "an option that mkfs may not have",

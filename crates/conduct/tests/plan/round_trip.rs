@@ -11,7 +11,10 @@ use treering_conduct::plan::{
     PlannedJob, Stopping,
 };
 use treering_datasets::TreeState;
-use treering_model::{Accelerator, DeviceSpec, GuestDisk, GuestSpec, Variant};
+use treering_model::{
+    Accelerator, CryptLayer, DeviceSpec, GuestDisk, GuestSpec, Layer, LoopLayer, OverlayLayer,
+    SnapshotLayer, ThinLayer, Variant, VariantSettings,
+};
 use treering_script::{JobRecord, Settings};
 
 use crate::{read_file, read_plan, read_sized};
@@ -56,6 +59,30 @@ fn blocks(count: std::ops::Range<usize>) -> impl Strategy<Value = DeviceSpec> {
         .prop_map(|paths| DeviceSpec::Block { paths: paths.into_iter().collect() })
 }
 
+fn layers() -> impl Strategy<Value = Vec<Layer>> {
+    let mount = || collection::vec("[a-z]{1,6}(=[a-z]{1,4})?", 0..2);
+    let flags = (any::<bool>(), any::<bool>());
+    let file = (mount(), option::of(1u64 << 20..1 << 40), flags).prop_map(
+        |(mount, bytes, (sparse, direct_io))| {
+            let (on, mkfs) = ("btrfs".to_owned(), vec!["-K".to_owned()]);
+            Layer::Loop(LoopLayer { on, mkfs, mount, bytes, sparse, direct_io })
+        },
+    );
+    let crypt = ("[a-z]{3}-[a-z]{3}-[a-z]{3}(:[a-z0-9]{3})?", 8u32..=128, 9u32..=12, 0usize..=5);
+    let crypt = crypt.prop_map(|(cipher, key_bytes, shift, flags)| {
+        let flags = CryptLayer::FLAGS[..flags].iter().map(|&flag| flag.to_owned()).collect();
+        let (key_bits, sector_bytes) = (key_bytes * 8, 1 << shift);
+        Layer::Crypt(CryptLayer { cipher, key_bits, sector_bytes, flags })
+    });
+    let thin = (1u64..100).prop_map(|blocks| Layer::Thin(ThinLayer { block_bytes: blocks << 16 }));
+    let snapshot =
+        (12u32..=20).prop_map(|shift| Layer::Snapshot(SnapshotLayer { chunk_bytes: 1 << shift }));
+    let below = prop_oneof![file, crypt, Just(Layer::Linear), thin, snapshot];
+    let overlay = mount().prop_map(|mount| Layer::Overlay(OverlayLayer { mount }));
+    (collection::vec(below, 0..4), option::of(overlay))
+        .prop_map(|(below, overlay)| below.into_iter().chain(overlay).collect())
+}
+
 fn variant() -> impl Strategy<Value = Variant> {
     let made = |filesystem: &'static str, devices: u16| {
         let device = prop_oneof![images(1..devices + 1), blocks(1..usize::from(devices) + 1)];
@@ -71,8 +98,8 @@ fn variant() -> impl Strategy<Value = Variant> {
         "[a-z0-9.+-]{1,20}".prop_map(|release| (Some(release), None)),
         guest().prop_map(|guest| (None, Some(guest))),
     ];
-    (word(), kernel, what, 0..900_u32).prop_map(
-        |(name, (kernel, guest), (filesystem, device, mkfs, mount), handicap_percent)| {
+    (word(), kernel, what, layers(), 0..900_u32).prop_map(
+        |(name, (kernel, guest), (filesystem, device, mkfs, mount), layers, handicap_percent)| {
             let is_directory = matches!(device, DeviceSpec::Directory { .. });
             let is_one = match &device {
                 DeviceSpec::Loop { count, .. } => *count == 1,
@@ -81,6 +108,10 @@ fn variant() -> impl Strategy<Value = Variant> {
             };
             let image = (is_one && mkfs.is_empty() && handicap_percent % 2 == 1)
                 .then(|| name.trim().to_owned());
+            let mut settings = VariantSettings::default();
+            if !is_directory && image.is_none() {
+                settings.layers = layers;
+            }
             Variant {
                 image,
                 kernel,
@@ -88,6 +119,7 @@ fn variant() -> impl Strategy<Value = Variant> {
                 mkfs,
                 mount,
                 handicap_percent,
+                settings,
                 ..Variant::new(name.trim(), &filesystem, device)
             }
         },

@@ -12,7 +12,7 @@ use treering_model::{SinkError, TrialEvent, TrialSink};
 use treering_sys::{MountOptions, load_module, mount, power_off};
 
 use crate::init_error::InitError;
-use crate::initramfs::MODULES;
+use crate::initramfs::{MODULES, OPTIONAL};
 use crate::overhead::Overhead;
 use crate::protocol::{ARGUMENT, GuestJob, GuestMessage, PORT};
 
@@ -170,6 +170,8 @@ fn load_modules() -> Result<(), InitError> {
     paths.sort();
     for path in paths {
         let loaded = fs::read(&path).and_then(|bytes| load_module(&bytes));
+        let is_optional = path.to_string_lossy().ends_with(OPTIONAL);
+        let loaded = if is_optional { Ok(()) } else { loaded };
         loaded.map_err(|source| InitError::Module { path: path.clone(), source })?;
         // Frees the copy in the initramfs.
         let _stays_at_worst = fs::remove_file(&path);

@@ -10,6 +10,8 @@ use crate::{GuestModule, GuestProgram};
 
 /// Module directory in a guest; file names begin with the load order.
 pub(crate) const MODULES: &str = "/modules";
+/// End of the file name of a module that may refuse to be loaded.
+pub(crate) const OPTIONAL: &str = ".optional";
 /// Device number of the Linux console.
 const CONSOLE: (u32, u32) = (5, 1);
 /// Top-level directories that are mount points or belong to the guest itself.
@@ -65,10 +67,15 @@ impl Initramfs {
         archive.device("dev/console", 0o600, CONSOLE)?;
         archive.file("init", 0o755, &program.bytes)?;
         for (number, module) in modules.iter().enumerate() {
-            archive.file(&format!("modules/{number:04}-{}", module.name), 0o644, &module.bytes)?;
+            let end = if module.is_optional { OPTIONAL } else { "" };
+            let name = format!("modules/{number:04}-{}{end}", module.name);
+            archive.file(&name, 0o644, &module.bytes)?;
         }
-        let mut made = BTreeSet::new();
+        let (mut made, mut written) = (BTreeSet::new(), BTreeSet::new());
         for extra in extras.iter().filter(|extra| ExtraFile::is_possible(Path::new(&extra.path))) {
+            if !written.insert(&extra.path) {
+                continue;
+            }
             let name = extra.path.trim_start_matches('/');
             for (end, _) in name.match_indices('/') {
                 if made.insert(&name[..end]) {
@@ -103,7 +110,8 @@ mod tests {
             assert_eq!(ExtraFile::is_possible(Path::new(path)), possible, "{path}");
         }
         let program = GuestProgram { bytes: b"program".to_vec() };
-        let modules = [GuestModule { name: "xfs".to_owned(), bytes: b"module".to_vec() }];
+        let (name, bytes) = ("xfs".to_owned(), b"module".to_vec());
+        let modules = [GuestModule { name, bytes, is_optional: false }];
         let bytes = b"text".to_vec();
         let extra = |path: &str| ExtraFile {
             path: path.to_owned(),

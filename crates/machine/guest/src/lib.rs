@@ -8,6 +8,7 @@
 mod bytes;
 mod cpio;
 mod disk;
+mod dynamic;
 mod elf;
 mod error;
 mod init;
@@ -22,6 +23,7 @@ mod qemu;
 mod unpack;
 
 pub use disk::disk_name;
+pub use dynamic::with_libraries;
 pub use error::GuestError;
 pub use init::{GuestMachine, is_guest};
 pub use init_error::InitError;

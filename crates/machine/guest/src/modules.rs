@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use treering_model::GuestDisk;
+use treering_model::filesystems::OVERLAY;
+use treering_model::{GuestDisk, Layer};
 
 use crate::elf::section;
 use crate::{GuestError, Kernel, disk};
@@ -15,6 +16,8 @@ pub struct GuestModule {
     pub name: String,
     /// Module file for `init_module`.
     pub bytes: Vec<u8>,
+    /// True for a module that may refuse to be loaded, such as code for other processors.
+    pub is_optional: bool,
 }
 
 /// Limit of modules loaded in a guest.
@@ -26,7 +29,8 @@ const EVERY: [&str; 2] = ["virtio_pci", "virtio_console"];
 /// lacks: with the scheduler built as a module the guest would run without one.
 const SCHEDULER: &str = "mq_deadline";
 
-/// Modules of a guest with such disks and this filesystem (empty for none), in load order.
+/// Modules of a guest with such disks, this filesystem (empty for none) and these layers, in load
+/// order.
 ///
 /// # Errors
 /// If a module is missing or damaged.
@@ -34,25 +38,54 @@ pub fn needed(
     kernel: &Kernel,
     disk: GuestDisk,
     filesystem: &str,
+    layers: &[Layer],
 ) -> Result<Vec<GuestModule>, GuestError> {
-    let own = [filesystem];
-    let of_filesystem = own.iter().filter(|name| !name.is_empty());
     let scheduler = kernel.modules.contains_key(SCHEDULER).then_some(&SCHEDULER);
-    let needed =
-        scheduler.into_iter().chain(&EVERY).chain(disk::modules(disk)).chain(of_filesystem);
-    closure(kernel, &needed.copied().collect::<Vec<_>>())
+    let needed = scheduler.into_iter().chain(&EVERY).chain(disk::modules(disk)).copied();
+    let needed = needed.chain(Some(filesystem).filter(|name| !name.is_empty()));
+    let needed: Vec<&str> = needed.chain(layers.iter().flat_map(of_layer)).collect();
+    let mut order = closure(kernel, &needed)?;
+    for name in layers.iter().flat_map(ciphers) {
+        order.add_optional(&name)?;
+    }
+    Ok(order.loaded)
+}
+
+/// Modules that a layer requires.
+fn of_layer(layer: &Layer) -> Vec<&str> {
+    match layer {
+        Layer::Loop(layer) => vec!["loop", &layer.on],
+        Layer::Overlay(_) => vec![OVERLAY],
+        Layer::Crypt(_) => vec!["dm_crypt"],
+        Layer::Linear => vec!["dm_mod"],
+        Layer::Thin(_) => vec!["dm_thin_pool"],
+        Layer::Snapshot(_) => vec!["dm_snapshot"],
+    }
+}
+
+/// Possible names of the modules for the cipher of a layer. The kernel requests them by modprobe,
+/// which a guest lacks; where they are built in there are none.
+fn ciphers(layer: &Layer) -> Vec<String> {
+    let Layer::Crypt(layer) = layer else { return Vec::new() };
+    let parts = layer.cipher.split(['-', ':']).map(canonical);
+    let mut names: Vec<String> =
+        parts.flat_map(|part| candidates(&part).collect::<Vec<_>>()).collect();
+    // Block modes are made of this one, and processors have instructions for the usual cipher.
+    names.push("ecb".to_owned());
+    names.extend(layer.cipher.starts_with("aes").then(|| "aesni_intel".to_owned()));
+    names
 }
 
 /// Transitive dependencies of these modules, dependencies first. Built-in modules are skipped.
 ///
 /// # Errors
 /// If a module is missing, named with its dependent, or damaged.
-fn closure(kernel: &Kernel, wanted: &[&str]) -> Result<Vec<GuestModule>, GuestError> {
+fn closure<'k>(kernel: &'k Kernel, wanted: &[&str]) -> Result<ModuleResolver<'k>, GuestError> {
     let mut order = ModuleResolver { kernel, seen: BTreeSet::new(), loaded: Vec::new() };
     for name in wanted {
         order.need(&canonical(name), "a guest")?;
     }
-    Ok(order.loaded)
+    Ok(order)
 }
 
 struct ModuleResolver<'k> {
@@ -70,6 +103,18 @@ struct ModuleInfo {
 }
 
 impl ModuleResolver<'_> {
+    /// Adds a module if the kernel has it; its own refusal to be loaded is no error.
+    fn add_optional(&mut self, name: &str) -> Result<(), GuestError> {
+        if !self.kernel.modules.contains_key(name) || self.seen.contains(name) {
+            return Ok(());
+        }
+        self.need(name, "a cipher")?;
+        if let Some(last) = self.loaded.last_mut() {
+            last.is_optional = true;
+        }
+        Ok(())
+    }
+
     fn need(&mut self, name: &str, needed_by: &str) -> Result<(), GuestError> {
         if self.kernel.is_built_in(name) || self.seen.contains(name) {
             return Ok(());
@@ -110,7 +155,8 @@ impl ModuleResolver<'_> {
         for hard in &information.depends {
             self.need(hard, name)?;
         }
-        self.loaded.push(GuestModule { name: name.to_owned(), bytes });
+        let name = name.to_owned();
+        self.loaded.push(GuestModule { name, bytes, is_optional: false });
         Ok(())
     }
 }
@@ -158,10 +204,11 @@ fn canonical(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ModuleInfo, candidates, closure, information};
-    use crate::Kernel;
+    use super::{GuestModule, ModuleInfo, candidates, ciphers, information, needed};
     use crate::kernel::ModuleFile;
+    use crate::{GuestError, Kernel};
     use std::collections::{BTreeMap, BTreeSet};
+    use treering_model::{CryptLayer, GuestDisk, Layer, ThinLayer};
 
     /// An ELF file with nothing but a section `.modinfo`.
     fn module(modinfo: &str) -> Vec<u8> {
@@ -203,6 +250,10 @@ mod tests {
             modules: modules.iter().map(file).collect::<BTreeMap<_, _>>(),
             built_in: Some(built_in.iter().map(|&name| name.to_owned()).collect::<BTreeSet<_>>()),
         }
+    }
+
+    fn closure(kernel: &Kernel, wanted: &[&str]) -> Result<Vec<GuestModule>, GuestError> {
+        super::closure(kernel, wanted).map(|order| order.loaded)
     }
 
     fn names(kernel: &Kernel, wanted: &[&str]) -> Vec<String> {
@@ -253,5 +304,30 @@ mod tests {
         assert_eq!(module, expected);
         assert!(candidates("blake2b_256").any(|name| name == "blake2b_generic"));
         assert!(candidates("xxhash64").any(|name| name == "xxhash_generic"));
+    }
+
+    #[test]
+    fn layers_bring_their_modules_and_the_ciphers_that_the_kernel_has() {
+        let crypt = Layer::Crypt(CryptLayer::default());
+        let kernel = kernel(
+            &[
+                ("dm_crypt", "depends=dm_mod\0"),
+                ("dm_mod", "depends=\0"),
+                ("xts", "depends=\0"),
+                ("aesni_intel", "depends=cryptd\0"),
+                ("cryptd", "depends=\0"),
+            ],
+            &["virtio_pci", "virtio_console", "virtio_blk", "ext4", "aes_generic"],
+        );
+        let modules =
+            needed(&kernel, GuestDisk::Virtio, "ext4", std::slice::from_ref(&crypt)).unwrap();
+        let names: Vec<_> = modules.iter().map(|it| (it.name.as_str(), it.is_optional)).collect();
+        let of_disk = [("dm_mod", false), ("dm_crypt", false), ("xts", true)];
+        let of_cipher = [("cryptd", false), ("aesni_intel", true)];
+        assert_eq!(names, [&of_disk[..], &of_cipher].concat());
+        assert!(ciphers(&crypt).contains(&"aes_generic".to_owned()));
+        let thin = [Layer::Thin(ThinLayer::default())];
+        let missing = needed(&kernel, GuestDisk::Virtio, "ext4", &thin).unwrap_err().to_string();
+        assert!(missing.contains("has no module dm_thin_pool"), "{missing}");
     }
 }

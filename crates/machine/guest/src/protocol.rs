@@ -22,6 +22,9 @@ pub struct GuestJob {
     pub filesystem: String,
     /// Size of a filesystem in memory, in bytes.
     pub bytes: u64,
+    /// mkfs options, for a filesystem that the guest makes on layers.
+    #[serde(default)]
+    pub mkfs: Vec<String>,
     /// Mount options, as after `mount -o`.
     pub mount: Vec<String>,
     /// Trial, in the format of its runner in the guest.

@@ -3,12 +3,13 @@
 //! State chain: `LabDevice` → `Volume` (formatted) → `MountedVolume`, and back. A release returns
 //! its errors; a drop releases as well as it can, and failures stay in the register.
 
+use std::fmt::Debug;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use treering_model::filesystems::Filesystem;
-use treering_model::{DeviceSpec, PlayedCounts, Variant};
+use treering_model::{DeviceSpec, Variant};
 use treering_sys::{DeviceOpenMode, Errno, MountOptions, device_bytes, flush_buffers, open_device};
 
 use crate::device_caution::DeviceCaution;
@@ -43,8 +44,11 @@ pub struct MemberDevice {
 #[derive(Debug)]
 pub struct LabDevice {
     pub(crate) lab: Lab,
+    // Fields are dropped in this order: a layer before what it stands on.
     pub(crate) storage: AcquiredStorage,
-    cautions: Vec<DeviceCaution>,
+    /// Part that this device stands on, if it is a layer.
+    pub(crate) below: Option<Box<dyn LowerPart>>,
+    pub(crate) cautions: Vec<DeviceCaution>,
 }
 
 /// Kind of the acquired resource.
@@ -54,6 +58,29 @@ pub(crate) enum AcquiredStorage {
     Blocks(Vec<BlockDevice>),
     Directory(PathBuf),
     Memory(u64),
+    /// Devices of a layer that are mapped to those below it.
+    Mapped(Box<dyn MappedDevices>),
+}
+
+/// Part that a layer stands on: a device, or a filesystem on one.
+pub(crate) trait LowerPart: Debug {
+    /// Device of the part.
+    fn device(&self) -> Option<&LabDevice>;
+
+    /// Gives the device back, after the filesystem is unmounted.
+    fn into_device(self: Box<Self>) -> Result<LabDevice, LabError>;
+}
+
+/// Devices of a layer that are mapped to others.
+pub(crate) trait MappedDevices: Debug {
+    /// Devices for what is above the layer.
+    fn members(&self) -> Vec<MemberDevice>;
+
+    /// Writes back and drops the kernel's buffers of the devices.
+    fn forget(&self) -> Result<(), LabError>;
+
+    /// Removes the devices.
+    fn release(self: Box<Self>) -> Result<(), LabError>;
 }
 
 /// A block device of the machine.
@@ -88,6 +115,9 @@ impl LabDevice {
     /// made.
     pub fn acquire(variant: &Variant, erasing: &EraseList, lab: &Lab) -> Result<Self, LabError> {
         let filesystem = Self::check(variant, lab)?;
+        let (lowest, devices) =
+            Self::lowest_filesystem(&variant.settings.layers, variant.device.count());
+        let filesystem = lowest.transpose()?.or(filesystem);
         match (&variant.device, filesystem) {
             (DeviceSpec::Directory { path }, None) => Self::directory(path, lab),
             (DeviceSpec::Directory { path }, Some(filesystem)) => {
@@ -104,12 +134,14 @@ impl LabDevice {
             (DeviceSpec::Loop { bytes, .. }, Some(filesystem)) if filesystem.mkfs().is_none() => {
                 large_enough(filesystem, *bytes)?;
                 let storage = AcquiredStorage::Memory(*bytes);
-                Ok(Self { lab: lab.clone(), storage, cautions: Vec::new() })
+                Ok(Self { lab: lab.clone(), storage, below: None, cautions: Vec::new() })
             }
             (DeviceSpec::Loop { .. }, Some(filesystem)) => {
+                count_fits(filesystem, devices)?;
                 Self::images(&variant.device, filesystem, lab)
             }
             (DeviceSpec::Block { paths }, Some(filesystem)) => {
+                count_fits(filesystem, devices)?;
                 Self::blocks(paths, filesystem, erasing, lab)
             }
         }
@@ -144,6 +176,7 @@ impl LabDevice {
         Ok(Self {
             lab: lab.clone(),
             storage: AcquiredStorage::Images(vec![image], bytes),
+            below: None,
             cautions,
         })
     }
@@ -167,6 +200,10 @@ impl LabDevice {
         };
         available(filesystem, availability)?;
         check_options(filesystem, variant)?;
+        // The layers of a guest are made by its kernel.
+        if variant.guest.is_none() {
+            Self::check_layers(&variant.settings.layers, lab)?;
+        }
         Ok(Some(filesystem))
     }
 
@@ -178,6 +215,7 @@ impl LabDevice {
         Ok(Self {
             lab: lab.clone(),
             storage: AcquiredStorage::Directory(resolved),
+            below: None,
             cautions: Vec::new(),
         })
     }
@@ -196,7 +234,6 @@ impl LabDevice {
             sector_bytes: *sector_bytes,
             model,
         };
-        count_fits(filesystem, usize::from(*count))?;
         large_enough(filesystem, *bytes)?;
         if !matches!(sector_bytes, 512 | 1024 | 2048 | 4096) {
             return Err(unfit(format!("a sector has 512 or 4096 bytes, not {sector_bytes}")));
@@ -214,7 +251,8 @@ impl LabDevice {
             images.push(LoopImage::make(lab, &directory, spec.clone())?);
         }
         cautions.extend(images.iter().flat_map(LoopImage::cautions));
-        Ok(Self { lab: lab.clone(), storage: AcquiredStorage::Images(images, *bytes), cautions })
+        let storage = AcquiredStorage::Images(images, *bytes);
+        Ok(Self { lab: lab.clone(), storage, below: None, cautions })
     }
 
     fn blocks(
@@ -223,7 +261,6 @@ impl LabDevice {
         erasing: &EraseList,
         lab: &Lab,
     ) -> Result<Self, LabError> {
-        count_fits(filesystem, paths.len())?;
         if !rustix::process::geteuid().is_root() {
             return Err(DeviceError::NotRoot { what: "formatting a device" }.into());
         }
@@ -266,52 +303,35 @@ impl LabDevice {
         Ok(Self {
             lab: lab.clone(),
             storage: AcquiredStorage::Blocks(blocks),
+            below: None,
             cautions: Vec::new(),
         })
+    }
+
+    /// Takes disks that belong to this machine alone and whose content is of no value, as those of
+    /// a guest.
+    ///
+    /// # Errors
+    /// When one is no block device, or cannot be opened.
+    pub fn of_guest(disks: &[PathBuf], lab: &Lab) -> Result<Self, LabError> {
+        let mut blocks = Vec::new();
+        for node in disks {
+            let failed = |errno: Errno| LabError::io("cannot open", node)(errno.into());
+            let number = block_number(node).ok_or_else(|| failed(Errno::NOTBLK))?;
+            let device = open_device(node, DeviceOpenMode::Look).map_err(failed)?;
+            let bytes = device_bytes(&device).map_err(failed)?;
+            let lock = lab.register.take_device(number, node)?;
+            let (asked_path, node) = (node.clone(), node.clone());
+            let member = MemberDevice { asked_path, node, number, bytes };
+            blocks.push(BlockDevice { member, device, _lock: lock, content: DeviceContent::Ours });
+        }
+        let storage = AcquiredStorage::Blocks(blocks);
+        Ok(Self { lab: lab.clone(), storage, below: None, cautions: Vec::new() })
     }
 
     /// Cautions about measurements on this device.
     pub fn cautions(&self) -> &[DeviceCaution] {
         &self.cautions
-    }
-
-    /// Switches played disks between answering at modelled times (`true`) and at once (`false`).
-    ///
-    /// # Errors
-    /// When one does not answer at all.
-    pub fn play(&self, plays: bool) -> Result<(), LabError> {
-        match &self.storage {
-            AcquiredStorage::Images(images, _) => {
-                images.iter().try_for_each(|image| image.play(plays))
-            }
-            AcquiredStorage::Blocks(_)
-            | AcquiredStorage::Directory(_)
-            | AcquiredStorage::Memory(_) => Ok(()),
-        }
-    }
-
-    /// Sum of the counters of all played disks; `None` without played disks.
-    ///
-    /// # Errors
-    /// When one does not answer.
-    pub fn played(&self) -> Result<Option<PlayedCounts>, LabError> {
-        let AcquiredStorage::Images(images, _) = &self.storage else { return Ok(None) };
-        let mut total: Option<PlayedCounts> = None;
-        for counts in images.iter().filter_map(LoopImage::played) {
-            let counts = counts?;
-            total = Some(total.map_or_else(|| counts.clone(), |total| total.with(&counts)));
-        }
-        Ok(total)
-    }
-
-    /// Model of the played disk, if any.
-    pub fn model(&self) -> Option<&PlayedModel> {
-        match &self.storage {
-            AcquiredStorage::Images(images, _) => images.first()?.model(),
-            AcquiredStorage::Blocks(_)
-            | AcquiredStorage::Directory(_)
-            | AcquiredStorage::Memory(_) => None,
-        }
     }
 
     /// Block devices that make up this device; empty for a directory and for memory.
@@ -329,24 +349,17 @@ impl LabDevice {
             AcquiredStorage::Blocks(blocks) => {
                 blocks.iter().map(|block| block.member.clone()).collect()
             }
+            AcquiredStorage::Mapped(mapped) => mapped.members(),
             AcquiredStorage::Directory(_) | AcquiredStorage::Memory(_) => Vec::new(),
         }
     }
 
-    /// Releases the device: loop devices are detached and their images removed.
+    /// Releases the device: layers are taken down, loop devices detached and their images removed.
     ///
     /// # Errors
     /// When something is still in use or cannot be removed; the rest is given back all the same.
     pub fn release(self) -> Result<(), LabError> {
-        match self.storage {
-            AcquiredStorage::Images(images, _) => {
-                let freed: Vec<_> = images.into_iter().map(LoopImage::release).collect();
-                freed.into_iter().collect()
-            }
-            AcquiredStorage::Blocks(_)
-            | AcquiredStorage::Directory(_)
-            | AcquiredStorage::Memory(_) => Ok(()),
-        }
+        self.uncovered()?.storage.release()
     }
 
     /// Checks that each device is still the acquired one and has no users, and empties it of what
@@ -360,7 +373,8 @@ impl LabDevice {
                 let lab = &self.lab;
                 blocks.iter_mut().try_for_each(|block| block.prepare(lab))
             }
-            AcquiredStorage::Directory(_) | AcquiredStorage::Memory(_) => Ok(()),
+            // A mapped device is made for one filesystem.
+            _ => Ok(()),
         }
     }
 
@@ -368,9 +382,7 @@ impl LabDevice {
     pub(crate) fn refill(&self) -> Result<(), LabError> {
         match &self.storage {
             AcquiredStorage::Images(images, _) => images.iter().try_for_each(LoopImage::refill),
-            AcquiredStorage::Blocks(_)
-            | AcquiredStorage::Directory(_)
-            | AcquiredStorage::Memory(_) => Ok(()),
+            _ => Ok(()),
         }
     }
 
@@ -380,13 +392,15 @@ impl LabDevice {
     /// When a device cannot be flushed.
     pub fn forget(&self) -> Result<(), LabError> {
         match &self.storage {
-            AcquiredStorage::Images(images, _) => images.iter().try_for_each(LoopImage::forget),
+            AcquiredStorage::Images(images, _) => images.iter().try_for_each(LoopImage::forget)?,
             AcquiredStorage::Blocks(blocks) => blocks.iter().try_for_each(|block| {
                 let failed = LabError::io("cannot flush", &block.member.node);
                 flush_buffers(&block.device).map_err(|errno| failed(errno.into()))
-            }),
-            AcquiredStorage::Directory(_) | AcquiredStorage::Memory(_) => Ok(()),
+            })?,
+            AcquiredStorage::Mapped(mapped) => mapped.forget()?,
+            AcquiredStorage::Directory(_) | AcquiredStorage::Memory(_) => {}
         }
+        self.lower().map_or(Ok(()), Self::forget)
     }
 
     /// Copies of the images; empty for other kinds of device.

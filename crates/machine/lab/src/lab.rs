@@ -1,5 +1,6 @@
 //! The lab itself: register, tool paths, and leftovers of killed runs.
 
+use std::cmp::Reverse;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
@@ -15,11 +16,12 @@ use crate::DeviceError;
 use crate::LabError;
 use crate::aged::{ImageLibrary, UnfinishedImage};
 use crate::filesystems::{Availability, availability, mkfs_availability};
+use crate::layers::free_mapping;
 use crate::machine::{KernelMounts, names};
 use crate::played::{OrphanDisk, rescue};
 use crate::register::{
-    ForeignMount, LabRegister, ListedRecord, OwnedRecord, PlanIdentity, RecordFacts, RecordId,
-    ResourceKind, is_private_directory, private_directory,
+    CreationOrder, ForeignMount, LabRegister, ListedRecord, OwnedRecord, PlanIdentity, RecordFacts,
+    RecordId, ResourceKind, is_private_directory, private_directory,
 };
 use crate::release::{
     ExpectedMount, LAST_PATIENCE, PlayedImage, STEP, free_image, free_mount, free_played,
@@ -148,7 +150,7 @@ impl Lab {
             leftovers.extend(self.orphans(folder, &known));
         }
         leftovers.extend(self.unfinished_images());
-        leftovers.sort_by_key(|leftover| leftover.kind.order());
+        leftovers.sort_by_key(LabLeftover::order);
         Ok(leftovers)
     }
 
@@ -227,9 +229,9 @@ impl Lab {
         left.collect()
     }
 
-    /// Releases leftovers of killed runs, mounts before their devices. Resources of running
-    /// processes, resources in use, and those that are not certainly treering's stay and are
-    /// reported.
+    /// Releases leftovers of killed runs, what was made last first: a filesystem can be on a file
+    /// of another one. Resources of running processes, resources in use, and those that are not
+    /// certainly treering's stay and are reported.
     pub fn release(&self, leftovers: Vec<LabLeftover>) -> Vec<(LabLeftover, Result<(), LabError>)> {
         // Played disks come first: a filesystem on one waits for it when it is unmounted.
         leftovers
@@ -237,7 +239,7 @@ impl Lab {
             .filter(|leftover| !leftover.is_alive)
             .for_each(|leftover| self.rescue(leftover));
         let mut ordered = leftovers;
-        ordered.sort_by_key(|leftover| leftover.kind.order());
+        ordered.sort_by_key(LabLeftover::order);
         let free = |leftover: LabLeftover| {
             let freed = self.free(&leftover);
             (leftover, freed)
@@ -320,6 +322,11 @@ impl Lab {
                 let ours = ExpectedMount { id, point, fs_type, devices, mounted };
                 free_mount(&self.machine, &ours)?;
             }
+            // No mapped device outlives a boot.
+            ResourceKind::Mapping { number, .. } if is_of_this_boot => {
+                free_mapping(&self.machine, id, *number)?;
+            }
+            ResourceKind::Mapping { .. } => {}
             // After a boot the machine mounts its filesystems itself.
             ResourceKind::Unmounted(foreign) if is_of_this_boot => {
                 mount_again(&self.machine, foreign, record.path())?;
@@ -385,6 +392,10 @@ fn leftover(
                 LeftoverKind::Cleanup { command: command.words.join(" ") }
             }
             ResourceKind::Group(group) => LeftoverKind::ControlGroup { folder: group.folder },
+            ResourceKind::Mapping { target, number } => LeftoverKind::Mapping {
+                target,
+                device: number.map(|number| PathBuf::from(format!("/dev/dm-{}", number.minor))),
+            },
             ResourceKind::Mount { fs_type, .. } => {
                 let point = register.mount_point(&listed.id);
                 let is_mounted = table.mounts.iter().any(|mount| mount.point == point);
@@ -445,6 +456,13 @@ pub enum LeftoverKind {
         /// Loop device on the played disk, if one was attached.
         device: Option<PathBuf>,
     },
+    /// A device of the device mapper.
+    Mapping {
+        /// Type of its target.
+        target: String,
+        /// Node of the device, if it was made.
+        device: Option<PathBuf>,
+    },
     /// A foreign filesystem that was unmounted and must be mounted again.
     Unmounted {
         /// Former mount point.
@@ -483,14 +501,25 @@ pub enum LeftoverKind {
     },
 }
 
+impl LabLeftover {
+    /// Place in the order of releases, lowest first: by kind, and of one process what was made last
+    /// first.
+    fn order(&self) -> (u8, Option<Reverse<CreationOrder>>) {
+        (self.kind.order(), self.id.as_ref().map(|id| Reverse(id.creation_order())))
+    }
+}
+
 impl LeftoverKind {
     /// Rank in the order of releases, lowest first.
     const fn order(&self) -> u8 {
         match self {
             Self::Unmounted { .. } | Self::Cleanup { .. } => 0,
             Self::Settings { .. } | Self::ControlGroup { .. } => 1,
-            Self::Mount { .. } => 2,
-            Self::Image { .. } | Self::PlayedDisk { .. } | Self::UnfinishedImage { .. } => 3,
+            Self::Mount { .. }
+            | Self::Image { .. }
+            | Self::PlayedDisk { .. }
+            | Self::Mapping { .. } => 2,
+            Self::UnfinishedImage { .. } => 3,
             Self::Damaged { .. } => 4,
         }
     }
@@ -513,6 +542,10 @@ impl fmt::Display for LeftoverKind {
                 write!(f, "played disk {} on {}", path.display(), device.display())
             }
             Self::PlayedDisk { path, device: None } => write!(f, "played disk {}", path.display()),
+            Self::Mapping { target, device: Some(device) } => {
+                write!(f, "mapped device {} ({target})", device.display())
+            }
+            Self::Mapping { target, device: None } => write!(f, "mapped device ({target})"),
             Self::Unmounted { point, device, fs_type } => {
                 let (device, point) = (device.display(), point.display());
                 write!(f, "{fs_type} of {device}, unmounted from {point}")

@@ -17,6 +17,7 @@ pub mod filesystems;
 mod guard;
 mod images;
 mod lab;
+mod layers;
 mod machine;
 mod master;
 mod played;

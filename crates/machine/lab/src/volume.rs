@@ -18,6 +18,7 @@ use crate::device::{
 };
 use crate::error::unfit;
 use crate::filesystems::{MkfsRequest, arguments, mount_options};
+use crate::layers::OverlayMount;
 use crate::machine::DeviceNumber;
 use crate::master::MasterImage;
 use crate::register::{OwnedRecord, RecordId, ResourceKind, mounted_line};
@@ -124,7 +125,9 @@ impl LabDevice {
                 let record = FormatRecord::default();
                 Ok(Volume { device: self, filesystem: Some(filesystem), record, is_copy: false })
             }
-            AcquiredStorage::Blocks(_) | AcquiredStorage::Directory(_) => {
+            AcquiredStorage::Blocks(_)
+            | AcquiredStorage::Directory(_)
+            | AcquiredStorage::Mapped(_) => {
                 let name = filesystem.name;
                 Err(unfit(format!("{name} is in memory and needs no device")))
             }
@@ -265,7 +268,7 @@ impl Volume {
         let members = self.device.members();
         let bytes = match self.device.storage {
             AcquiredStorage::Memory(bytes) | AcquiredStorage::Images(_, bytes) => bytes,
-            AcquiredStorage::Blocks(_) | AcquiredStorage::Directory(_) => 0,
+            _ => 0,
         };
         let is_in_memory = filesystem.mkfs().is_none();
         let devices: Vec<PathBuf> = members.iter().map(|member| member.node.clone()).collect();
@@ -292,6 +295,7 @@ impl Volume {
             _ => OsString::from(record.id().mark()),
         };
         let mut mounted = MountedVolume {
+            overlay: None,
             root,
             options: options.to_vec(),
             facts: None,
@@ -328,6 +332,7 @@ impl Volume {
         }
         let root = root.clone();
         let mut mounted = MountedVolume {
+            overlay: None,
             root,
             options: Vec::new(),
             facts: None,
@@ -344,6 +349,9 @@ impl Volume {
 /// A mounted filesystem, or a directory on an existing one.
 #[derive(Debug)]
 pub struct MountedVolume {
+    // Fields are dropped in this order: the overlay first.
+    /// Overlay above the filesystem, if any.
+    pub(crate) overlay: Option<OverlayMount>,
     root: PathBuf,
     /// Mount options of the user.
     options: Vec<String>,
@@ -358,9 +366,20 @@ pub struct MountedVolume {
 }
 
 impl MountedVolume {
-    /// Target directory.
+    /// Target directory: that of the overlay, if there is one.
     pub fn root(&self) -> &Path {
+        self.overlay.as_ref().map_or(&self.root, OverlayMount::root)
+    }
+
+    /// Root of the filesystem itself.
+    pub(crate) fn own_root(&self) -> &Path {
         &self.root
+    }
+
+    /// Lab of the device.
+    pub(crate) fn lab(&self) -> Result<&Lab, LabError> {
+        let device = self.device().ok_or_else(|| unfit("it is released".to_owned()))?;
+        Ok(&device.lab)
     }
 
     /// Mount parameters as the kernel reports them: the options in force, not those requested.
@@ -395,11 +414,16 @@ impl MountedVolume {
             let root = self.root.display();
             return Err(unfit(format!("{root} cannot be unmounted and mounted again")));
         }
+        let layer = self.overlay.as_ref().map(|overlay| overlay.layer().clone());
         self.unmount()?;
         let options = std::mem::take(&mut self.options);
         let volume = self.volume.take().ok_or_else(|| unfit("it is released".to_owned()))?;
         volume.device.forget()?;
-        volume.mount(&options)
+        let mounted = volume.mount(&options)?;
+        match layer {
+            Some(layer) => mounted.overlaid(&layer),
+            None => Ok(mounted),
+        }
     }
 
     /// Unmounts the filesystem and returns its device.
@@ -423,6 +447,7 @@ impl MountedVolume {
 
     /// Unmounts at most once: on failure the mount is left to the register.
     fn unmount(&mut self) -> Result<(), LabError> {
+        self.overlay.take().map_or(Ok(()), OverlayMount::release)?;
         let Some(record) = self.record.take() else {
             return Ok(());
         };

@@ -10,7 +10,7 @@ use super::{Filesystem, MagicPosition, MagicSignature, MemberLocation};
 pub(super) const ALL: &[Filesystem] = &[
     Filesystem { log_prefixes: &["NFS", "nfs"], ..mounted("nfs", 0x6969) },
     Filesystem { log_prefixes: &["NFS", "nfs"], ..mounted("nfs4", 0x6969) },
-    mounted("overlay", 0x794c_7630),
+    mounted(OVERLAY, 0x794c_7630),
     mounted("cifs", 0xff53_4d42),
     mounted("smb2", 0xfe53_4d42),
     mounted("ceph", 0x00c3_6400),
@@ -202,6 +202,9 @@ const fn at(name: &'static str, offset: u64, magic: &'static [u8]) -> MagicSigna
 const fn copy(name: &'static str, place: MagicPosition, magic: &'static [u8]) -> MagicSignature {
     MagicSignature::backup_copy(name, place, magic)
 }
+
+/// Type of overlayfs.
+pub const OVERLAY: &str = "overlay";
 
 /// Filesystem type of a mounted played disk.
 pub const PLAYED_MOUNT: &str = "fuse.treering";

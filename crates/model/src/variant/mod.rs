@@ -1,5 +1,6 @@
 //! Variants: the compared configurations, described so that a lab can set them up.
 
+pub(crate) mod layers;
 pub(crate) mod settings;
 
 use std::path::PathBuf;
@@ -40,6 +41,17 @@ pub enum DeviceSpec {
         /// Directory path.
         path: PathBuf,
     },
+}
+
+impl DeviceSpec {
+    /// Number of devices; 0 for a directory.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Loop { count, .. } => usize::from(*count),
+            Self::Block { paths } => paths.len(),
+            Self::Directory { .. } => 0,
+        }
+    }
 }
 
 /// One combination of the factors: kernel, device, filesystem, mkfs, mount.

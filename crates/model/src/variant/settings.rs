@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::layers::{LAYERS_FACT, Layer, described};
+
 /// Settings of a variant besides its filesystem, in force during each of its trials. Lists of pairs
 /// are (name, value).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -32,6 +34,9 @@ pub struct VariantSettings {
     /// Command after the trial; empty for none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cleanup: Vec<String>,
+    /// Layers between the device and the filesystem, and above it, from the device upwards.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<Layer>,
 }
 
 /// Limits of a control group.
@@ -146,6 +151,9 @@ impl VariantSettings {
         for (name, words) in commands.into_iter().filter(|(_, words)| !words.is_empty()) {
             facts.push((name.to_owned(), words.join(" ")));
         }
+        if !self.layers.is_empty() {
+            facts.push((LAYERS_FACT.to_owned(), described(&self.layers)));
+        }
         facts
     }
 }
@@ -157,9 +165,9 @@ const OPTION_PREFIX: &str = "options.";
 pub const LIMIT_PREFIX: &str = "limits.";
 
 /// Prefixes of the facts about a variant's settings: sysctls, attributes in sysfs, environment
-/// variables, options of jobs, limits, and commands.
-pub const SETTING_PREFIXES: [&str; 6] =
-    ["sysctl.", "sysfs.", "env.", OPTION_PREFIX, LIMIT_PREFIX, "commands."];
+/// variables, options of jobs, limits, commands, and layers.
+pub const SETTING_PREFIXES: [&str; 7] =
+    ["sysctl.", "sysfs.", "env.", OPTION_PREFIX, LIMIT_PREFIX, "commands.", "layers."];
 
 /// Facts of the environment that follow from a setting, by the name of the fact about the setting.
 pub fn facts_that_follow(setting: &str) -> &'static [&'static str] {
@@ -168,7 +176,7 @@ pub fn facts_that_follow(setting: &str) -> &'static [&'static str] {
 }
 
 /// Facts of the environment that follow from settings.
-const FOLLOWING_FACTS: [(&str, &[&str]); 22] = [
+const FOLLOWING_FACTS: [(&str, &[&str]); 23] = [
     ("limits.memory_bytes", &["cgroup.limits", "memory.usable_bytes"]),
     ("limits.cpu", &["cgroup.limits"]),
     ("limits.io_read_bytes", &["cgroup.limits"]),
@@ -197,6 +205,23 @@ const FOLLOWING_FACTS: [(&str, &[&str]); 22] = [
     ("sysfs.queue/wbt_lat_usec", &["device.writeback_latency_us"]),
     ("sysfs.queue/max_sectors_kb", &["device.max_io_kib", "device.read_ahead_kib"]),
     ("sysfs.queue/rotational", &["device.rotational"]),
+    (
+        LAYERS_FACT,
+        &[
+            "device.model",
+            "device.rotational",
+            "device.scheduler",
+            "device.logical_block_bytes",
+            "device.direct_io",
+            "device.image_allocation",
+            "device.read_ahead_kib",
+            "device.write_cache",
+            "device.nr_requests",
+            "device.nomerges",
+            "device.writeback_latency_us",
+            "device.max_io_kib",
+        ],
+    ),
 ];
 
 #[cfg(test)]
@@ -205,6 +230,7 @@ mod tests {
         FOLLOWING_FACTS, JobOption, LimitSettings, SETTING_PREFIXES, VariantSettings,
         facts_that_follow,
     };
+    use crate::{Layer, OverlayLayer};
 
     #[test]
     fn facts_about_settings_have_their_prefixes() {
@@ -221,9 +247,10 @@ mod tests {
             }],
             prepare: vec!["true".to_owned()],
             cleanup: Vec::new(),
+            layers: vec![Layer::Overlay(OverlayLayer::default())],
         };
         let facts = settings.facts();
-        assert_eq!(facts.len(), 6);
+        assert_eq!(facts.len(), 7);
         let option = ("options.read.makej".to_owned(), "false".to_owned());
         assert!(facts.contains(&option), "{facts:?}");
         for (name, _) in &facts {

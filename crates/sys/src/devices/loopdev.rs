@@ -375,7 +375,7 @@ fn open_node(number: u32) -> Result<(PathBuf, File), LoopError> {
 }
 
 /// Converts a device number from the kernel's encoding (`huge_encode_dev`) to that of `stat`.
-fn decode_device(number: u64) -> u64 {
+pub(super) fn decode_device(number: u64) -> u64 {
     // The kernel uses 12 bits of major and 20 of minor here.
     #[expect(clippy::cast_possible_truncation, reason = "masked to 12 and 20 bits")]
     let (major, minor) =

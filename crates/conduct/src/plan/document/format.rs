@@ -16,9 +16,9 @@ use treering_model::{Accelerator, GuestDisk};
 
 use super::tree::{Entry, Key, Placed, Refused, Value};
 use super::values::{
-    AbsolutePath, BlockDevices, Choice, Command, ComparedRounds, Datum, DiskName, FilesystemName,
-    ImageName, KernelName, Listed, MetricName, Name, Number, PayloadName, ProgramPath, RankCount,
-    Rate, Share, Size, StoppingRule, VariantName, Whole, WorkloadName,
+    AbsolutePath, BlockDevices, Choice, CipherName, Command, ComparedRounds, Datum, DiskName,
+    FilesystemName, ImageName, KernelName, Listed, MetricName, Name, Number, PayloadName,
+    ProgramPath, RankCount, Rate, Share, Size, StoppingRule, VariantName, Whole, WorkloadName,
 };
 use crate::plan::error::{Fault, quoted};
 use crate::plan::{Machine, ObservedIn, TimedCalls};
@@ -101,6 +101,7 @@ pub(super) struct VariantTable {
     pub(super) env: Key<EnvironmentTable>,
     pub(super) options: Key<VariantOptions>,
     pub(super) limits: Key<LimitTable>,
+    pub(super) layers: Key<Layers>,
     pub(super) prepare: Key<Command>,
     pub(super) cleanup: Key<Command>,
     /// Lists of values; `sweep.rs` has taken it apart before the variant is read.
@@ -117,6 +118,77 @@ pub(super) struct LimitTable {
     pub(super) cpu: Key<Share<100, 10_240_000>>,
     pub(super) io_read: Key<Rate>,
     pub(super) io_write: Key<Rate>,
+}
+
+/// Layers of a variant, from the device upwards.
+#[derive(Debug, Deserialize)]
+#[serde(rename = "an array of layers, such as [{ loop = { on = \"xfs\" } }, \"overlay\"]")]
+pub(super) struct Layers(pub(super) Listed<LayerForm>);
+
+/// Layer with its options, or its name alone.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename = "a layer such as { loop = { on = \"xfs\" } }", rename_all = "lowercase")]
+pub(super) enum LayerForm {
+    String(String),
+    Table(Box<LayerTable>),
+}
+
+/// Layer with its options: one of the keys.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename = "a layer", rename_all = "kebab-case")]
+pub(super) struct LayerTable {
+    pub(super) r#loop: Key<LoopTable>,
+    pub(super) crypt: Key<CryptTable>,
+    pub(super) thin: Key<ThinTable>,
+    pub(super) snapshot: Key<SnapshotTable>,
+    pub(super) overlay: Key<OverlayTable>,
+}
+
+/// Loop device on a file of another filesystem.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename = "{ loop = … }", rename_all = "kebab-case")]
+pub(super) struct LoopTable {
+    pub(super) on: Key<FilesystemName>,
+    pub(super) mkfs: Key<Listed<String>>,
+    pub(super) mount: Key<Listed<String>>,
+    pub(super) size: Key<Size<1, { 1 << 36 }>>,
+    pub(super) sparse: Key<bool>,
+    pub(super) direct_io: Key<bool>,
+}
+
+/// Encryption by dm-crypt.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename = "{ crypt = … }", rename_all = "kebab-case")]
+pub(super) struct CryptTable {
+    pub(super) cipher: Key<CipherName>,
+    pub(super) key_bits: Key<Whole<64, 1024>>,
+    pub(super) sector_bytes: Key<Whole<512, 4096>>,
+    pub(super) no_read_workqueue: Key<bool>,
+    pub(super) no_write_workqueue: Key<bool>,
+    pub(super) same_cpu_crypt: Key<bool>,
+    pub(super) submit_from_crypt_cpus: Key<bool>,
+    pub(super) allow_discards: Key<bool>,
+}
+
+/// Thin volume in a pool.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename = "{ thin = … }", rename_all = "kebab-case")]
+pub(super) struct ThinTable {
+    pub(super) block_bytes: Key<Whole<65_536, { 1 << 30 }>>,
+}
+
+/// Volume with a snapshot.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename = "{ snapshot = … }", rename_all = "kebab-case")]
+pub(super) struct SnapshotTable {
+    pub(super) chunk_bytes: Key<Whole<4_096, { 1 << 20 }>>,
+}
+
+/// Overlayfs above the filesystem.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename = "{ overlay = … }", rename_all = "kebab-case")]
+pub(super) struct OverlayTable {
+    pub(super) mount: Key<Listed<String>>,
 }
 
 /// Job to run on each variant.
@@ -288,6 +360,12 @@ pub fn sections() -> Vec<Section> {
         section::<DeviceTable>(any),
         section::<VariantTable>(any),
         section::<LimitTable>(any),
+        section::<LayerTable>(any),
+        section::<LoopTable>(any),
+        section::<CryptTable>(any),
+        section::<ThinTable>(any),
+        section::<SnapshotTable>(any),
+        section::<OverlayTable>(any),
         section::<GuestTable>(any),
         section::<JobTable>(any),
         section::<MetricTable>(any),
@@ -312,8 +390,11 @@ mod tests {
 
     #[test]
     fn every_key_stands_in_the_reference() {
-        let reference = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/plan.md");
-        let reference = std::fs::read_to_string(reference).unwrap();
+        let pages = ["/../../docs/plan.md", "/../../docs/layers.md"];
+        let reference = pages.map(|page| {
+            std::fs::read_to_string(format!("{}{page}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+        });
+        let reference = reference.concat();
         for (title, keys) in sections() {
             for key in keys {
                 let is_there = |word: String| reference.contains(&word);

@@ -1,5 +1,5 @@
-//! Settings of a variant besides its filesystem: sysctls, attributes in sysfs, and the commands
-//! around each trial.
+//! Settings of a variant besides its filesystem: sysctls, attributes in sysfs, the commands around
+//! each trial, and layers.
 
 use treering_model::filesystems::is_in_memory;
 use treering_model::{DeviceSpec, GuestSpec, LimitSettings, VariantSettings};
@@ -43,6 +43,7 @@ pub(super) fn settings(
         limits: limits(section.limits.as_ref(), device, section.filesystem.as_ref())?,
         prepare: words(section.prepare.as_ref())?,
         cleanup: words(section.cleanup.as_ref())?,
+        layers: Vec::new(),
     })
 }
 

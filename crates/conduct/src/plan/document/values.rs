@@ -49,6 +49,8 @@ words! {
     KernelName = "a kernel release, or the file of a kernel";
     /// Name of a workload.
     WorkloadName = "the name of a workload";
+    /// Cipher as dm-crypt has it.
+    CipherName = "a cipher such as \"aes-xts-plain64\"";
     /// Full name of a metric.
     MetricName = "the name of a metric";
     /// Absolute path; its first character is checked with the key at hand.

@@ -1,5 +1,7 @@
 //! Variants to compare, each checked against the limits of its filesystem.
 
+pub(super) mod layers;
+
 use std::ops::Range;
 use std::path::PathBuf;
 
@@ -121,7 +123,9 @@ pub(super) fn variant(
     let handicap_percent = handicap(section)?;
     let device = on.spec.clone();
     let options = changed_job::options(section.options.as_ref());
-    let settings = VariantSettings { options, ..settings(section, &device, guest.as_ref())? };
+    let layers = layers::layers(section, &device)?;
+    let settings = settings(section, &device, guest.as_ref())?;
+    let settings = VariantSettings { options, layers, ..settings };
     let variant = Variant {
         name,
         against: None,
@@ -237,11 +241,13 @@ fn suits(
 ) -> Result<(), Fault> {
     let name = filesystem.name;
     let place = || on.place_or(&section.span);
-    let (devices, bytes) = match &variant.device {
-        DeviceSpec::Loop { count, bytes, .. } => (usize::from(*count), *bytes),
-        DeviceSpec::Block { paths } => (paths.len(), u64::MAX),
+    let bytes = match &variant.device {
+        DeviceSpec::Loop { bytes, .. } => *bytes,
+        DeviceSpec::Block { .. } => u64::MAX,
         DeviceSpec::Directory { .. } => return Ok(()),
     };
+    let layers = &variant.settings.layers;
+    let devices = layers.iter().fold(variant.device.count(), |n, layer| layer.devices_above(n));
     if filesystem.mkfs().is_none() && matches!(variant.device, DeviceSpec::Block { .. }) {
         let message = format!("{name} is in memory and needs no block device");
         return Err(Fault::at(place(), message, "").hint("leave the device out"));

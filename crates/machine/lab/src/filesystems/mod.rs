@@ -85,10 +85,7 @@ pub(crate) fn availability(
         return made;
     }
     let name = filesystem.name;
-    if !kernel_has(name, machine) {
-        load_module(name, tools);
-    }
-    if !kernel_has(name, machine) {
+    if !kernel_has(name, machine, tools) {
         let release = crate::machine::word(&machine.proc.join("sys/kernel/osrelease"));
         let release = release.unwrap_or_else(|| "this kernel".to_owned());
         let option = filesystem.kernel_option;
@@ -106,13 +103,20 @@ fn version(path: &std::path::Path, tool: &Mkfs) -> Option<String> {
     run.output.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
-fn kernel_has(name: &str, machine: &KernelMounts) -> bool {
-    let text = fs::read_to_string(machine.proc.join("filesystems")).unwrap_or_default();
-    text.lines().any(|line| line.split_whitespace().next_back() == Some(name))
+/// True if the kernel has this filesystem, after loading its module if there is one.
+pub(crate) fn kernel_has(name: &str, machine: &KernelMounts, tools: &ToolPath) -> bool {
+    let is_listed = || {
+        let text = fs::read_to_string(machine.proc.join("filesystems")).unwrap_or_default();
+        text.lines().any(|line| line.split_whitespace().next_back() == Some(name))
+    };
+    if !is_listed() {
+        load_module(name, tools);
+    }
+    is_listed()
 }
 
-/// Runs modprobe; its result is read from `/proc/filesystems` afterwards.
-fn load_module(name: &str, tools: &ToolPath) {
+/// Runs modprobe; its result is read from the kernel afterwards.
+pub(crate) fn load_module(name: &str, tools: &ToolPath) {
     if let Some(modprobe) = tools.find("modprobe") {
         let _shown_by_the_list = tools::run(&modprobe, &["-q".into(), name.into()], "/".as_ref());
     }

@@ -5,6 +5,7 @@
 //! The process is a child of this one and may outlive it, since a filesystem on the device must not
 //! lose it. It ends with its mount.
 
+mod device;
 mod model;
 mod player;
 mod server;

@@ -4,6 +4,7 @@
 //! A record is locked by its owner as long as the owner lives: the kernel releases the lock with
 //! the process. `release` frees the leftovers.
 
+mod id;
 mod owner;
 mod record;
 
@@ -20,11 +21,12 @@ use treering_sys::{LockError, lock_exclusive};
 use crate::machine::{DeviceNumber, KernelMounts, names};
 use crate::{DeviceError, LabError};
 
+pub(crate) use id::{CreationOrder, RecordId};
 pub use record::PlanIdentity;
 pub(crate) use record::{
-    CleanupCommand, DeviceIdentity, FileNumber, ForeignMount, RecordFacts, RecordId, RecordedGroup,
+    CleanupCommand, DeviceIdentity, FileNumber, ForeignMount, RecordFacts, RecordedGroup,
     ResourceKind, SettingChange, changed_line, controller_line, escape, file_line, loop_line,
-    mounted_line, player_line, setting_line, text,
+    mapped_line, mounted_line, player_line, setting_line, text,
 };
 
 /// Longest wait for another process that holds the lock of the register.

@@ -9,58 +9,11 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 use treering_model::Cell;
 
+use super::id::RecordId;
 use crate::machine::DeviceNumber;
 
 /// First line of a record.
 const HEADER: &str = "treering lab 1";
-
-/// ID of a record: digits, letters `a` to `f` and dashes only.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct RecordId(String);
-
-impl RecordId {
-    /// ID that is unique on this machine: boot, start time of the process, process ID and a count.
-    pub(crate) fn new(pid: u32, start: u64, boot: &str, count: u32) -> Self {
-        let boot: String =
-            boot.chars().filter(char::is_ascii_hexdigit).take(8).collect::<String>().to_lowercase();
-        Self(format!("{boot:0>8}-{start:x}-{pid:x}-{count:x}"))
-    }
-
-    /// Parses an ID; `None` if it has another form.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let fits =
-            |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte) || byte == b'-';
-        let is_name = (1..=63 - MARK.len()).contains(&text.len())
-            && text.bytes().all(fits)
-            && !text.starts_with('-');
-        is_name.then(|| Self(text.to_owned()))
-    }
-
-    /// Text of the ID.
-    pub(crate) fn as_str(&self) -> &str {
-        &self.0
-    }
-
-    /// Mark by which a loop device or tmpfs is recognised as treering's.
-    pub(crate) fn mark(&self) -> String {
-        format!("{MARK}{}", self.0)
-    }
-
-    /// File name of the image.
-    pub(crate) fn image_name(&self) -> String {
-        format!("{IMAGE_BEGIN}{}{IMAGE_END}", self.0)
-    }
-
-    /// Parses the ID in the file name of an image.
-    pub(crate) fn from_image_path(path: &Path) -> Option<Self> {
-        let name = path.file_name()?.to_str()?;
-        Self::parse(name.strip_prefix(IMAGE_BEGIN)?.strip_suffix(IMAGE_END)?)
-    }
-}
-
-const MARK: &str = "treering ";
-const IMAGE_BEGIN: &str = "treering-";
-const IMAGE_END: &str = ".img";
 
 /// Identity of a file: device and inode number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,6 +58,13 @@ pub(crate) enum ResourceKind {
         devices: Vec<DeviceNumber>,
         /// Device number of the mount, known once it is mounted.
         mounted: Option<DeviceNumber>,
+    },
+    /// A device of the device mapper; the ID of the record determines its name and UUID.
+    Mapping {
+        /// Type of its target, for messages.
+        target: String,
+        /// Number of the device, known once it is made.
+        number: Option<DeviceNumber>,
     },
     /// A foreign filesystem that is unmounted for a while, with its mount parameters.
     Unmounted(ForeignMount),
@@ -192,6 +152,7 @@ impl ResourceKind {
             Self::Loop { image, .. } => format!("the image {}", image.display()),
             Self::Played { image, .. } => format!("the played disk on {}", image.display()),
             Self::Mount { fs_type, .. } => format!("a mounted {fs_type}"),
+            Self::Mapping { target, .. } => format!("a mapped device ({target})"),
             Self::Unmounted(mount) => format!("the unmounted {}", mount.point.display()),
             Self::Settings { .. } => "changed settings of the kernel".to_owned(),
             Self::Group(group) => format!("the control group {}", group.folder.display()),
@@ -292,6 +253,11 @@ impl RecordFacts {
                 lines.extend(mounted.map(mounted_line));
                 lines.extend(player.map(player_line));
                 lines.extend(number.map(loop_line));
+            }
+            ResourceKind::Mapping { target, number } => {
+                lines.push("kind mapping\n".to_owned());
+                lines.push(format!("target {}\n", escape(target.as_bytes())));
+                lines.extend(number.map(mapped_line));
             }
             ResourceKind::Mount { fs_type, devices, mounted } => {
                 lines.push("kind mount\n".to_owned());
@@ -401,6 +367,11 @@ pub(crate) fn mounted_line(number: DeviceNumber) -> String {
     format!("mounted {number}\n")
 }
 
+/// Line with the number of a mapped device.
+pub(crate) fn mapped_line(number: DeviceNumber) -> String {
+    format!("mapped {number}\n")
+}
+
 #[derive(Default)]
 struct ParsedLines {
     pid: Option<u32>,
@@ -415,6 +386,8 @@ struct ParsedLines {
     fs_type: Option<String>,
     devices: Vec<DeviceNumber>,
     mounted: Option<DeviceNumber>,
+    target: Option<String>,
+    mapped: Option<DeviceNumber>,
     point: Option<PathBuf>,
     source: Option<PathBuf>,
     options: Option<String>,
@@ -451,6 +424,8 @@ impl ParsedLines {
             }
             "type" => self.fs_type = Some(text(value)?),
             "device" => self.devices.push(value.parse().ok()?),
+            "target" => self.target = Some(text(value)?),
+            "mapped" => self.mapped = Some(value.parse().ok()?),
             "mounted" => self.mounted = Some(value.parse().ok()?),
             "point" => self.point = Some(OsString::from_vec(unescape(value)?).into()),
             "source" => self.source = Some(OsString::from_vec(unescape(value)?).into()),
@@ -501,6 +476,7 @@ impl ParsedLines {
                 devices: self.devices,
                 mounted: self.mounted,
             },
+            "mapping" => ResourceKind::Mapping { target: self.target?, number: self.mapped },
             "unmounted" => ResourceKind::Unmounted(ForeignMount {
                 point: plain(self.point?)?,
                 source: plain(self.source?)?,
@@ -626,6 +602,8 @@ mod tests {
         for kind in [
             image("/a b/ü%/treering-1a-2.img"),
             unmounted("/mnt/ü b"),
+            ResourceKind::Mapping { target: "thin-pool".to_owned(), number: Some(number) },
+            ResourceKind::Mapping { target: "crypt".to_owned(), number: None },
             ResourceKind::Settings {
                 changes: vec![
                     SettingChange {
@@ -711,6 +689,7 @@ mod tests {
     fn names_of_records_are_reported_exactly() {
         let id = RecordId::new(1, 2, "9F3c-77aa-b", 3);
         assert_eq!(id.as_str(), "9f3c77aa-2-1-3");
+        assert_eq!(id.creation_order(), [2, 1, 3]);
         assert_eq!(RecordId::parse(id.as_str()), Some(id.clone()));
         assert_eq!(
             RecordId::from_image_path(Path::new(&format!("/x/{}", id.image_name()))),

@@ -49,6 +49,11 @@ impl SettingsInForce {
         Ok(Self { group: None, prepared: Vec::new(), applied, settings, fs_type, nodes, lab })
     }
 
+    /// Names the nodes that the filesystem is on, where layers are above the devices.
+    pub fn layered(&mut self, nodes: Vec<PathBuf>) {
+        self.nodes = nodes;
+    }
+
     /// Writes the settings of the mounted filesystem; also after a remount, which resets them.
     ///
     /// # Errors

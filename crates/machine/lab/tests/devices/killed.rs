@@ -8,10 +8,14 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use treering_lab::{EraseList, Lab, LabDevice};
+use treering_model::Layer;
 
+use crate::layers::{layered, on_file_of, overlay};
 use crate::workbench::{MIB, Workbench, can_make_devices, lab_in, on_images, words};
 
 const PLACE: &str = "TREERING_LAB_KILLED_IN";
+/// Body of the child without layers.
+const PLAIN: &str = "works_until_it_is_killed";
 
 /// Body of the child process, not a test of its own: with the environment set it works until it is
 /// killed.
@@ -35,9 +39,32 @@ fn works_until_it_is_killed() {
     }
 }
 
-fn child(top: &Path) -> Child {
+/// Body of the child process with layers, not a test of its own.
+#[test]
+fn works_on_layers_until_it_is_killed() {
+    let Some(top) = std::env::var_os(PLACE) else {
+        return;
+    };
+    let lab = lab_in(Path::new(&top));
+    let mut variant = on_images("ext4", 1, 500 * MIB);
+    variant.settings.layers = vec![on_file_of("xfs"), Layer::Overlay(overlay())];
+    let mut device = LabDevice::acquire(&variant, &EraseList::default(), &lab).unwrap();
+    for round in 0u32.. {
+        println!("\nacquired");
+        let covered = device.covered(&variant.settings.layers).unwrap();
+        println!("\ncovered");
+        let mounted = covered.format("ext4", &[]).unwrap().mount(&[]).unwrap();
+        let mounted = mounted.covered(&variant.settings.layers).unwrap();
+        println!("\nmounted");
+        std::fs::write(mounted.root().join("file"), round.to_string()).unwrap();
+        let mounted = mounted.remount_cold().unwrap();
+        device = mounted.release().unwrap().uncovered().unwrap();
+    }
+}
+
+fn child(top: &Path, body: &str) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "killed::works_until_it_is_killed", "--nocapture"])
+        .args(["--exact", &format!("killed::{body}"), "--nocapture"])
         .env(PLACE, top)
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
@@ -46,8 +73,8 @@ fn child(top: &Path) -> Child {
 }
 
 /// Kills the child `wait` after it has printed this word.
-fn kill_after(top: &Path, word: &str, wait: Duration) {
-    let mut child = child(top);
+fn kill_after(top: &Path, body: &str, word: &str, wait: Duration) {
+    let mut child = child(top, body);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap() == word), "{word}");
     sleep(wait);
@@ -102,7 +129,7 @@ fn a_kill_at_any_moment_leaves_nothing_unrecorded() {
         ("mounted", 133),
     ] {
         let bench = Workbench::new();
-        kill_after(bench.top.path(), word, Duration::from_millis(milliseconds));
+        kill_after(bench.top.path(), PLAIN, word, Duration::from_millis(milliseconds));
         if word == "mounted" && milliseconds == 0 {
             let left = bench.lab.list().unwrap();
             assert!(left.len() >= 2 && left.iter().all(|leftover| leftover.is_of_this_boot));
@@ -117,12 +144,34 @@ fn a_kill_at_any_moment_leaves_nothing_unrecorded() {
 }
 
 #[test]
+fn a_kill_at_any_moment_leaves_no_layer_unrecorded() {
+    if !can_make_devices() {
+        return;
+    }
+    if layered(&Workbench::new(), vec![on_file_of("xfs"), Layer::Overlay(overlay())]).is_none() {
+        return;
+    }
+    for (word, milliseconds) in
+        [("acquired", 5), ("acquired", 60), ("covered", 0), ("covered", 30), ("mounted", 0)]
+    {
+        let bench = Workbench::new();
+        let body = "works_on_layers_until_it_is_killed";
+        kill_after(bench.top.path(), body, word, Duration::from_millis(milliseconds));
+        release_all(&bench.lab);
+        let top = bench.top.path().canonicalize().unwrap();
+        assert!(bench.is_empty(), "{word} {milliseconds}");
+        assert_eq!(loops_of(&top), Vec::<PathBuf>::new(), "{word} {milliseconds}");
+        assert!(!is_mounted_in(&top), "{word} {milliseconds}");
+    }
+}
+
+#[test]
 fn resources_of_a_running_run_are_listed_and_kept() {
     if !can_make_devices() {
         return;
     }
     let bench = Workbench::new();
-    let mut child = child(bench.top.path());
+    let mut child = child(bench.top.path(), PLAIN);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.any(|line| line.unwrap() == "formatted"));
     let left = bench.lab.list().unwrap();

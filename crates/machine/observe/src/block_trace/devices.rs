@@ -9,8 +9,8 @@ use std::fs::{DirEntry, File, read_dir, read_to_string};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use treering_model::filesystems::{MemberLocation, by_name};
-use treering_sys::MountTable;
+use treering_model::filesystems::{MemberLocation, OVERLAY, by_name};
+use treering_sys::{Mount, MountTable};
 use treering_trace::{DeviceNumber, TraceDevice};
 
 use super::BlockTraceError;
@@ -89,6 +89,9 @@ pub(crate) fn mounted_folders(dir: &Path) -> Result<Vec<PathBuf>, BlockTraceErro
     let none = || BlockTraceError::NoDevice { device: dir.display().to_string() };
     let table = MountTable::read().map_err(unread)?;
     let mount = table.mount_of(&open).ok_or_else(none)?;
+    if let Some(upper) = upper_dir(mount) {
+        return mounted_folders(upper);
+    }
     let source = std::fs::metadata(&mount.source).map_err(|_not_there| none())?;
     if !source.file_type().is_block_device() {
         return Err(none());
@@ -96,6 +99,13 @@ pub(crate) fn mounted_folders(dir: &Path) -> Result<Vec<PathBuf>, BlockTraceErro
     let mounted = folder(sys, split(source.rdev())).ok_or_else(none)?;
     let all = members(sys, &mount.fs_type, &mounted);
     Ok(all.unwrap_or_else(|| vec![mounted]))
+}
+
+/// Directory that an overlay writes to.
+fn upper_dir(mount: &Mount) -> Option<&Path> {
+    let mut options = mount.super_options.split(',');
+    let upper = options.find_map(|option| option.strip_prefix("upperdir="))?;
+    (mount.fs_type == OVERLAY).then(|| Path::new(upper))
 }
 
 /// Bottom devices of a device node.

@@ -1,0 +1,188 @@
+//! Layers of a variant: built on its device before mkfs, or mounted above its filesystem, and taken
+//! down in the reverse order.
+//!
+//! A device with layers is a [`LabDevice`] that owns what it stands on. Each part has a record of
+//! its own in the register, made before the part: a release takes them down from the top.
+
+mod file;
+mod mapping;
+mod overlay;
+mod removal;
+mod targets;
+
+use treering_model::filesystems::{Filesystem, OVERLAY};
+use treering_model::{Layer, OverlayLayer};
+
+use crate::device::{AcquiredStorage, LabDevice, LowerPart, available, known};
+use crate::error::unfit;
+use crate::filesystems::kernel_has;
+use crate::images::LoopImage;
+use crate::volume::MountedVolume;
+use crate::{DeviceError, Lab, LabError};
+
+pub(crate) use overlay::OverlayMount;
+pub(crate) use removal::free_mapping;
+
+impl LowerPart for LabDevice {
+    fn device(&self) -> Option<&LabDevice> {
+        Some(self)
+    }
+
+    fn into_device(self: Box<Self>) -> Result<LabDevice, LabError> {
+        Ok(*self)
+    }
+}
+
+impl LowerPart for MountedVolume {
+    fn device(&self) -> Option<&LabDevice> {
+        Self::device(self)
+    }
+
+    fn into_device(self: Box<Self>) -> Result<LabDevice, LabError> {
+        self.release()
+    }
+}
+
+impl LabDevice {
+    /// Builds the layers below the filesystem, the lowest first. Layers above it are left to
+    /// [`MountedVolume::covered`].
+    ///
+    /// # Errors
+    /// When a layer cannot be made here; what was built before it is taken down.
+    pub fn covered(self, layers: &[Layer]) -> Result<Self, LabError> {
+        let mut device = self;
+        for layer in layers {
+            device = match layer {
+                Layer::Loop(layer) => file::on_filesystem(device, layer)?,
+                Layer::Overlay(_) => device,
+                Layer::Crypt(_) | Layer::Linear | Layer::Thin(_) | Layer::Snapshot(_) => {
+                    targets::mapped(device, layer)?
+                }
+            };
+        }
+        Ok(device)
+    }
+
+    /// Takes all layers down, the highest first, and returns the device below.
+    ///
+    /// # Errors
+    /// When a layer is in use; it and what is below stay in the register.
+    pub fn uncovered(mut self) -> Result<Self, LabError> {
+        while let Some(below) = self.below.take() {
+            self.storage.release()?;
+            self = below.into_device()?;
+        }
+        Ok(self)
+    }
+
+    /// Empties the device for layers that a guest builds on it.
+    ///
+    /// # Errors
+    /// When it is in use, or cannot be emptied.
+    pub fn emptied(mut self) -> Result<Self, LabError> {
+        self.prepare()?;
+        self.forget()?;
+        Ok(self)
+    }
+
+    /// Device that this one stands on, if it is a layer.
+    pub(crate) fn lower(&self) -> Option<&Self> {
+        self.below.as_ref().and_then(|below| below.device())
+    }
+
+    /// Device below all layers.
+    pub(crate) fn bottom(&self) -> &Self {
+        let mut device = self;
+        while let Some(lower) = device.lower() {
+            device = lower;
+        }
+        device
+    }
+}
+
+impl AcquiredStorage {
+    /// Detaches loop devices and removes their images, and removes mapped devices.
+    pub(crate) fn release(self) -> Result<(), LabError> {
+        match self {
+            Self::Images(images, _) => {
+                let freed: Vec<_> = images.into_iter().map(LoopImage::release).collect();
+                freed.into_iter().collect()
+            }
+            Self::Mapped(mapped) => mapped.release(),
+            Self::Blocks(_) | Self::Directory(_) | Self::Memory(_) => Ok(()),
+        }
+    }
+}
+
+impl LabDevice {
+    /// Filesystem of the lowest layer that has one of its own, and the number of devices it is made
+    /// on, of so many at the bottom; without such a layer the number below the variant's
+    /// filesystem.
+    pub(crate) fn lowest_filesystem(
+        layers: &[Layer],
+        mut devices: usize,
+    ) -> (Option<Result<&'static Filesystem, LabError>>, usize) {
+        for layer in layers {
+            if let Layer::Loop(layer) = layer {
+                return (Some(known(&layer.on)), devices);
+            }
+            devices = layer.devices_above(devices);
+        }
+        (None, devices)
+    }
+
+    /// Checks that the kernel and the programs here can make these layers.
+    pub(crate) fn check_layers(layers: &[Layer], lab: &Lab) -> Result<(), LabError> {
+        for layer in layers {
+            match layer {
+                Layer::Loop(layer) => {
+                    let filesystem = known(&layer.on)?;
+                    available(filesystem, lab.availability(filesystem))?;
+                }
+                Layer::Overlay(layer) => {
+                    overlay::check_options(layer)?;
+                    if !kernel_has(OVERLAY, &lab.machine, &lab.tools) {
+                        return Err(missing("overlay", "CONFIG_OVERLAY_FS", "overlay").into());
+                    }
+                }
+                Layer::Crypt(_) | Layer::Linear | Layer::Thin(_) | Layer::Snapshot(_) => {
+                    targets::check(layer, &lab.tools)?;
+                }
+            }
+        }
+        let is_under_another = |pair: &[Layer]| pair[0].is_above_filesystem();
+        if layers.windows(2).any(is_under_another) {
+            return Err(unfit("an overlay is the last of the layers".to_owned()));
+        }
+        Ok(())
+    }
+}
+
+impl MountedVolume {
+    /// Mounts those of these layers that are above the filesystem; its root is then theirs.
+    ///
+    /// # Errors
+    /// When the kernel refuses one.
+    pub fn covered(self, layers: &[Layer]) -> Result<Self, LabError> {
+        let above = layers.iter().filter_map(|layer| match layer {
+            Layer::Overlay(layer) => Some(layer),
+            _ => None,
+        });
+        above.take(1).try_fold(self, Self::overlaid)
+    }
+
+    /// Mounts an overlay above the filesystem.
+    pub(crate) fn overlaid(mut self, layer: &OverlayLayer) -> Result<Self, LabError> {
+        let lab = self.lab()?.clone();
+        self.overlay = Some(OverlayMount::new(&lab, layer.clone(), self.own_root())?);
+        Ok(self)
+    }
+}
+
+fn missing(layer: &'static str, option: &str, module: &str) -> DeviceError {
+    DeviceError::Missing {
+        filesystem: layer,
+        why: format!("the running kernel has no {module}"),
+        how: format!("boot a kernel built with {option}, or install the module {module}"),
+    }
+}

@@ -1,0 +1,211 @@
+//! Layers of a variant: what stands between its device and the filesystem under test, or above
+//! that filesystem.
+
+use std::fmt::{self, Display};
+
+use serde::{Deserialize, Serialize};
+
+/// Name of the fact with the layers of a trial, from the device upwards.
+pub(super) const LAYERS_FACT: &str = "layers.stack";
+
+/// Layer that is built for each trial and taken down after it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Layer {
+    /// Loop device on a file of another filesystem.
+    Loop(LoopLayer),
+    /// Encryption by dm-crypt, of each device below.
+    Crypt(CryptLayer),
+    /// Concatenation of the devices below by dm-linear, as of a plain logical volume.
+    Linear,
+    /// Thinly provisioned volume of a pool on the devices below, by dm-thin.
+    Thin(ThinLayer),
+    /// Volume that has a snapshot, by dm-snapshot: old data are copied before they are changed.
+    Snapshot(SnapshotLayer),
+    /// Overlayfs above the filesystem under test.
+    Overlay(OverlayLayer),
+}
+
+/// Filesystem on the device below, with one file that is the device above.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct LoopLayer {
+    /// Name of the filesystem that holds the file.
+    pub on: String,
+    /// mkfs options of that filesystem.
+    pub mkfs: Vec<String>,
+    /// Mount options of that filesystem.
+    pub mount: Vec<String>,
+    /// Size of the file in bytes; `None` for most of the free space.
+    pub bytes: Option<u64>,
+    /// True for a sparse file, false for a preallocated one.
+    pub sparse: bool,
+    /// True for direct I/O on the file.
+    pub direct_io: bool,
+}
+
+/// Parameters of dm-crypt.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CryptLayer {
+    /// Cipher, mode and IV generator, as in `aes-xts-plain64`.
+    pub cipher: String,
+    /// Length of the key in bits.
+    pub key_bits: u32,
+    /// Unit of encryption in bytes: 512 to 4096.
+    pub sector_bytes: u32,
+    /// Optional parameters that are on, with the names of the kernel.
+    pub flags: Vec<String>,
+}
+
+impl CryptLayer {
+    /// Optional parameters of dm-crypt that can be on.
+    pub const FLAGS: [&'static str; 5] = [
+        "no_read_workqueue",
+        "no_write_workqueue",
+        "same_cpu_crypt",
+        "submit_from_crypt_cpus",
+        "allow_discards",
+    ];
+}
+
+impl Default for CryptLayer {
+    /// Defaults of LUKS2 on a disk with sectors of 512 bytes.
+    fn default() -> Self {
+        let cipher = "aes-xts-plain64".to_owned();
+        Self { cipher, key_bits: 512, sector_bytes: 512, flags: Vec::new() }
+    }
+}
+
+/// Parameters of a thin pool.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ThinLayer {
+    /// Unit of provisioning, in bytes.
+    pub block_bytes: u64,
+}
+
+impl Default for ThinLayer {
+    /// Smallest unit that dm-thin has, which is the default of LVM for small pools.
+    fn default() -> Self {
+        Self { block_bytes: 64 << 10 }
+    }
+}
+
+/// Parameters of a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct SnapshotLayer {
+    /// Unit of copying, in bytes.
+    pub chunk_bytes: u64,
+}
+
+impl Default for SnapshotLayer {
+    /// Default of LVM.
+    fn default() -> Self {
+        Self { chunk_bytes: 4 << 10 }
+    }
+}
+
+/// Overlayfs of which all directories are on the filesystem under test.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct OverlayLayer {
+    /// Mount options, without those that name directories.
+    pub mount: Vec<String>,
+}
+
+impl Layer {
+    /// Name of the layer in plans.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Loop(_) => "loop",
+            Self::Crypt(_) => "crypt",
+            Self::Linear => "linear",
+            Self::Thin(_) => "thin",
+            Self::Snapshot(_) => "snapshot",
+            Self::Overlay(_) => "overlay",
+        }
+    }
+
+    /// Number of devices that the layer makes of so many below.
+    pub const fn devices_above(&self, below: usize) -> usize {
+        match self {
+            Self::Loop(_) | Self::Linear | Self::Thin(_) | Self::Snapshot(_) => 1,
+            Self::Crypt(_) | Self::Overlay(_) => below,
+        }
+    }
+
+    /// True for a layer above the mounted filesystem; the others are block devices.
+    pub const fn is_above_filesystem(&self) -> bool {
+        matches!(self, Self::Overlay(_))
+    }
+}
+
+impl Display for Layer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut words = vec![self.name().to_owned()];
+        let options = |title: &str, list: &[String]| {
+            (!list.is_empty()).then(|| format!("{title} {}", list.join(",")))
+        };
+        match self {
+            Self::Loop(LoopLayer { on, mkfs, mount, bytes, sparse, direct_io }) => {
+                words[0] = format!("loop on {on}");
+                words.extend(options("mkfs", mkfs));
+                words.extend(options("mount", mount));
+                words.extend(bytes.map(|bytes| format!("{bytes} bytes")));
+                words.extend(sparse.then(|| "sparse".to_owned()));
+                words.extend((!direct_io).then(|| "through the page cache".to_owned()));
+            }
+            Self::Crypt(CryptLayer { cipher, key_bits, sector_bytes, flags }) => {
+                words[0] = format!("crypt {cipher}");
+                words.push(format!("key of {key_bits} bits"));
+                words.push(format!("sectors of {sector_bytes} bytes"));
+                words.extend(flags.iter().cloned());
+            }
+            Self::Linear => {}
+            Self::Thin(layer) => words.push(format!("blocks of {} bytes", layer.block_bytes)),
+            Self::Snapshot(layer) => words.push(format!("chunks of {} bytes", layer.chunk_bytes)),
+            Self::Overlay(OverlayLayer { mount }) => words.extend(options("mount", mount)),
+        }
+        write!(f, "{}", words.join(", "))
+    }
+}
+
+/// Text of all layers, from the device upwards.
+pub(super) fn described(layers: &[Layer]) -> String {
+    layers.iter().map(ToString::to_string).collect::<Vec<_>>().join(" > ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CryptLayer, Layer, LoopLayer, OverlayLayer, ThinLayer, described};
+
+    #[test]
+    fn layers_are_described_with_all_that_differs_from_the_default() {
+        let plain = LoopLayer {
+            on: "xfs".to_owned(),
+            mkfs: Vec::new(),
+            mount: Vec::new(),
+            bytes: None,
+            sparse: false,
+            direct_io: true,
+        };
+        let other = LoopLayer {
+            mount: vec!["noatime".to_owned()],
+            bytes: Some(1 << 20),
+            sparse: true,
+            direct_io: false,
+            ..plain.clone()
+        };
+        let overlay = OverlayLayer { mount: vec!["metacopy=on".to_owned()] };
+        let layers = [Layer::Loop(plain), Layer::Loop(other), Layer::Overlay(overlay)];
+        let text = "loop on xfs > loop on xfs, mount noatime, 1048576 bytes, sparse, through the \
+                    page cache > overlay, mount metacopy=on";
+        assert_eq!(described(&layers), text);
+        let crypt =
+            CryptLayer { flags: vec!["no_read_workqueue".to_owned()], ..CryptLayer::default() };
+        let layers_of_mapper =
+            [Layer::Crypt(crypt), Layer::Linear, Layer::Thin(ThinLayer::default())];
+        let text = "crypt aes-xts-plain64, key of 512 bits, sectors of 512 bytes, \
+                    no_read_workqueue > linear > thin, blocks of 65536 bytes";
+        assert_eq!(described(&layers_of_mapper), text);
+        assert_eq!(layers_of_mapper.map(|layer| layer.devices_above(4)), [4, 1, 1]);
+        assert!(layers[2].is_above_filesystem() && !layers[0].is_above_filesystem());
+    }
+}
