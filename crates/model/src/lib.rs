@@ -32,8 +32,9 @@ pub mod workloads;
 pub use annotation::{Annotation, AnnotationKind};
 pub use caution::{Caution, CautionCode, FLUSH_PERCENT_MUCH, OPERATIONS_FEW};
 pub use cell::{
-    BASELINE_FACT, Cell, CellRole, LEVEL_FACT, PLAN_FACT, PRIMARY_FACT, THRESHOLD_FACT,
-    WATCH_ANCHOR_DIGEST_FACT, WATCH_ANCHOR_FACT, WATCH_PREFIX, WATCH_WORK_FACT,
+    BASELINE_FACT, Cell, CellRole, JOB_BASELINE_FACT, LEVEL_FACT, PLAN_FACT, PRIMARY_FACT,
+    SIZED_FACT, STEP_FACT, THRESHOLD_FACT, WATCH_ANCHOR_DIGEST_FACT, WATCH_ANCHOR_FACT,
+    WATCH_PREFIX, WATCH_WORK_FACT,
 };
 pub use counters::Counters;
 pub use ending::Ending;

@@ -8,6 +8,7 @@ use treering_model::{CellRole, WorkLimit};
 use treering_script::{Footprint, TargetFacts};
 use treering_stats::median;
 
+use super::sizing::target;
 use crate::failure::Failure;
 use crate::host::ResultStore;
 
@@ -64,8 +65,14 @@ impl Forecast {
         store: &dyn ResultStore,
         is_there: impl Fn(&PlannedCell) -> bool,
     ) -> Result<Self, Failure> {
-        let jobs: Result<Vec<Estimate>, Failure> =
-            plan.jobs.iter().map(|job| estimate(job, store)).collect();
+        let estimated = |job: &PlannedJob| {
+            let mut estimate = estimate(job, store)?;
+            if let (Some(seconds), Some((_, sized))) = (&mut estimate.seconds, target(plan, job)) {
+                *seconds = seconds.max(sized);
+            }
+            Ok(estimate)
+        };
+        let jobs: Result<Vec<Estimate>, Failure> = plan.jobs.iter().map(estimated).collect();
         let jobs = jobs?;
         let lines = vec![trials(plan, &jobs, is_there), comparisons(plan)];
         Ok(Self { jobs, lines })
@@ -118,8 +125,10 @@ fn time(plan: &Plan, jobs: &[Estimate], missing: &[&PlannedCell]) -> String {
         cells.map(|cell| jobs[cell.job].seconds.map(|seconds| seconds + AROUND)).sum()
     };
     let first = plan.stopping.first_end();
-    let is_of_least = |cell: &PlannedCell| cell.round <= first || cell.role != CellRole::Round;
-    let is_unlimited = |cell: &PlannedCell| cell.role != CellRole::Round;
+    let is_in_rounds =
+        |cell: &PlannedCell| matches!(cell.role, CellRole::Round | CellRole::Preparation);
+    let is_of_least = |cell: &PlannedCell| cell.round <= first || !is_in_rounds(cell);
+    let is_unlimited = |cell: &PlannedCell| !is_in_rounds(cell);
     let (Some(all), Some(least), Some(unlimited)) =
         (seconds(&|_| true), seconds(&is_of_least), seconds(&is_unlimited))
     else {
@@ -138,10 +147,11 @@ fn time(plan: &Plan, jobs: &[Estimate], missing: &[&PlannedCell]) -> String {
 /// Line about the number of primary comparisons and the minimum number of rounds for them.
 fn comparisons(plan: &Plan) -> String {
     let (family, needed) = (plan.family(), plan.rounds_needed());
-    let contenders = match plan.variants.len() {
-        1 => "with each other kernel".to_owned(),
-        2 => "1 contender".to_owned(),
-        variants => format!("{} contenders", variants - 1),
+    let compared = plan.compared_sets().iter().filter(|set| set.baseline.is_some()).count();
+    let contenders = match compared {
+        0 => "with each other kernel".to_owned(),
+        1 => "1 contender".to_owned(),
+        contenders => format!("{contenders} contenders"),
     };
     let of_job = |job: &PlannedJob| {
         let metrics = match job.primary(&plan.judging) {

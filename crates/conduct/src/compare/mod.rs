@@ -10,9 +10,11 @@ mod guest_files;
 mod guests;
 mod launches;
 mod leftovers;
+mod plan_facts;
 mod reboots;
 mod relay;
 mod runner;
+mod sizing;
 
 use treering_lab::{EraseList, Lab};
 use treering_model::TrialId;

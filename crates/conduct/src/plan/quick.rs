@@ -136,8 +136,17 @@ fn planned_job(options: &QuickOptions) -> Result<PlannedJob, Failure> {
     let QuickOptions { workload, settings, .. } = options;
     let job = workload.native(settings)?;
     let name = workload.manifest().name.to_owned();
-    let (options, record) = (settings.options().to_vec(), JobRecord::from_settings(settings));
-    Ok(PlannedJob { workload: name.clone(), name, options, job, launch: None, record })
+    Ok(PlannedJob {
+        workload: name.clone(),
+        name,
+        options: settings.options().to_vec(),
+        job,
+        launch: None,
+        settings: settings.clone(),
+        record: JobRecord::from_settings(settings),
+        against: None,
+        step: None,
+    })
 }
 
 fn stopping(wanted: QuickStopping, family: u32) -> Stopping {

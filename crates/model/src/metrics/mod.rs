@@ -26,6 +26,8 @@ pub mod summary;
 pub mod times;
 pub mod trace;
 
-pub use observed::{calls, deferred, device, is_call_latency, is_counter, is_observation, kernel};
+pub use observed::{
+    calls, deferred, device, is_call_latency, is_count_of_work, is_counter, is_observation, kernel,
+};
 pub use page::page;
 pub use spec::MetricSpec;

@@ -10,7 +10,7 @@ use super::values::{Command, Listed};
 use crate::plan::error::Fault;
 
 /// The workload.
-pub(super) const WORKLOAD: &str = "command";
+pub(crate) const WORKLOAD: &str = "command";
 
 /// First of the keys that the job has, with the position of its value.
 fn first(section: &JobTable) -> Option<Placed<&str>> {

@@ -8,21 +8,29 @@ use super::format::{JobTable, PlanTable};
 use super::given::{self, GivenOption};
 use super::nearest::suggestion;
 use super::tree::Placed;
-use super::{Known, command, ranks};
+use super::{Known, against, command, ranks, steps};
 use crate::plan::error::{Fault, quoted};
 use crate::plan::{PlannedJob, QUICK_OPTIONS, job_of_ranks};
 
 pub(super) const DEFAULT_WORKLOAD: &str = "compilebench";
 
+/// Jobs of a plan, and behind them its steps.
 pub(super) fn jobs(top: &PlanTable, known: &Known<'_>) -> Result<Vec<PlannedJob>, Fault> {
-    let Some(sections) = &top.job else { return Ok(vec![quick(top, known)?]) };
-    if sections.0.is_empty() {
+    if let Some(sections) = top.job.as_ref().filter(|sections| sections.0.is_empty()) {
         return Err(sections.fault("the plan has no job", "").hint("omit `job` for a quick one"));
     }
+    let of_jobs = top.job.iter().flat_map(|sections| &sections.0);
+    let of_steps = top.step.iter().flat_map(|sections| &sections.0);
+    let sections: Vec<&Placed<JobTable>> = of_jobs.chain(of_steps).collect();
+    if sections.is_empty() {
+        return Ok(vec![quick(top, known)?]);
+    }
+    let steps = top.step.as_ref().map_or(0, |sections| sections.0.len());
     let mut jobs: Vec<PlannedJob> = Vec::new();
     let mut spans: Vec<Range<usize>> = Vec::new();
-    for section in &sections.0 {
-        let (job, span) = job(top, section, known)?;
+    for (place, section) in sections.iter().enumerate() {
+        let (mut job, span) = job(top, section, known)?;
+        job.step = steps::step(section, place + steps >= sections.len(), &job)?;
         if let Some(first) = jobs.iter().position(|other| other.name == job.name) {
             let message = format!("two jobs are called {}", quoted(&job.name));
             return Err(Fault::at(span, message, "the second")
@@ -31,6 +39,10 @@ pub(super) fn jobs(top: &PlanTable, known: &Known<'_>) -> Result<Vec<PlannedJob>
         }
         jobs.push(job);
         spans.push(span);
+    }
+    let against = against::baselines(&sections, &jobs)?;
+    for (job, against) in jobs.iter_mut().zip(against) {
+        job.against = against;
     }
     Ok(jobs)
 }
@@ -45,7 +57,9 @@ fn quick(top: &PlanTable, known: &Known<'_>) -> Result<PlannedJob, Fault> {
     let job = workload.native(&settings).map_err(|error| Fault::whole(error.message))?;
     let name = DEFAULT_WORKLOAD.to_owned();
     let record = JobRecord::from_settings(&settings);
-    Ok(PlannedJob { workload: name.clone(), name, options, job, launch, record })
+    let workload = name.clone();
+    let (against, step) = (None, None);
+    Ok(PlannedJob { name, workload, options, job, launch, settings, record, against, step })
 }
 
 /// Job of a section, with the position of the value that names it.
@@ -96,7 +110,10 @@ fn job(
         return Err(ranks::is_mounted_again(workload.span.clone()));
     }
     let (workload, record) = (workload_name.to_owned(), JobRecord::from_settings(&settings));
-    let job = PlannedJob { name: name.to_owned(), workload, options, job, launch, record };
+    let name = name.to_owned();
+    let against = None;
+    let step = None;
+    let job = PlannedJob { name, workload, options, job, launch, settings, record, against, step };
     Ok((job, span.clone()))
 }
 

@@ -5,6 +5,7 @@
 //! unknown keys, contradictions and values that a workload or mkfs would refuse are refused before
 //! anything is made. Documents are taken for hostile: their size, depth and numbers are bounded.
 
+mod against;
 mod command;
 mod device;
 mod ending;
@@ -17,6 +18,7 @@ mod observing;
 mod ranks;
 mod report;
 mod settings;
+mod steps;
 mod sweep;
 mod tree;
 mod values;
@@ -33,6 +35,7 @@ use treering_script::Workload;
 use format::PlanTable;
 use tree::Optional;
 
+pub(crate) use command::WORKLOAD as COMMAND;
 pub use nearest::by_nearness;
 
 use super::error::{Fault, PlanError, is_invisible, quoted};
@@ -89,6 +92,7 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     let observing = observing::observing(&top)?;
     let jobs = job::jobs(&top, known)?;
     ranks::suits(&top, &end, (&variants, &conditions, &jobs))?;
+    steps::suits(&top, (&variants, &conditions, &jobs))?;
     let judging = report::judging(&top, &jobs)?;
     let stopping = ending::stopping(&top, family(&variants, &jobs, &judging))?;
     Ok(Plan { name, question, variants, guest, jobs, stopping, conditions, observing, judging })
@@ -151,9 +155,17 @@ fn conditions(top: &PlanTable, variants: &[Variant]) -> Result<Conditions, Fault
             ));
         }
     }
+    let warm_up = top.warm_up.value().unwrap_or(default.warm_up);
+    if let Some(seconds) = top.phase_seconds.as_ref().filter(|one| one.value.0 > 0 && !warm_up) {
+        let message = "jobs are sized by the warm-up, and this plan has none";
+        let hint = "write warm-up = true, or leave `phase-seconds` out";
+        return Err(seconds.fault(message, "").hint(hint));
+    }
+    let phase_seconds = top.phase_seconds.value().and_then(|one| u32::try_from(one.0).ok());
     Ok(Conditions {
         seed: top.seed.value().map_or(default.seed, |seed| seed.0),
-        warm_up: top.warm_up.value().unwrap_or(default.warm_up),
+        warm_up,
+        phase_seconds,
         control: top.control.value().unwrap_or(default.control),
         remount: top.remount.value().unwrap_or(default.remount),
         settle_seconds: top

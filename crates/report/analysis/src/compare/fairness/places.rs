@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use treering_model::filesystems::{MetadataCopies, all, by_name};
 use treering_model::{
     Accelerator, CautionCode, GuestSpec, IMPORT_FACT, LEVEL_FACT, PlayedStatus, REBOOT_KERNEL_FACT,
-    Trial, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT, facts_that_follow,
+    STEP_FACT, Trial, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT, facts_that_follow,
 };
 use treering_stats::median;
 
@@ -108,7 +108,7 @@ const DEVICE: &str = "device.name";
 /// mkfs command, where treering made the filesystem.
 const MKFS: &str = "mkfs.command";
 const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
-const OTHERS: [&str; 19] = [
+const OTHERS: [&str; 20] = [
     CAPACITY,
     FREE,
     DEVICE_BYTES,
@@ -128,6 +128,7 @@ const OTHERS: [&str; 19] = [
     REBOOT_KERNEL_FACT,
     PlayedStatus::DISK_FACT,
     PlayedStatus::FINGERPRINT_FACT,
+    STEP_FACT,
 ];
 
 /// Names of the facts that a comparison reads.
@@ -539,7 +540,7 @@ fn is_barrier_off(option: &str) -> bool {
 /// Reports whether a caution concerns the declared factor.
 pub(super) fn is_declared(factor: Factor, code: Code) -> bool {
     match factor {
-        Factor::Label | Factor::Id => false,
+        Factor::Label | Factor::Id | Factor::Job => false,
         Factor::Kernel => code == Code::KernelsDiffer,
         Factor::Filesystem => code == Code::FilesystemsDiffer,
         Factor::Variant | Factor::Target => {
