@@ -36,7 +36,7 @@ fn the_examples_read_and_are_what_their_questions_ask_for() {
     let names = |plan: &str| -> Vec<&str> {
         plans[plan].variants.iter().map(|variant| variant.name.as_str()).collect()
     };
-    assert_eq!(plans.len(), 34);
+    assert_eq!(plans.len(), 37);
     assert_eq!(names("quotas"), ["none", "qgroups"]);
     assert_eq!(plans["dirty-limit"].variants[1].settings.sysctl.len(), 2);
     assert_eq!(names("ext4-made-otherwise"), ["ext4", "1 KiB blocks", "no journal"]);
