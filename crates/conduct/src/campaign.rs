@@ -9,8 +9,8 @@ use treering_lab::{EraseList, Lab, LabError};
 use treering_model::{DeviceSpec, Variant};
 use treering_sys::StopFlag;
 
-use crate::cells::{PlannedCell, observing_rounds, rounds};
-use crate::plan::Plan;
+use crate::cells::{PlannedCell, is_next_step, observing_rounds, rounds};
+use crate::plan::{Conditions, Plan};
 use crate::ranks::dir_of_rank;
 use crate::stage::{Devices, Stage};
 
@@ -48,6 +48,15 @@ pub(crate) trait Runner {
     /// # Errors
     /// When nothing can be measured or kept any more.
     fn run(&mut self, cell: &PlannedCell, stage: &Stage) -> Result<(), Self::Error>;
+
+    /// True if the trial that ran last was completed.
+    fn was_completed(&self) -> bool;
+
+    /// Called for a cell that does not run because an earlier step was not completed.
+    ///
+    /// # Errors
+    /// When that cannot be kept.
+    fn misses_a_step(&mut self, cell: &PlannedCell) -> Result<(), Self::Error>;
 
     /// Called if the target of a cell cannot be prepared, although earlier ones of its variant
     /// could.
@@ -136,32 +145,61 @@ fn one_round<C: Runner>(
     runner: &mut C,
     stop: &StopFlag,
 ) -> Result<ControlFlow<()>, C::Error> {
-    for cell in cells {
+    for steps in cells.chunk_by(|cell, next| is_next_step(plan, cell, next)) {
+        let first = &steps[0];
         if stop.is_raised() {
             return Ok(ControlFlow::Break(()));
         }
-        if runner.has(cell) {
+        // The filesystem of earlier steps is gone: all of them run again for one that is missing.
+        if steps.iter().all(|cell| runner.has(cell)) {
             continue;
         }
-        match runner.admit(cell)? {
+        match runner.admit(first)? {
             Admission::Run => {}
             Admission::Skip => continue,
             Admission::Pause => return Ok(ControlFlow::Break(())),
         }
-        runner.begins(cell);
-        let around = &plan.job_of(cell.variant, cell.job).around;
-        let what = (&variants[cell.variant], around);
+        runner.begins(first);
+        let around = &plan.job_of(first.variant, first.job).around;
+        let what = (&variants[first.variant], around);
         match devices.prepare(what, &plan.conditions, stop) {
-            Ok(stage) => {
-                was_made[cell.variant] = true;
-                let ran = runner.run(cell, &stage);
+            Ok(mut stage) => {
+                was_made[first.variant] = true;
+                let ran = run_steps(steps, &mut stage, &plan.conditions, runner, stop);
                 let cleared = devices.clear(stage);
                 ran?;
                 cleared?;
             }
-            Err(error) if was_made[cell.variant] => runner.failed(cell, &error)?,
+            Err(error) if was_made[first.variant] => {
+                steps.iter().try_for_each(|cell| runner.failed(cell, &error))?;
+            }
             Err(error) => return Err(error.into()),
         }
     }
     Ok(if stop.is_raised() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+}
+
+/// Runs the cells that share a filesystem. After a step that was not completed the others fail,
+/// since they need what it was to do.
+fn run_steps<C: Runner>(
+    steps: &[PlannedCell],
+    stage: &mut Stage,
+    conditions: &Conditions,
+    runner: &mut C,
+    stop: &StopFlag,
+) -> Result<(), C::Error> {
+    for (place, cell) in steps.iter().enumerate() {
+        if place > 0 {
+            if stop.is_raised() {
+                return Ok(());
+            }
+            if !runner.was_completed() {
+                return steps[place..].iter().try_for_each(|cell| runner.misses_a_step(cell));
+            }
+            runner.begins(cell);
+            stage.rest(conditions, stop)?;
+        }
+        runner.run(cell, stage)?;
+    }
+    Ok(())
 }

@@ -1,6 +1,6 @@
 //! The cells of a plan in their order: in each round every variant runs every job once, one job
-//! after the other; with a control the baseline runs twice. Rounds that only observe come behind
-//! them, in an order of their own.
+//! after the other; with a control the baseline runs twice. Steps stand together, in the order of
+//! the plan. Rounds that only observe come behind them, in an order of their own.
 
 use treering_model::CellRole;
 
@@ -51,14 +51,18 @@ pub fn rounds(plan: &Plan) -> Vec<Vec<PlannedCell>> {
     let first = u32::from(!plan.conditions.warm_up);
     let last = plan.stopping.most_rounds();
     let count = usize::try_from(last).unwrap_or(usize::MAX).saturating_add(usize::from(first == 0));
-    let with_control = plan.conditions.control && plan.variants.len() > 1;
+    let with_control = plan.conditions.control && (plan.variants.len() > 1 || plan.compares_jobs());
     let numbered = (first..).zip(order(plan, count, with_control, "schedule"));
     let cells = numbered.map(|(round, order)| {
         // A control is no use where nothing is compared.
         let cells = order.into_iter().filter(|(role, ..)| round > 0 || *role == CellRole::Round);
         cells
             .map(|(role, variant, job)| {
-                let role = if round == 0 { CellRole::WarmUp } else { role };
+                let role = match role {
+                    _ if round == 0 => CellRole::WarmUp,
+                    CellRole::Round if !plan.jobs[job].is_measured() => CellRole::Preparation,
+                    role => role,
+                };
                 PlannedCell { round, role, variant, job }
             })
             .collect()
@@ -91,21 +95,45 @@ fn order(
 ) -> Vec<Vec<(CellRole, usize, usize)>> {
     let seed = plan.conditions.seed;
     let runs = plan.variants.len() + usize::from(with_control);
-    let jobs = schedule(plan.jobs.len(), rounds, seed, &format!("{part} of jobs"));
+    let blocks = blocks(plan);
+    let order = schedule(blocks.len(), rounds, seed, &format!("{part} of jobs"));
     // The first has the name of the part alone: plans of one job keep their order.
-    let of_job = |job: usize| match job {
+    let of_block = |block: usize| match block {
         0 => schedule(runs, rounds, seed, part),
-        _ => schedule(runs, rounds, seed, &format!("{part} of job {job}")),
+        _ => schedule(runs, rounds, seed, &format!("{part} of job {block}")),
     };
-    let within: Vec<Vec<Vec<usize>>> = (0..plan.jobs.len()).map(of_job).collect();
+    let within: Vec<Vec<Vec<usize>>> = (0..blocks.len()).map(of_block).collect();
     let cell = |run: usize, job: usize| match plan.variants.len() {
         variants if run == variants => (CellRole::Control, 0, job),
         _ => (CellRole::Round, run, job),
     };
-    let of_round = |(round, jobs): (usize, Vec<usize>)| {
-        let cells =
-            jobs.iter().flat_map(|&job| within[job][round].iter().map(move |&run| (run, job)));
-        cells.map(|(run, job)| cell(run, job)).collect()
+    let of_round = |(round, order): (usize, Vec<usize>)| {
+        let mut cells = Vec::new();
+        for block in order {
+            for &run in &within[block][round] {
+                cells.extend(blocks[block].iter().map(|&job| cell(run, job)));
+            }
+        }
+        cells
     };
-    jobs.into_iter().enumerate().map(of_round).collect()
+    order.into_iter().enumerate().map(of_round).collect()
+}
+
+/// Jobs that run on one filesystem each, and all steps together, on one.
+fn blocks(plan: &Plan) -> Vec<Vec<usize>> {
+    let (steps, jobs): (Vec<usize>, Vec<usize>) =
+        (0..plan.jobs.len()).partition(|&job| plan.jobs[job].step.is_some());
+    let alone = jobs.into_iter().map(|job| vec![job]);
+    alone.chain(Some(steps).filter(|steps| !steps.is_empty())).collect()
+}
+
+/// True if the next cell is a later step on the same filesystem.
+pub(crate) fn is_next_step(plan: &Plan, cell: &PlannedCell, next: &PlannedCell) -> bool {
+    let is_step = |cell: &PlannedCell| plan.jobs[cell.job].step.is_some();
+    let is_control = |cell: &PlannedCell| cell.role == CellRole::Control;
+    is_step(cell)
+        && is_step(next)
+        && cell.variant == next.variant
+        && is_control(cell) == is_control(next)
+        && cell.job < next.job
 }

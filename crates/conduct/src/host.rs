@@ -37,6 +37,17 @@ pub struct EarlierTrial {
     pub seconds: f64,
 }
 
+/// A completed trial of the warm-up, as far as it tells how large its job should be.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct WarmUpTrial {
+    /// Name and seconds of each phase.
+    pub phases: Vec<(String, f64)>,
+    /// Free bytes of the filesystem before the trial, if known.
+    pub free_bytes: Option<u64>,
+    /// Free inodes of the filesystem before the trial, if it has such a number.
+    pub free_inodes: Option<u64>,
+}
+
 /// A trial that is about to be recorded.
 pub struct RecordedTrial<'a> {
     /// Identity of the trial.
@@ -49,13 +60,15 @@ pub struct RecordedTrial<'a> {
     pub stop: &'a StopFlag,
 }
 
-/// A variant with its measured trials.
+/// A variant, or a job of one, with its measured trials.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MeasuredVariant<'a> {
-    /// Name of the variant.
-    pub name: &'a str,
-    /// Name of the variant to compare with.
-    pub baseline: &'a str,
+pub struct MeasuredVariant {
+    /// Name of the variant, or of the job on it.
+    pub name: String,
+    /// Name of the one to compare with; its own if it is only compared with.
+    pub baseline: String,
+    /// True for a job that is compared with another job.
+    pub is_job: bool,
     /// Trials of the measured rounds.
     pub trials: Vec<TrialId>,
 }
@@ -116,6 +129,14 @@ pub trait ResultStore {
         Ok(Vec::new())
     }
 
+    /// The completed ones among these trials of a warm-up.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    fn warm_ups(&self, _trials: &[TrialId]) -> Result<Vec<WarmUpTrial>, Failure> {
+        Ok(Vec::new())
+    }
+
     /// The completed ones among the `limit` newest trials of a workload.
     ///
     /// # Errors
@@ -124,13 +145,13 @@ pub trait ResultStore {
         Ok(Vec::new())
     }
 
-    /// Compares the first of these variants with the others.
+    /// Compares each of these variants with its baseline.
     ///
     /// # Errors
     /// When the store cannot be read, or the trials cannot be compared.
     fn standing(
         &self,
-        _variants: &[MeasuredVariant<'_>],
+        _variants: &[MeasuredVariant],
         _judging: &Judging,
     ) -> Result<Standing, Failure> {
         Ok(Standing::default())

@@ -43,7 +43,7 @@ pub use failure::{Failure, FailureKind};
 pub use guest_trial::serve_guest;
 pub use host::{
     Comparison, EarlierTrial, Host, MeasuredVariant, ParallelLaunch, PlanOptions, RankOptions,
-    RebootOptions, RecordedTrial, ResultStore, SeriesPoint, Standing, StoredCell,
+    RebootOptions, RecordedTrial, ResultStore, SeriesPoint, Standing, StoredCell, WarmUpTrial,
 };
 pub use messages::{say_left_behind, warn_of_plan};
 pub use rank_group::{Connection, LaunchedRank, RankProcess, Ranks, serve_launched, together};

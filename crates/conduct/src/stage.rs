@@ -114,17 +114,8 @@ impl<'l> Devices<'l> {
             let of_job = (commands.prepare.as_slice(), commands.cleanup.as_slice());
             in_force.prepare(variant, (mounted.root(), &mounted.root().join(WORK)), of_job)?;
         }
-        let limits = SettleLimits {
-            pause: Duration::try_from_secs_f64(conditions.settle_seconds).unwrap_or_default(),
-            ..SettleLimits::default()
-        };
-        let settled = settle(mounted.root(), &limits, stop)?;
-        if !settled.is_quiet {
-            let message = format!("{} bytes were not yet written back", settled.dirty_bytes);
-            cautions.push(Caution { code: CautionCode::NotQuiet, message });
-        }
-        let (dropped, caution) = about_caches(&drop_and_verify(mounted.root())?);
-        cautions.extend(caution);
+        let (dropped, found) = quiet(&mounted, conditions, stop)?;
+        cautions.extend(found);
         let mut facts = facts(variant, mounted.format_record(), mounted.device());
         facts.extend(image);
         facts.push(dropped);
@@ -291,6 +282,27 @@ impl Stage {
         }
     }
 
+    /// Writes everything back and drops the caches before the next step on this filesystem.
+    ///
+    /// # Errors
+    /// When the filesystem is lost, or cannot be written back.
+    pub(crate) fn rest(
+        &mut self,
+        conditions: &Conditions,
+        stop: &StopFlag,
+    ) -> Result<(), LabError> {
+        let (dropped, found) = match &*self.place.borrow() {
+            Place::Mounted(mounted) => quiet(mounted, conditions, stop)?,
+            Place::Formatted(_) | Place::Gone => return Err(gone()),
+        };
+        let is_of_rest = [CautionCode::NotQuiet, CautionCode::CachesNotDropped];
+        self.cautions.retain(|caution| !is_of_rest.contains(&caution.code));
+        self.cautions.extend(found);
+        self.facts.retain(|fact| fact.name != dropped.name);
+        self.facts.push(dropped);
+        Ok(())
+    }
+
     /// Unmounts the filesystem and mounts it again; returns the work directory.
     ///
     /// # Errors
@@ -309,6 +321,28 @@ impl Stage {
     pub(crate) fn is_fresh(&self) -> bool {
         !matches!(self.key.0, DeviceSpec::Directory { .. })
     }
+}
+
+/// Waits until a filesystem is quiet and drops the caches; returns the fact about these, and
+/// cautions.
+fn quiet(
+    mounted: &MountedVolume,
+    conditions: &Conditions,
+    stop: &StopFlag,
+) -> Result<(Fact, Vec<Caution>), LabError> {
+    let limits = SettleLimits {
+        pause: Duration::try_from_secs_f64(conditions.settle_seconds).unwrap_or_default(),
+        ..SettleLimits::default()
+    };
+    let mut cautions = Vec::new();
+    let settled = settle(mounted.root(), &limits, stop)?;
+    if !settled.is_quiet {
+        let message = format!("{} bytes were not yet written back", settled.dirty_bytes);
+        cautions.push(Caution { code: CautionCode::NotQuiet, message });
+    }
+    let (dropped, caution) = about_caches(&drop_and_verify(mounted.root())?);
+    cautions.extend(caution);
+    Ok((dropped, cautions))
 }
 
 /// Error of a target that was lost in a failed remount.

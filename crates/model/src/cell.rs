@@ -9,9 +9,15 @@ use crate::TrialId;
 pub const PLAN_FACT: &str = "plan.document";
 /// Fact with the name of the variant that the variant of a trial is compared with.
 pub const BASELINE_FACT: &str = "plan.baseline";
-
 /// Fact of a trial whose job has options that its variant changes: these options.
 pub const CHANGED_OPTIONS_FACT: &str = "variant.changed_options";
+/// Fact with the name of the job that the job of a trial is compared with on the same variant: its
+/// own name for a job that is only compared with; absent where variants are compared.
+pub const JOB_BASELINE_FACT: &str = "plan.job_baseline";
+/// Fact of a trial that is a step of several on one filesystem: its number, counted from 1.
+pub const STEP_FACT: &str = "plan.step";
+/// Fact with the size that the warm-up gave the job of a trial, in words.
+pub const SIZED_FACT: &str = "plan.sized";
 /// Fact with the metrics that decide a plan.
 pub const PRIMARY_FACT: &str = "plan.primary";
 /// Fact with the smallest difference that matters to a plan.
@@ -37,6 +43,8 @@ pub enum CellRole {
     WarmUp,
     /// Measurement, compared.
     Round,
+    /// Step of a round that only prepares the filesystem for later ones: stored but not compared.
+    Preparation,
     /// Second measurement of the baseline, which shows the effect of chance.
     Control,
     /// Measurement with an observer, such as a request trace or a layout: times are not compared.
@@ -45,13 +53,15 @@ pub enum CellRole {
 
 impl CellRole {
     /// Every role.
-    pub const ALL: [Self; 4] = [Self::WarmUp, Self::Round, Self::Control, Self::Observed];
+    pub const ALL: [Self; 5] =
+        [Self::WarmUp, Self::Round, Self::Preparation, Self::Control, Self::Observed];
 
     /// Name in tables, in JSON and in the store.
     pub const fn name(self) -> &'static str {
         match self {
             Self::WarmUp => "warm_up",
             Self::Round => "round",
+            Self::Preparation => "preparation",
             Self::Control => "control",
             Self::Observed => "observed",
         }
@@ -62,6 +72,7 @@ impl CellRole {
         match self {
             Self::WarmUp => " (warm-up)",
             Self::Round => "",
+            Self::Preparation => " (preparation)",
             Self::Control => " (again)",
             Self::Observed => " (observed)",
         }
@@ -90,6 +101,14 @@ pub struct Cell {
     pub round: u32,
     /// Role of the cell.
     pub role: CellRole,
+}
+
+impl Cell {
+    /// Name of a job of a variant where jobs are compared with one another: `ext4: direct`, or the
+    /// job's name alone if the plan has one variant.
+    pub fn job_of_variant(variant: &str, job: &str, is_only_variant: bool) -> String {
+        if is_only_variant { job.to_owned() } else { format!("{variant}: {job}") }
+    }
 }
 
 #[cfg(test)]

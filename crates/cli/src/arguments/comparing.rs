@@ -222,6 +222,11 @@ pub(crate) struct QuickArgs {
     /// many as fit into --minutes].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) rounds: Option<u16>,
+    /// Make every job that can be scaled so large that a phase of the fastest variant takes this
+    /// many seconds, as the warm-up tells; 0 leaves all as they are [default: 5, for jobs whose
+    /// size is not stated].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=3600))]
+    pub(crate) phase_seconds: Option<u16>,
     /// Run as many rounds as fit into this many minutes: at most 20, and never fewer than are
     /// needed to show a difference in every primary metric (at least 6) [default: 3.5].
     #[arg(long, value_name = "N", value_parser = minutes,
@@ -281,7 +286,7 @@ run left behind; its finished trials are kept, and --resume continues with the r
 #[command(after_help = REPORT_HELP)]
 pub(crate) struct ReportArgs {
     /// The variant to compare with: label:NAME (or NAME), id:PREFIX[,PREFIX…], kernel:RELEASE,
-    /// variant:NAME, fs:TYPE or target:DIR.
+    /// variant:NAME, job:NAME, fs:TYPE or target:DIR.
     #[arg(long, value_name = "SEL")]
     pub(crate) baseline: Option<String>,
     /// What to compare with it; may be given several times [default: all other values of the same
@@ -290,7 +295,8 @@ pub(crate) struct ReportArgs {
     pub(crate) contender: Vec<String>,
     /// Group all trials by this; the baseline is the oldest group, or --baseline VALUE [default:
     /// label; variant with --plan or --campaign].
-    #[arg(long, value_name = "WHAT", value_parser = ["label", "kernel", "variant", "fs", "target"])]
+    #[arg(long, value_name = "WHAT",
+        value_parser = ["label", "kernel", "variant", "job", "fs", "target"])]
     pub(crate) by: Option<String>,
     /// Only trials of this plan; by variant, only those of its newest campaign.
     #[arg(long, value_name = "NAME")]

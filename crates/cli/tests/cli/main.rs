@@ -38,6 +38,7 @@ mod importing;
 mod interrupted;
 mod io500;
 mod ior;
+mod jobs_against;
 mod keeping;
 mod kernels;
 mod kernels_failing;

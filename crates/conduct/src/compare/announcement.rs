@@ -1,7 +1,7 @@
 //! Announcement of the comparisons of a plan: each contender with its baseline, on the primary
 //! metrics of the jobs.
 
-use crate::plan::{Plan, PlannedJob, baselines};
+use crate::plan::{ComparedTrialSet, Plan, PlannedJob};
 
 /// Maximum number of metrics of a job that are listed by name.
 const METRICS_TOLD: usize = 3;
@@ -12,11 +12,18 @@ const CONTENDERS_TOLD: usize = 6;
 
 /// Line about the comparisons of a plan.
 pub(crate) fn announcement(plan: &Plan) -> String {
-    let pairs = match plan.variants.as_slice() {
+    let sets = plan.compared_sets();
+    let pairs = match sets.as_slice() {
         [alone] => format!("{}, which is alone, with itself under another kernel", alone.name),
-        _ => pairs(plan).join("; "),
+        sets => pairs(sets).join("; "),
     };
-    let mut metrics: Vec<String> = plan.jobs.iter().filter_map(|job| metrics(job, plan)).collect();
+    let baselines = plan.job_baselines();
+    let are_variants_compared = sets.iter().any(|set| set.job.is_none());
+    let jobs = plan.jobs.iter().zip(baselines);
+    let compared = jobs.filter(|(job, baseline)| {
+        job.is_measured() && (are_variants_compared || baseline.is_some())
+    });
+    let mut metrics: Vec<String> = compared.filter_map(|(job, _)| metrics(job, plan)).collect();
     if metrics.len() > JOBS_TOLD {
         let more = metrics.len() - JOBS_TOLD + 1;
         metrics.truncate(JOBS_TOLD - 1);
@@ -30,17 +37,14 @@ pub(crate) fn announcement(plan: &Plan) -> String {
 }
 
 /// Contenders of each baseline, in the order of the plan.
-fn pairs(plan: &Plan) -> Vec<String> {
-    let baselines = baselines(&plan.variants);
-    let of = |(place, baseline): (usize, &str)| {
-        let is_contender = |other: &usize| baselines[*other] == Some(place);
-        let contenders = (0..plan.variants.len()).filter(is_contender);
-        let names: Vec<&str> = contenders.map(|other| plan.variants[other].name.as_str()).collect();
+fn pairs(sets: &[ComparedTrialSet]) -> Vec<String> {
+    let of = |(place, baseline): (usize, &ComparedTrialSet)| {
+        let contenders = sets.iter().filter(|other| other.baseline == Some(place));
+        let names: Vec<&str> = contenders.map(|other| other.name.as_str()).collect();
         let names = listed(&names)?;
-        Some(format!("{names} with {baseline}"))
+        Some(format!("{names} with {}", baseline.name))
     };
-    let names = plan.variants.iter().map(|variant| variant.name.as_str());
-    names.enumerate().filter_map(of).collect()
+    sets.iter().enumerate().filter_map(of).collect()
 }
 
 /// Names in a sentence; `None` for none.

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::cells::PlannedCell;
-use crate::plan::{Plan, Stopping, baselines};
-use treering_model::{CellRole, TrialId, Variant};
+use crate::plan::{ComparedTrialSet, Plan, Stopping};
+use treering_model::{CellRole, TrialId};
 use treering_stats::StoppingRule;
 
 use crate::failure::Failure;
@@ -120,19 +120,28 @@ impl<'a> Following<'a> {
         done: &BTreeMap<PlannedCell, TrialId>,
         round: u32,
     ) -> Result<Standing, Failure> {
-        let baselines = baselines(&self.plan.variants);
-        let of_variant = |number: usize, variant: &'a Variant| {
-            let baseline = &self.plan.variants[baselines[number].unwrap_or(number)];
-            let cells = done
-                .iter()
-                .filter(|(cell, _)| cell.variant == number && cell.role == CellRole::Round)
-                .filter(|(cell, _)| cell.round <= round);
-            let trials = cells.map(|(_, trial)| *trial).collect();
-            MeasuredVariant { name: &variant.name, baseline: &baseline.name, trials }
+        let sets = self.plan.compared_sets();
+        let of_jobs = self.plan.job_baselines();
+        let measured = |set: &ComparedTrialSet| {
+            let is_in = |cell: &PlannedCell| {
+                let is_its_job = match set.job {
+                    Some(job) => cell.job == job,
+                    None => of_jobs[cell.job].is_none(),
+                };
+                cell.variant == set.variant
+                    && is_its_job
+                    && cell.role == CellRole::Round
+                    && cell.round <= round
+            };
+            let trials = done.iter().filter(|(cell, _)| is_in(cell)).map(|(_, trial)| *trial);
+            MeasuredVariant {
+                name: set.name.clone(),
+                baseline: set.baseline.map_or(&set.name, |place| &sets[place].name).clone(),
+                is_job: set.job.is_some(),
+                trials: trials.collect(),
+            }
         };
-        let variants = self.plan.variants.iter().enumerate();
-        let variants: Vec<MeasuredVariant<'_>> =
-            variants.map(|(number, variant)| of_variant(number, variant)).collect();
+        let variants: Vec<MeasuredVariant> = sets.iter().map(measured).collect();
         self.store.standing(&variants, &self.plan.judging)
     }
 }

@@ -9,6 +9,7 @@ use treering_script::{Footprint, TargetFacts};
 use treering_stats::median;
 
 use super::announcement::announcement;
+use super::sizing::target;
 use crate::failure::Failure;
 use crate::host::ResultStore;
 
@@ -63,8 +64,14 @@ impl Forecast {
         store: &dyn ResultStore,
         is_there: impl Fn(&PlannedCell) -> bool,
     ) -> Result<Self, Failure> {
-        let jobs: Result<Vec<Estimate>, Failure> =
-            plan.jobs.iter().map(|job| estimate(job, store)).collect();
+        let estimated = |job: &PlannedJob| {
+            let mut estimate = estimate(job, store)?;
+            if let (Some(seconds), Some((_, sized))) = (&mut estimate.seconds, target(plan, job)) {
+                *seconds = seconds.max(sized);
+            }
+            Ok(estimate)
+        };
+        let jobs: Result<Vec<Estimate>, Failure> = plan.jobs.iter().map(estimated).collect();
         let jobs = jobs?;
         let lines = vec![trials(plan, &jobs, is_there), announcement(plan), comparisons(plan)];
         Ok(Self { jobs, lines })
@@ -117,8 +124,10 @@ fn time(plan: &Plan, jobs: &[Estimate], missing: &[&PlannedCell]) -> String {
         cells.map(|cell| jobs[cell.job].seconds.map(|seconds| seconds + AROUND)).sum()
     };
     let first = plan.stopping.first_end();
-    let is_of_least = |cell: &PlannedCell| cell.round <= first || cell.role != CellRole::Round;
-    let is_unlimited = |cell: &PlannedCell| cell.role != CellRole::Round;
+    let is_in_rounds =
+        |cell: &PlannedCell| matches!(cell.role, CellRole::Round | CellRole::Preparation);
+    let is_of_least = |cell: &PlannedCell| cell.round <= first || !is_in_rounds(cell);
+    let is_unlimited = |cell: &PlannedCell| !is_in_rounds(cell);
     let (Some(all), Some(least), Some(unlimited)) =
         (seconds(&|_| true), seconds(&is_of_least), seconds(&is_unlimited))
     else {

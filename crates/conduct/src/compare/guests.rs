@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedJob};
 use treering_guest::{
     BootImage, BootParameters, ExtraFile, GuestEnd, GuestJob, GuestProgram, Initramfs, Kernel,
     Qemu, disk_name, may_have_kvm, needed,
@@ -177,7 +177,7 @@ impl<'a> Guests<'a> {
     /// if the guest crashes.
     pub(crate) fn run(
         &self,
-        key: Key,
+        (key, planned): (Key, &PlannedJob),
         mut trial: HandedTrial,
         beginning: TrialHeader,
         (disks, stop): (&[PathBuf], &StopFlag),
@@ -188,7 +188,7 @@ impl<'a> Guests<'a> {
             return Err(Failure::new(FailureKind::Bug, "a trial in a guest without a guest"));
         };
         trial.facts.extend(self.facts(spec));
-        trial.options = options(self.plan.job_of(key.0, key.1), self.options)?.0;
+        trial.options = options(planned, self.options)?.0;
         if self.accelerator.is_emulated() {
             trial.cautions.push(emulated(self.accelerator));
         }

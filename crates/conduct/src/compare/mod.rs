@@ -11,9 +11,11 @@ mod guest_files;
 mod guests;
 mod launches;
 mod leftovers;
+mod plan_facts;
 mod reboots;
 mod relay;
 mod runner;
+mod sizing;
 mod warm_up;
 
 use treering_lab::{EraseList, Lab};

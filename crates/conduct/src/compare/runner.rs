@@ -1,6 +1,5 @@
 //! Runs the trials of a campaign, keeps them, and says how far it is.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
@@ -8,8 +7,8 @@ use std::time::Instant;
 use treering_engine::{EngineOptions, RunProgress, TrialClock};
 use treering_lab::{LabError, OwnedDirectory, find_leftovers, remove_leftovers};
 use treering_model::{
-    BASELINE_FACT, CHANGED_OPTIONS_FACT, Cell, DeviceSpec, Ending, Fact, LEVEL_FACT, PLAN_FACT,
-    PRIMARY_FACT, SinkError, THRESHOLD_FACT, TrialEvent, TrialHeader, TrialId, TrialSink,
+    Cell, CellRole, DeviceSpec, Ending, Fact, PLAN_FACT, TrialEvent, TrialHeader, TrialId,
+    TrialSink,
 };
 use treering_observe::ObserverOptions;
 use treering_script::{Job, with_causes};
@@ -20,7 +19,9 @@ use super::following::Following;
 use super::forecast::{Forecast, duration, planned_cells};
 use super::guests::Guests;
 use super::launches::{Launches, dir_of_all};
+use super::plan_facts::plan_facts;
 use super::reboots::{Arrival, Rebooting};
+use super::sizing::SizedJobs;
 use super::warm_up::WarmUpFailures;
 use crate::campaign::{Admission, Runner as Conducting};
 use crate::cells::{PlannedCell, observing_rounds, rounds};
@@ -29,10 +30,11 @@ use crate::failure::{Failure, FailureKind};
 use crate::handed::{HandedTrial, RanksTrial};
 use crate::host::{Host, PlanOptions, RecordedTrial, ResultStore};
 use crate::messages::{say_left_behind, warn_of_plan};
-use crate::plan::{Plan, PlannedJob, baselines};
+use crate::plan::document::COMMAND;
+use crate::plan::{Plan, PlannedJob};
 use crate::stage::Stage;
-use crate::trial::beginning::{beginning, take};
-use crate::trial::{WithSources, sources, unrecorded};
+use crate::trial::beginning::{beginning, occupy};
+use crate::trial::{StoreAndOthers, WithSources, sources, unrecorded};
 
 /// Runs a plan's trials into the store.
 pub(crate) struct Runner<'a> {
@@ -51,6 +53,10 @@ pub(crate) struct Runner<'a> {
     launches: Option<Launches<'a>>,
     /// Reboots of this machine, if it is rebooted for each trial.
     reboots: Option<Rebooting<'a>>,
+    /// Sizes of the jobs from the warm-up.
+    sized: SizedJobs,
+    /// True if the trial that ran last was completed.
+    was_completed: bool,
     /// Cell that needs the next reboot.
     next: Option<PlannedCell>,
     all: usize,
@@ -84,6 +90,8 @@ impl<'a> Runner<'a> {
             guests,
             launches,
             reboots,
+            sized: SizedJobs::default(),
+            was_completed: false,
             next: None,
             following: Following::new(plan, options.quiet, (store, host)),
             kernel: treering_observe::kernel_release(),
@@ -136,6 +144,18 @@ impl<'a> Runner<'a> {
         Ok(observed.iter().flatten().all(|cell| self.has(cell)).then_some(last))
     }
 
+    /// Job of a cell as its variant changes it: after the warm-up with the size that this gave it.
+    fn job(&self, planned: &PlannedCell) -> &PlannedJob {
+        self.sized.job(self.plan, planned)
+    }
+
+    /// Directory of a step below that of all steps; `None` for a command, which works in that of
+    /// all, and for a job that is no step.
+    fn step_directory(&self, planned: &PlannedCell) -> Option<String> {
+        let number = self.plan.step_number(planned.job)?;
+        (self.plan.jobs[planned.job].workload != COMMAND).then(|| format!("step-{number}"))
+    }
+
     fn say(&self, words: &str) {
         if !self.options.quiet {
             self.host.say(words);
@@ -156,11 +176,6 @@ impl<'a> Runner<'a> {
             role: planned.role,
         };
         (trial, cell)
-    }
-
-    /// Job of a cell.
-    fn planned_job(&self, cell: &PlannedCell) -> &'a PlannedJob {
-        self.plan.job_of(cell.variant, cell.job)
     }
 
     /// Label of the trial: the variant's, or that of the point of a series.
@@ -187,8 +202,12 @@ impl<'a> Runner<'a> {
     }
 
     /// Sinks that also receive the sources of the cell's job.
-    fn with_sources<'s>(&self, planned: &PlannedCell, sink: Sinks<'s>) -> WithSources<Sinks<'s>> {
-        let record = self.planned_job(planned).record.clone();
+    fn with_sources<'s>(
+        &self,
+        planned: &PlannedCell,
+        sink: StoreAndOthers<'s>,
+    ) -> WithSources<StoreAndOthers<'s>> {
+        let record = self.job(planned).record.clone();
         WithSources { sources: sources(record, self.host), sink }
     }
 
@@ -196,7 +215,7 @@ impl<'a> Runner<'a> {
     fn handed(&mut self, planned: &PlannedCell, stage: &Stage) -> (HandedTrial, TrialHeader) {
         let (trial, cell) = self.cell(planned);
         let label = self.label(planned);
-        let job = self.planned_job(planned);
+        let job = self.job(planned);
         let (wanted, mut parameters) = self.plan.observed(planned.role);
         parameters.extend(job.parameters_around());
         let handed = HandedTrial {
@@ -209,7 +228,7 @@ impl<'a> Runner<'a> {
             cell: cell.clone(),
             label: label.clone(),
             parameters,
-            facts: [stage.facts.clone(), self.facts(&cell, trial), self.facts_of_boot()].concat(),
+            facts: self.all_facts(planned, stage, trial),
             cautions: stage.cautions.clone(),
             settings: self.plan.variants[planned.variant].settings.clone(),
             trace: wanted.trace,
@@ -232,13 +251,13 @@ impl<'a> Runner<'a> {
         (trial, under_test): (TrialId, &[&Path]),
         run: impl FnOnce(&Self, &mut dyn TrialSink) -> Result<Ending, Failure>,
     ) -> Result<(), Failure> {
-        let job = self.planned_job(planned);
+        let job = self.job(planned);
         let recorded = RecordedTrial { trial, is_optional: false, under_test, stop: self.stop };
         let (mut run, mut ending) = (Some(run), None);
         self.store.record(&recorded, &mut |store, _caution| {
             let others = self.listeners(job.job.as_ref(), &Arc::new(RunProgress::new()));
             let run = run.take();
-            let mut sinks = self.with_sources(planned, Sinks { store, others });
+            let mut sinks = self.with_sources(planned, StoreAndOthers { store, others });
             ending = run.map(|run| run(self, &mut sinks));
         })?;
         match ending {
@@ -257,8 +276,8 @@ impl<'a> Runner<'a> {
                     "the guests of the plan are not prepared",
                 ));
             };
-            let key = (planned.variant, planned.job);
-            guests.run(key, handed, beginning, (&stage.disks(), runner.stop), sink)
+            let job = ((planned.variant, planned.job), runner.job(planned));
+            guests.run(job, handed, beginning, (&stage.disks(), runner.stop), sink)
         })
     }
 
@@ -304,7 +323,7 @@ impl<'a> Runner<'a> {
         mut place: OwnedDirectory,
     ) -> Result<(), Failure> {
         let (trial, cell) = self.cell(planned);
-        let job = self.planned_job(planned);
+        let job = self.job(planned);
         let remount = || stage.remount();
         let mut prepared = self.trial_plan(planned, stage, (trial, cell));
         prepared.beginning.target = place.target().path().to_string_lossy().into_owned();
@@ -321,7 +340,7 @@ impl<'a> Runner<'a> {
             prepared.engine.clock = TrialClock::begin();
             prepared.cautions.splice(0..0, caution);
             let progress = Arc::new(RunProgress::new());
-            let sinks = Sinks { store, others: self.listeners(prepared.job, &progress) };
+            let sinks = StoreAndOthers { store, others: self.listeners(prepared.job, &progress) };
             let mut sinks = self.with_sources(planned, sinks);
             let none_is_removed = &mut |_: &str| {};
             concluded = Some(conduct(
@@ -349,8 +368,8 @@ impl<'a> Runner<'a> {
         stage: &Stage,
         (trial, cell): (TrialId, Cell),
     ) -> TrialPlan<'s> {
-        let job = self.planned_job(planned);
-        let facts = [stage.facts.clone(), self.facts(&cell, trial), self.facts_of_boot()].concat();
+        let job = self.job(planned);
+        let facts = self.all_facts(planned, stage, trial);
         let (wanted, parameters) = self.plan.observed(planned.role);
         let wanted = ObserverOptions { heat_half_life: job.engine.heat_half_life(), ..wanted };
         let mut beginning = TrialHeader {
@@ -389,6 +408,7 @@ impl<'a> Runner<'a> {
             self.host.say(&format!("{}: the trial failed: {why}", planned.label(self.plan)));
             self.failed_warm_ups.note(planned, why);
         }
+        self.was_completed = *ending == Ending::Completed;
         if *ending != Ending::Interrupted {
             self.finished.done.insert(*planned, trial);
         }
@@ -411,37 +431,6 @@ impl<'a> Runner<'a> {
         let left = duration(each * left as f64);
         format!("trial {} of {}, about {left} left", done + 1, self.all)
     }
-
-    /// Facts of every trial of the plan: what a report needs to judge as the plan says. The first
-    /// trial has the plan itself, too.
-    fn facts(&self, cell: &Cell, trial: TrialId) -> Vec<Fact> {
-        let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
-        let judging = &self.plan.judging;
-        let mut facts = Vec::new();
-        let variants = &self.plan.variants;
-        let place = variants.iter().position(|variant| variant.name == cell.variant);
-        if let Some(place) = place {
-            let baseline = baselines(variants)[place].unwrap_or(place);
-            facts.push(fact(BASELINE_FACT, variants[baseline].name.clone()));
-            let changes = variants[place].settings.changes_in_words(&cell.job);
-            facts.extend(changes.map(|changes| fact(CHANGED_OPTIONS_FACT, changes)));
-        }
-        if !judging.primary.is_empty() {
-            facts.push(fact(PRIMARY_FACT, judging.primary.join(",")));
-        }
-        if let Some(threshold) = judging.threshold {
-            facts.push(fact(THRESHOLD_FACT, format!("{}%", threshold * 100.0)));
-        }
-        if let Some(level) = self.following.rule().look_alpha() {
-            facts.push(fact(LEVEL_FACT, level.to_string()));
-        }
-        let of_series = self.options.point.iter().flat_map(|point| &point.facts);
-        facts.extend(of_series.map(|(name, value)| fact(name, value.clone())));
-        if cell.campaign == trial {
-            facts.push(fact(PLAN_FACT, self.plan.to_toml()));
-        }
-        facts
-    }
 }
 
 impl Conducting for Runner<'_> {
@@ -454,6 +443,13 @@ impl Conducting for Runner<'_> {
     }
 
     fn admit(&mut self, cell: &PlannedCell) -> Result<Admission, Failure> {
+        // The points of a series all do the same work.
+        if cell.role != CellRole::WarmUp && self.options.point.is_none() {
+            let (done, workloads) = (&self.finished.done, self.options.workloads);
+            for line in self.sized.size(self.plan, done, workloads, self.store)? {
+                self.say(&line);
+            }
+        }
         let arrival = match &mut self.reboots {
             None => return Ok(Admission::Run),
             Some(reboots) => {
@@ -490,7 +486,12 @@ impl Conducting for Runner<'_> {
         if self.plan.jobs[planned.job].launch.is_some() {
             return self.run_on_ranks(planned, stage);
         }
-        let place = match occupy(&work) {
+        let taken = match self.step_directory(planned) {
+            None => occupy(&work),
+            // A step of a workload has a directory of its own in that of the commands.
+            Some(name) => occupy(&work).map(drop).and_then(|()| occupy(&work.join(name))),
+        };
+        let place = match taken {
             Ok(place) => place,
             // No trial can run here until the user has decided what becomes of these trees.
             Err(error @ LabError::Left { .. }) => return Err(error.into()),
@@ -499,7 +500,16 @@ impl Conducting for Runner<'_> {
         self.run_here(planned, stage, place)
     }
 
+    fn was_completed(&self) -> bool {
+        self.was_completed
+    }
+
+    fn misses_a_step(&mut self, planned: &PlannedCell) -> Result<(), Failure> {
+        self.record_failure(planned, "an earlier step was not completed".to_owned())
+    }
+
     fn failed(&mut self, planned: &PlannedCell, why: &LabError) -> Result<(), Failure> {
+        self.was_completed = false;
         let why = with_causes(why);
         if self.options.gives_up {
             let message = format!("the filesystem could not be prepared: {why}");
@@ -529,7 +539,7 @@ impl Runner<'_> {
     fn record_failure(&mut self, planned: &PlannedCell, why: String) -> Result<(), Failure> {
         self.failed_warm_ups.note(planned, &why);
         let (trial, cell) = self.cell(planned);
-        let job = self.planned_job(planned);
+        let job = self.job(planned);
         let beginning = TrialHeader {
             label: self.label(planned),
             cell: Some(cell),
@@ -555,9 +565,17 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Facts about the boot for this trial: kernel and boot loader.
-    fn facts_of_boot(&self) -> Vec<Fact> {
-        self.reboots.as_ref().map(Rebooting::facts).unwrap_or_default()
+    /// Facts of a trial about its target, its plan and the boot for it.
+    fn all_facts(&self, planned: &PlannedCell, stage: &Stage, trial: TrialId) -> Vec<Fact> {
+        let level = self.following.rule().look_alpha();
+        let sized = self.sized.words(planned);
+        let mut facts = stage.facts.clone();
+        facts.extend(plan_facts(self.plan, planned, (level, sized), self.options.point.as_ref()));
+        if self.finished.campaign == Some(trial) {
+            facts.push(Fact { name: PLAN_FACT.to_owned(), value: self.plan.to_toml() });
+        }
+        facts.extend(self.reboots.iter().flat_map(Rebooting::facts));
+        facts
     }
 
     /// Reboots the machine for the next trial and returns true, unless the plan is over. Any other
@@ -583,27 +601,4 @@ impl Runner<'_> {
         booted?;
         ended.map(|()| false)
     }
-}
-
-/// The store of a trial, and further sinks after it.
-struct Sinks<'s> {
-    store: &'s mut dyn TrialSink,
-    others: Vec<Box<dyn TrialSink>>,
-}
-
-impl TrialSink for Sinks<'_> {
-    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
-        self.store.accept(event)?;
-        self.others.iter_mut().try_for_each(|sink| sink.accept(event))
-    }
-}
-
-/// Takes the directory to work in. The one above it must be there: if it is lost, so is the place.
-fn occupy(work: &Path) -> Result<OwnedDirectory, LabError> {
-    if let Err(error) = std::fs::create_dir(work)
-        && error.kind() != ErrorKind::AlreadyExists
-    {
-        return Err(LabError::Io { action: "cannot make", path: work.to_owned(), source: error });
-    }
-    take(work)
 }

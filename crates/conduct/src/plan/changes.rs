@@ -19,6 +19,8 @@ pub struct PlanChanges {
     pub counts_instructions: bool,
     /// Number of rounds.
     pub rounds: Option<u32>,
+    /// Time in seconds that a phase should take, by which the warm-up sizes every job.
+    pub phase_seconds: Option<u32>,
     /// Changes of what is observed.
     pub observing: ObservingChanges,
 }
@@ -44,7 +46,7 @@ impl Plan {
     /// # Errors
     /// When a change does not fit to the plan.
     pub fn change(&mut self, changes: &PlanChanges, is_quick: bool) -> Result<(), Failure> {
-        let PlanChanges { kernels, machine, counts_instructions, rounds, observing } = changes;
+        let PlanChanges { kernels, machine, counts_instructions, rounds, .. } = changes;
         if !is_quick && !kernels.is_empty() {
             let variants = std::mem::take(&mut self.variants);
             let machine = machine.unwrap_or_default();
@@ -58,7 +60,15 @@ impl Plan {
         if let Some(rounds) = rounds.filter(|_| !is_quick) {
             self.stopping = Stopping::Fixed { rounds };
         }
-        self.observing.change(observing)
+        if let Some(seconds) = changes.phase_seconds {
+            if seconds > 0 && !self.conditions.warm_up {
+                let message = "--phase-seconds: jobs are sized by the warm-up, and there is none";
+                return Err(Failure::new(FailureKind::Usage, message)
+                    .hint("leave --no-warm-up out, or write warm-up = true in the plan"));
+            }
+            self.conditions.phase_seconds = Some(seconds);
+        }
+        self.observing.change(&changes.observing)
     }
 }
 

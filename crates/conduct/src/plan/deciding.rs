@@ -4,6 +4,7 @@
 use treering_model::{Metric, Variant};
 use treering_stats::{ALPHA, RECOMMENDED_LOOKS, StoppingRule, smallest_rounds};
 
+use super::contrasts::{baselines, job_baselines};
 use super::foreseen::ForeseenMetrics;
 use super::{Judging, Plan, PlannedJob, Stopping};
 
@@ -24,7 +25,8 @@ impl PlannedJob {
 
 impl Plan {
     /// Number of comparisons that are corrected together: the primary metrics of all jobs for each
-    /// variant compared with another. A plan of a single variant is compared under something else,
+    /// variant compared with another, and on each variant those of each job that is compared with
+    /// another. A plan of a single variant is compared under something else,
     /// such as another kernel; that counts as one contender.
     pub fn family(&self) -> u32 {
         family(&self.variants, &self.jobs, &self.judging)
@@ -142,20 +144,18 @@ fn rounds_needed(family: u32, level: f64) -> u32 {
 
 /// See [`Plan::family`].
 pub(crate) fn family(variants: &[Variant], jobs: &[PlannedJob], judging: &Judging) -> u32 {
-    let contenders = baselines(variants).into_iter().flatten().count().max(1);
-    let primary: usize = jobs.iter().map(|job| job.primary(judging).len()).sum();
-    u32::try_from(contenders.saturating_mul(primary)).unwrap_or(u32::MAX)
-}
-
-/// Index of each variant's baseline: the variant that it names, else the first. `None` for the
-/// first, and for a variant that names none but is named by others.
-pub fn baselines(variants: &[Variant]) -> Vec<Option<usize>> {
-    let is_named = |variant: &Variant| {
-        variants.iter().any(|other| other.against.as_ref() == Some(&variant.name))
+    let baselines_of_jobs = job_baselines(jobs);
+    let primary = |counts: &dyn Fn(usize, Option<usize>) -> bool| -> usize {
+        let numbered = jobs.iter().zip(&baselines_of_jobs).enumerate();
+        let counted = numbered
+            .filter(|(place, (job, baseline))| job.is_measured() && counts(*place, **baseline));
+        counted.map(|(_, (job, _))| job.primary(judging).len()).sum()
     };
-    let of = |(place, variant): (usize, &Variant)| match &variant.against {
-        Some(name) => variants.iter().position(|other| other.name == *name),
-        None => (place > 0 && !is_named(variant)).then_some(0),
-    };
-    variants.iter().enumerate().map(of).collect()
+    let contenders = baselines(variants).into_iter().flatten().count();
+    let compares_jobs = baselines_of_jobs.iter().any(Option::is_some);
+    let contenders = if compares_jobs { contenders } else { contenders.max(1) };
+    let between_variants = contenders.saturating_mul(primary(&|_, baseline| baseline.is_none()));
+    let on_each = primary(&|place, baseline| baseline.is_some_and(|baseline| baseline != place));
+    let between_jobs = variants.len().saturating_mul(on_each);
+    u32::try_from(between_variants.saturating_add(between_jobs)).unwrap_or(u32::MAX)
 }

@@ -98,6 +98,14 @@ impl Words {
                 self.count(launch.launcher.len());
                 launch.launcher.iter().for_each(|word| self.word(word));
             }
+            if let Some(step) = planned.step {
+                self.word("step");
+                self.flag(step.is_measured);
+            }
+            if let Some(baseline) = &planned.against {
+                self.word("against");
+                self.word(baseline);
+            }
         }
     }
 
@@ -108,6 +116,10 @@ impl Words {
         }
         // Adding 0 turns -0 into 0.
         self.number((conditions.settle_seconds + 0.0).to_bits());
+        if let Some(seconds) = conditions.phase_seconds {
+            self.word("phase-seconds");
+            self.number(u64::from(seconds));
+        }
         if conditions.machine == Machine::Reboot {
             self.word(conditions.machine.name());
         }

@@ -206,6 +206,9 @@ mod tests {
             engine: JobEngine::default(),
             around: JobCommands::default(),
             record: JobRecord::from_settings(&settings),
+            settings,
+            against: None,
+            step: None,
         }
     }
 

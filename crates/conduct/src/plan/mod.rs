@@ -5,6 +5,7 @@
 //! what is wanted, the lab what can be had.
 
 mod changes;
+mod contrasts;
 mod deciding;
 mod digest;
 pub mod document;
@@ -22,10 +23,10 @@ mod write;
 use std::fmt;
 
 use treering_model::{DeviceSpec, GuestSpec, JobOption, Variant, VariantSettings};
-use treering_script::{Job, JobRecord};
+use treering_script::{ConfigError, Job, JobRecord, Settings, Workload};
 
 pub use changes::{ObservingChanges, PlanChanges};
-pub use deciding::baselines;
+pub use contrasts::{ComparedTrialSet, baselines};
 pub(crate) use deciding::family;
 pub use error::PlanError;
 pub use file::read_plan;
@@ -80,6 +81,8 @@ pub struct PlannedJob {
     pub job: Box<dyn Job>,
     /// Launch on several ranks; `None` for a job in this process.
     pub launch: Option<Launch>,
+    /// Settings that the job was made of.
+    pub settings: Settings,
     /// Inputs of the job, with the files that its options name.
     pub record: JobRecord,
     /// Phases of the job.
@@ -90,6 +93,11 @@ pub struct PlannedJob {
     pub engine: JobEngine,
     /// Commands around each trial; those of a job that is itself a command are among its options.
     pub around: JobCommands,
+    /// Name of the job that this one is compared with on each variant; `None` if variants are
+    /// compared.
+    pub against: Option<String>,
+    /// Step of the plan's steps on one filesystem; `None` for a job with a filesystem of its own.
+    pub step: Option<PlanStep>,
 }
 
 /// Commands around each trial of a job: a program and its arguments each, empty for none.
@@ -157,6 +165,13 @@ impl Plan {
     }
 }
 
+/// Step of a trial in which several jobs work on one filesystem, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlanStep {
+    /// True if the step is compared; false if it only prepares the filesystem for later ones.
+    pub is_measured: bool,
+}
+
 /// Stopping rule of a plan: see the page on statistics for the guarantees of each rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stopping {
@@ -210,6 +225,10 @@ pub struct Conditions {
     pub seed: u64,
     /// True if the first round is recorded but not compared.
     pub warm_up: bool,
+    /// Time in seconds that a phase of the fastest variant should take, to which the warm-up sizes
+    /// all jobs that can be scaled; 0 sizes none. `None` sizes those jobs whose size the plan does
+    /// not state to the usual time.
+    pub phase_seconds: Option<u32>,
     /// True if the baseline runs a second time in each round, as a control.
     pub control: bool,
     /// True if the filesystem is remounted between phases.
@@ -248,6 +267,7 @@ impl Default for Conditions {
         Self {
             seed: 1,
             warm_up: true,
+            phase_seconds: None,
             control: false,
             remount: false,
             settle_seconds: 0.0,
@@ -265,6 +285,54 @@ pub struct Judging {
     /// Minimum relevant difference, as a fraction: .03 is 3 %; `None` depends on the kind of
     /// metric.
     pub threshold: Option<f64>,
+}
+
+impl Plan {
+    /// Number of a job among the steps, counted from 1; `None` for a job that is no step.
+    pub(crate) fn step_number(&self, job: usize) -> Option<usize> {
+        self.jobs[job].step?;
+        Some(self.jobs[..=job].iter().filter(|job| job.step.is_some()).count())
+    }
+}
+
+impl PlannedJob {
+    /// True unless the job only prepares a filesystem.
+    pub(crate) fn is_measured(&self) -> bool {
+        self.step.is_none_or(|step| step.is_measured)
+    }
+
+    /// The same job with other options, not yet as variants change it.
+    ///
+    /// # Errors
+    /// When the workload refuses them.
+    pub(crate) fn with_options(
+        &self,
+        options: Vec<(String, String)>,
+        workloads: &[&'static dyn Workload],
+    ) -> Result<Self, ConfigError> {
+        let workload = workloads.iter().find(|one| one.manifest().name == self.workload);
+        let workload = *workload.ok_or_else(|| ConfigError::new("the workload is unknown"))?;
+        let settings = self.settings.with_options(options);
+        let job = match &self.launch {
+            Some(launch) => job_of_ranks(workload, &settings, launch.ranks, workloads)?.job,
+            None => workload.native(&settings)?,
+        };
+        Ok(Self {
+            name: self.name.clone(),
+            workload: self.workload.clone(),
+            options: settings.options().to_vec(),
+            job,
+            launch: self.launch.clone(),
+            record: JobRecord::from_settings(&settings),
+            settings,
+            phases: JobPhases::default(),
+            changed: Vec::new(),
+            engine: self.engine,
+            around: self.around.clone(),
+            against: self.against.clone(),
+            step: self.step,
+        })
+    }
 }
 
 impl fmt::Debug for Plan {
@@ -290,6 +358,8 @@ impl fmt::Debug for PlannedJob {
             .field("workload", &self.workload)
             .field("options", &self.options)
             .field("launch", &self.launch)
+            .field("against", &self.against)
+            .field("step", &self.step)
             .finish_non_exhaustive()
     }
 }

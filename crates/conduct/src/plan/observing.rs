@@ -93,7 +93,7 @@ impl Plan {
         let is_watched = match role {
             CellRole::Observed => true,
             CellRole::Round | CellRole::Control => observing.place == ObservedIn::Measured,
-            CellRole::WarmUp => false,
+            CellRole::WarmUp | CellRole::Preparation => false,
         };
         if !is_watched {
             return (ObserverOptions::default(), Vec::new());

@@ -144,11 +144,14 @@ fn planned_job(options: &QuickOptions) -> Result<PlannedJob, Failure> {
         options,
         job,
         launch: None,
+        settings: settings.clone(),
         record,
         changed: Vec::new(),
         phases: JobPhases::default(),
         engine: JobEngine::default(),
         around: JobCommands::default(),
+        against: None,
+        step: None,
     })
 }
 

@@ -53,10 +53,12 @@ static ALL: &[ShippedPlan] = plans! {
     "mail-server": "ffsb/mail-server-small.ffsb";
     "file-server";
     "dpkg";
+    "fsync-when-full";
     "sqlite-nodatacow": "fio/sqlite-transactions.fio";
     "postgres-cow";
     "dirty-limit": "fio/stalls.fio";
     "rm-many-files";
+    "large-directory";
     "tar";
     "fast-commit";
     "discard";
@@ -77,6 +79,7 @@ static ALL: &[ShippedPlan] = plans! {
     "threads";
     "fio-depth": "fio/random-read.fio";
     "buffered-queue": "fio/queued-reads.fio";
+    "io-engines": "fio/read-ahead-engines.fio";
     "clients";
     "kernels";
     "kernel-regression": "fio/buffered-writes.fio";

@@ -91,8 +91,10 @@ impl Plan {
             variant(each, shared.is_none()).write("[[variant]]", &mut to);
         }
         for planned in &self.jobs {
-            job(planned).write("[[job]]", &mut to);
-            options(&planned.options).write("[job.options]", &mut to);
+            let header = if planned.step.is_some() { "[[step]]" } else { "[[job]]" };
+            job(planned).write(header, &mut to);
+            let header = if planned.step.is_some() { "[step.options]" } else { "[job.options]" };
+            options(&planned.options).write(header, &mut to);
         }
         observing(&self.observing).write("[observe]", &mut to);
         judging(&self.judging).write("[report]", &mut to);
@@ -109,6 +111,7 @@ impl Plan {
         }
         keys.put("seed", conditions.seed)
             .put("warm-up", conditions.warm_up)
+            .put_some("phase-seconds", conditions.phase_seconds)
             .put("control", conditions.control)
             .put("remount", conditions.remount)
             .put_raw("settle-seconds", conditions.settle_seconds.to_string());
@@ -233,7 +236,10 @@ fn layer(layer: &Layer) -> String {
 
 fn job(planned: &PlannedJob) -> Keys {
     let mut keys = Keys::default();
-    keys.put("name", &planned.name).put("workload", &planned.workload);
+    keys.put("name", &planned.name)
+        .put_some("against", planned.against.as_ref())
+        .put("workload", &planned.workload)
+        .put_some("measure", Some(false).filter(|_| !planned.is_measured()));
     if let Some(launch) = &planned.launch {
         keys.put("ranks", launch.ranks).put_strings("launcher", &launch.launcher);
         if let Some(program) = &launch.program {

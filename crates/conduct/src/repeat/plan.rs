@@ -87,12 +87,15 @@ pub(super) fn plan_of_runs(
         name: name.clone(),
         options: settings.options().to_vec(),
         record: JobRecord::from_settings(&settings),
+        settings: settings.clone(),
         job,
         launch: None,
         phases: JobPhases::default(),
         changed: Vec::new(),
         engine: JobEngine::default(),
         around: JobCommands::default(),
+        against: None,
+        step: None,
     };
     let seed = settings.number(specs, "seed", 0..=u64::MAX).ok().flatten().unwrap_or(1);
     Ok(Plan {

@@ -1,6 +1,7 @@
 //! Beginning of a trial: the facts recorded before the first phase, and the directory that the
 //! trial works in.
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use treering_engine::LatencyMode;
@@ -44,4 +45,14 @@ pub(crate) fn named(
     name: &str,
 ) -> Option<&'static dyn Workload> {
     workloads.iter().copied().find(|workload| workload.manifest().name == name)
+}
+
+/// Takes the directory to work in. The one above it must be there: if it is lost, so is the place.
+pub(crate) fn occupy(work: &Path) -> Result<OwnedDirectory, LabError> {
+    if let Err(error) = std::fs::create_dir(work)
+        && error.kind() != ErrorKind::AlreadyExists
+    {
+        return Err(LabError::Io { action: "cannot make", path: work.to_owned(), source: error });
+    }
+    take(work)
 }

@@ -29,7 +29,7 @@ pub use self::outline::write_outline;
 pub use self::replay::{ClassicText, replay_classic};
 pub use self::sinks::EventFilter;
 use self::sinks::{Filtered, Recipients, WholeTrial};
-pub(crate) use self::sinks::{WithSources, sources};
+pub(crate) use self::sinks::{StoreAndOthers, WithSources, sources};
 pub use self::speaker::ToolTerminal;
 use crate::conduct::{Conclusion, Remount, TrialPlan, conduct};
 use crate::failure::{Failure, FailureKind};

@@ -103,3 +103,16 @@ impl TrialSink for WholeTrial {
         pushed.map_err(|error| SinkError::new("events are out of order", error))
     }
 }
+
+/// The store of a trial, and further sinks after it.
+pub(crate) struct StoreAndOthers<'s> {
+    pub(crate) store: &'s mut dyn TrialSink,
+    pub(crate) others: Vec<Box<dyn TrialSink>>,
+}
+
+impl TrialSink for StoreAndOthers<'_> {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        self.store.accept(event)?;
+        self.others.iter_mut().try_for_each(|sink| sink.accept(event))
+    }
+}

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use treering_conduct::plan::Stopping;
+use treering_conduct::plan::{ComparedTrialSet, Stopping};
 
 use crate::{read_file, read_plan};
 
@@ -106,4 +106,73 @@ fn a_metric_that_no_job_gives_is_refused_at_its_place() {
     ] {
         with(metric).unwrap_or_else(|error| panic!("{error}"));
     }
+}
+
+/// Names of the compared sets of trials of a plan, each with its baseline.
+fn compared(text: &str) -> Vec<(String, Option<String>)> {
+    let plan = read_plan(text).unwrap_or_else(|error| panic!("{error}"));
+    let sets = plan.compared_sets();
+    let pair = |set: &ComparedTrialSet| {
+        (set.name.clone(), set.baseline.map(|place| sets[place].name.clone()))
+    };
+    sets.iter().map(pair).collect()
+}
+
+fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, Option<String>)> {
+    let baseline = |name: &str| Some(name.to_owned()).filter(|name| !name.is_empty());
+    pairs.iter().map(|(name, base)| ((*name).to_owned(), baseline(base))).collect()
+}
+
+#[test]
+fn a_job_against_another_is_compared_with_it_on_each_variant_and_other_jobs_between_variants() {
+    let jobs = format!(
+        "{FS_MARK}name = \"plain\"\n{FS_MARK}name = \"many\"\noptions = {{ threads = 4 }}\n\
+         against = \"one\"\n{FS_MARK}name = \"one\"\n"
+    );
+    let expected = [
+        ("ext4", ""),
+        ("xfs", "ext4"),
+        ("ext4: one", ""),
+        ("ext4: many", "ext4: one"),
+        ("xfs: one", ""),
+        ("xfs: many", "xfs: one"),
+    ];
+    assert_eq!(compared(&format!("{TWO}{jobs}")), pairs(&expected));
+    // Two metrics decide in each of the three contrasts.
+    assert_eq!(rounds_of(&format!("{TWO}{jobs}")).0, 6);
+    let alone = "[[variant]]\nfilesystem = \"ext4\"\n";
+    let expected = [("one", ""), ("many", "one")];
+    assert_eq!(compared(&format!("{alone}{jobs}")), pairs(&expected));
+    let plan = read_plan(&format!("{TWO}{jobs}")).unwrap();
+    let again = read_plan(&plan.to_toml()).unwrap();
+    assert_eq!((again.compared_sets(), again.digest()), (plan.compared_sets(), plan.digest()));
+    let others = read_plan(&format!("{TWO}{}", jobs.replace("against = \"one\"\n", ""))).unwrap();
+    assert_ne!(others.digest(), plan.digest());
+}
+
+#[test]
+fn points_of_a_sweep_are_compared_with_the_first_or_with_the_one_that_is_named() {
+    let sweep = |against: &str| {
+        format!("{FS_MARK}name = \"make\"\nsweep = {{ threads = [1, 2, 4] }}\n{against}")
+    };
+    let alone = "[[variant]]\nfilesystem = \"ext4\"\n";
+    let first = [
+        ("make, threads=1", ""),
+        ("make, threads=2", "make, threads=1"),
+        ("make, threads=4", "make, threads=1"),
+    ];
+    // Without `against` there is only the curve.
+    assert_eq!(compared(&format!("{alone}{}", sweep(""))), pairs(&[("ext4", "")]));
+    assert_eq!(compared(&format!("{alone}{}", sweep("against = \"make\"\n"))), pairs(&first));
+    let named = sweep("against = \"make, threads=4\"\n");
+    let expected = [
+        ("make, threads=4", ""),
+        ("make, threads=1", "make, threads=4"),
+        ("make, threads=2", "make, threads=4"),
+    ];
+    assert_eq!(compared(&format!("{alone}{named}")), pairs(&expected));
+    // Two variants are compared with one another, unless the plan says `against`.
+    let expected = [("ext4", ""), ("xfs", "ext4")];
+    assert_eq!(compared(&format!("{TWO}{}", sweep(""))), pairs(&expected));
+    assert_eq!(compared(&format!("{TWO}{named}")).len(), 6);
 }

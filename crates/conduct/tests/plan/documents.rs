@@ -36,7 +36,7 @@ fn the_examples_read_and_are_what_their_questions_ask_for() {
     let names = |plan: &str| -> Vec<&str> {
         plans[plan].variants.iter().map(|variant| variant.name.as_str()).collect()
     };
-    assert_eq!(plans.len(), 35);
+    assert_eq!(plans.len(), 38);
     let crypt = &plans["dm-crypt-workqueues"].variants;
     assert!(crypt[..2].iter().all(|variant| variant.settings.layers.len() == 1));
     assert_ne!(crypt[0].settings.layers, crypt[1].settings.layers);

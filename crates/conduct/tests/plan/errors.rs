@@ -109,6 +109,34 @@ const FAULTS: &[(&str, &str)] = &[
         "baseline = \"xfs\"\n[[variant]]\nfilesystem = \"ext4\"\n[[variant]]\n\
          filesystem = \"xfs\"\nagainst = \"ext4\"\n",
     ),
+    (
+        "a step with a command around it",
+        "[[variant]]\nfilesystem = \"ext4\"\n[[step]]\nworkload = \"fs_mark\"\n\
+         prepare = \"touch a\"\n",
+    ),
+    (
+        "no step that is measured",
+        "[[variant]]\nfilesystem = \"ext4\"\n[[step]]\ncommand = \"ls\"\nmeasure = false\n",
+    ),
+    (
+        "a job against none",
+        "[[variant]]\nfilesystem = \"ext4\"\n[[job]]\nname = \"wal\"\n[[job]]\n\
+         against = \"wall\"\n",
+    ),
+    (
+        "a job against itself",
+        "[[variant]]\nfilesystem = \"ext4\"\n[[job]]\nname = \"wal\"\nagainst = \"wal\"\n",
+    ),
+    (
+        "a job against one of another workload",
+        "[[variant]]\nfilesystem = \"ext4\"\n[[job]]\n[[job]]\nworkload = \"fs_mark\"\n\
+         against = \"compilebench\"\n",
+    ),
+    (
+        "jobs against one another",
+        "[[variant]]\nfilesystem = \"ext4\"\n[[job]]\nname = \"a\"\nagainst = \"b\"\n\
+         [[job]]\nname = \"b\"\nagainst = \"a\"\n",
+    ),
     ("a size that is none", "[device]\nloop = \"big\"\n[[variant]]\nfilesystem = \"ext4\"\n"),
     ("two devices in one", "[device]\nloop = \"4GiB\"\nblock = \"/dev/sdb1\"\n[[variant]]\n"),
     ("no device in a device", "[device]\nsparse = true\n[[variant]]\nfilesystem = \"ext4\"\n"),

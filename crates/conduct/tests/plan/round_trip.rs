@@ -159,10 +159,13 @@ fn stopping() -> impl Strategy<Value = Stopping> {
 
 fn conditions() -> impl Strategy<Value = Conditions> {
     let settle = prop_oneof![(0u32..86_400).prop_map(f64::from), 0.0..86_400.0];
-    (any::<u64>(), any::<bool>(), any::<bool>(), settle).prop_map(
-        |(seed, warm_up, control, settle_seconds)| Conditions {
+    let phase = option::of(0_u32..=3600);
+    (any::<u64>(), any::<bool>(), any::<bool>(), settle, phase).prop_map(
+        |(seed, warm_up, control, settle_seconds, phase_seconds)| Conditions {
             seed,
             warm_up,
+            // Without a warm-up nothing is sized.
+            phase_seconds: phase_seconds.filter(|seconds| warm_up || *seconds == 0),
             control,
             remount: false,
             settle_seconds,
@@ -199,11 +202,14 @@ fn job(name: String, options: Vec<(String, String)>) -> PlannedJob {
         options,
         job,
         launch: None,
+        settings,
         record,
         changed: Vec::new(),
         phases: JobPhases::default(),
         engine: JobEngine::default(),
         around: JobCommands::default(),
+        against: None,
+        step: None,
     }
 }
 

@@ -17,8 +17,10 @@ use crate::{Buffers, ConfigError, Deadline, Io, ResourceUsage, SessionError, Sto
 use treering_sys::{SchedulingParameters, SyncMode};
 
 mod program;
+mod scale;
 
 pub use program::{ExternalProgram, ProgramEnd, ProgramWatch, ReportedPhase};
+pub use scale::{ScaleUnit, WorkScale};
 
 /// Treatment of the kernel's caches before a group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -533,6 +535,12 @@ pub trait Job: Send + Sync {
     /// Kind of limit on the amount of work.
     fn work(&self) -> WorkLimit {
         WorkLimit::Fixed
+    }
+
+    /// Option by which the job can be made as long as it needs to be, with the time of its phases;
+    /// `None` for a job that cannot be scaled.
+    fn scale(&self) -> Option<WorkScale> {
+        None
     }
 
     /// True if the job needs the latency of every call.

@@ -85,6 +85,33 @@ fn near(actual: f64, expected: f64) {
 }
 
 #[test]
+fn jobs_of_one_variant_are_compared_whatever_their_parameters_are() {
+    let job = |name: &str, late: i64, rates: &[f64], runs: &str| {
+        let mut job = variant_of(name, late, rates);
+        job.factor = Factor::Job;
+        for trial in &mut job.trials {
+            trial.beginning.parameters[0].1 = runs.to_owned();
+        }
+        job
+    };
+    let of = |other: &ComparedVariant| {
+        compare(
+            &job("few", 0, &P10A, "30"),
+            std::slice::from_ref(other),
+            &ComparisonTerms::default(),
+        )
+        .unwrap()
+    };
+    let outcome = of(&job("many", 1, &P10B, "60"));
+    // Without the rounds of a plan, trials of different jobs are no pairs.
+    assert!(!score(&outcome).paired && score(&outcome).ratio.unwrap().value < 1.0);
+    assert!(!codes(&outcome).contains(&Code::ParametersDiffer), "{:?}", codes(&outcome));
+    // The same trials as variants differ in what is not declared.
+    let variants = ComparedVariant { factor: Factor::Variant, ..job("many", 1, &P10B, "60") };
+    assert!(codes(&of(&variants)).contains(&Code::ParametersDiffer));
+}
+
+#[test]
 fn each_contender_is_compared_with_the_variant_that_it_names() {
     let named = |name: &str, late: i64, rates: &[f64], against: &str| ComparedVariant {
         against: Some(against.to_owned()),

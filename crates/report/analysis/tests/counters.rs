@@ -6,7 +6,9 @@ use treering_analysis::compare::{
 };
 use treering_analysis::leading_counters;
 use treering_model::metrics::{device, kernel, times};
-use treering_model::{Ending, Metric, RunMode, Scope, Trial, TrialHeader, TrialId};
+use treering_model::{
+    Ending, Fact, Metric, RunMode, Scope, Trial, TrialHeader, TrialId, WorkLimit,
+};
 
 /// A trial in round `round` with these counters.
 fn trial(round: i64, late: i64, counters: Vec<Metric>) -> Trial {
@@ -89,4 +91,43 @@ fn counters_do_not_make_other_results_uncertain() {
     // The only primary result is corrected by nothing.
     let elapsed = find(times::ELAPSED_SECONDS.name);
     assert_eq!(elapsed.p, elapsed.p_adjusted);
+}
+
+/// Counts that are decided beside the elapsed time, whose noise is that of [`trial`].
+fn beside_time(outcome: &Outcome) -> Vec<String> {
+    let open = outcome.comparisons.iter().find(|one| one.is_open_by_time()).unwrap();
+    assert_eq!(open.name, times::ELAPSED_SECONDS.name);
+    outcome.counts_decided_beside(open).into_iter().map(MetricComparison::metric).collect()
+}
+
+/// Both variants take the same time but for noise of half of it, in an order of their own.
+fn noisy(name: &str, late: i64, flushes: f64, work: Option<&str>) -> ComparedVariant {
+    let mut noisy = variant(name, late, 8, &|noise| counters(flushes, 1000.0, 0.0, noise));
+    for (round, trial) in (0_i64..).zip(&mut noisy.trials) {
+        let elapsed = &mut trial.metrics[0];
+        elapsed.value *= 1.0 + 0.1 * ((round * (3 + 2 * late) + late) % 5) as f64;
+        trial.facts.extend(
+            work.map(|value| Fact { name: WorkLimit::FACT.to_owned(), value: value.to_owned() }),
+        );
+    }
+    noisy
+}
+
+#[test]
+fn counts_are_named_that_decide_where_the_time_is_unclear() {
+    let compared = |work| {
+        let (base, other) = (noisy("base", 0, 100.0, work), noisy("other", 1, 250.0, work));
+        compare(&base, &[other], &ComparisonTerms::default()).unwrap()
+    };
+    // Written bytes are equal, and the flushes of the only phase are those of the trial.
+    assert_eq!(beside_time(&compared(None)), [device::FLUSHES.name]);
+    // What a time limit ends counts more the faster it is.
+    let timed = compared(Some(WorkLimit::Timed.name()));
+    assert!(beside_time(&timed).is_empty());
+}
+
+#[test]
+fn a_decided_time_needs_no_counts() {
+    let outcome = compared(8);
+    assert!(outcome.comparisons.iter().all(|one| !one.is_open_by_time()), "{outcome:?}");
 }

@@ -6,8 +6,8 @@ use treering_datasets::{Dataset, classic, library};
 use treering_model::metrics::times;
 use treering_model::{Caution, CautionCode, Metric, RunMode};
 use treering_script::{
-    ConfigError, Footprint, Job, NameId, NodeKind as NameKind, OutlineLine, Random, Session,
-    Settings, TargetFacts, with_causes,
+    ConfigError, Footprint, Job, NameId, NodeKind as NameKind, OutlineLine, Random, ScaleUnit,
+    Session, Settings, TargetFacts, WorkScale, with_causes,
 };
 
 use super::classic_plan::{self, ClassicShape};
@@ -15,8 +15,8 @@ use super::footprint::footprint;
 use super::forward::FastForward;
 use super::headline;
 use super::native_plan::{self, NativeShape, OperationMix, SyncPolicy};
-use super::options::{ClassicOptions, NativeOptions};
-use super::plan::{INITIAL_CREATE, NATIVE_ORDER, PlannedPhase, TaskWork};
+use super::options::{ClassicOptions, NativeOptions, RUNS_MAX};
+use super::plan::{INITIAL_CREATE, NATIVE_ORDER, OPERATIONS, PlannedPhase, TaskWork};
 use super::recipes::{NativeList, Recipe, Recipes};
 use super::session::{AgingSession, OperationStyle, kind_name, native_tree};
 use super::text;
@@ -253,6 +253,19 @@ impl Job for AgingJob {
             })
         });
         headline::foreseen(kinds)
+    }
+
+    fn scale(&self) -> Option<WorkScale> {
+        let RunShape::Native { shape, .. } = &self.shape else { return None };
+        (!shape.makej && shape.runs > 0).then_some(WorkScale {
+            option: "runs",
+            key: None,
+            value: shape.runs.into(),
+            most: RUNS_MAX,
+            unit: ScaleUnit::Amount { name: "operations", each: 1 },
+            follows: |phase| phase == OPERATIONS,
+            sizes: &["runs", "initial-dirs", "fill"],
+        })
     }
 
     fn overall_metric(&self) -> Option<&'static str> {

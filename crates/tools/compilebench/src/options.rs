@@ -21,7 +21,7 @@ const TRACING: OptionSupport = OptionSupport::Approximate(
 );
 
 const TREES_MAX: u64 = 1_000_000;
-const RUNS_MAX: u64 = 10_000_000;
+pub(super) const RUNS_MAX: u64 = 10_000_000;
 
 options! {
     /// Options of the classic command line.

@@ -3,14 +3,19 @@
 use treering_model::metrics::dbench::PASS_SECONDS;
 use treering_model::metrics::rates;
 use treering_model::{Caution, Metric, Op, RunMode, WorkLimit};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+use treering_script::{
+    ConfigError, Footprint, Job, OutlineLine, ScaleUnit, Session, Settings, TargetFacts, WorkScale,
+};
 
 use super::config::{BASE, EndCondition, LoadSource, RunConfig};
 use super::headline::HeadlineSums;
-use super::session::PlaySession;
+use super::session::{PLAY, PlaySession};
 use super::weigh::load_footprint;
 use crate::language::{OperationKind, PathTemplate, long_name};
 use treering_kit::occupied::refuse_existing;
+
+/// Maximum number of passes, or of seconds, of a job that is scaled.
+const SCALE_MAX: u64 = 1_000_000_000;
 
 /// Top directory in all loads of the original.
 const CLIENTS: &str = "clients";
@@ -133,6 +138,25 @@ impl Job for PlayJob {
             EndCondition::Passes(_) => WorkLimit::Fixed,
             EndCondition::Time { .. } if self.config.playback.passes.is_some() => WorkLimit::Fixed,
             EndCondition::Time { .. } => WorkLimit::Timed,
+        }
+    }
+
+    fn scale(&self) -> Option<WorkScale> {
+        let of = |option, value, unit| WorkScale {
+            option,
+            key: None,
+            value,
+            most: SCALE_MAX,
+            unit,
+            follows: |phase| phase == PLAY,
+            sizes: &["passes", "time"],
+        };
+        match self.config.ends {
+            _ if self.config.classic => None,
+            EndCondition::Passes(passes) => {
+                Some(of("passes", passes, ScaleUnit::Amount { name: "passes", each: 1 }))
+            }
+            EndCondition::Time { seconds, .. } => Some(of("time", seconds, ScaleUnit::Seconds)),
         }
     }
 

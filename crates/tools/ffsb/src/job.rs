@@ -6,17 +6,22 @@ use std::sync::Arc;
 
 use treering_model::metrics::rates;
 use treering_model::{Caution, Metric, RunMode, WorkLimit};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+use treering_script::{
+    ConfigError, Footprint, Job, OutlineLine, ScaleUnit, Session, Settings, TargetFacts, WorkScale,
+};
 
 use super::fileset::drawn_sizes;
 use super::headline::HeadlineSums;
 use super::namespace::{DIRECTORY, directory};
 use super::operation::Operation;
 use super::options::{ClassicOptions, NativeOptions, PROFILE, SizeDrawOptions};
-use super::session::{BenchSession, RunParameters};
+use super::session::{BENCHMARK, BenchSession, RunParameters};
 use super::slots::FILESYSTEMS_MAX;
 use crate::language::{self, FileSizes, Filesystem, Profile};
 use treering_kit::occupied::{is_numbered, refuse_existing};
+
+/// Maximum number of operations, or of seconds, of a job that is scaled.
+const SCALE_MAX: u64 = 1_000_000_000;
 
 /// Longest accepted profile in bytes.
 const PROFILE_BYTES_MAX: u64 = 2 << 20;
@@ -302,6 +307,26 @@ impl Job for BenchJob {
             WorkLimit::Drawn
         } else {
             WorkLimit::Timed
+        }
+    }
+
+    fn scale(&self) -> Option<WorkScale> {
+        let of = |option, value, unit| WorkScale {
+            option,
+            key: None,
+            value,
+            most: SCALE_MAX,
+            unit,
+            follows: |phase| phase == BENCHMARK,
+            sizes: &["operations", "time", PROFILE],
+        };
+        match self.run.operations {
+            _ if self.run.classic || !self.run.works() => None,
+            Some(count) => {
+                let unit = ScaleUnit::Amount { name: "operations", each: 1 };
+                Some(of("operations", count, unit))
+            }
+            None => Some(of("time", self.run.profile.seconds, ScaleUnit::Seconds)),
         }
     }
 

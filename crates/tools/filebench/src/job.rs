@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use treering_model::metrics::rates;
 use treering_model::nearest::nearest;
 use treering_model::{Caution, Metric, Op, RunMode, WorkLimit};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+use treering_script::{
+    ConfigError, Footprint, Job, OutlineLine, ScaleUnit, Session, Settings, TargetFacts, WorkScale,
+};
 
 use super::draw::whole;
 use super::headline::HeadlineSums;
@@ -14,7 +16,7 @@ use super::names::{DIRECTORY, directory};
 use super::options::{ClassicOptions, NativeOptions, WORKLOAD};
 use super::personalities::{find, names};
 use super::plan::{FilesetPlan, FlowopKind, Plan, PlanOverrides, ProgramStep, SECONDS_MAX};
-use super::session::{BenchSession, RunOptions};
+use super::session::{BENCHMARK, BenchSession, RunOptions};
 use crate::language::{self, EndCondition, SetupAction, WorkloadScript};
 use treering_kit::occupied::{is_numbered, refuse_existing};
 
@@ -256,6 +258,20 @@ impl Job for BenchJob {
             EndCondition::Timeout => WorkLimit::Timed,
             EndCondition::AllDone | EndCondition::FirstDone => WorkLimit::Drawn,
         }
+    }
+
+    fn scale(&self) -> Option<WorkScale> {
+        let length = &self.plan().run_length;
+        let is_free = !self.run_options.classic && matches!(length.quit, EndCondition::Timeout);
+        Some(WorkScale {
+            option: "seconds",
+            key: None,
+            value: length.seconds.filter(|_| is_free)?,
+            most: SECONDS_MAX,
+            unit: ScaleUnit::Seconds,
+            follows: |phase| phase == BENCHMARK,
+            sizes: &["seconds"],
+        })
     }
 
     fn times_every_call(&self) -> bool {

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::language::{self, Amount, Engine, Machine, ParseContext, Section, Warning};
 use treering_model::{Caution, Metric, Op, RunMode, WorkLimit};
 use treering_script::{
-    ConfigError, Footprint, Job, OptionSpec, OutlineLine, Session, Settings, TargetFacts, ValueKind,
+    ConfigError, Footprint, Job, OptionSpec, OutlineLine, ScaleUnit, Session, Settings,
+    TargetFacts, ValueKind, WorkScale,
 };
 
 use super::headline::Headline;
@@ -15,10 +16,13 @@ use super::namespace::{DIRECTORY, FileName, numbered};
 use super::offered::JobLoad;
 use super::options::{CLASSIC, JOB_FILE, NATIVE, REUSE, SET};
 use super::run_plan::RunPlan;
-use super::session::JobSession;
+use super::session::{JobSession, SETUP};
 use super::status::StatusTriggers;
 use super::typed;
 use treering_kit::occupied::{is_numbered, refuse_existing};
+
+/// Maximum of a parameter by which a job is scaled.
+const SCALE_MAX: u64 = 1 << 44;
 
 /// Longest accepted job file in bytes.
 const BYTES_MAX: u64 = 2 << 20;
@@ -410,6 +414,38 @@ impl Job for FileJob {
     fn work(&self) -> WorkLimit {
         let timed = self.plan.jobs.iter().any(|job| job.runtime_us > 0);
         if timed { WorkLimit::Timed } else { WorkLimit::Fixed }
+    }
+
+    fn scale(&self) -> Option<WorkScale> {
+        let jobs = &self.plan.jobs;
+        // Several sections may differ in what one parameter for all of them would make equal.
+        let common = |of: &dyn Fn(&Section) -> u64| {
+            let first = jobs.first().map(|job| of(job)).filter(|value| *value > 0)?;
+            jobs.iter().all(|job| of(job) == first).then_some(first)
+        };
+        let bytes = |job: &Section| match job.size {
+            Some(Amount::Bytes(bytes)) if job.io_size.is_none() => bytes,
+            _ => 0,
+        };
+        let requests = ScaleUnit::Amount { name: "requests", each: 1 };
+        let timed = jobs.iter().map(|job| job.runtime_us / 1_000_000).max().unwrap_or(0);
+        let (option, key, value, unit) = if timed > 0 {
+            ("runtime", None, timed, ScaleUnit::Seconds)
+        } else if let Some(count) = common(&|job| job.number_ios) {
+            (SET, Some("number_ios"), count, requests)
+        } else {
+            (SET, Some("size"), common(&bytes)?, ScaleUnit::Bytes)
+        };
+        let is_free = !self.classic && self.plan.offered.is_none();
+        is_free.then_some(WorkScale {
+            option,
+            key,
+            value,
+            most: SCALE_MAX,
+            unit,
+            follows: |phase| phase != SETUP,
+            sizes: &[JOB_FILE],
+        })
     }
 
     fn times_every_call(&self) -> bool {

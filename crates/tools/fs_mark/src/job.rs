@@ -1,13 +1,15 @@
 //! A configured fs_mark: parameters, footprint, outline, and the session.
 
-use treering_model::{Caution, Metric, Op, RunMode};
+use treering_model::{Caution, ITERATION_PHASE, Metric, Op, RunMode};
 use treering_script::{
-    ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts, WorkerKind,
+    ConfigError, Footprint, Job, OutlineLine, ScaleUnit, Session, Settings, TargetFacts, WorkScale,
+    WorkerKind,
 };
 
 use super::config::{self, ClassicConfig};
 use super::headline::{self, CREATE, UNLINK};
 use super::methods::{ReopenOrder, SyncMethod};
+use super::options::{FILES_MAX, ITERATIONS_MAX};
 use super::session::{MarkSession, RunStyle, no_room, root_name};
 use super::shape::RunShape;
 use treering_kit::occupied::refuse_existing;
@@ -163,6 +165,23 @@ impl Job for MarkJob {
         let syncs_each =
             self.shape.sync == SyncMethod::Inband || each.contains(&self.shape.sync.reopened());
         (!self.is_classic() && syncs_each).then_some(Op::Fsync)
+    }
+
+    fn scale(&self) -> Option<WorkScale> {
+        let shape = &self.shape;
+        let (option, value, most, each) = match shape.iterations {
+            1 => ("files", shape.files, FILES_MAX, u64::from(shape.workers)),
+            many => ("iterations", many.into(), ITERATIONS_MAX, shape.files_an_iteration()),
+        };
+        (!self.is_classic() && !shape.until_full).then_some(WorkScale {
+            option,
+            key: None,
+            value,
+            most,
+            unit: ScaleUnit::Amount { name: "files", each },
+            follows: |phase| phase.starts_with(ITERATION_PHASE),
+            sizes: &["files", "iterations", "until-full"],
+        })
     }
 
     fn overall_metric(&self) -> Option<&'static str> {

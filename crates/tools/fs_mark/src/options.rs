@@ -16,7 +16,10 @@ pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
 
 /// The most workers: each has its own memory.
 pub(super) const WORKERS_MAX: u64 = 4096;
-const ITERATIONS_MAX: u64 = 100_000;
+/// The most files of a worker in an iteration.
+pub(super) const FILES_MAX: u64 = 1 << 32;
+/// The most iterations.
+pub(super) const ITERATIONS_MAX: u64 = 100_000;
 const SUBDIRS_MAX: u64 = 10_000_000;
 /// The largest file.
 const SIZE_MAX: u64 = i64::MAX as u64;
@@ -25,7 +28,7 @@ options! {
     /// Options for the files created.
     pub(super) struct FileOptions {
         /// Files created by each worker in an iteration.
-        files('n'): u64 = Number[1..=1 << 32], "1000";
+        files('n'): u64 = Number[1..=FILES_MAX], "1000";
         /// Bytes of each file.
         size('s'): u64 = Size[0..=SIZE_MAX], "51200";
         /// Bytes of each write.

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 
 use treering_model::{Caution, CautionCode, Metric, RunMode, WorkLimit};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+use treering_script::{
+    ConfigError, Footprint, Job, OutlineLine, ScaleUnit, Session, Settings, TargetFacts, WorkScale,
+};
 
 use super::config::{ClassicConfig, RecordedParameters, native};
 use super::headline;
 use super::memory::MemoryAmount;
+use super::options::REPETITIONS_MAX;
 use super::places::read_of;
 use super::session::IorSession;
 use super::shape::{RunShape, TestKind};
@@ -136,6 +139,19 @@ impl Job for IorJob {
 
     fn work(&self) -> WorkLimit {
         if self.shape.wall_seconds.is_some() { WorkLimit::Timed } else { WorkLimit::Fixed }
+    }
+
+    fn scale(&self) -> Option<WorkScale> {
+        let shape = &self.shape;
+        (!self.is_classic() && shape.wall_seconds.is_none()).then_some(WorkScale {
+            option: "repetitions",
+            key: None,
+            value: shape.repetitions.into(),
+            most: REPETITIONS_MAX,
+            unit: ScaleUnit::Amount { name: "repetitions", each: 1 },
+            follows: |_| true,
+            sizes: &["block", "segments", "repetitions"],
+        })
     }
 
     fn times_every_call(&self) -> bool {

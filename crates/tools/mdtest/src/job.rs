@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use treering_model::{Caution, CautionCode, Metric, Op, RunMode, WorkLimit};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+use treering_script::{
+    ConfigError, Footprint, Job, OutlineLine, ScaleUnit, Session, Settings, TargetFacts, WorkScale,
+};
 
 use super::config::ClassicConfig;
 use super::headline;
 use super::names::TEST_DIRECTORY;
 use super::native::{RecordedParameters, native};
+use super::options::ITERATIONS_MAX;
 use super::session::TestSession;
 use super::shape::{ItemOperation, IterationStep, RunShape};
 use treering_kit::occupied::refuse_existing;
@@ -164,6 +167,20 @@ impl Job for TestJob {
 
     fn work(&self) -> WorkLimit {
         if self.shape.wall_seconds.is_some() { WorkLimit::Timed } else { WorkLimit::Fixed }
+    }
+
+    fn scale(&self) -> Option<WorkScale> {
+        let shape = &self.shape;
+        let each = shape.items().saturating_mul(shape.ranks.into());
+        (!self.is_classic() && shape.wall_seconds.is_none()).then_some(WorkScale {
+            option: "iterations",
+            key: None,
+            value: shape.iterations.into(),
+            most: ITERATIONS_MAX,
+            unit: ScaleUnit::Amount { name: "items", each },
+            follows: |_| true,
+            sizes: &["items", "items-per-dir", "depth", "branch", "iterations"],
+        })
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {

@@ -20,7 +20,7 @@ const RANKS_MAX: u64 = 4096;
 const ITEMS_MAX: u64 = 1 << 40;
 const DEPTH_MAX: u64 = 200;
 const BYTES_MAX: u64 = 64 << 20;
-const ITERATIONS_MAX: u64 = 100_000;
+pub(super) const ITERATIONS_MAX: u64 = 100_000;
 const SECONDS_MAX: u64 = 1 << 30;
 /// Numbers that the original keeps in an int.
 const INT_MAX: u64 = i32::MAX as u64;

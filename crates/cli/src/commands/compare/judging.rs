@@ -19,7 +19,7 @@ const SHOWN: usize = 4;
 /// Compares the measured trials of variants, the first of which is the baseline.
 pub(super) fn standing(
     store: &Store,
-    measured: &[MeasuredVariant<'_>],
+    measured: &[MeasuredVariant],
     judging: &Judging,
 ) -> Result<Standing, Failure> {
     let mut incomplete = BTreeSet::new();
@@ -37,8 +37,8 @@ pub(super) fn standing(
         incomplete.extend(excluded.filter_map(|trial| Some(trial.beginning.cell.as_ref()?.round)));
         trials.retain(|trial| trial.exclusion().is_none());
         if !trials.is_empty() {
-            let (name, factor) = (variant.name.to_owned(), Factor::Variant);
-            let against = Some(variant.baseline.to_owned());
+            let factor = if variant.is_job { Factor::Job } else { Factor::Variant };
+            let (name, against) = (variant.name.clone(), Some(variant.baseline.clone()));
             variants.push(ComparedVariant { name, factor, against, trials });
         }
     }

@@ -101,6 +101,7 @@ fn changes(args: &CompareArgs) -> PlanChanges {
         machine: args.quick.machine,
         counts_instructions: args.quick.icount,
         rounds: args.quick.rounds.map(u32::from),
+        phase_seconds: args.quick.phase_seconds.map(u32::from),
         observing: ObservingChanges {
             trace: observe.trace,
             layout: observe.layout,
@@ -237,7 +238,7 @@ fn page(plan: &Plan, args: &CompareArgs, campaign: Option<TrialId>) -> Result<Ex
 
 /// Shows the comparison page of a campaign.
 fn page_of(plan: &Plan, args: &CompareArgs, campaign: TrialId) -> Result<ExitCode, Failure> {
-    if plan.variants.len() < 2 {
+    if plan.variants.len() < 2 && !plan.compares_jobs() {
         let why = format!(
             "here one variant has nothing to be compared with; `treering report --plan {} --by \
              kernel` joins runs under several kernels",
@@ -248,7 +249,9 @@ fn page_of(plan: &Plan, args: &CompareArgs, campaign: TrialId) -> Result<ExitCod
     report::of_campaign(&Campaign {
         trial: campaign,
         variants: plan.variants.iter().map(|variant| variant.name.as_str()).collect(),
-        has_own_baselines: plan.variants.iter().any(|variant| variant.against.is_some()),
+        has_own_baselines: plan.compares_jobs()
+            || plan.variants.iter().any(|variant| variant.against.is_some()),
+        compares_jobs: plan.compares_jobs(),
         judging: &plan.judging,
         args,
     })

@@ -7,7 +7,7 @@ use treering_analysis::history;
 use treering_conduct::plan::Judging;
 use treering_conduct::watch::{AnchorChanges, ChangedFact, SeriesStore};
 use treering_conduct::{
-    EarlierTrial, MeasuredVariant, RecordedTrial, ResultStore, Standing, StoredCell,
+    EarlierTrial, MeasuredVariant, RecordedTrial, ResultStore, Standing, StoredCell, WarmUpTrial,
 };
 use treering_model::{AnnotationKind, Caution, Ending, Trial, TrialId, TrialSink};
 use treering_store::{Filter, LoadDetail, Store, TrialState, TrialSummary};
@@ -112,6 +112,24 @@ impl ResultStore for PlanStore<'_> {
         Ok(trials.into_iter().filter_map(stored).collect())
     }
 
+    fn warm_ups(&self, trials: &[TrialId]) -> Result<Vec<WarmUpTrial>, Failure> {
+        let Some(store) = open_to_read(self.named)? else { return Ok(Vec::new()) };
+        let mut trials =
+            store.load_many(trials, LoadDetail::Headlines).map_err(|error| failure(&error))?;
+        trials.retain(|trial| trial.ending == Ending::Completed);
+        let number = |trial: &Trial, name: &str| trial.fact(name)?.parse().ok();
+        let warm_up = |trial: Trial| WarmUpTrial {
+            free_bytes: number(&trial, "filesystem.free_bytes"),
+            free_inodes: number(&trial, "filesystem.free_inodes"),
+            phases: trial
+                .phases
+                .into_iter()
+                .map(|phase| (phase.name, phase.wall_ns as f64 / 1e9))
+                .collect(),
+        };
+        Ok(trials.into_iter().map(warm_up).collect())
+    }
+
     fn parameters(&self, trials: &[TrialId]) -> Result<Vec<Vec<(String, String)>>, Failure> {
         let Some(store) = open_to_read(self.named)? else { return Ok(Vec::new()) };
         let trials = store.load_with_facts(trials, &[]).map_err(|error| failure(&error))?;
@@ -136,7 +154,7 @@ impl ResultStore for PlanStore<'_> {
 
     fn standing(
         &self,
-        variants: &[MeasuredVariant<'_>],
+        variants: &[MeasuredVariant],
         judging: &Judging,
     ) -> Result<Standing, Failure> {
         let Some(store) = open_to_read(self.named)? else { return Ok(Standing::default()) };

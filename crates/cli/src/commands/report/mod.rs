@@ -37,8 +37,10 @@ pub(crate) struct Campaign<'a> {
     pub(crate) trial: TrialId,
     /// The names of the plan's variants, the baseline first.
     pub(crate) variants: Vec<&'a str>,
-    /// True if some variants have a baseline other than the first variant.
+    /// True if some variants have a baseline other than the first variant, or jobs are compared.
     pub(crate) has_own_baselines: bool,
+    /// True if jobs are compared with one another on each variant.
+    pub(crate) compares_jobs: bool,
     /// The plan's rules for the comparison.
     pub(crate) judging: &'a Judging,
     /// The command line.
@@ -47,7 +49,7 @@ pub(crate) struct Campaign<'a> {
 
 /// Reports a campaign by its variants.
 pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> {
-    let Campaign { trial, variants, has_own_baselines, judging, args } = campaign;
+    let Campaign { trial, variants, has_own_baselines, compares_jobs, judging, args } = campaign;
     let opened = open_to_read(args.page.store.store.as_deref())?.ok_or_else(no_results)?;
     let short = opened.short_ids(&[*trial]).map_err(|error| failure(&error))?.concat();
     let all = opened.trials(&Filter::default()).map_err(|error| failure(&error))?;
@@ -58,7 +60,7 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
     // A variant for another kernel has no trials yet.
     let (there, absent): (Vec<&str>, Vec<&str>) =
         variants.iter().partition(|name| there.contains(**name));
-    if there.len() < 2 && args.page.gate {
+    if there.len() < 2 && args.page.gate && !compares_jobs {
         let why = format!("of {} variants {} have trials", variants.len(), there.len());
         return Ok(nothing_compared(&args.page, &why));
     }

@@ -115,6 +115,7 @@ pub(super) fn selection<'s, 'd>(
         excluded: summary.excluded,
         kernel: None,
         filesystem: None,
+        job_apart: None,
     };
     let trials: Vec<StoredTrial> = ended.map(stored).collect();
     let running = all - trials.len();

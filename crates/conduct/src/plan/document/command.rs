@@ -12,7 +12,7 @@ use crate::plan::error::Fault;
 use crate::plan::{JobCommands, PlannedJob};
 
 /// The workload.
-pub(super) const WORKLOAD: &str = "command";
+pub(crate) const WORKLOAD: &str = "command";
 
 /// First of the keys of commands that the job has, with the position of its value.
 fn first(section: &JobTable) -> Option<Placed<&str>> {

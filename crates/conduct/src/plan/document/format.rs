@@ -17,7 +17,7 @@ use treering_model::{Accelerator, GuestDisk};
 use super::tree::{Entry, Key, Placed, Refused, Value};
 use super::values::{
     AbsolutePath, BlockDevices, Choice, CipherName, Command, ComparedRounds, Datum, DiskName,
-    FilesystemName, ImageName, KernelName, Listed, MetricName, Name, Number, PayloadName,
+    FilesystemName, ImageName, JobName, KernelName, Listed, MetricName, Name, Number, PayloadName,
     ProgramPath, RankCount, Rate, Share, Size, StoppingRule, VariantName, Whole, WorkloadName,
 };
 use crate::plan::error::{Fault, quoted};
@@ -32,6 +32,7 @@ pub(super) struct PlanTable {
     pub(super) rounds: Key<Whole<1, 10_000>>,
     pub(super) seed: Key<Whole<0, { u64::MAX }>>,
     pub(super) warm_up: Key<bool>,
+    pub(super) phase_seconds: Key<Whole<0, 3600>>,
     pub(super) control: Key<bool>,
     pub(super) remount: Key<bool>,
     pub(super) settle_seconds: Key<Number<0, 8_640_000>>,
@@ -47,6 +48,7 @@ pub(super) struct PlanTable {
     pub(super) guest: Key<GuestTable>,
     pub(super) variant: Key<VariantTables>,
     pub(super) job: Key<JobTables>,
+    pub(super) step: Key<JobTables>,
     pub(super) observe: Key<ObserveTable>,
     pub(super) report: Key<ReportTable>,
 }
@@ -196,6 +198,7 @@ pub(super) struct OverlayTable {
 #[serde(rename = "[[job]]", rename_all = "kebab-case")]
 pub(super) struct JobTable {
     pub(super) name: Key<Name>,
+    pub(super) against: Key<JobName>,
     pub(super) workload: Key<WorkloadName>,
     pub(super) options: Key<JobOptions>,
     pub(super) full: Key<JobOptions>,
@@ -212,6 +215,8 @@ pub(super) struct JobTable {
     pub(super) latency: Key<Choice<TimedCalls>>,
     pub(super) heat: Key<bool>,
     pub(super) heat_half_life: Key<Number<1, 4_000_000_000>>,
+    /// Key of a [[step]], which otherwise has the keys of a job.
+    pub(super) measure: Key<bool>,
     /// Lists of values; `sweep.rs` has taken it apart before the job is read.
     #[serde(rename = "sweep")]
     _sweep: Option<IgnoredAny>,
@@ -266,7 +271,7 @@ pub(super) struct ReportTable {
 pub(super) struct VariantTables(pub(super) Vec<Placed<VariantTable>>);
 
 #[derive(Debug, Deserialize)]
-#[serde(rename = "a list of [[job]]")]
+#[serde(rename = "a list of sections: [[job]] or [[step]]")]
 pub(super) struct JobTables(pub(super) Vec<Placed<JobTable>>);
 
 /// Options of a workload by their names.

@@ -1,5 +1,8 @@
 //! Jobs: workloads with their options, made by the workloads themselves.
 
+mod against;
+pub(super) mod steps;
+
 use std::ops::Range;
 
 use treering_model::nearest::suggestion;
@@ -16,15 +19,23 @@ use crate::plan::{
 
 pub(super) const DEFAULT_WORKLOAD: &str = "compilebench";
 
+/// Jobs of a plan, and behind them its steps.
 pub(super) fn jobs(top: &PlanTable, known: &Known<'_>) -> Result<Vec<PlannedJob>, Fault> {
-    let Some(sections) = &top.job else { return Ok(vec![quick(top, known)?]) };
-    if sections.0.is_empty() {
+    if let Some(sections) = top.job.as_ref().filter(|sections| sections.0.is_empty()) {
         return Err(sections.fault("the plan has no job", "").hint("omit `job` for a quick one"));
     }
+    let of_jobs = top.job.iter().flat_map(|sections| &sections.0);
+    let of_steps = top.step.iter().flat_map(|sections| &sections.0);
+    let sections: Vec<&Placed<JobTable>> = of_jobs.chain(of_steps).collect();
+    if sections.is_empty() {
+        return Ok(vec![quick(top, known)?]);
+    }
+    let steps = top.step.as_ref().map_or(0, |sections| sections.0.len());
     let mut jobs: Vec<PlannedJob> = Vec::new();
     let mut spans: Vec<Range<usize>> = Vec::new();
-    for section in &sections.0 {
-        let (job, span) = job(top, section, known)?;
+    for (place, section) in sections.iter().enumerate() {
+        let (mut job, span) = job(top, section, known)?;
+        job.step = steps::step(section, place + steps >= sections.len(), &job)?;
         if let Some(first) = jobs.iter().position(|other| other.name == job.name) {
             let message = format!("two jobs are called {}", quoted(&job.name));
             return Err(Fault::at(span, message, "the second")
@@ -33,6 +44,10 @@ pub(super) fn jobs(top: &PlanTable, known: &Known<'_>) -> Result<Vec<PlannedJob>
         }
         jobs.push(job);
         spans.push(span);
+    }
+    let against = against::baselines(&sections, &jobs)?;
+    for (job, against) in jobs.iter_mut().zip(against) {
+        job.against = against;
     }
     Ok(jobs)
 }
@@ -145,11 +160,14 @@ pub(super) fn planned(
         options,
         job,
         launch,
+        settings,
         record,
         phases: JobPhases::default(),
         changed: Vec::new(),
         engine,
         around,
+        against: None,
+        step: None,
     })
 }
 

@@ -38,6 +38,7 @@ use treering_script::Workload;
 use format::PlanTable;
 use tree::Optional;
 
+pub(crate) use command::WORKLOAD as COMMAND;
 pub use format::sections;
 
 use super::error::{Fault, PlanError, is_invisible, quoted};
@@ -106,6 +107,7 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     settings::limits_are_possible(&top, &jobs)?;
     command::can_run(&top, (&variants, &jobs))?;
     ranks::suits(&top, &end, (&variants, &conditions, &jobs))?;
+    job::steps::suits(&top, (&variants, &conditions, &jobs))?;
     let judging = report::judging(&top, &jobs)?;
     let stopping = ending::stopping(&top, family(&variants, &jobs, &judging))?;
     rehearsal::rehearse_variants(&top, (&shared, guest.as_ref()), known)?;
@@ -188,9 +190,17 @@ fn conditions(top: &PlanTable, variants: &[Variant]) -> Result<Conditions, Fault
             ));
         }
     }
+    let warm_up = top.warm_up.value().unwrap_or(default.warm_up);
+    if let Some(seconds) = top.phase_seconds.as_ref().filter(|one| one.value.0 > 0 && !warm_up) {
+        let message = "jobs are sized by the warm-up, and this plan has none";
+        let hint = "write warm-up = true, or leave `phase-seconds` out";
+        return Err(seconds.fault(message, "").hint(hint));
+    }
+    let phase_seconds = top.phase_seconds.value().and_then(|one| u32::try_from(one.0).ok());
     Ok(Conditions {
         seed: top.seed.value().map_or(default.seed, |seed| seed.0),
-        warm_up: top.warm_up.value().unwrap_or(default.warm_up),
+        warm_up,
+        phase_seconds,
         control: top.control.value().unwrap_or(default.control),
         remount: top.remount.value().unwrap_or(default.remount),
         settle_seconds: top

@@ -43,6 +43,11 @@ impl Swept {
 
 /// Document with all sweeps expanded; `None` if it has none.
 pub(super) fn expanded<'d>(document: &DeTable<'d>) -> Result<Option<DeTable<'d>>, Fault> {
+    let steps = elements(document, "step").into_iter().flatten();
+    if let Some(step) = steps.into_iter().find(|step| is_swept(step)) {
+        let message = "a step has no sweep: it is one of several on one filesystem";
+        return Err(Fault::at(step.span(), message, "").hint("write a [[step]] for each value"));
+    }
     let has_sweep =
         |name: &str| elements(document, name).is_some_and(|elements| elements.iter().any(is_swept));
     if !["job", "variant"].into_iter().any(has_sweep) {

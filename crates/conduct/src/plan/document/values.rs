@@ -39,6 +39,8 @@ words! {
     Name = "a name";
     /// Name of another variant.
     VariantName = "the name of a variant";
+    /// Name of another job, or of the sweep that a job belongs to.
+    JobName = "the name of a job";
     /// Name of a filesystem.
     FilesystemName = "the name of a filesystem";
     /// Name of an image in the lab.

@@ -25,6 +25,25 @@ pub fn is_counter(name: &str) -> bool {
     [device::ALL, kernel::ALL, deferred::ALL].into_iter().flatten().any(|spec| has(spec, name))
 }
 
+/// Metrics that count what the same work took at the devices and in the layout, however long.
+static COUNTS_OF_WORK: [&MetricSpec; 9] = [
+    &device::READ_REQUESTS,
+    &device::READ_BYTES,
+    &device::WRITE_REQUESTS,
+    &device::WRITTEN_BYTES,
+    &device::DISCARD_REQUESTS,
+    &device::FLUSHES,
+    &trace::SEEKS,
+    &trace::WRITE_AMPLIFICATION,
+    &layout::EXTENTS_PER_FILE,
+];
+
+/// Reports whether a metric counts what the work took, such as requests and bytes at the devices,
+/// seeks or extents. Between equal works it does not depend on the time that they took.
+pub fn is_count_of_work(name: &str) -> bool {
+    COUNTS_OF_WORK.iter().any(|spec| spec.name == name)
+}
+
 /// Reports whether a metric is the latency of one kind of system call.
 pub fn is_call_latency(name: &str) -> bool {
     has(&calls::CALL_LATENCY_NANOSECONDS, name)

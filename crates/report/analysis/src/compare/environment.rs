@@ -201,7 +201,7 @@ fn is_declared(factor: Factor, name: &str) -> bool {
     }
     let group = name.split_once('.').map_or(name, |(group, _)| group);
     match factor {
-        Factor::Label | Factor::Id => false,
+        Factor::Label | Factor::Id | Factor::Job => false,
         Factor::Kernel => group == "kernel",
         Factor::Filesystem => matches!(group, "filesystem" | "mkfs" | "mount"),
         Factor::Variant | Factor::Target => {

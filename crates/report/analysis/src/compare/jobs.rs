@@ -9,6 +9,7 @@ use treering_model::{
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::pairs::{AlignedTrials, align, unpaired};
+use super::variant::Factor;
 
 /// Parameter that does not separate jobs: plans may vary the seed by round, with both trials of a
 /// pair sharing it.
@@ -70,11 +71,12 @@ fn changed_job(trial: &Trial) -> Option<&str> {
 }
 
 /// Matches the trials, given in time order, into jobs both variants have, with cautions about the
-/// unmatched rest.
+/// unmatched rest. Jobs that are compared with one another differ in their parameters.
 pub(super) fn jobs<'t>(
     baseline: &[&'t Trial],
     contender: &[&'t Trial],
     names: (&str, &str),
+    factor: Factor,
 ) -> (Vec<ComparedJob<'t>>, Vec<ComparisonCaution>) {
     let mut compared = Vec::new();
     let mut cautions = Vec::new();
@@ -82,7 +84,10 @@ pub(super) fn jobs<'t>(
         let same = |trial: &&&'t Trial| {
             trial.beginning.workload == workload && trial.beginning.mode == mode
         };
-        let of = |trials: &[&'t Trial]| groups(trials.iter().filter(same).copied());
+        let of = |trials: &[&'t Trial]| match factor {
+            Factor::Job => whole(trials.iter().filter(same).copied().collect()),
+            _ => groups(trials.iter().filter(same).copied()),
+        };
         let (base, other) = (of(baseline), of(contender));
         let label = format!("{workload} ({})", mode.name());
         let only = match (base.is_empty(), other.is_empty()) {
@@ -209,6 +214,13 @@ fn groups<'t>(trials: impl Iterator<Item = &'t Trial>) -> Vec<TrialGroup<'t>> {
         groups[group].trials.push(trial);
     }
     groups
+}
+
+/// All of these trials as a single group, since their parameters are what is compared.
+fn whole<'t>(trials: Vec<&'t Trial>) -> Vec<TrialGroup<'t>> {
+    let (parameters, by_name, changed) = (Vec::new(), Vec::new(), None);
+    let group = TrialGroup { parameters, by_name, changed, trials };
+    Some(group).filter(|group| !group.trials.is_empty()).into_iter().collect()
 }
 
 /// Lists the differences between two parameter sets: `runs is 30 in 'a' and 60 in 'b'`.

@@ -13,7 +13,9 @@ use treering_stats::{
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
 use super::drift::{drifting, serial};
-use super::fairness::{VariantView, of_cautions, of_job, of_places, of_played_disks, of_variant};
+use super::fairness::{
+    VariantView, is_equal_work, of_cautions, of_job, of_places, of_played_disks, of_variant,
+};
 use super::fill::of_fill;
 use super::jobs::{ComparedJob, jobs, title};
 use super::opposite::opposite;
@@ -102,7 +104,7 @@ fn judge(
         cautions.extend(of_places(base, other));
         cautions.extend(of_played_disks(base, other));
         let names = (base.name, other.name);
-        let (jobs, left_out) = jobs(&base_rounds, &rounds, names);
+        let (jobs, left_out) = jobs(&base_rounds, &rounds, names, contender.factor);
         cautions.extend(left_out);
         for job in &jobs {
             cautions.extend(of_job(job, names, terms));
@@ -331,6 +333,8 @@ fn ask(
     let trials: Vec<&Trial> =
         job.rounds.baseline.iter().chain(&job.rounds.contender).copied().collect();
     quantity::join(&mut pending[first..], first, &trials);
+    let equal_work = is_equal_work(job);
+    pending[first..].iter_mut().for_each(|one| one.about.equal_work = equal_work);
     let about = format!("{} of '{}' against '{}'", job.workload, names.1, names.0);
     if !missing.is_empty() {
         let message = format!("{about}: not on both variants: {}", missing.join(", "));
@@ -384,6 +388,7 @@ fn question(
         paired,
         within_one_run: false,
         observed: false,
+        equal_work: false,
         rounds,
         baseline_values: base,
         contender_values: other,

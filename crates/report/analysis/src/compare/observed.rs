@@ -85,7 +85,7 @@ pub fn observed_jobs(
     for (baseline, contender) in contrasts(baseline, contenders) {
         let (base_rounds, rounds) = (baseline.rounds(), contender.rounds());
         let names = (baseline.name.as_str(), contender.name.as_str());
-        for job in jobs(&base_rounds, &rounds, names).0 {
+        for job in jobs(&base_rounds, &rounds, names, contender.factor).0 {
             let (base, other) = counted(&job);
             let (Some(base), Some(other)) = (base.first(), other.first()) else { continue };
             if !was_watched(base) && !was_watched(other) {

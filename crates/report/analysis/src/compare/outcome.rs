@@ -1,5 +1,7 @@
 //! Outcome of a comparison: estimates with verdicts, and a summary of each variant.
 
+mod counts;
+
 use serde::{Deserialize, Serialize};
 use treering_model::{BetterDirection, RunMode, Scope, Unit};
 use treering_stats::{CampaignProgress, StoppingDecision, StoppingRule};
@@ -91,6 +93,9 @@ pub struct MetricComparison {
     pub within_one_run: bool,
     /// True when the values come from observing rounds rather than the measured ones.
     pub observed: bool,
+    /// True when the trials did the same work, however long it took, so that what they counted can
+    /// be compared.
+    pub equal_work: bool,
     /// Round numbers of the values, ascending (the plan's, where there is one); empty when the
     /// rounds are not paired.
     pub rounds: Vec<u32>,

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::Trial;
+use treering_model::{STEP_FACT, Trial};
 
 use super::variant::is_completed;
 
@@ -112,9 +112,11 @@ fn by_rounds_of_a_plan<'t>(
         let mut rounds: BTreeMap<u32, &'t Trial> = BTreeMap::new();
         for trial in trials {
             let cell = trial.beginning.cell.as_ref().filter(|cell| cell.campaign == campaign)?;
-            // A later trial of a round may repeat a failed one, but not a completed one.
+            // A later trial of a round may repeat a failed one, but not a completed one, unless all
+            // steps of the round ran again.
+            let is_step = trial.fact(STEP_FACT).is_some();
             match rounds.get(&cell.round) {
-                Some(earlier) if is_completed(earlier) => return None,
+                Some(earlier) if is_completed(earlier) && !is_step => return None,
                 _ => rounds.insert(cell.round, *trial),
             };
         }

@@ -72,7 +72,7 @@ pub fn profiles(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> V
     for (baseline, contender) in contrasts(baseline, contenders) {
         let (base_rounds, rounds) = (baseline.rounds(), contender.rounds());
         let names = (baseline.name.as_str(), contender.name.as_str());
-        for job in jobs(&base_rounds, &rounds, names).0 {
+        for job in jobs(&base_rounds, &rounds, names, contender.factor).0 {
             let (base, other) = counted(&job);
             if base.is_empty() || other.is_empty() {
                 continue;

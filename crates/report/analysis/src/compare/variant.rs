@@ -13,6 +13,8 @@ pub enum Factor {
     Kernel,
     /// Variant of a plan: filesystem, mkfs, mount and device may differ.
     Variant,
+    /// Job of a plan on one variant: the parameters of the workload may differ.
+    Job,
     /// Filesystem type.
     Filesystem,
     /// Directory under test: the device and filesystem below it may differ.
@@ -27,14 +29,22 @@ impl Factor {
             Self::Id => "id",
             Self::Kernel => "kernel",
             Self::Variant => "variant",
+            Self::Job => "job",
             Self::Filesystem => "fs",
             Self::Target => "target",
         }
     }
 
     /// All factors.
-    pub const ALL: [Self; 6] =
-        [Self::Label, Self::Id, Self::Kernel, Self::Variant, Self::Filesystem, Self::Target];
+    pub const ALL: [Self; 7] = [
+        Self::Label,
+        Self::Id,
+        Self::Kernel,
+        Self::Variant,
+        Self::Job,
+        Self::Filesystem,
+        Self::Target,
+    ];
 }
 
 /// A set of trials compared as one variant.

@@ -198,6 +198,7 @@ fn compared(
         paired: true,
         within_one_run: true,
         observed: false,
+        equal_work: false,
         rounds: (1..).take(baseline.len()).collect(),
         baseline_median: median(&baseline).ok()?,
         contender_median: median(&contender).ok()?,

@@ -2,14 +2,18 @@
 //! kernel, by filesystem, by directory, or one by one. The trials come from a [`TrialSource`].
 
 mod exclusion;
+mod jobs_apart;
 mod loading;
+mod newest_plan;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 use treering_model::{BASELINE_FACT, Cell, CellRole, PRIMARY_FACT, THRESHOLD_FACT, Trial, TrialId};
 
+use self::jobs_apart::{is_as_the_plan_says, set_jobs_apart};
 pub use self::loading::ComparedTrials;
+use self::newest_plan::of_newest_plan;
 use crate::compare::Factor;
 
 /// Maximum number of values that an error message lists.
@@ -157,6 +161,8 @@ pub struct StoredTrial {
     pub kernel: Option<String>,
     /// Type of its filesystem, if trials are selected by it.
     pub filesystem: Option<String>,
+    /// Name of its job on its variant, if its plan compares this job with another one.
+    pub job_apart: Option<String>,
 }
 
 /// Ended trials in the order of time, from which variants are selected.
@@ -165,6 +171,9 @@ pub struct TrialSelection<'s, S> {
     candidates: Vec<StoredTrial>,
     /// Trials that the user excluded: they belong to a variant only when they are named one by one.
     excluded: Vec<StoredTrial>,
+    /// Baselines of the jobs that are compared with one another, by the name of the job on its
+    /// variant; its own name for a job that is only compared with.
+    job_baselines: BTreeMap<String, String>,
     notes: Vec<String>,
 }
 
@@ -198,9 +207,14 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
             }
         }
         notes.extend(of_newest_plan(&mut trials, query));
+        let job_baselines = if is_as_the_plan_says(query) {
+            set_jobs_apart(source, &mut trials).map_err(SelectionError::Source)?
+        } else {
+            BTreeMap::new()
+        };
         let is_out = |one: &StoredTrial| one.excluded.is_some() && !query.includes_excluded;
         let (excluded, candidates) = trials.into_iter().partition(is_out);
-        Ok(Self { source, candidates, excluded, notes })
+        Ok(Self { source, candidates, excluded, job_baselines, notes })
     }
 
     /// Remarks about trials that are left out.
@@ -220,8 +234,8 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         }
         let factor = factor_of(query);
         let rounds = self.candidates.iter().filter(|one| !one.is_beside());
-        let values: BTreeSet<&str> =
-            rounds.filter_map(|one| one.value(factor)).filter(|value| !value.is_empty()).collect();
+        let values = rounds.filter_map(|one| Some(one.grouping_value(factor)?.1));
+        let values: BTreeSet<&str> = values.filter(|value| !value.is_empty()).collect();
         (values.len() < 2)
             .then(|| format!("the trials have {} values of {}", values.len(), factor.name()))
     }
@@ -290,14 +304,35 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
     /// variant; sorted by name then. A requested baseline is that of every variant.
     fn as_compared_by_the_plan(
         &self,
-        mut variants: Vec<SelectedVariant>,
+        variants: Vec<SelectedVariant>,
         query: &SelectionQuery,
     ) -> Result<Vec<SelectedVariant>, SelectionError<S::Error>> {
-        if !query.is_of_plan || factor_of(query) != Factor::Variant || query.baseline.is_some() {
+        if !is_as_the_plan_says(query) {
             return Ok(variants);
         }
+        let (mut jobs, mut variants): (Vec<SelectedVariant>, Vec<SelectedVariant>) =
+            variants.into_iter().partition(|variant| variant.factor == Factor::Job);
+        self.order_variants(&mut variants)?;
+        for job in &mut jobs {
+            job.against = self.job_baselines.get(&job.value).cloned();
+        }
+        // A baseline stands before what is compared with it, and the first has none.
+        jobs.sort_by_key(|job| job.against.as_ref() != Some(&job.value));
+        if variants.len() == 1 && !jobs.is_empty() {
+            variants.clear();
+        }
+        variants.extend(jobs);
+        Ok(variants)
+    }
+
+    /// Sorts variants of a plan so that the baseline comes first, and gives each its own baseline
+    /// if it has another than the first variant.
+    fn order_variants(
+        &self,
+        variants: &mut [SelectedVariant],
+    ) -> Result<(), SelectionError<S::Error>> {
         let mut baselines = Vec::new();
-        for variant in &variants {
+        for variant in variants.iter() {
             let newest: Vec<TrialId> = variant.trials.last().copied().into_iter().collect();
             let trials = self.source.with_facts(&newest, &[BASELINE_FACT]);
             let trials = trials.map_err(SelectionError::Source)?;
@@ -306,12 +341,12 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         }
         // Trials that are older than the plan's word `against` name the first variant, all of them.
         let known: BTreeSet<&str> = baselines.iter().flatten().map(String::as_str).collect();
-        let Some(first) = known.first() else { return Ok(variants) };
+        let Some(first) = known.first() else { return Ok(()) };
         if known.len() == 1 {
             let place = variants.iter().position(|variant| variant.value == **first);
             let place = place.ok_or_else(|| self.nothing(Factor::Variant, first))?;
             variants[..=place].rotate_right(1);
-            return Ok(variants);
+            return Ok(());
         }
         for (variant, baseline) in variants.iter_mut().zip(baselines) {
             variant.against = baseline;
@@ -320,24 +355,24 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         let place =
             variants.iter().position(|variant| variant.against.as_ref() == Some(&variant.name));
         variants[..=place.unwrap_or_default()].rotate_right(1);
-        Ok(variants)
+        Ok(())
     }
 
-    /// Control trials of a baseline that is a variant of a plan.
+    /// Control trials of a baseline that is a variant of a plan, or a job on one.
     pub fn control(&self, baseline: &SelectedVariant) -> Option<SelectedVariant> {
-        if baseline.factor != Factor::Variant {
+        let factor = baseline.factor;
+        if !matches!(factor, Factor::Variant | Factor::Job) {
             return None;
         }
         let is_control = |one: &&StoredTrial| {
-            let of_baseline = one.value(Factor::Variant) == Some(baseline.value.as_str());
+            let of_baseline = one.value(factor) == Some(baseline.value.as_str());
             of_baseline && one.role() == Some(CellRole::Control)
         };
         let found = self.candidates.iter().filter(is_control);
         let trials: Vec<TrialId> = found.map(|one| one.trial).collect();
         let (name, value) =
             (format!("{}{}", baseline.name, CellRole::Control.suffix()), baseline.value.clone());
-        let variant =
-            SelectedVariant { factor: Factor::Variant, name, value, against: None, trials };
+        let variant = SelectedVariant { factor, name, value, against: None, trials };
         (!variant.trials.is_empty()).then_some(variant)
     }
 
@@ -443,8 +478,11 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         }
         let mut variants: Vec<SelectedVariant> = Vec::new();
         for one in self.candidates.iter().filter(|one| !one.is_beside()) {
-            let Some(value) = one.value(factor).filter(|value| !value.is_empty()) else { continue };
-            match variants.iter_mut().find(|variant| variant.value == value) {
+            let value = one.grouping_value(factor).filter(|(_, value)| !value.is_empty());
+            let Some((factor, value)) = value else { continue };
+            let is_it =
+                |variant: &&mut SelectedVariant| variant.factor == factor && variant.value == value;
+            match variants.iter_mut().find(is_it) {
                 Some(variant) => variant.trials.push(one.trial),
                 None => {
                     let (value, trials) = (value.to_owned(), vec![one.trial]);
@@ -505,6 +543,15 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
 }
 
 impl StoredTrial {
+    /// Factor and value by which the trial is grouped: a job that is compared with other jobs is
+    /// not grouped with the others of its variant.
+    fn grouping_value(&self, factor: Factor) -> Option<(Factor, &str)> {
+        match &self.job_apart {
+            Some(job) => Some((Factor::Job, job)),
+            None => Some((factor, self.value(factor)?)),
+        }
+    }
+
     /// True if the trial is not part of a round: a warm-up, a control or an observed trial.
     fn is_beside(&self) -> bool {
         self.role().is_some_and(|role| role != CellRole::Round)
@@ -523,7 +570,12 @@ impl StoredTrial {
             Factor::Label => Some(&self.label),
             Factor::Target => Some(&self.target),
             Factor::Kernel => self.kernel.as_deref(),
+            Factor::Variant if self.job_apart.is_some() => None,
             Factor::Variant => self.cell.as_ref().map(|cell| cell.variant.as_str()),
+            Factor::Job => {
+                let job = self.cell.as_ref().map(|cell| cell.job.as_str());
+                self.job_apart.as_deref().or(job)
+            }
             Factor::Filesystem => self.filesystem.as_deref(),
             Factor::Id => None,
         }
@@ -536,34 +588,6 @@ pub fn factor_of(query: &SelectionQuery) -> Factor {
     let usual = if query.is_of_plan { Factor::Variant } else { Factor::Label };
     let reported = query.baseline.as_deref().and_then(|text| factor(text.split_once(':')?.0));
     query.by.as_deref().and_then(factor).or(reported).unwrap_or(usual)
-}
-
-/// Leaves the trials of the newest plan alone where variants of plans are selected, or a plan by
-/// its name: trials of an earlier one of the same names had other terms. Returns a remark about
-/// what was left out.
-fn of_newest_plan(trials: &mut Vec<StoredTrial>, query: &SelectionQuery) -> Option<String> {
-    let selectors = query.baseline.iter().chain(&query.contenders);
-    let is_of_variants = factor_of(query) == Factor::Variant
-        || selectors.map(|text| parsed(text).0).any(|factor| factor == Factor::Variant);
-    if !is_of_variants && !query.is_of_plan {
-        return None;
-    }
-    let digest_of = |one: &StoredTrial| one.cell.as_ref().map(|cell| cell.digest.clone());
-    let newest = trials.iter().rev().find_map(digest_of)?;
-    let is_older = |one: &StoredTrial| digest_of(one).is_some_and(|digest| digest != newest);
-    let older: BTreeSet<String> =
-        trials.iter().filter(|one| is_older(one)).filter_map(digest_of).collect();
-    let all = trials.len();
-    trials.retain(|one| !is_older(one));
-    (!older.is_empty()).then(|| {
-        let (omitted, plans) = (all - trials.len(), older.len());
-        let plans = if plans == 1 {
-            "an earlier plan".to_owned()
-        } else {
-            format!("{plans} earlier plans")
-        };
-        format!("trials omitted because they are of {plans}: {omitted} (--campaign chooses one)")
-    })
 }
 
 /// The factor with this name.

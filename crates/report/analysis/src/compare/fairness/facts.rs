@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use treering_model::{
-    Accelerator, GuestSpec, IMPORT_FACT, LEVEL_FACT, PlayedStatus, REBOOT_KERNEL_FACT, USED_FACT,
-    USED_GROWTH_FACT, USED_GROWTH_FILES_FACT, WorkLimit,
+    Accelerator, GuestSpec, IMPORT_FACT, LEVEL_FACT, PlayedStatus, REBOOT_KERNEL_FACT, STEP_FACT,
+    USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT, WorkLimit,
 };
 
 use super::values::chosen;
@@ -132,7 +132,7 @@ pub(super) const DEVICE: &str = "device.name";
 /// mkfs command, where treering made the filesystem.
 pub(super) const MKFS: &str = "mkfs.command";
 pub(super) const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
-pub(super) const OTHERS: [&str; 24] = [
+pub(super) const OTHERS: [&str; 25] = [
     WorkLimit::FACT,
     WorkLimit::METRICS_FACT,
     CONFIGURATION,
@@ -157,6 +157,7 @@ pub(super) const OTHERS: [&str; 24] = [
     REBOOT_KERNEL_FACT,
     PlayedStatus::DISK_FACT,
     PlayedStatus::FINGERPRINT_FACT,
+    STEP_FACT,
 ];
 
 /// Names of the facts that a comparison reads.

@@ -11,7 +11,7 @@ mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::{CautionCode, Trial, WorkLimit};
+use treering_model::{CautionCode, STEP_FACT, Trial, WorkLimit};
 use treering_stats::median;
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -165,6 +165,11 @@ fn of_order(
     let pairs = rounds.baseline.iter().copied().zip(rounds.contender.iter().copied());
     let pairs = pairs.filter(|(base, other)| is_completed(base) && is_completed(other));
     let (baseline, contender): (Vec<&Trial>, Vec<&Trial>) = pairs.unzip();
+    // Steps on one filesystem have their order by their nature.
+    let are_steps = baseline.iter().chain(&contender).all(|trial| fact(trial, STEP_FACT).is_some());
+    if are_steps {
+        return None;
+    }
     let order = if rounds.paired { always_first(&baseline, &contender, names) } else { None };
     let (first, second) = order?;
     let message =
@@ -185,6 +190,13 @@ fn completed<'t>(trials: &[&'t Trial]) -> Vec<&'t Trial> {
 /// Tolerated difference of randomly drawn work, as a share of the larger variant's.
 const DRAWN_SLACK: f64 = 0.02;
 
+/// Reports whether the trials of both variants did the same work, which no time limit ended.
+pub(super) fn is_equal_work(job: &ComparedJob<'_>) -> bool {
+    let (baseline, contender) = (completed(&job.rounds.baseline), completed(&job.rounds.contender));
+    let mut trials = baseline.iter().chain(&contender);
+    trials.all(|trial| work_of(trial) != WorkLimit::Timed)
+        && unequal_work(&baseline, &contender).is_empty()
+}
 /// Name of the workload that runs any program.
 const COMMAND: &str = "command";
 

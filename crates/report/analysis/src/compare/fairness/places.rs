@@ -447,7 +447,7 @@ fn is_barrier_off(option: &str) -> bool {
 /// Reports whether a caution concerns the declared factor.
 pub(super) fn is_declared(factor: Factor, code: Code) -> bool {
     match factor {
-        Factor::Label | Factor::Id => false,
+        Factor::Label | Factor::Id | Factor::Job => false,
         Factor::Kernel => code == Code::KernelsDiffer,
         Factor::Filesystem => code == Code::FilesystemsDiffer,
         Factor::Variant | Factor::Target => {

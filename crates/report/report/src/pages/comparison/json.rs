@@ -86,6 +86,9 @@ pub(super) struct ComparisonRow<'o> {
     pub(super) few_rounds: bool,
     pub(super) verdict: &'static str,
     pub(super) rounds_needed: Option<u32>,
+    /// Full names of the counts that are decided where this time is not.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) counts_decided: Vec<String>,
     pub(super) baseline_values: &'o [f64],
     pub(super) contender_values: &'o [f64],
 }
@@ -134,6 +137,7 @@ impl<'o> ComparisonRow<'o> {
             few_rounds: comparison.few_rounds,
             verdict: comparison.verdict.name(),
             rounds_needed: comparison.rounds_needed,
+            counts_decided: Vec::new(),
             baseline_values: &comparison.baseline_values,
             contender_values: &comparison.contender_values,
         }
@@ -158,11 +162,21 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
         baselines: outcome.variants.iter().skip(1).filter(is_baseline).map(variant).collect(),
         contenders: outcome.contenders().map(|(_, contender)| variant(contender)).collect(),
         cautions: warnings(outcome),
-        comparisons: outcome.comparisons.iter().map(ComparisonRow::new).collect(),
+        comparisons: outcome.comparisons.iter().map(|one| row(outcome, one)).collect(),
         control: outcome.control.iter().map(ComparisonRow::new).collect(),
     };
     json::write(&document, out)?;
     writeln!(out)
+}
+
+fn row<'o>(outcome: &Outcome, comparison: &'o MetricComparison) -> ComparisonRow<'o> {
+    let counts = if comparison.is_open_by_time() {
+        outcome.counts_decided_beside(comparison)
+    } else {
+        Vec::new()
+    };
+    let counts_decided = counts.into_iter().map(MetricComparison::metric).collect();
+    ComparisonRow { counts_decided, ..ComparisonRow::new(comparison) }
 }
 
 fn variant(of: &VariantSummary) -> ComparedVariant<'_> {

@@ -6,6 +6,7 @@ use treering_model::metrics::times;
 use treering_model::{Scope, Unit};
 
 use super::tables::{label, whole_time};
+use crate::Number;
 use crate::pages::identity::metric_words;
 
 /// Maximum number of results that a clause names; of more it states the typical one.
@@ -53,6 +54,56 @@ fn sentence(outcome: &Outcome, baseline: &str, variant: &VariantSummary) -> Stri
         .filter_map(|comparison| names.clause(comparison, &of(comparison), primary.len()))
         .collect();
     format!("{about}{}: {}.", names.only_job(), clauses.join("; "))
+}
+
+/// Sentences on results that time leaves unclear: counts of the same rounds that are decided, or
+/// else the options with which more could be said.
+pub(super) fn beside_time(outcome: &Outcome) -> Vec<String> {
+    let names = ResultNames::new(outcome);
+    let several = outcome.contenders().count() > 1;
+    let mut undecided: Vec<Option<u32>> = Vec::new();
+    let mut sentences = Vec::new();
+    for open in outcome.comparisons.iter().filter(|comparison| comparison.is_open_by_time()) {
+        let counts = outcome.counts_decided_beside(open);
+        if counts.is_empty() {
+            undecided.push(open.rounds_needed);
+            continue;
+        }
+        let contender = if several { format!("{}, ", open.contender) } else { String::new() };
+        let rounds = open.rounds_needed.map_or_else(
+            || "more rounds are unlikely to decide it by time".to_owned(),
+            |rounds| format!("{} rounds by time", thousands(&rounds.to_string())),
+        );
+        let counts: Vec<String> = counts.into_iter().map(count_words).collect();
+        sentences.push(format!(
+            "{contender}{}: {rounds}; by counts, which is another question than time: {}.",
+            names.name(open),
+            counts.join(", ")
+        ));
+    }
+    if let Some(most) = undecided.into_iter().max() {
+        let more = most.map_or_else(String::new, |most| {
+            format!("; `--resume --rounds {most}` is likely to decide by time")
+        });
+        sentences.push(format!(
+            "What time leaves unclear, counts may show: the same command with `--resume --trace \
+             --layout` adds seeks, write amplification and extents, `--icount` counts \
+             instructions in guests{more}."
+        ));
+    }
+    sentences
+}
+
+/// A decided count: `device write requests 9,120 to 2,210 (better)`.
+fn count_words(count: &MetricComparison) -> String {
+    let value = |value: f64| Number::measured(value, count.unit).text_with_unit();
+    format!(
+        "{} {} to {} ({})",
+        count.name.replace('_', " "),
+        value(count.baseline_median),
+        value(count.contender_median),
+        count.verdict.name()
+    )
 }
 
 /// Sentence on the control, where one was run: the smallest detectable difference.

@@ -1,0 +1,44 @@
+//! Facts that a plan gives each of its trials: what a report needs to judge as the plan says.
+
+use treering_model::{
+    BASELINE_FACT, CHANGED_OPTIONS_FACT, CellRole, Fact, JOB_BASELINE_FACT, LEVEL_FACT,
+    PRIMARY_FACT, SIZED_FACT, STEP_FACT, THRESHOLD_FACT,
+};
+
+use crate::cells::PlannedCell;
+use crate::host::SeriesPoint;
+use crate::plan::{Plan, baselines};
+
+/// Facts of the trial of a cell, with the level of each look and the size of its job in words.
+pub(super) fn plan_facts(
+    plan: &Plan,
+    cell: &PlannedCell,
+    (level, sized): (Option<f64>, Option<&str>),
+    point: Option<&SeriesPoint>,
+) -> Vec<Fact> {
+    let fact = |name: &str, value: String| Fact { name: name.to_owned(), value };
+    let baseline = baselines(&plan.variants)[cell.variant].unwrap_or(cell.variant);
+    let mut facts = vec![fact(BASELINE_FACT, plan.variants[baseline].name.clone())];
+    let changes = plan.variants[cell.variant].settings.changes_in_words(&plan.jobs[cell.job].name);
+    facts.extend(changes.map(|changes| fact(CHANGED_OPTIONS_FACT, changes)));
+    if let Some(step) = plan.step_number(cell.job) {
+        facts.push(fact(STEP_FACT, step.to_string()));
+    }
+    if let Some(words) = sized.filter(|_| cell.role != CellRole::WarmUp) {
+        facts.push(fact(SIZED_FACT, words.to_owned()));
+    }
+    // The points of a series are compared with one another.
+    if let Some(baseline) = plan.job_baselines()[cell.job].filter(|_| point.is_none()) {
+        facts.push(fact(JOB_BASELINE_FACT, plan.jobs[baseline].name.clone()));
+    }
+    if !plan.judging.primary.is_empty() {
+        facts.push(fact(PRIMARY_FACT, plan.judging.primary.join(",")));
+    }
+    if let Some(threshold) = plan.judging.threshold {
+        facts.push(fact(THRESHOLD_FACT, format!("{}%", threshold * 100.0)));
+    }
+    facts.extend(level.map(|level| fact(LEVEL_FACT, level.to_string())));
+    let of_series = point.into_iter().flat_map(|point| &point.facts);
+    facts.extend(of_series.map(|(name, value)| fact(name, value.clone())));
+    facts
+}

@@ -1,0 +1,355 @@
+//! Sizes of jobs: the warm-up tells how long a job takes, and a job whose size is left open is made
+//! as long as it needs to be, once and equally for all variants and rounds.
+
+use std::collections::BTreeMap;
+
+use treering_model::{CellRole, TrialId};
+use treering_script::{ScaleUnit, TargetFacts, WorkScale, Workload};
+
+use crate::cells::PlannedCell;
+use crate::failure::Failure;
+use crate::host::{ResultStore, WarmUpTrial};
+use crate::plan::{ChangedJob, Plan, PlannedJob};
+use crate::room::shortage;
+
+/// Target of a phase in seconds for jobs whose size the plan does not state.
+const USUAL_SECONDS: u32 = 5;
+/// Share of the free space and of the free inodes that a job may be made to need, in percent.
+const ROOM_PERCENT: u64 = 80;
+
+/// A job with the size that the warm-up gave it.
+struct SizedJob {
+    job: PlannedJob,
+    /// Sizes and reason in words: `4,000 → 61,000 files, so that …`.
+    words: String,
+}
+
+/// Jobs of a plan with the sizes that the warm-up gave them.
+#[derive(Default)]
+pub(super) struct SizedJobs {
+    /// A place for each job; `None` before the first call of [`SizedJobs::size`].
+    jobs: Option<Vec<Option<SizedJob>>>,
+}
+
+impl SizedJobs {
+    /// Sizes the jobs, the first time, and returns a line for each that is larger now.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub(super) fn size(
+        &mut self,
+        plan: &Plan,
+        done: &BTreeMap<PlannedCell, TrialId>,
+        workloads: &[&'static dyn Workload],
+        store: &dyn ResultStore,
+    ) -> Result<Vec<String>, Failure> {
+        if self.jobs.is_some() {
+            return Ok(Vec::new());
+        }
+        let jobs = sized_jobs(plan, done, workloads, store)?;
+        let sized = jobs.iter().flatten();
+        let lines = sized.map(|sized| format!("{}: {}", sized.job.name, sized.words)).collect();
+        self.jobs = Some(jobs);
+        Ok(lines)
+    }
+
+    /// Job of a cell as its variant changes it, in the size that the plan gives it during the
+    /// warm-up.
+    pub(super) fn job<'j>(&'j self, plan: &'j Plan, cell: &PlannedCell) -> &'j PlannedJob {
+        let sized = self.of(cell).filter(|_| cell.role != CellRole::WarmUp);
+        let job = sized.map_or(&plan.jobs[cell.job], |sized| &sized.job);
+        job.changed_by(&plan.variants[cell.variant].settings)
+    }
+
+    /// Sizes of the job of a cell in words; `None` if it has that of the plan.
+    pub(super) fn words(&self, cell: &PlannedCell) -> Option<&str> {
+        Some(&self.of(cell)?.words)
+    }
+
+    fn of(&self, cell: &PlannedCell) -> Option<&SizedJob> {
+        self.jobs.as_ref()?.get(cell.job)?.as_ref()
+    }
+}
+
+/// Option by which a job will be sized, and the target in seconds; `None` if the job keeps the size
+/// that it has.
+pub(super) fn target(plan: &Plan, planned: &PlannedJob) -> Option<(WorkScale, f64)> {
+    let scale = planned.job.scale().filter(|_| plan.conditions.warm_up)?;
+    let mut forms = std::iter::once(planned).chain(planned.changed.iter().map(|it| &it.job));
+    let seconds = match plan.conditions.phase_seconds {
+        Some(seconds) => seconds,
+        // A step is a part of what its plan lists.
+        None if planned.step.is_some() => 0,
+        None if forms.any(|job| scale.is_stated_by(&job.options)) => 0,
+        None => USUAL_SECONDS,
+    };
+    (seconds > 0).then(|| (scale, f64::from(seconds)))
+}
+
+/// Sizes the jobs of a plan by its warm-up; `None` for each job that stays as it is.
+///
+/// # Errors
+/// When the store cannot be read.
+fn sized_jobs(
+    plan: &Plan,
+    done: &BTreeMap<PlannedCell, TrialId>,
+    workloads: &[&'static dyn Workload],
+    store: &dyn ResultStore,
+) -> Result<Vec<Option<SizedJob>>, Failure> {
+    let baselines = plan.job_baselines();
+    let sized = |(place, planned): (usize, &PlannedJob)| -> Result<Option<SizedJob>, Failure> {
+        let Some((scale, seconds)) = target(plan, planned) else { return Ok(None) };
+        // Jobs that are compared with one another do the same work: the fastest decides for all.
+        let group = first_baseline(&baselines, place);
+        let is_its = |cell: &PlannedCell| {
+            cell.role == CellRole::WarmUp && first_baseline(&baselines, cell.job) == group
+        };
+        let trials = done.iter().filter(|(cell, _)| is_its(cell)).map(|(_, trial)| *trial);
+        let trials = store.warm_ups(&trials.collect::<Vec<TrialId>>())?;
+        let measured = trials.iter().filter_map(|trial| measured_seconds(trial, &scale));
+        let Some(measured) = measured.min_by(f64::total_cmp) else { return Ok(None) };
+        let wanted = scale.value_for(measured, seconds);
+        if wanted == scale.value {
+            return Ok(None);
+        }
+        let with = |value| scaled(planned, (&scale, value), workloads);
+        let room = room(&trials);
+        let fits = |value: u64| with(value).is_some_and(|job| fits_into(&job, &room));
+        let value = if fits(wanted) { wanted } else { largest(scale.value, wanted, fits) };
+        let Some(job) = with(value).filter(|_| value > scale.value) else { return Ok(None) };
+        let words = words(&scale, value, seconds, value == wanted);
+        Ok(Some(SizedJob { job, words }))
+    };
+    plan.jobs.iter().enumerate().map(sized).collect()
+}
+
+/// The job with another value of its option, and also as variants change it, each form by the same
+/// factor. `None` if one of them cannot be made so.
+fn scaled(
+    planned: &PlannedJob,
+    (scale, value): (&WorkScale, u64),
+    workloads: &[&'static dyn Workload],
+) -> Option<PlannedJob> {
+    let with = |job: &PlannedJob, scale: &WorkScale, value| {
+        job.with_options(scale.with_value(&job.options, value), workloads).ok()
+    };
+    let mut job = with(planned, scale, value)?;
+    for changed in &planned.changed {
+        let own = changed.job.job.scale()?;
+        let value = by_same_factor((scale, value), &own)?;
+        job.changed.push(ChangedJob {
+            changes: changed.changes.clone(),
+            env: changed.env.clone(),
+            job: with(&changed.job, &own, value)?,
+        });
+    }
+    Some(job)
+}
+
+/// Value of the option of a changed job that makes it larger by the same factor; `None` if its size
+/// depends on another option, or can be no such value.
+fn by_same_factor((scale, value): (&WorkScale, u64), changed: &WorkScale) -> Option<u64> {
+    let is_same =
+        (scale.option, scale.key, scale.unit) == (changed.option, changed.key, changed.unit);
+    if !is_same || scale.value == 0 {
+        return None;
+    }
+    let product = u128::from(changed.value) * u128::from(value);
+    let own = u64::try_from(product.div_ceil(u128::from(scale.value))).ok()?;
+    (own <= changed.most).then_some(own)
+}
+
+/// Job at the end of the baselines from this job on: equal for jobs that are compared, directly or
+/// through others.
+fn first_baseline(baselines: &[Option<usize>], job: usize) -> usize {
+    let mut first = job;
+    for _ in baselines {
+        first = baselines[first].unwrap_or(first);
+    }
+    first
+}
+
+/// Time in seconds that the option decides: that of its longest phase, over all repetitions. `None`
+/// without such a phase.
+fn measured_seconds(trial: &WarmUpTrial, scale: &WorkScale) -> Option<f64> {
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for (name, seconds) in trial.phases.iter().filter(|(name, _)| (scale.follows)(name)) {
+        *sums.entry(without_number(name)).or_default() += seconds;
+    }
+    sums.into_values().max_by(f64::total_cmp).filter(|seconds| *seconds > 0.0)
+}
+
+/// Name of a phase without the number of its repetition.
+fn without_number(name: &str) -> &str {
+    name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end()
+}
+
+/// Room that a job may take on the smallest of the filesystems.
+fn room(trials: &[WarmUpTrial]) -> TargetFacts {
+    let least = |of: &dyn Fn(&WarmUpTrial) -> Option<u64>| {
+        let share = |free: u64| free / 100 * ROOM_PERCENT;
+        trials.iter().filter_map(of).min().map(share)
+    };
+    TargetFacts {
+        free_bytes: least(&|trial| trial.free_bytes).unwrap_or(u64::MAX),
+        free_inodes: least(&|trial| trial.free_inodes),
+        ..TargetFacts::unknown()
+    }
+}
+
+/// True if the job fits in every form that a variant gives it.
+fn fits_into(job: &PlannedJob, room: &TargetFacts) -> bool {
+    let forms = std::iter::once(job).chain(job.changed.iter().map(|changed| &changed.job));
+    let mut forms = forms.map(|form| shortage(&form.job.footprint(room), room));
+    forms.all(|shortage| shortage.is_none())
+}
+
+/// Largest value from `least` to `most` that fits, if larger ones do not; `least` if none does.
+fn largest(least: u64, most: u64, fits: impl Fn(u64) -> bool) -> u64 {
+    let (mut low, mut high) = (least, most);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if fits(middle) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+fn words(scale: &WorkScale, value: u64, seconds: f64, is_whole: bool) -> String {
+    let (from, to) = match scale.unit {
+        ScaleUnit::Amount { name, each } => {
+            let amount = |value: u64| thousands(value.saturating_mul(each));
+            (amount(scale.value), format!("{} {name}", amount(value)))
+        }
+        ScaleUnit::Bytes => (mebibytes(scale.value), mebibytes(value)),
+        ScaleUnit::Seconds => (format!("{} s", scale.value), format!("{value} s")),
+    };
+    let why = if is_whole {
+        format!("so that the fastest variant's phase takes {seconds} s")
+    } else {
+        format!("as much as fits; a phase of {seconds} s needs more room")
+    };
+    format!("{from} → {to}, {why}")
+}
+
+fn mebibytes(bytes: u64) -> String {
+    format!("{} MiB", thousands(bytes >> 20))
+}
+
+/// Whole number with commas between its thousands.
+fn thousands(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_script::{ScaleUnit, WorkScale};
+
+    use super::{
+        WarmUpTrial, by_same_factor, first_baseline, largest, measured_seconds, room, scaled, words,
+    };
+    use crate::plan::document::{Known, read};
+
+    const SCALE: WorkScale = WorkScale {
+        option: "iterations",
+        key: None,
+        value: 4,
+        most: 1_000,
+        unit: ScaleUnit::Amount { name: "files", each: 1_000 },
+        follows: |phase| phase.starts_with("iteration"),
+        sizes: &[],
+    };
+
+    fn trial(phases: &[(&str, f64)], free: u64) -> WarmUpTrial {
+        let phases = phases.iter().map(|(name, seconds)| ((*name).to_owned(), *seconds)).collect();
+        WarmUpTrial { phases, free_bytes: Some(free), free_inodes: None }
+    }
+
+    #[test]
+    fn repetitions_of_a_phase_count_together_and_other_phases_do_not() {
+        let phases =
+            [("setup", 9.0), ("iteration 1", 0.5), ("iteration 2", 0.25), ("unlink 1", 7.0)];
+        assert_eq!(measured_seconds(&trial(&phases, 0), &SCALE), Some(0.75));
+        assert_eq!(measured_seconds(&trial(&phases[..1], 0), &SCALE), None);
+    }
+
+    #[test]
+    fn the_smallest_filesystem_leaves_a_fifth_of_its_room() {
+        let room = room(&[trial(&[], 5_000), trial(&[], 1_000)]);
+        assert_eq!((room.free_bytes, room.free_inodes), (800, None));
+    }
+
+    #[test]
+    fn jobs_that_are_compared_are_sized_together() {
+        // The second is compared with the first, the third with the second, the last with none.
+        let baselines = [Some(0), Some(0), Some(1), None];
+        let first: Vec<usize> = (0..4).map(|job| first_baseline(&baselines, job)).collect();
+        assert_eq!(first, [0, 0, 0, 3]);
+    }
+
+    #[test]
+    fn a_job_that_a_variant_changes_grows_by_the_same_factor_or_not_at_all() {
+        let grown = |changed: WorkScale| by_same_factor((&SCALE, 10), &changed);
+        assert_eq!(grown(SCALE), Some(10));
+        assert_eq!(grown(WorkScale { value: 8, ..SCALE }), Some(20));
+        assert_eq!(grown(WorkScale { value: 1, ..SCALE }), Some(3), "never too little");
+        assert_eq!(grown(WorkScale { value: 800, ..SCALE }), None, "more than the option takes");
+        assert_eq!(grown(WorkScale { option: "files", ..SCALE }), None);
+        assert_eq!(grown(WorkScale { unit: ScaleUnit::Seconds, ..SCALE }), None);
+        assert_eq!(by_same_factor((&WorkScale { value: 0, ..SCALE }, 10), &SCALE), None);
+    }
+
+    #[test]
+    fn variants_that_change_a_job_get_its_size_with_their_changes() {
+        let text = "[[variant]]\nfilesystem = \"ext4\"\n\
+                    [[variant]]\nname = \"twice\"\nfilesystem = \"ext4\"\n\
+                    options = { files = 200, size = 7 }\n\
+                    [[job]]\nworkload = \"fs_mark\"\noptions = { files = 100, size = 5 }\n";
+        let known = Known {
+            workloads: treering_registry::workloads(),
+            filesystems: &["ext4"],
+            ..Known::default()
+        };
+        let plan = read(text, "plan.toml", &known).unwrap();
+        let scale = plan.jobs[0].job.scale().unwrap();
+        let sized = scaled(&plan.jobs[0], (&scale, 1_000), known.workloads).unwrap();
+        for (variant, files, size) in [(0, "1000", "5"), (1, "2000", "7")] {
+            let job = sized.changed_by(&plan.variants[variant].settings);
+            let parameter = |name: &str| {
+                let parameters = job.job.parameters();
+                parameters.into_iter().find(|(known, _)| known == name).map(|(_, value)| value)
+            };
+            assert_eq!(parameter("files").as_deref(), Some(files));
+            assert_eq!(parameter("size").as_deref(), Some(size));
+        }
+        let too_many = scale.most / 2 + 1;
+        assert!(scaled(&plan.jobs[0], (&scale, too_many), known.workloads).is_none());
+    }
+
+    #[test]
+    fn the_largest_size_that_fits_is_found() {
+        assert_eq!(largest(4, 1_000_000, |value| value <= 777), 777);
+        assert_eq!(largest(4, 5, |_| false), 4);
+    }
+
+    #[test]
+    fn sizes_are_told_in_what_they_count() {
+        let whole = words(&SCALE, 61, 5.0, true);
+        assert_eq!(whole, "4,000 → 61,000 files, so that the fastest variant's phase takes 5 s");
+        let of_time = WorkScale { unit: ScaleUnit::Seconds, ..SCALE };
+        assert!(words(&of_time, 5, 5.0, true).starts_with("4 s → 5 s, "));
+        let of_bytes = WorkScale { unit: ScaleUnit::Bytes, value: 1 << 28, ..SCALE };
+        assert!(words(&of_bytes, 1 << 32, 5.0, false).starts_with("256 MiB → 4,096 MiB, as much"));
+    }
+}

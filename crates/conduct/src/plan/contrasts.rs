@@ -1,0 +1,90 @@
+//! What a plan compares: its variants with one another, and on each variant the jobs that name
+//! another job.
+
+use treering_model::{Cell, Variant};
+
+use super::{Plan, PlannedJob};
+
+/// Trials of a plan that are compared as one: a variant, or one of its jobs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ComparedTrialSet {
+    /// Name in tables.
+    pub name: String,
+    /// Index of the variant in the plan.
+    pub variant: usize,
+    /// Index of the job in the plan; `None` for all jobs that are compared between variants.
+    pub job: Option<usize>,
+    /// Index among the sets of the one that this set is compared with; `None` if it is only
+    /// compared with.
+    pub baseline: Option<usize>,
+}
+
+impl Plan {
+    /// Index of the baseline of each job, on the same variant: its own for a job that is only
+    /// compared with, `None` for a job that is compared between variants.
+    pub fn job_baselines(&self) -> Vec<Option<usize>> {
+        job_baselines(&self.jobs)
+    }
+
+    /// True if a job is compared with another job on each variant.
+    pub fn compares_jobs(&self) -> bool {
+        self.job_baselines().iter().any(Option::is_some)
+    }
+
+    /// Sets of trials that are compared, a baseline before the sets that are compared with it.
+    pub fn compared_sets(&self) -> Vec<ComparedTrialSet> {
+        let jobs = self.job_baselines();
+        let compares_jobs = jobs.iter().any(Option::is_some);
+        let mut sets = Vec::new();
+        // One variant alone is compared with nothing, unless jobs are.
+        let mut others = self.jobs.iter().zip(&jobs).filter(|(_, base)| base.is_none());
+        if others.any(|(job, _)| job.is_measured()) && (self.variants.len() > 1 || !compares_jobs) {
+            let variants = self.variants.iter().zip(baselines(&self.variants)).enumerate();
+            sets.extend(variants.map(|(variant, (named, baseline))| ComparedTrialSet {
+                name: named.name.clone(),
+                variant,
+                job: None,
+                baseline,
+            }));
+        }
+        for (variant, named) in self.variants.iter().enumerate() {
+            let first = sets.len();
+            let mut apart: Vec<(usize, usize)> =
+                jobs.iter().enumerate().filter_map(|(job, base)| Some((job, (*base)?))).collect();
+            apart.sort_by_key(|(job, base)| job != base);
+            let place = |job: usize| apart.iter().position(|(other, _)| *other == job);
+            sets.extend(apart.iter().map(|&(job, base)| ComparedTrialSet {
+                name: Cell::job_of_variant(
+                    &named.name,
+                    &self.jobs[job].name,
+                    self.variants.len() == 1,
+                ),
+                variant,
+                job: Some(job),
+                baseline: place(base).filter(|_| base != job).map(|place| first + place),
+            }));
+        }
+        sets
+    }
+}
+
+/// See [`Plan::job_baselines`].
+pub(super) fn job_baselines(jobs: &[PlannedJob]) -> Vec<Option<usize>> {
+    let place = |name: &str| jobs.iter().position(|job| job.name == name);
+    let own: Vec<Option<usize>> = jobs.iter().map(|job| place(job.against.as_deref()?)).collect();
+    let is_named = |job: usize| own.contains(&Some(job));
+    own.iter().enumerate().map(|(job, base)| base.or(is_named(job).then_some(job))).collect()
+}
+
+/// Index of each variant's baseline: the variant that it names, else the first. `None` for the
+/// first, and for a variant that names none but is named by others.
+pub fn baselines(variants: &[Variant]) -> Vec<Option<usize>> {
+    let is_named = |variant: &Variant| {
+        variants.iter().any(|other| other.against.as_ref() == Some(&variant.name))
+    };
+    let of = |(place, variant): (usize, &Variant)| match &variant.against {
+        Some(name) => variants.iter().position(|other| other.name == *name),
+        None => (place > 0 && !is_named(variant)).then_some(0),
+    };
+    variants.iter().enumerate().map(of).collect()
+}

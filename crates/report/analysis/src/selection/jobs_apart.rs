@@ -1,0 +1,45 @@
+//! Jobs of a plan that are compared with one another on each variant: their trials are grouped by
+//! job, apart from those of the other jobs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use treering_model::{Cell, JOB_BASELINE_FACT, TrialId};
+
+use super::{SelectionQuery, StoredTrial, TrialSource, factor_of};
+use crate::compare::Factor;
+
+/// True if the variants and jobs are compared as their plan says.
+pub(super) fn is_as_the_plan_says(query: &SelectionQuery) -> bool {
+    query.is_of_plan
+        && factor_of(query) == Factor::Variant
+        && query.baseline.is_none()
+        && query.contenders.is_empty()
+}
+
+/// Names the job of each trial whose plan compares it with another job, and returns the baseline of
+/// each such name. The newest trial of a job says what it is compared with.
+pub(super) fn set_jobs_apart<S: TrialSource>(
+    source: &S,
+    trials: &mut [StoredTrial],
+) -> Result<BTreeMap<String, String>, S::Error> {
+    let cells = || trials.iter().filter_map(|one| Some((one.trial, one.cell.as_ref()?)));
+    let newest: BTreeMap<&str, TrialId> =
+        cells().map(|(trial, cell)| (cell.job.as_str(), trial)).collect();
+    let mut against: BTreeMap<String, String> = BTreeMap::new();
+    for (job, trial) in newest {
+        let read = source.with_facts(&[trial], &[JOB_BASELINE_FACT])?;
+        let baseline = read.iter().find_map(|trial| trial.fact(JOB_BASELINE_FACT));
+        against.extend(baseline.map(|baseline| (job.to_owned(), baseline.to_owned())));
+    }
+    let variants: BTreeSet<&str> = cells().map(|(_, cell)| cell.variant.as_str()).collect();
+    let is_only = variants.len() == 1;
+    let mut baselines = BTreeMap::new();
+    for one in trials {
+        let Some(cell) = &one.cell else { continue };
+        let Some(baseline) = against.get(&cell.job) else { continue };
+        let name = Cell::job_of_variant(&cell.variant, &cell.job, is_only);
+        baselines.insert(name.clone(), Cell::job_of_variant(&cell.variant, baseline, is_only));
+        one.job_apart = Some(name);
+    }
+    Ok(baselines)
+}
