@@ -293,7 +293,7 @@ impl Stage {
     ) -> Result<(), LabError> {
         let (dropped, found) = match &*self.place.borrow() {
             Place::Mounted(mounted) => quiet(mounted, conditions, stop)?,
-            Place::Formatted(_) | Place::Gone => return Err(gone()),
+            Place::Formatted(_) | Place::Empty(_) | Place::Gone => return Err(gone()),
         };
         let is_of_rest = [CautionCode::NotQuiet, CautionCode::CachesNotDropped];
         self.cautions.retain(|caution| !is_of_rest.contains(&caution.code));
