@@ -202,11 +202,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Sinks that also receive the sources of the cell's job.
-    fn with_sources<'s>(
-        &self,
-        planned: &PlannedCell,
-        sink: StoreAndOthers<'s>,
-    ) -> WithSources<StoreAndOthers<'s>> {
+    fn with_sources<S>(&self, planned: &PlannedCell, sink: S) -> WithSources<S> {
         let record = self.job(planned).record.clone();
         WithSources { sources: sources(record, self.host), sink }
     }

@@ -39,9 +39,10 @@ impl Plan {
     }
 
     /// Message about the variants that are compared with nothing, although they run in every round;
-    /// `None` if there are none. A single variant is compared under something else.
+    /// `None` if there are none. A single variant is compared under something else, and where jobs
+    /// are compared, they are on each variant.
     pub(crate) fn uncompared(&self) -> Option<String> {
-        if self.variants.len() < 2 {
+        if self.variants.len() < 2 || self.compares_jobs() {
             return None;
         }
         let baselines = baselines(&self.variants);
