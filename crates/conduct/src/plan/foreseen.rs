@@ -24,6 +24,8 @@ const OF_KIND: [&str; 2] = [times::SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
 const PHASE_PREFIX: &str = "phase ";
 /// Maximum number of groups of a session that is asked for its phases.
 const GROUPS_MAX: usize = 1_000;
+/// Maximum number of phases that are listed; those of a job with more are not known before.
+const PHASES_MAX: usize = 100_000;
 /// Maximum number of metric names in a hint.
 const NAMES_SHOWN: usize = 8;
 
@@ -175,6 +177,9 @@ struct PhaseList {
 
 impl Conductor for PhaseList {
     fn phase(&mut self, phase: Phase) -> SessionResult {
+        if self.names.len() == PHASES_MAX {
+            return Err(SessionStop::Ended);
+        }
         self.names.push(phase.name);
         Ok(())
     }

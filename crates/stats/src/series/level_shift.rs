@@ -66,9 +66,10 @@ pub fn count_scale(count: f64) -> f64 {
     2.0 * (count + 0.375).max(0.0).sqrt()
 }
 
-/// Count at a place of the [`count_scale`].
+/// Count at a place of the [`count_scale`]. What differs from none by rounding only is none.
 pub fn count_at(place: f64) -> f64 {
-    (place.max(0.0).powi(2) / 4.0 - 0.375).max(0.0)
+    let count = place.max(0.0).powi(2) / 4.0 - 0.375;
+    if count < 1e-9 { 0.0 } else { count }
 }
 
 /// Detected level shift.

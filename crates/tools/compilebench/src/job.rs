@@ -143,8 +143,12 @@ impl AgingJob {
         }
     }
 
-    /// Number of clean trees that fill the filesystem to this fraction of its capacity.
+    /// Number of clean trees that fill the filesystem to this fraction of its capacity; a few
+    /// stand for those on a filesystem of unknown size.
     fn trees_to(&self, fill: f64, facts: &TargetFacts) -> u32 {
+        if facts.capacity_bytes == u64::MAX {
+            return FORESEEN_TREES;
+        }
         let used = facts.capacity_bytes.saturating_sub(facts.free_bytes);
         let wanted = facts.capacity_bytes as f64 * fill - used as f64;
         let block_bytes = facts.block_bytes.max(1);
