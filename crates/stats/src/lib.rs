@@ -36,7 +36,7 @@ pub use inference::null_counts::{
     MOST_SIGNED_RANKS, RANK_SUM_EXACT_LIMIT, RANK_SUM_TIED_LIMIT, SIGNED_RANK_EXACT_LIMIT,
     rank_sum_counts, signed_rank_probabilities,
 };
-pub use inference::scaling::{FEWEST_SIZES, Scalability, paired_scalability, scalability};
+pub use inference::scaling::{FEWEST_SIZES, Scalability, paired_scalability};
 pub use inference::signed_rank::{
     SignedRank, signed_rank, signed_rank_at, signed_rank_normal, signed_rank_smallest_p,
 };

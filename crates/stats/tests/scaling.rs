@@ -1,6 +1,6 @@
 //! The universal scalability model from outside: what goes in as a model comes out of it.
 
-use treering_stats::{FEWEST_SIZES, Scalability, StatsError, scalability};
+use treering_stats::{FEWEST_SIZES, Scalability, StatsError, paired_scalability};
 
 fn model(clients: f64) -> f64 {
     250.0 * clients / (1.0 + 0.03 * (clients - 1.0) + 0.0005 * clients * (clients - 1.0))
@@ -9,7 +9,8 @@ fn model(clients: f64) -> f64 {
 #[test]
 fn a_scalability_curve_is_recovered_with_its_peak() {
     let clients = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
-    let fitted: Scalability = scalability(&clients, &clients.map(model), 0.95).unwrap();
+    let fitted: Scalability =
+        paired_scalability(&clients, &clients.map(model), &[1; 7], 0.95).unwrap();
     assert!((fitted.contention - 0.03).abs() < 1e-6, "{fitted:?}");
     assert!((fitted.coherency - 0.0005).abs() < 1e-6, "{fitted:?}");
     assert!((fitted.throughput(100.0) / model(100.0) - 1.0).abs() < 1e-6);
@@ -19,6 +20,6 @@ fn a_scalability_curve_is_recovered_with_its_peak() {
 
 #[test]
 fn four_sizes_are_too_few() {
-    let few = scalability(&[1.0, 2.0, 4.0, 8.0], &[1.0; 4], 0.95);
+    let few = paired_scalability(&[1.0, 2.0, 4.0, 8.0], &[1.0; 4], &[1; 4], 0.95);
     assert_eq!(few, Err(StatsError::TooFew { needed: FEWEST_SIZES, got: 4 }));
 }

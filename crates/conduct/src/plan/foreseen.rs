@@ -192,29 +192,15 @@ impl Conductor for PhaseList {
 
 #[cfg(test)]
 mod tests {
-    use super::{ForeseenMetrics, JobPhases, known_names, phases};
-    use crate::plan::{JobCommands, JobEngine, PlannedJob};
-    use treering_script::{JobRecord, Settings, Workload};
+    use super::{ForeseenMetrics, known_names, phases};
+    use crate::plan::PlannedJob;
+    use treering_script::{Settings, Workload};
 
     fn planned(workload: &'static dyn Workload, options: &[(&str, &str)]) -> PlannedJob {
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let settings = Settings::new(options.iter().map(own).collect());
         let name = workload.manifest().name.to_owned();
-        PlannedJob {
-            name: name.clone(),
-            workload: name,
-            options: Vec::new(),
-            job: workload.native(&settings).unwrap(),
-            launch: None,
-            phases: JobPhases::default(),
-            changed: Vec::new(),
-            engine: JobEngine::default(),
-            around: JobCommands::default(),
-            record: JobRecord::from_settings(&settings),
-            settings,
-            against: None,
-            step: None,
-        }
+        PlannedJob::plain(&name, &settings, workload.native(&settings).unwrap())
     }
 
     fn named(name: &str) -> &'static dyn Workload {

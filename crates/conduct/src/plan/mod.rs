@@ -143,6 +143,25 @@ impl ChangedJob {
 }
 
 impl PlannedJob {
+    /// Job of a workload in this process, of its name, with nothing around it.
+    pub(crate) fn plain(workload: &str, settings: &Settings, job: Box<dyn Job>) -> Self {
+        Self {
+            name: workload.to_owned(),
+            workload: workload.to_owned(),
+            options: settings.options().to_vec(),
+            job,
+            launch: None,
+            settings: settings.clone(),
+            record: JobRecord::from_settings(settings),
+            phases: JobPhases::default(),
+            changed: Vec::new(),
+            engine: JobEngine::default(),
+            around: JobCommands::default(),
+            against: None,
+            step: None,
+        }
+    }
+
     /// Parameters of its trials beside those of the job itself.
     pub(crate) fn parameters_around(&self) -> Vec<(String, String)> {
         let commands = self.around.named();

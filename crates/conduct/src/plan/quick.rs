@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use treering_lab::{Availability, Lab, PlayedModel, RefusedPart, RehearsalError, filesystems};
 use treering_model::filesystems::EXT4;
 use treering_model::{DeviceSpec, Variant};
-use treering_script::{JobRecord, Settings, TargetFacts, Workload};
+use treering_script::{Settings, TargetFacts, Workload};
 use treering_sys::is_root;
 use treering_trace::ModelledDisk;
 
 use super::document::VariantRehearsal;
 use super::kernels::under_kernels;
 use super::{
-    Conditions, JobCommands, JobEngine, JobPhases, Judging, Machine, Observing, Plan, PlannedJob,
-    Stopping, family, foreseen, known_names, loop_device,
+    Conditions, Judging, Machine, Observing, Plan, PlannedJob, Stopping, family, foreseen,
+    known_names, loop_device,
 };
 use crate::failure::{Failure, FailureKind};
 
@@ -136,23 +136,7 @@ fn primary(options: &QuickOptions, jobs: &[PlannedJob]) -> Result<Vec<String>, F
 fn planned_job(options: &QuickOptions) -> Result<PlannedJob, Failure> {
     let QuickOptions { workload, settings, .. } = options;
     let job = workload.native(settings)?;
-    let name = workload.manifest().name.to_owned();
-    let (options, record) = (settings.options().to_vec(), JobRecord::from_settings(settings));
-    Ok(PlannedJob {
-        workload: name.clone(),
-        name,
-        options,
-        job,
-        launch: None,
-        settings: settings.clone(),
-        record,
-        changed: Vec::new(),
-        phases: JobPhases::default(),
-        engine: JobEngine::default(),
-        around: JobCommands::default(),
-        against: None,
-        step: None,
-    })
+    Ok(PlannedJob::plain(workload.manifest().name, settings, job))
 }
 
 fn stopping(wanted: QuickStopping, family: u32) -> Stopping {

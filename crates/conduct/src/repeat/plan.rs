@@ -4,16 +4,13 @@ use std::path::PathBuf;
 
 use treering_lab::filesystems;
 use treering_model::{DeviceSpec, RunMode, Trial};
-use treering_script::{JobRecord, Settings};
+use treering_script::Settings;
 
 use super::RepeatOptions;
 use super::files::{PackedFiles, job_record};
 use crate::failure::{Failure, FailureKind};
 use crate::plan::document::{Known, read};
-use crate::plan::{
-    Conditions, JobCommands, JobEngine, JobPhases, Judging, Observing, Plan, PlannedJob, Stopping,
-    bare_variant,
-};
+use crate::plan::{Conditions, Judging, Observing, Plan, PlannedJob, Stopping, bare_variant};
 use crate::trial::beginning::named;
 use crate::trial::command_line;
 
@@ -82,21 +79,7 @@ pub(super) fn plan_of_runs(
     settings.base_dir = Some(files.dir().to_owned());
     let job = workload.native(&settings)?;
     let name = beginning.workload.clone();
-    let planned = PlannedJob {
-        workload: name.clone(),
-        name: name.clone(),
-        options: settings.options().to_vec(),
-        record: JobRecord::from_settings(&settings),
-        settings: settings.clone(),
-        job,
-        launch: None,
-        phases: JobPhases::default(),
-        changed: Vec::new(),
-        engine: JobEngine::default(),
-        around: JobCommands::default(),
-        against: None,
-        step: None,
-    };
+    let planned = PlannedJob::plain(&name, &settings, job);
     let seed = settings.number(specs, "seed", 0..=u64::MAX).ok().flatten().unwrap_or(1);
     Ok(Plan {
         name: format!("repeat {name}"),

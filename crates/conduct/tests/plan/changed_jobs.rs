@@ -43,7 +43,7 @@ fn parameters_inside_a_fio_job_are_options_too() {
     let plan = read_plan(&format!("{TWO}options = {{ ioengine = \"io_uring\" }}\n{FIO}")).unwrap();
     let engine = |variant| {
         let lines = job(&plan, variant, 0).job.parameters();
-        lines.iter().map(|(name, value)| format!("{name}={value};")).collect::<String>()
+        lines.iter().map(|(name, value)| format!("{name}={value};")).collect::<Vec<_>>().concat()
     };
     assert!(engine(0).contains("psync") && !engine(0).contains("io_uring"), "{}", engine(0));
     assert!(engine(1).contains("io_uring") && !engine(1).contains("psync"), "{}", engine(1));

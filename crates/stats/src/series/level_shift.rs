@@ -51,8 +51,8 @@ pub struct ShiftPlan {
     pub smallest_scatter: f64,
 }
 
-/// Plan for one series: levels of at least three points, and a p-value limit at which at most 3 in
-/// 100 series without a change have one, by simulation.
+/// Plan for one series: levels of at least three points, and a p-value limit at which at most 4 in
+/// 100 series of 60 points without a change have one, by simulation, and 6 of 10 points.
 pub const SHIFT_PLAN: ShiftPlan = ShiftPlan { alpha: 0.08, fewest: 3, smallest_scatter: 0.0 };
 
 /// Search plan for a change of scatter.

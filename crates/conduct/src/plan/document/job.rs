@@ -143,7 +143,7 @@ pub(super) fn planned(
     let JobRequest { name, workload, launch, place, environment, engine, around } = request;
     let options: Vec<(String, String)> =
         given.iter().map(|given| (given.name.to_owned(), given.text.clone())).collect();
-    let settings = settings((&options, environment), known);
+    let settings = settings(&options, environment, known);
     let job = match &launch {
         Some(launch) => {
             job_of_ranks(workload, &settings, launch.ranks, known.workloads).map(|job| job.job)
@@ -177,7 +177,8 @@ pub(super) fn find(name: &str, known: &Known<'_>) -> Option<&'static dyn Workloa
 }
 
 fn settings(
-    (options, environment): (&[(String, String)], &[(String, String)]),
+    options: &[(String, String)],
+    environment: &[(String, String)],
     known: &Known<'_>,
 ) -> Settings {
     let mut settings = Settings::new(options.to_vec());

@@ -135,7 +135,7 @@ pub struct SelectedVariant {
 impl SelectedVariant {
     /// True if a trial would belong to this variant, were the trial not excluded.
     pub(crate) fn would_have(&self, one: &StoredTrial) -> bool {
-        !one.is_warm_up() && one.value(self.factor) == Some(self.value.as_str())
+        one.role() != Some(CellRole::WarmUp) && one.value(self.factor) == Some(self.value.as_str())
     }
 
     /// Words that select the variant.
@@ -555,10 +555,6 @@ impl StoredTrial {
     /// True if the trial is not part of a round: a warm-up, a control or an observed trial.
     fn is_beside(&self) -> bool {
         self.role().is_some_and(|role| role != CellRole::Round)
-    }
-
-    fn is_warm_up(&self) -> bool {
-        self.role() == Some(CellRole::WarmUp)
     }
 
     fn role(&self) -> Option<CellRole> {

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::{SelectionQuery, StoredTrial, factor_of, parsed};
 use crate::compare::Factor;
 
-/// Leaves the trials of the newest plan alone where variants or jobs of plans are selected, or a
-/// plan by its name: trials of an earlier one of the same names had other terms. Returns a remark about
+/// Keeps only the trials of the newest plan where variants or jobs of plans are selected, or a plan
+/// by its name: trials of an earlier one of the same names had other terms. Returns a remark about
 /// what was left out.
 pub(super) fn of_newest_plan(
     trials: &mut Vec<StoredTrial>,
