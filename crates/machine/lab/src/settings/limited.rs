@@ -154,6 +154,7 @@ mod tests {
     }
 
     /// The lab of a machine with control groups of version 2, as root.
+    #[expect(clippy::disallowed_macros, reason = "a test that must be skipped says so")]
     fn real_lab(top: &Path) -> Option<Lab> {
         let lab = Lab::open(&top.join("register")).unwrap();
         if !treering_sys::is_root() || root(&lab.machine).is_none() {
