@@ -1,6 +1,5 @@
 //! Histories with a known truth and fixed seeds: a small part of the tables in
 //! `docs/evidence/history.md`.
-#![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
 #[expect(dead_code, reason = "the examples draw more kinds of series")]
 #[path = "../examples/shifts/cases.rs"]
