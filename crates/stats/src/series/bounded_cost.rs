@@ -270,7 +270,7 @@ mod tests {
         for series in 0..30_u32 {
             let value = |i: u32| {
                 let noise = f64::from((i * i * 7919 + series * 613 + i * series) % 1009) / 250.0;
-                let spike = if (i + series) % 17 == 0 { 9.0 } else { 0.0 };
+                let spike = if (i + series).is_multiple_of(17) { 9.0 } else { 0.0 };
                 noise + spike + if i % 20 > 11 { f64::from(series % 5) } else { 0.0 }
             };
             let points = points(&(0..40).map(value).collect::<Vec<_>>());
