@@ -51,10 +51,7 @@ fuzz_target!(|text: &str| {
     let known = Known {
         workloads: &[&Small],
         filesystems: &FILESYSTEMS,
-        data_dirs: Vec::new(),
-        is_full_size: false,
-        environment: Vec::new(),
-        base_dir: None,
+        ..Known::default()
     };
     match read(text, "plan.toml", &known) {
         Ok(plan) => {
