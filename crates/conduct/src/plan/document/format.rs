@@ -215,7 +215,7 @@ pub(super) struct JobTable {
     pub(super) latency: Key<Choice<TimedCalls>>,
     pub(super) heat: Key<bool>,
     pub(super) heat_half_life: Key<Number<1, 4_000_000_000>>,
-    /// Key of a [[step]], which otherwise has the keys of a job.
+    /// Key of a `[[step]]`, which otherwise has the keys of a job.
     pub(super) measure: Key<bool>,
     /// Lists of values; `sweep.rs` has taken it apart before the job is read.
     #[serde(rename = "sweep")]
