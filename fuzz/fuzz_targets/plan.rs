@@ -48,11 +48,7 @@ impl Workload for Small {
 }
 
 fuzz_target!(|text: &str| {
-    let known = Known {
-        workloads: &[&Small],
-        filesystems: &FILESYSTEMS,
-        ..Known::default()
-    };
+    let known = Known { workloads: &[&Small], filesystems: &FILESYSTEMS, ..Known::default() };
     match read(text, "plan.toml", &known) {
         Ok(plan) => {
             let written = plan.to_toml();
