@@ -66,7 +66,7 @@ pub(crate) struct PlanArgs {
 pub(crate) enum PlanVerb {
     /// Print a plan that is inside the program, as a TOML file to change.
     Show {
-        /// Its name, as `treering compare --list` prints it.
+        /// Name of the plan, as `treering compare --list` prints it.
         name: String,
     },
 }

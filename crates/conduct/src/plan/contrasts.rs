@@ -1,4 +1,4 @@
-//! What a plan compares: its variants with one another, and on each variant the jobs that name
+//! Comparisons of a plan: its variants with one another, and on each variant the jobs that name
 //! another job.
 
 use treering_model::{Cell, Variant};

@@ -1,7 +1,7 @@
 //! Filesystem in memory: names, kinds and sizes, with the errors that Linux gives.
 //!
-//! It is the oracle of tests, not a cost model: contents are not stored, and removed nodes stay
-//! until the whole filesystem is dropped. Callers keep track of open directories and files.
+//! The tree is the oracle of tests, not a cost model: contents are not stored, and removed nodes
+//! stay until the whole filesystem is dropped. Callers keep track of open directories and files.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;

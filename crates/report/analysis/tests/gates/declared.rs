@@ -1,4 +1,4 @@
-//! What a plan declares stops no gate; the same difference without a plan does.
+//! A difference that a plan declares stops no gate; the same difference without a plan does.
 
 use treering_analysis::compare::{
     ComparedVariant, ComparisonCautionCode as Code, ComparisonTerms, Outcome, compare,
