@@ -1,12 +1,12 @@
 //! Generation of a load file with the mix of the original's client.txt, from a seed and with our
 //! own names.
 //!
-//! dbench's load is data of a GPL package and is not shipped; its statistics are published facts. Kept
-//! exactly, in each block and in total: the number of operations of each kind and of those that
-//! fail, the sizes of reads, and the sizes and kinds of writes. Kept approximately: the order of
-//! operations, how long handles are open, and how many of them are read, written or neither. `mix`
-//! holds the statistics, `files` the state of the files, `fill` writes the first part, `block` all
-//! others.
+//! The load of the original is data of a GPL package and is not shipped; its statistics are
+//! published facts. The number of operations of each kind and of those that fail, the sizes of
+//! reads, and the sizes and kinds of writes are the same, in each block and in total. The order of
+//! operations, how long handles are open, and how many of them are read, written or neither, are
+//! alike. `mix` holds the statistics, `files` the state of the files, `fill` writes the first part,
+//! `block` all others.
 
 mod block;
 mod files;
