@@ -1,4 +1,5 @@
-//! Words for a terminal and for a shell: sanitizing of foreign texts in messages, and quoting.
+//! Words for a terminal and for a shell: sanitizing of foreign texts in messages, quoting, and
+//! the digits of large numbers.
 
 /// Maximum line length in characters.
 const LINE_MAX: usize = 160;
@@ -57,9 +58,27 @@ pub fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
+/// Digits of a whole number with thousands separators: `6,920`.
+pub fn thousands(digits: &str) -> String {
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{harmless, quoted};
+    use super::{harmless, quoted, thousands};
+
+    #[test]
+    fn thousands_have_commas() {
+        let texts = ["7", "920", "6920", "1234567"].map(thousands);
+        assert_eq!(texts, ["7", "920", "6,920", "1,234,567"]);
+    }
 
     #[test]
     fn control_characters_are_replaced_and_long_lines_cut() {

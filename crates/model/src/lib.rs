@@ -43,7 +43,7 @@ pub use event::{EVENT_VERSION, Fact, RunMode, TrialEvent, TrialHeader};
 pub use feature_bits::{EXT_COMPATIBLE, EXT_INCOMPATIBLE, EXT_READ_ONLY, refused_features};
 pub use fingerprint::Fingerprint;
 pub use guest::{Accelerator, GuestDisk, GuestSpec, REBOOT_KERNEL_FACT};
-pub use harmless::{harmless, is_formula, is_unsafe, quoted};
+pub use harmless::{harmless, is_formula, is_unsafe, quoted, thousands};
 pub use imported::{
     BLOGBENCH_READ_BYTES, IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, USED_FACT, USED_GROWTH_FACT,
     USED_GROWTH_FILES_FACT,

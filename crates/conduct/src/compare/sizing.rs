@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use treering_model::{CellRole, TrialId};
+use treering_model::{CellRole, TrialId, thousands};
 use treering_script::{ScaleUnit, TargetFacts, WorkScale, Workload};
 
 use crate::cells::PlannedCell;
@@ -221,7 +221,7 @@ fn largest(least: u64, most: u64, fits: impl Fn(u64) -> bool) -> u64 {
 fn words(scale: &WorkScale, value: u64, seconds: f64, is_whole: bool) -> String {
     let (from, to) = match scale.unit {
         ScaleUnit::Amount { name, each } => {
-            let amount = |value: u64| thousands(value.saturating_mul(each));
+            let amount = |value: u64| thousands(&value.saturating_mul(each).to_string());
             (amount(scale.value), format!("{} {name}", amount(value)))
         }
         ScaleUnit::Bytes => (mebibytes(scale.value), mebibytes(value)),
@@ -236,20 +236,7 @@ fn words(scale: &WorkScale, value: u64, seconds: f64, is_whole: bool) -> String 
 }
 
 fn mebibytes(bytes: u64) -> String {
-    format!("{} MiB", thousands(bytes >> 20))
-}
-
-/// Whole number with commas between its thousands.
-fn thousands(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+    format!("{} MiB", thousands(&(bytes >> 20).to_string()))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use treering_analysis::compare::{MetricComparison, Outcome, VariantSummary, Verdict};
 use treering_model::metrics::times;
-use treering_model::{Scope, Unit};
+use treering_model::{Scope, Unit, thousands};
 
 use super::tables::{label, whole_time};
 use crate::Number;
@@ -301,27 +301,9 @@ fn needed(comparisons: &[&MetricComparison]) -> String {
     format!(" (about {} rounds needed{note})", count(middle))
 }
 
-/// Inserts thousands separators: `6,920`.
-pub(super) fn thousands(digits: &str) -> String {
-    let mut text = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{listed, thousands};
-
-    #[test]
-    fn thousands_have_commas() {
-        let texts = ["7", "920", "6920", "1234567"].map(thousands);
-        assert_eq!(texts, ["7", "920", "6,920", "1,234,567"]);
-    }
+    use super::listed;
 
     #[test]
     fn lists_end_in_and() {
