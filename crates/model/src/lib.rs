@@ -49,7 +49,7 @@ pub use imported::{
     USED_GROWTH_FILES_FACT,
 };
 pub use latency::{Latency, LatencyError};
-pub use metric::{BetterDirection, Metric, Scope, Unit};
+pub use metric::{BetterDirection, Metric, Scope, Unit, split_metric_names};
 pub use observed::artifact::Artifact;
 pub use observed::counters::{CounterKind, KernelCounter, KernelCounters};
 pub use observed::dataset::{

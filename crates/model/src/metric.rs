@@ -168,3 +168,29 @@ impl Metric {
         Self { tasks, ..self }
     }
 }
+
+/// Names of metrics in a list with commas between them. A comma before a blank is part of a name:
+/// a phase of two things is `journal, database`.
+pub fn split_metric_names(list: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for part in list.split(',') {
+        match names.last_mut().filter(|_| part.starts_with(' ')) {
+            Some(name) => *name += &format!(",{part}"),
+            None => names.push(part.to_owned()),
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::split_metric_names;
+
+    #[test]
+    fn a_comma_before_a_blank_is_part_of_a_metric_name() {
+        let names = split_metric_names("a/b,phase journal, database/c,d");
+        assert_eq!(names, ["a/b", "phase journal, database/c", "d"]);
+        assert!(split_metric_names("").is_empty());
+    }
+}

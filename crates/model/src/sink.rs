@@ -35,6 +35,12 @@ pub trait TrialSink {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError>;
 }
 
+impl<S: TrialSink + ?Sized> TrialSink for &mut S {
+    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
+        (**self).accept(event)
+    }
+}
+
 /// Sends every event to all sinks, in order.
 impl TrialSink for Vec<Box<dyn TrialSink + '_>> {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {

@@ -216,7 +216,7 @@ pub(crate) struct QuickArgs {
     pub(crate) mount: Vec<String>,
     /// The metrics that decide, by their JSON names, such as create/mib_per_second [default: one
     /// that stands for the whole run, if the workload has one].
-    #[arg(long, value_name = "METRIC,…", value_delimiter = ',', conflicts_with = "plan")]
+    #[arg(long, value_name = "METRIC,…", conflicts_with = "plan")]
     pub(crate) primary: Vec<String>,
     /// Number of rounds, in each of which every variant runs once; overrides the plan [default: as
     /// many as fit into --minutes].
@@ -319,7 +319,7 @@ pub(crate) struct ReportArgs {
     pub(crate) threshold: Option<String>,
     /// The metrics that decide, by their JSON names, such as create/mib_per_second [default: the
     /// workload's choice].
-    #[arg(long, value_name = "METRIC,…", value_delimiter = ',')]
+    #[arg(long, value_name = "METRIC,…")]
     pub(crate) primary: Vec<String>,
     #[command(flatten)]
     pub(crate) page: PageArgs,

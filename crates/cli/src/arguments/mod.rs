@@ -47,7 +47,7 @@ pub(crate) use links::LinksArgs;
 pub(crate) use output::{OutputArgs, format_of};
 pub(crate) use playing::DiskArgs;
 use quantities::period;
-pub(crate) use quantities::{percentage, size, width};
+pub(crate) use quantities::{metric_names, percentage, size, width};
 use settings::argument;
 pub(crate) use settings::{settings, settings_of_words};
 pub(crate) use sharing::{MergeArgs, PackArgs, RepeatArgs};

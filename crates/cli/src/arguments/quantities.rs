@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use treering_model::split_metric_names;
 use treering_script::{parse_count, parse_size};
 
 use crate::failure::{Failure, Kind};
@@ -17,6 +18,11 @@ pub(crate) fn percentage(option: &str, text: &str) -> Result<f64, Failure> {
         Failure::new(Kind::Usage, format!("{option}: '{text}' is not a percentage"))
             .hint("a percentage is a number with a percent sign, such as 3%")
     })
+}
+
+/// Names of metrics in the lists that `--primary` was given.
+pub(crate) fn metric_names(lists: &[String]) -> Vec<String> {
+    lists.iter().flat_map(|list| split_metric_names(list)).collect()
 }
 
 /// Bytes given as a size: `4GiB`.

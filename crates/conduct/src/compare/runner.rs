@@ -34,7 +34,7 @@ use crate::plan::document::COMMAND;
 use crate::plan::{Plan, PlannedJob};
 use crate::stage::Stage;
 use crate::trial::beginning::{beginning, occupy};
-use crate::trial::{StoreAndOthers, WithSources, sources, unrecorded};
+use crate::trial::{Recipients, WithSources, sources, unrecorded};
 
 /// Runs a plan's trials into the store.
 pub(crate) struct Runner<'a> {
@@ -253,7 +253,7 @@ impl<'a> Runner<'a> {
         self.store.record(&recorded, &mut |store, _caution| {
             let others = self.listeners(job.job.as_ref(), &Arc::new(RunProgress::new()));
             let run = run.take();
-            let mut sinks = self.with_sources(planned, StoreAndOthers { store, others });
+            let mut sinks = self.with_sources(planned, Recipients { first: store, others });
             ending = run.map(|run| run(self, &mut sinks));
         })?;
         match ending {
@@ -336,8 +336,8 @@ impl<'a> Runner<'a> {
             prepared.engine.clock = TrialClock::begin();
             prepared.cautions.splice(0..0, caution);
             let progress = Arc::new(RunProgress::new());
-            let sinks = StoreAndOthers { store, others: self.listeners(prepared.job, &progress) };
-            let mut sinks = self.with_sources(planned, sinks);
+            let others = self.listeners(prepared.job, &progress);
+            let mut sinks = self.with_sources(planned, Recipients { first: store, others });
             let none_is_removed = &mut |_: &str| {};
             concluded = Some(conduct(
                 prepared,

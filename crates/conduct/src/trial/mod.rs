@@ -28,8 +28,8 @@ pub use self::native::{NativeHost, NativeOptions, NativeRun, OBSERVING_PARAMETER
 pub use self::outline::write_outline;
 pub use self::replay::{ClassicText, replay_classic};
 pub use self::sinks::EventFilter;
-use self::sinks::{Filtered, Recipients, WholeTrial};
-pub(crate) use self::sinks::{StoreAndOthers, WithSources, sources};
+use self::sinks::{Filtered, WholeTrial};
+pub(crate) use self::sinks::{Recipients, WithSources, sources};
 pub use self::speaker::ToolTerminal;
 use crate::conduct::{Conclusion, Remount, TrialPlan, conduct};
 use crate::failure::{Failure, FailureKind};

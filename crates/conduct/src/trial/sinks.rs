@@ -47,9 +47,9 @@ impl TrialSink for StoreAndTrial<'_> {
 }
 
 /// A sink, and further ones after it.
-pub(super) struct Recipients<'a, S> {
-    pub(super) first: S,
-    pub(super) others: Vec<Box<dyn TrialSink + 'a>>,
+pub(crate) struct Recipients<'a, S> {
+    pub(crate) first: S,
+    pub(crate) others: Vec<Box<dyn TrialSink + 'a>>,
 }
 
 impl<S: TrialSink> TrialSink for Recipients<'_, S> {
@@ -101,18 +101,5 @@ impl TrialSink for WholeTrial {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
         let pushed = self.0.push(event);
         pushed.map_err(|error| SinkError::new("events are out of order", error))
-    }
-}
-
-/// The store of a trial, and further sinks after it.
-pub(crate) struct StoreAndOthers<'s> {
-    pub(crate) store: &'s mut dyn TrialSink,
-    pub(crate) others: Vec<Box<dyn TrialSink>>,
-}
-
-impl TrialSink for StoreAndOthers<'_> {
-    fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
-        self.store.accept(event)?;
-        self.others.iter_mut().try_for_each(|sink| sink.accept(event))
     }
 }

@@ -3,7 +3,7 @@
 use treering_conduct::plan::{QUICK_OPTIONS, QuickOptions, QuickStopping};
 use treering_model::nearest::suggestion;
 
-use crate::arguments::{QuickArgs, percentage, settings_of_words, size};
+use crate::arguments::{QuickArgs, metric_names, percentage, settings_of_words, size};
 use crate::commands::workload;
 use crate::failure::{Failure, Kind};
 
@@ -37,7 +37,7 @@ pub(super) fn options(args: &QuickArgs) -> Result<QuickOptions, Failure> {
         images: args.images.clone(),
         disk: args.disk.clone(),
         mount: args.mount.clone(),
-        primary: args.primary.clone(),
+        primary: metric_names(&args.primary),
         threshold: percentage_of("--threshold", &args.threshold)?,
         stopping: match (percentage_of("--precision", &args.precision)?, args.rounds) {
             _ if args.sequential => QuickStopping::Sequential,

@@ -24,7 +24,7 @@ use self::stored::{StoredTrials, failed_selection, query_of, selection, summarie
 use super::charts;
 use super::output::{self, with_writer};
 use super::trial::{command_line, quoted};
-use crate::arguments::{CompareArgs, OutputArgs, ReportArgs, percentage};
+use crate::arguments::{CompareArgs, OutputArgs, ReportArgs, metric_names, percentage};
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
 
@@ -208,7 +208,7 @@ fn judged(args: &ReportArgs, compared: &ComparedTrials) -> Result<Outcome, Failu
     let refused = |error| Failure::of(Kind::Usage, &error);
     let threshold = args.threshold.as_deref().map(|text| percentage("--threshold", text));
     let terms =
-        ComparisonTerms { threshold: threshold.transpose()?, primary: args.primary.clone() };
+        ComparisonTerms { threshold: threshold.transpose()?, primary: metric_names(&args.primary) };
     let ComparedTrials { baseline, contenders, control, observed, .. } = compared;
     let mut outcome = compare_observed(baseline, contenders, observed, &terms).map_err(refused)?;
     if let Some(control) = control {

@@ -9,7 +9,9 @@ mod newest_plan;
 use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
-use treering_model::{BASELINE_FACT, Cell, CellRole, PRIMARY_FACT, THRESHOLD_FACT, Trial, TrialId};
+use treering_model::{
+    BASELINE_FACT, Cell, CellRole, PRIMARY_FACT, THRESHOLD_FACT, Trial, TrialId, split_metric_names,
+};
 
 use self::jobs_apart::{is_as_the_plan_says, set_jobs_apart};
 pub use self::loading::ComparedTrials;
@@ -295,9 +297,8 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
             let facts = trials.iter().flat_map(|trial| &trial.facts);
             facts.filter(|fact| fact.name == name).map(|fact| fact.value.clone()).next()
         };
-        let primary = value(PRIMARY_FACT).unwrap_or_default();
-        let primary = primary.split(',').filter(|name| !name.is_empty()).map(str::to_owned);
-        Ok(PlannedTerms { primary: primary.collect(), threshold: value(THRESHOLD_FACT) })
+        let primary = split_metric_names(&value(PRIMARY_FACT).unwrap_or_default());
+        Ok(PlannedTerms { primary, threshold: value(THRESHOLD_FACT) })
     }
 
     /// Variants of a plan with their baselines, if some have another baseline than the first
