@@ -7,6 +7,7 @@
 #                               TREERING_KERNELS=1 in the environment also two kernels for guests,
 #                               with TREERING_MPI=1 also MPI, GlusterFS, and treering-mpi for tests
 #   scripts/setup.sh --build    only what the program itself needs to be built
+#   scripts/setup.sh --demo     and to compare ext4, xfs and btrfs
 #
 # Exit code: 0 when the tests can run (without the filesystem tools those tests skip themselves),
 # 1 when something is missing that nothing runs without.
@@ -23,11 +24,12 @@ BUILD='cc gcc libc6-dev'
 TEST='g++ g++
 make make
 git git'
-LAB='mkfs.ext4 e2fsprogs
+DEMO='mkfs.ext4 e2fsprogs
 mkfs.xfs xfsprogs
 mkfs.btrfs btrfs-progs
+losetup mount'
+LAB="$DEMO"'
 mkfs.f2fs f2fs-tools
-losetup mount
 blkid util-linux
 cryptsetup cryptsetup-bin
 pvcreate lvm2
@@ -63,7 +65,7 @@ ip iproute2'
 # The packages of a list whose command is not here.
 missing() {
     echo "$1" | while read -r command packages; do
-        have "$command" || echo "$packages"
+        [ -z "$command" ] || have "$command" || echo "$packages"
     done
 }
 
@@ -129,6 +131,7 @@ scope=all
 case "${1:-}" in
     '') ;;
     --build) scope=build ;;
+    --demo) scope=build LAB=$DEMO ;;
     *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 2 ;;
 esac
 
@@ -138,7 +141,8 @@ if [ "$scope" = all ]; then
 $TEST"
 fi
 
-absent=$(line "$(missing "$needed"; [ "$scope" = build ] || missing "$LAB")")
+[ "${1:-}" != --build ] || LAB=
+absent=$(line "$(missing "$needed"; missing "$LAB")")
 if [ -n "$absent" ]; then
     if [ "$(id -u)" = 0 ] && have apt-get; then
         install_packages "$absent"

@@ -40,7 +40,8 @@ pub(crate) const TABLE: [(u8, &str); 20] = [
     (
         UNCLEAR,
         "`compare` and `report` with `--gate`: nothing was compared, a primary metric is unclear, \
-         or the variants differ in more than was asked (`--accept`)",
+         the variants differ in more than was asked, or the rounds break an assumption \
+         (`--accept`)",
     ),
     (
         UNCLEAR,

@@ -20,6 +20,8 @@ pub const STEP_FACT: &str = "plan.step";
 pub const SIZED_FACT: &str = "plan.sized";
 /// Fact with the metrics that decide a plan.
 pub const PRIMARY_FACT: &str = "plan.primary";
+/// Fact with the parameters in which the trials of a plan may differ, separated by commas.
+pub const IGNORE_FACT: &str = "plan.ignore";
 /// Fact with the smallest difference that matters to a plan.
 pub const THRESHOLD_FACT: &str = "plan.threshold";
 /// Fact with the significance level of a plan: a sequential plan tests at a lower level at each

@@ -1,5 +1,7 @@
 //! Words for a terminal and for a shell: sanitizing of foreign texts in messages, quoting, and
-//! the digits of large numbers.
+//! large numbers, and counts with their nouns.
+
+use std::fmt::Display;
 
 /// Maximum line length in characters.
 const LINE_MAX: usize = 160;
@@ -70,9 +72,30 @@ pub fn thousands(digits: &str) -> String {
     text
 }
 
+/// Count with its noun in the singular or plural: `1 trial`, `6,920 trials`, `2 entries`.
+pub fn counted(count: impl Display, noun: &str) -> String {
+    let digits = count.to_string();
+    let plural = match noun.strip_suffix('y') {
+        _ if digits == "1" => noun.to_owned(),
+        Some(stem) if !stem.ends_with(['a', 'e', 'o', 'u']) => format!("{stem}ies"),
+        _ => format!("{noun}s"),
+    };
+    format!("{} {plural}", thousands(&digits))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{harmless, quoted, thousands};
+    use super::{counted, harmless, quoted, thousands};
+
+    #[test]
+    fn nouns_of_counts_are_singular_only_for_one() {
+        let texts = [counted(0, "trial"), counted(1, "trial"), counted(6920, "trial")];
+        assert_eq!(texts, ["0 trials", "1 trial", "6,920 trials"]);
+        assert_eq!(
+            [counted(2, "entry"), counted(2, "day"), counted(1, "entry")],
+            ["2 entries", "2 days", "1 entry"]
+        );
+    }
 
     #[test]
     fn thousands_have_commas() {

@@ -33,9 +33,9 @@ pub mod workloads;
 pub use annotation::{Annotation, AnnotationKind};
 pub use caution::{Caution, CautionCode, FLUSH_PERCENT_MUCH, OPERATIONS_FEW};
 pub use cell::{
-    BASELINE_FACT, CHANGED_OPTIONS_FACT, Cell, CellRole, JOB_BASELINE_FACT, LEVEL_FACT, PLAN_FACT,
-    PRIMARY_FACT, SIZED_FACT, STEP_FACT, THRESHOLD_FACT, WATCH_ANCHOR_DIGEST_FACT,
-    WATCH_ANCHOR_FACT, WATCH_PREFIX, WATCH_WORK_FACT,
+    BASELINE_FACT, CHANGED_OPTIONS_FACT, Cell, CellRole, IGNORE_FACT, JOB_BASELINE_FACT,
+    LEVEL_FACT, PLAN_FACT, PRIMARY_FACT, SIZED_FACT, STEP_FACT, THRESHOLD_FACT,
+    WATCH_ANCHOR_DIGEST_FACT, WATCH_ANCHOR_FACT, WATCH_PREFIX, WATCH_WORK_FACT,
 };
 pub use counters::Counters;
 pub use ending::Ending;
@@ -43,7 +43,7 @@ pub use event::{EVENT_VERSION, Fact, RunMode, TrialEvent, TrialHeader};
 pub use feature_bits::{EXT_COMPATIBLE, EXT_INCOMPATIBLE, EXT_READ_ONLY, refused_features};
 pub use fingerprint::Fingerprint;
 pub use guest::{Accelerator, GuestDisk, GuestSpec, REBOOT_KERNEL_FACT};
-pub use harmless::{harmless, is_formula, is_unsafe, quoted, thousands};
+pub use harmless::{counted, harmless, is_formula, is_unsafe, quoted, thousands};
 pub use imported::{
     BLOGBENCH_READ_BYTES, IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, USED_FACT, USED_GROWTH_FACT,
     USED_GROWTH_FILES_FACT,

@@ -5,6 +5,7 @@ mod annotating;
 mod classic;
 mod comparing;
 mod completing;
+mod help;
 mod history;
 mod images;
 mod io500;
@@ -31,7 +32,7 @@ use treering_script::Workload;
 use crate::colour;
 
 pub(crate) use aging::{AGE, AgeVerb, MeasureProfileArgs, SpreadArgs, image_to_save};
-pub(crate) use annotating::{ExcludeArgs, IncludeArgs, LabelArgs};
+pub(crate) use annotating::{DeleteArgs, ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use classic::{classic_os_words, classic_words, is_called};
 use classic::{link, named};
 pub(crate) use comparing::{
@@ -66,7 +67,9 @@ pub(crate) use watching::WatchArgs;
     propagate_version = true,
     subcommand_required = true,
     arg_required_else_help = true,
-    after_help = after_help()
+    after_help = AFTER_HELP,
+    after_long_help = after_help(),
+    help_template = help::TEMPLATE
 )]
 struct Cli {
     #[command(subcommand)]
@@ -74,14 +77,13 @@ struct Cli {
 }
 
 const AFTER_HELP: &str = "\
-Start here: what can be measured on this machine, how precisely, and which commands to try next:
-  treering doctor
+Start here:
+  treering doctor                 # what can be measured here, how precisely, and what to try next
+  treering compare                # as root: ext4, xfs and btrfs, in a few minutes
+  treering compare --list         # questions with a plan that answers them
 
-A first run, in an empty directory on the filesystem to age:
-  treering run compilebench --dir /mnt/test --dataset linux-6.1-small --initial-dirs 3 --runs 10
-
-Called through a link with the name of a classic tool, treering behaves as that tool;
-`treering links DIR` creates the links.
+`treering --help` describes every command, `treering COMMAND --help` has examples, and under a link
+with the name of an old tool treering behaves as that tool (`treering links DIR` makes the links).
 ";
 
 fn after_help() -> String {
@@ -101,6 +103,8 @@ pub(crate) enum Verb {
     Exclude(ExcludeArgs),
     /// Include excluded trials in comparisons again.
     Include(IncludeArgs),
+    /// Delete stored trials for good, giving a reason.
+    Delete(DeleteArgs),
     /// Export trials for other programs.
     Export(ExportArgs),
     /// Import the logs of other tools, and trials exported by treering.
@@ -513,7 +517,16 @@ pub(crate) fn command(workloads: &[&'static dyn Workload]) -> Command {
         .subcommand(sweeping::load_command(native_options))
         .mut_subcommands(|verb| verb.arg(colour::option().global(true)))
         .arg(colour::option());
-    own.subcommands(classic)
+    let all = own.subcommands(classic);
+    let old = old_names(workloads);
+    let (short, long) = (help::short(&all, &old), help::long(&all, &old));
+    all.before_help(short).before_long_help(long)
+}
+
+/// Names of the imitated tools.
+pub(crate) fn old_names(workloads: &[&'static dyn Workload]) -> Vec<&'static str> {
+    let classic = workloads.iter().filter(|workload| workload.manifest().has_classic());
+    classic.map(|workload| workload.manifest().name).collect()
 }
 
 /// Parses what was typed; under a link with a workload's name, as that workload's classic self.

@@ -121,6 +121,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Label(args) => annotate::label(&args),
         Verb::Exclude(args) => annotate::exclude(&args),
         Verb::Include(args) => annotate::include(&args),
+        Verb::Delete(args) => annotate::delete(&args),
         Verb::Export(args) => export::run(&args),
         Verb::Import(args) => import::run(&args),
         Verb::Pack(args) => share::pack(&args),

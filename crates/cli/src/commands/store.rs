@@ -4,7 +4,7 @@ use std::io::{Write, stdout};
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressDrawTarget};
-use treering_model::Ending;
+use treering_model::{Ending, counted};
 use treering_report::pages::machine::store::{StoreFacts, page};
 use treering_store::{Filter, Store, StoreError, TrialState};
 
@@ -66,7 +66,7 @@ fn check(store: &Store) -> Result<(), Failure> {
     bar.finish_and_clear();
     let path = store.path().display();
     if broken.is_empty() {
-        _ = writeln!(stdout(), "{path}: {} trials read, no fault found", trials.len());
+        _ = writeln!(stdout(), "{path}: {} read, no fault found", counted(trials.len(), "trial"));
         return Ok(());
     }
     for (trial, error) in broken.iter().take(NAMED) {
@@ -75,7 +75,8 @@ fn check(store: &Store) -> Result<(), Failure> {
     if broken.len() > NAMED {
         say(&format!("treering: and {} more", broken.len() - NAMED));
     }
-    let message = format!("{path}: {} of {} trials cannot be read", broken.len(), trials.len());
+    let message =
+        format!("{path}: {} of {} cannot be read", broken.len(), counted(trials.len(), "trial"));
     Err(Failure::new(Kind::Environment, message)
         .hint("all others can be saved with `treering export --format json TRIAL…`"))
 }

@@ -232,3 +232,32 @@ fn runs_end_with_the_figures_that_are_looked_for_first() {
     let ran = program.run(words).ends_with(0);
     assert!(ran.stdout.contains("Flush") && ran.stdout.contains("p99.9"), "{ran}");
 }
+
+#[test]
+fn trials_are_deleted_after_a_confirmation_and_the_reason_is_kept() {
+    let program = imported(&[("old", "100.0"), ("new", "200.0")]);
+    let (gone, kept) = (with_rate(&program, 100.0), with_rate(&program, 200.0));
+    let reason = ["--reason", "the wrong kernel"];
+    program.run(["delete", &gone]).ends_with(2).complains("--reason");
+    let asked = [&["delete", &gone], &reason[..]].concat();
+    program.run(&asked).ends_with(2).complains("--yes deletes without asking");
+    program.run([&asked[..], &["--dry-run"]].concat()).ends_with(0).complains("would be deleted");
+    program
+        .run(["delete", "zzzz", "--yes", "--reason", "x"])
+        .ends_with(2)
+        .complains("`treering list`");
+    assert_eq!(ids(&program).len(), 2);
+
+    let done = program.run([&asked[..], &["--yes"]].concat()).ends_with(0);
+    assert!(done.stderr.contains("1 trial deleted"), "{done}");
+    assert_eq!(ids(&program), [kept]);
+    program.run(["show", &gone]).ends_with(2);
+    let info = program.run(["store", "check"]).ends_with(0);
+    assert!(
+        info.stdout.contains("1 trials read, no fault found") || info.stdout.contains("1 trial "),
+        "{info}"
+    );
+    let file = done.stderr.rsplit("the reason is in ").next().unwrap().trim();
+    let line: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
+    assert_eq!((&line["trial"], &line["reason"]), (&gone.into(), &"the wrong kernel".into()));
+}

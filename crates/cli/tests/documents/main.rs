@@ -80,6 +80,7 @@ pages! {
     mmtests: "docs/mmtests.md",
     my_patch: "docs/my-patch.md",
     overview: "docs/overview.md",
+    packaging: "docs/packaging.md",
     plan: "docs/plan.md",
     questions: "docs/questions.md",
     reading: "docs/reading.md",

@@ -83,6 +83,7 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("-n 4 ./io500 config.ini", "the original, which is not here"),
     ("treering-mpi", "needs MPI; tests/cli/mpi.rs runs it"),
     ("mpirun --oversubscribe --mca", "needs MPI, and originals; tests/cli/drop_ins.rs runs ours"),
+    ("cargo vendor --locked vendor", "builds the release and installs it; `make dist` does"),
     ("git bisect run ./judge.sh", "builds and mounts what a reader bisects"),
 ];
 

@@ -14,6 +14,7 @@ use treering_model::{
     Accelerator, Caution, CautionCode, DeviceSpec, Ending, Fact, GuestSpec, TrialHeader, TrialSink,
     Variant, refused_features,
 };
+use treering_observe::HostWatch;
 use treering_sys::StopFlag;
 
 use super::guest_files::{makers, options};
@@ -207,7 +208,13 @@ impl<'a> Guests<'a> {
         };
         let mut relay = Relay::new(beginning, sink);
         let boot = self.boot(key, spec, self.accelerator, disks);
+        let host = HostWatch::begin();
         let end = boot.run(&job, stop, &mut |event| relay.take(event))?;
+        let mut seen = host.map(HostWatch::end).unwrap_or_default();
+        if self.accelerator == Accelerator::Icount {
+            // Its clock counts instructions: others cannot slow it.
+            seen.cautions.clear();
+        }
         let (ending, console) = match end {
             GuestEnd::Interrupted { .. } => (Ending::Interrupted, String::new()),
             GuestEnd::Refused { why } => {
@@ -219,7 +226,7 @@ impl<'a> Guests<'a> {
                 (Ending::Failed { why }, console)
             }
         };
-        relay.finish(ending, &console, (facts, cautions))
+        relay.finish(ending, &console, (facts, cautions), seen)
     }
 }
 

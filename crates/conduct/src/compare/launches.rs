@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::plan::{Launch, Plan, PlannedJob};
 use treering_engine::{LaunchEnd, Launcher, RankReport, USUAL_LAUNCHER, find_program};
 use treering_model::{Ending, Fact, TrialHeader, TrialSink};
+use treering_observe::Findings;
 use treering_sys::StopFlag;
 
 use super::relay::Relay;
@@ -115,7 +116,7 @@ impl<'a> Launches<'a> {
                 Ending::Failed { why }
             }
         };
-        relay.finish(ending, "", (facts, cautions))
+        relay.finish(ending, "", (facts, cautions), Findings::default())
     }
 
     /// Facts about the launcher of a job.

@@ -1,8 +1,8 @@
 //! Facts that a plan gives each of its trials: what a report needs to judge as the plan says.
 
 use treering_model::{
-    BASELINE_FACT, CHANGED_OPTIONS_FACT, CellRole, Fact, JOB_BASELINE_FACT, LEVEL_FACT,
-    PRIMARY_FACT, SIZED_FACT, STEP_FACT, THRESHOLD_FACT,
+    BASELINE_FACT, CHANGED_OPTIONS_FACT, CellRole, Fact, IGNORE_FACT, JOB_BASELINE_FACT,
+    LEVEL_FACT, PRIMARY_FACT, SIZED_FACT, STEP_FACT, THRESHOLD_FACT,
 };
 
 use crate::cells::PlannedCell;
@@ -36,6 +36,9 @@ pub(super) fn plan_facts(
     }
     if let Some(threshold) = plan.judging.threshold {
         facts.push(fact(THRESHOLD_FACT, format!("{}%", threshold * 100.0)));
+    }
+    if !plan.judging.ignore.is_empty() {
+        facts.push(fact(IGNORE_FACT, plan.judging.ignore.join(",")));
     }
     facts.extend(level.map(|level| fact(LEVEL_FACT, level.to_string())));
     let of_series = point.into_iter().flat_map(|point| &point.facts);

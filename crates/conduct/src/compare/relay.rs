@@ -4,8 +4,10 @@
 use std::time::{Duration, Instant};
 
 use treering_model::{Caution, Ending, Fact, TrialEvent, TrialHeader, TrialSink};
+use treering_observe::Findings;
 
 use crate::failure::{Failure, FailureKind};
+use crate::watched::tell;
 
 /// Passes events on, and adds the missing ones if they end early.
 pub(crate) struct Relay<'s> {
@@ -49,20 +51,23 @@ impl<'s> Relay<'s> {
     }
 
     /// Reports the ending of the trial, `unless_told` if the process reported none. Appends `said`
-    /// to the error of a failed trial; facts and cautions are reported only if the trial did not
-    /// begin.
+    /// to the error of a failed trial. Facts and cautions known before are reported only if the
+    /// trial did not begin; `seen` of the host always.
     pub(crate) fn finish(
         mut self,
         unless_told: Ending,
         said: &str,
         (facts, cautions): (Vec<Fact>, Vec<Caution>),
+        seen: Findings,
     ) -> Result<Ending, Failure> {
+        let told = |error| Failure::of(FailureKind::Environment, &error);
         if let Some((mut ending, at_ns)) = self.ended.take() {
             if let Ending::Failed { why } = &mut ending
                 && !said.is_empty()
             {
                 *why = format!("{why}; {said}");
             }
+            tell(seen, self.sink).map_err(told)?;
             self.push(&TrialEvent::Ended { ending: ending.clone(), at_ns })?;
             return Ok(ending);
         }
@@ -74,6 +79,7 @@ impl<'s> Relay<'s> {
                 self.push(&TrialEvent::Cautioned(caution))?;
             }
         }
+        tell(seen, self.sink).map_err(told)?;
         let elapsed = self.began.map_or(Duration::ZERO, |began| began.elapsed());
         let at_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
         self.push(&TrialEvent::Ended { ending: unless_told.clone(), at_ns })?;

@@ -304,6 +304,8 @@ pub struct Judging {
     /// Minimum relevant difference, as a fraction: .03 is 3 %; `None` depends on the kind of
     /// metric.
     pub threshold: Option<f64>,
+    /// Parameters in which trials may differ and are compared all the same.
+    pub ignore: Vec<String>,
 }
 
 impl Plan {

@@ -95,7 +95,7 @@ pub fn quick_plan(options: &QuickOptions, lab: &Lab) -> Result<Plan, Failure> {
     let jobs = vec![planned_job(options)?];
     let variants = variants(options, lab, &jobs)?;
     let primary = primary(options, &jobs)?;
-    let judging = Judging { primary, threshold: options.threshold };
+    let judging = Judging { primary, threshold: options.threshold, ..Judging::default() };
     let stopping = stopping(options.stopping, family(&variants, &jobs, &judging));
     Ok(Plan {
         name: options.name.clone(),
@@ -176,6 +176,9 @@ fn variants(
     } else {
         names(options, lab)?
     };
+    if let Some(bytes) = options.image_bytes {
+        refuse_small(bytes, &names)?;
+    }
     let variants: Vec<Variant> = names
         .into_iter()
         .map(|name| Variant {
@@ -249,6 +252,18 @@ fn device(options: &QuickOptions, jobs: &[PlannedJob]) -> Result<DeviceSpec, Fai
         *disk = options.disk.as_deref().map(played_disk).transpose()?;
     }
     Ok(device)
+}
+
+/// Refuses images that are too small for one of the filesystems.
+fn refuse_small(bytes: u64, names: &[String]) -> Result<(), Failure> {
+    let known = names.iter().filter_map(|name| filesystems::find(name));
+    let largest = known.max_by_key(|filesystem| filesystem.bytes_min);
+    let Some(filesystem) = largest.filter(|filesystem| bytes < filesystem.bytes_min) else {
+        return Ok(());
+    };
+    let message = format!("--size: {} cannot be made on {bytes} bytes", filesystem.name);
+    let least = filesystem.bytes_min.div_ceil(1 << 20);
+    Err(Failure::new(FailureKind::Usage, message).hint(format!("give {least}MiB or more")))
 }
 
 /// Checks that a modelled disk exists; for one described in a file, returns the absolute path.

@@ -355,7 +355,8 @@ fn observing(observing: &Observing) -> Keys {
 fn judging(judging: &Judging) -> Keys {
     let mut keys = Keys::default();
     keys.put_strings("primary", &judging.primary)
-        .put_some("threshold", judging.threshold.map(share));
+        .put_some("threshold", judging.threshold.map(share))
+        .put_strings("ignore", &judging.ignore);
     keys
 }
 

@@ -43,7 +43,7 @@ fn the_examples_read_and_are_what_their_questions_ask_for() {
     assert_eq!(names("quotas"), ["none", "qgroups"]);
     assert_eq!(plans["dirty-limit"].variants[1].settings.sysctl.len(), 2);
     assert_eq!(names("ext4-made-otherwise"), ["ext4", "1 KiB blocks", "no journal"]);
-    assert_eq!(names("demo"), ["ext4", "btrfs"]);
+    assert_eq!(names("demo"), ["ext4", "xfs", "btrfs"]);
     assert_eq!(names("filesystems"), ["ext4", "xfs", "btrfs"]);
     assert_eq!(names("feature-as-mount-option")[1], "data=journal");
     assert_eq!(names("kernels").len(), 1);
@@ -208,6 +208,7 @@ fn every_key_stands_in_the_reference_with_its_default() {
         "in",
         "primary",
         "threshold",
+        "ignore",
     ] {
         assert!(text.contains(&format!("| `{key}` |")), "{key}");
     }

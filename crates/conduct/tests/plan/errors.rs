@@ -298,6 +298,11 @@ const FAULTS: &[(&str, &str)] = &[
         "[[variant]]\nfilesystem = \"ext4\"\n\n[report]\n\
       threshold = 3\n",
     ),
+    (
+        "a parameter to ignore that no job has",
+        "[[variant]]\nfilesystem = \"ext4\"\n\n[[job]]\nworkload = \"command\"\n\
+      options = { command = \"true\" }\n\n[report]\nignore = [\"comand\"]\n",
+    ),
 ];
 
 #[test]

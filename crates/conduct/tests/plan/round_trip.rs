@@ -288,6 +288,7 @@ fn plan() -> impl Strategy<Value = Plan> {
         judging: Judging {
             primary: primary.iter().map(|metric| metric.trim().to_owned()).collect(),
             threshold,
+            ignore: Vec::new(),
         },
     })
 }
@@ -395,6 +396,14 @@ fn the_fingerprint_never_changes_its_meaning() {
 }
 
 #[test]
+fn ignored_parameters_are_written_as_they_are_read() {
+    let plan = read_plan(&format!("{PLAIN}[report]\nignore = [\"dataset\", \"runs\"]\n")).unwrap();
+    assert_eq!(plan.judging.ignore, ["dataset", "runs"]);
+    let written = read_plan(&plan.to_toml()).unwrap();
+    assert_eq!(written.judging, plan.judging);
+}
+
+#[test]
 fn words_and_the_end_do_not_make_another_plan() {
     let plain = read_plan(PLAIN).unwrap().digest();
     for same in [
@@ -402,6 +411,7 @@ fn words_and_the_end_do_not_make_another_plan() {
         format!("rounds = 30\n{PLAIN}"),
         format!("{PLAIN}[stopping]\nrule = \"sequential\"\n"),
         format!("{PLAIN}[report]\nprimary = [\"create/mib_per_second\"]\nthreshold = \"5%\"\n"),
+        format!("{PLAIN}[report]\nignore = [\"dataset\", \"runs\"]\n"),
         format!("{PLAIN}[device]\nloop = \"4096MiB\"\n"),
         format!("{PLAIN}mount = []\n"),
         format!("{PLAIN}[observe]\ntrace = true\nlayout-every = 5\nrounds = 3\n"),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-use treering_model::{Accelerator, GuestSpec, TrialEvent};
+use treering_model::{Accelerator, Fact, GuestSpec, TrialEvent};
 use treering_sys::{StopFlag, end_with_parent, memory_file};
 
 use crate::protocol::{ARGUMENT, GuestJob, GuestMessage, LINE_BYTES_MAX, PORT};
@@ -136,12 +136,57 @@ struct RunningGuest {
     errors: File,
     /// Incomplete line received from the port.
     unread: Vec<u8>,
+    /// Times of its threads when the trial began.
+    at_begin: ThreadTimes,
 }
 
 impl Drop for RunningGuest {
     fn drop(&mut self) {
         let _ended_already = self.child.kill();
         let _reaped = self.child.wait();
+    }
+}
+
+/// Time of the emulator's threads on the CPUs of the host, and waiting for one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct ThreadTimes {
+    running_ns: u64,
+    waiting_ns: u64,
+}
+
+impl ThreadTimes {
+    /// Sums the threads of a process; threads that have ended are not counted.
+    fn of_process(pid: u32) -> Self {
+        let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
+        let texts = threads
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|thread| std::fs::read_to_string(thread.path().join("schedstat")).ok());
+        texts.filter_map(|text| Self::parse(&text)).fold(Self::default(), |sum, own| Self {
+            running_ns: sum.running_ns + own.running_ns,
+            waiting_ns: sum.waiting_ns + own.waiting_ns,
+        })
+    }
+
+    /// Parses a line of `schedstat`: nanoseconds running, nanoseconds waiting, time slices.
+    fn parse(text: &str) -> Option<Self> {
+        let mut numbers = text.split_whitespace().map(|word| word.parse().ok());
+        Some(Self { running_ns: numbers.next()??, waiting_ns: numbers.next()?? })
+    }
+
+    /// Facts of a trial that began at `before` and has ended now.
+    fn facts_since(self, before: Self) -> Vec<Fact> {
+        let seconds = |now: u64, then: u64| now.saturating_sub(then) as f64 / 1e9;
+        let times = [
+            ("host.qemu_cpu_seconds", seconds(self.running_ns, before.running_ns)),
+            ("host.qemu_run_delay_seconds", seconds(self.waiting_ns, before.waiting_ns)),
+        ];
+        let fact = |(name, seconds): (&str, f64)| Fact {
+            name: name.to_owned(),
+            value: format!("{seconds:.3}"),
+        };
+        times.into_iter().map(fact).collect()
     }
 }
 
@@ -189,7 +234,14 @@ impl BootParameters<'_> {
         command.env("LC_ALL", "C").current_dir("/").stdin(OwnedFd::from(theirs));
         command.stdout(errors.try_clone()?).stderr(errors.try_clone()?);
         let child = end_with_parent(&mut command).spawn()?;
-        Ok(RunningGuest { child, port: ours, console, errors, unread: Vec::new() })
+        Ok(RunningGuest {
+            child,
+            port: ours,
+            console,
+            errors,
+            unread: Vec::new(),
+            at_begin: ThreadTimes::default(),
+        })
     }
 
     /// Boots the guest, sends its job, and passes its trial events to `take`.
@@ -227,7 +279,12 @@ impl BootParameters<'_> {
                             running.send_job(job).map_err(cannot)?;
                         }
                         GuestMessage::Alive => {}
-                        GuestMessage::Event(event) => take(*event)?,
+                        GuestMessage::Event(event) => {
+                            if let Some(facts) = running.thread_facts(&event) {
+                                take(TrialEvent::Environment { facts })?;
+                            }
+                            take(*event)?;
+                        }
                         GuestMessage::Refused(why) => {
                             let why = running.refusal(&why);
                             return Ok(GuestEnd::Refused { why });
@@ -282,6 +339,19 @@ fn path_of(file: &File) -> String {
 }
 
 impl RunningGuest {
+    /// Facts about the emulator's threads at the end of a trial, from its beginning on.
+    fn thread_facts(&mut self, event: &TrialEvent) -> Option<Vec<Fact>> {
+        let now = || ThreadTimes::of_process(self.child.id());
+        match event {
+            TrialEvent::Began(_) => {
+                self.at_begin = now();
+                None
+            }
+            TrialEvent::Ended { .. } => Some(now().facts_since(self.at_begin)),
+            _ => None,
+        }
+    }
+
     fn send_job(&mut self, job: &GuestJob) -> io::Result<()> {
         let mut line = serde_json::to_vec(job)?;
         line.push(b'\n');
@@ -437,7 +507,22 @@ pub fn may_have_kvm() -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::explained;
+    use super::{ThreadTimes, explained};
+
+    #[test]
+    fn times_of_threads_are_told_from_the_beginning_of_the_trial() {
+        let before = ThreadTimes::parse("1000000000 250000000 17\n").unwrap();
+        let after = ThreadTimes::parse("3500000000 1000000000 99\n").unwrap();
+        let facts = after.facts_since(before);
+        let told: Vec<(&str, &str)> =
+            facts.iter().map(|fact| (fact.name.as_str(), fact.value.as_str())).collect();
+        let expected =
+            [("host.qemu_cpu_seconds", "2.500"), ("host.qemu_run_delay_seconds", "0.750")];
+        assert_eq!(told, expected);
+        assert_eq!(ThreadTimes::parse("not a line"), None);
+        let own = ThreadTimes::of_process(std::process::id());
+        assert!(own.running_ns > 0 || !std::path::Path::new("/proc/self/schedstat").exists());
+    }
 
     #[test]
     fn failures_quote_the_first_kernel_fault() {

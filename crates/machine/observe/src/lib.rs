@@ -20,6 +20,7 @@ mod scan;
 pub mod tree;
 
 pub use call_latencies::deciding_latency;
+pub use conditions::HostWatch;
 pub use noise::{ProbeResult, detectable_difference, probe_noise};
 pub use played_disk::{played_below, played_disk_at};
 

@@ -146,6 +146,14 @@ pub enum StoreError {
         /// Prefix as requested.
         prefix: String,
     },
+    /// A trial that is still being recorded cannot be deleted.
+    #[error("trial {trial} in {path} is still being recorded", path = path.display())]
+    StillRecorded {
+        /// Path of the store.
+        path: PathBuf,
+        /// Its identity.
+        trial: TrialId,
+    },
     /// Several trial ids have this prefix.
     #[error("{prefix} is ambiguous, {total} trials in {path}: {}", listed(candidates, *total))]
     Ambiguous {

@@ -54,7 +54,7 @@ pub(crate) const RECORDED: [&str; 17] = [
 ];
 
 /// Tables outside [`RECORDED`].
-const OTHERS: [&str; 2] = ["trials", "writers"];
+pub(crate) const OTHERS: [&str; 2] = ["trials", "writers"];
 
 /// Migration from the previous version to `to`. It may only add.
 struct FormatMigration {

@@ -31,7 +31,8 @@ impl StoreError {
             }
             Self::Busy { .. } => "another treering is writing; try again when it is done",
             Self::Full { .. } => "free some space, or name a store on another filesystem",
-            Self::NoSuchTrial { .. } => "list the trials to see their IDs",
+            Self::NoSuchTrial { .. } => "`treering list` shows the trials of a store and their IDs",
+            Self::StillRecorded { .. } => "try again when `treering list` shows that it has ended",
             Self::Ambiguous { .. } => "give more characters of the ID",
             Self::Io { .. }
             | Self::ReadOnly { .. }

@@ -1,8 +1,13 @@
-//! Maintenance of the file: its size, its unused space, and reclaiming that.
+//! Maintenance of the file: its size, its unused space, reclaiming that, and deleting trials.
+
+use rusqlite::{Transaction, TransactionBehavior};
+use treering_model::TrialId;
 
 use crate::connection::ErrorContext;
+use crate::format::{OTHERS, RECORDED};
+use crate::schema::refusal;
 use crate::values::fields;
-use crate::{Store, StoreError};
+use crate::{Filter, Store, StoreError, TrialState};
 
 /// Size of the store's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +50,39 @@ impl Store {
         vacuumed
     }
 
+    /// Deletes trials with all that was recorded of them, all of them or none.
+    ///
+    /// The rule that a store is only added to is lifted within one transaction, which others see
+    /// before or after. A new file in place of this one would lose what a process that has the old
+    /// one open adds to it. [`Self::vacuum`] gives the space back.
+    ///
+    /// # Errors
+    /// [`StoreError::NoSuchTrial`]; [`StoreError::StillRecorded`] for a trial that is running; if
+    /// the store was opened for reading, is in use, or its filesystem is full.
+    pub fn delete(&mut self, trials: &[TrialId]) -> Result<(), StoreError> {
+        self.writable()?;
+        let summaries = self.trials(&Filter::default())?;
+        for trial in trials {
+            let path = self.path.clone();
+            match summaries.iter().find(|summary| summary.trial == *trial) {
+                None => return Err(StoreError::NoSuchTrial { path, prefix: trial.text() }),
+                Some(summary) if summary.state == TrialState::Running => {
+                    return Err(StoreError::StillRecorded { path, trial: *trial });
+                }
+                Some(_) => {}
+            }
+        }
+        let place = ErrorContext::file(&self.path);
+        let _limited = self.work.query();
+        let delete = || -> rusqlite::Result<()> {
+            let behavior = TransactionBehavior::Immediate;
+            let transaction = Transaction::new_unchecked(&self.connection, behavior)?;
+            delete_rows(&transaction, trials)?;
+            transaction.commit()
+        };
+        delete().map_err(|error| place.refused(error))
+    }
+
     /// Disables flushes to the disk from now on: for a store that is not needed after a crash.
     ///
     /// # Errors
@@ -58,4 +96,25 @@ impl Store {
         let values = self.rows(query, [], "", fields::integer)?;
         Ok(values.first().copied().unwrap_or_default())
     }
+}
+
+/// Deletes the rows of trials from all tables, children before parents, while the triggers that
+/// forbid it are away.
+fn delete_rows(transaction: &Transaction<'_>, trials: &[TrialId]) -> rusqlite::Result<()> {
+    let tables = || RECORDED.iter().rev().chain(OTHERS.iter().rev());
+    for table in tables() {
+        transaction.execute_batch(&format!("DROP TRIGGER {table}_no_delete"))?;
+    }
+    for trial in trials {
+        for table in tables() {
+            let query = format!(
+                "DELETE FROM {table} WHERE trial = (SELECT trial FROM trials WHERE id = ?1)"
+            );
+            transaction.execute(&query, [trial.text()])?;
+        }
+    }
+    for table in tables() {
+        transaction.execute_batch(&refusal(table, "DELETE"))?;
+    }
+    Ok(())
 }

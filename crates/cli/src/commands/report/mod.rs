@@ -132,9 +132,12 @@ fn compare_variants(args: &ReportArgs, absent: &[&str]) -> Result<ExitCode, Fail
     if let Some(why) = selection.nothing_to_compare(&query).filter(|_| args.page.gate) {
         return Ok(nothing_compared(&args.page, &why));
     }
-    let args = &as_planned(args, selection.planned_terms(&query).map_err(failed_selection)?);
+    let planned = selection.planned_terms(&query).map_err(failed_selection)?;
+    let args = &as_planned(args, &planned);
     let variants = selection.variants(&query).map_err(failed_selection)?;
     let mut compared = compared(&source, &selection, &variants)?;
+    // A parameter that the plan ignores may be one of a job without trials yet.
+    compared.ignore_parameters(&planned.ignore);
     if let Some(name) = compared.ignore_parameters(&args.ignore) {
         return Err(unknown_parameter(name));
     }
@@ -151,12 +154,12 @@ fn unknown_parameter(name: &str) -> Failure {
 }
 
 /// Completes the arguments with the primary metrics and the threshold of the plan.
-fn as_planned(args: &ReportArgs, planned: PlannedTerms) -> ReportArgs {
+fn as_planned(args: &ReportArgs, planned: &PlannedTerms) -> ReportArgs {
     let mut completed = args.clone();
     if completed.primary.is_empty() {
-        completed.primary = planned.primary;
+        completed.primary.clone_from(&planned.primary);
     }
-    completed.threshold = completed.threshold.or(planned.threshold);
+    completed.threshold = completed.threshold.or_else(|| planned.threshold.clone());
     completed
 }
 
@@ -258,9 +261,11 @@ pub(crate) fn page_of_campaign(
     if selection.nothing_to_compare(&query).is_some() {
         return Ok(None);
     }
-    let args = as_planned(&args, selection.planned_terms(&query).map_err(failed_selection)?);
+    let planned = selection.planned_terms(&query).map_err(failed_selection)?;
+    let args = as_planned(&args, &planned);
     let variants = selection.variants(&query).map_err(failed_selection)?;
     let mut compared = compared(&source, &selection, &variants)?;
+    compared.ignore_parameters(&planned.ignore);
     // Variants without any job in common, for example.
     let Ok(outcome) = judged(&args, &compared) else { return Ok(None) };
     paged(&args, &source, &variants, &mut compared, &outcome).map(Some)

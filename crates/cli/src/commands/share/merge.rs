@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use treering_model::counted;
 
 use treering_lab::{HeldDirectory, HeldDirectoryError};
 use treering_pack::PackReader;
@@ -57,7 +58,7 @@ pub(super) fn add(args: &MergeArgs) -> Result<String, Failure> {
     }
     let MergedCounts { new, known } = merged;
     let (verb, place) = (if args.dry_run { "to add" } else { "added" }, place.display());
-    Ok(format!("{place}: {new} trials {verb}, {known} there already"))
+    Ok(format!("{place}: {} {verb}, {known} there already", counted(new, "trial")))
 }
 
 /// Directory of the target store, where the trials need room in any case; for a dry run, the

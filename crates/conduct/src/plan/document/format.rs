@@ -17,8 +17,9 @@ use treering_model::{Accelerator, GuestDisk};
 use super::tree::{Entry, Key, Placed, Refused, Value};
 use super::values::{
     AbsolutePath, BlockDevices, Choice, CipherName, Command, ComparedRounds, Datum, DiskName,
-    FilesystemName, ImageName, JobName, KernelName, Listed, MetricName, Name, Number, PayloadName,
-    ProgramPath, RankCount, Rate, Share, Size, StoppingRule, VariantName, Whole, WorkloadName,
+    FilesystemName, ImageName, JobName, KernelName, Listed, MetricName, Name, Number,
+    ParameterName, PayloadName, ProgramPath, RankCount, Rate, Share, Size, StoppingRule,
+    VariantName, Whole, WorkloadName,
 };
 use crate::plan::error::{Fault, quoted};
 use crate::plan::{Machine, ObservedIn, TimedCalls};
@@ -264,6 +265,7 @@ pub(super) struct ObserveTable {
 pub(super) struct ReportTable {
     pub(super) primary: Key<PrimaryMetrics>,
     pub(super) threshold: Key<Share<0, 100_000>>,
+    pub(super) ignore: Option<ParameterNames>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -302,6 +304,10 @@ pub(super) struct SweepTable(pub(super) Vec<Entry<Datum>>);
 #[derive(Debug, Deserialize)]
 #[serde(rename = "an array of metrics, such as [\"create/mib_per_second\"]")]
 pub(super) struct PrimaryMetrics(pub(super) Vec<Placed<MetricName>>);
+
+#[derive(Debug, Deserialize)]
+#[serde(rename = "an array of parameters, such as [\"command\"]")]
+pub(super) struct ParameterNames(pub(super) Vec<Placed<ParameterName>>);
 
 #[derive(Debug, Deserialize)]
 #[serde(rename = "a table { name, regex or json, unit, better }, or an array of them")]

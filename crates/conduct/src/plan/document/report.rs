@@ -1,6 +1,10 @@
-//! `[report]`: the metrics and the threshold that decide.
+//! `[report]`: the metrics and the threshold that decide, and parameters that may differ.
 
-use super::format::PlanTable;
+use std::collections::BTreeSet;
+
+use treering_model::nearest::nearest;
+
+use super::format::{PlanTable, ReportTable};
 use super::tree::Optional;
 use crate::plan::error::{Fault, quoted};
 use crate::plan::{Judging, PlannedJob, foreseen, known_names};
@@ -36,5 +40,33 @@ pub(super) fn judging(top: &PlanTable, jobs: &[PlannedJob]) -> Result<Judging, F
         }
         primary.push(metric.to_owned());
     }
-    Ok(Judging { primary, threshold })
+    Ok(Judging { primary, threshold, ignore: ignored(section, jobs)? })
+}
+
+/// Parameters that may differ: each one is a parameter of some job.
+fn ignored(section: &ReportTable, jobs: &[PlannedJob]) -> Result<Vec<String>, Fault> {
+    let of_job = |job: &PlannedJob| {
+        let own = job.job.parameters().into_iter().chain(job.parameters_around());
+        let changed = job.changed.iter().flat_map(|changed| changed.job.job.parameters());
+        own.chain(changed).map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    let known: BTreeSet<String> = jobs.iter().flat_map(of_job).collect();
+    let mut names: Vec<String> = Vec::new();
+    for element in section.ignore.iter().flat_map(|names| &names.0) {
+        let name = element.text();
+        if !known.contains(name) {
+            let message = format!("no job of this plan has the parameter {}", quoted(name));
+            let list = known.iter().map(String::as_str);
+            let hint = match nearest(name, list.clone()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("parameters of its jobs: {}", list.collect::<Vec<_>>().join(", ")),
+            };
+            return Err(element.fault(message, "").hint(hint));
+        }
+        if names.iter().any(|other| other == name) {
+            return Err(element.fault(format!("{} appears twice", quoted(name)), "again"));
+        }
+        names.push(name.to_owned());
+    }
+    Ok(names)
 }

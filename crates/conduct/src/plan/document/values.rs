@@ -55,6 +55,8 @@ words! {
     CipherName = "a cipher such as \"aes-xts-plain64\"";
     /// Full name of a metric.
     MetricName = "the name of a metric";
+    /// Name of a parameter of a trial.
+    ParameterName = "the name of a parameter";
     /// Absolute path; its first character is checked with the key at hand.
     AbsolutePath = "a path that begins with /";
     /// Path of the program for ranks, relative to the plan.

@@ -78,6 +78,40 @@ fn look(places: &KernelRoots, slow: Option<Vec<String>>) -> Findings {
     seen
 }
 
+/// Watch over the host while a guest runs a trial: the guest sees nothing of what slows its threads.
+#[derive(Debug)]
+pub struct HostWatch {
+    before: MachineCounters,
+}
+
+impl HostWatch {
+    /// Reads the counters of this machine; `None` without `/proc`.
+    pub fn begin() -> Option<Self> {
+        Some(Self { before: MachineCounters::read(&KernelRoots::default())? })
+    }
+
+    /// Facts since the beginning, as `host.…`, and cautions about CPU time that others took. The
+    /// emulator must have been waited for: until then its time is that of another program.
+    pub fn end(self) -> Findings {
+        let after = MachineCounters::read(&KernelRoots::default());
+        after.map_or_else(Findings::default, |after| self.until(&after))
+    }
+
+    fn until(&self, after: &MachineCounters) -> Findings {
+        let mut seen = CounterInterval { before: &self.before, after }.seen();
+        for fact in &mut seen.facts {
+            fact.name = fact.name.replacen("conditions.", "host.", 1);
+        }
+        seen.cautions.retain(|caution| {
+            [CautionCode::Stolen, CautionCode::OtherLoad].contains(&caution.code)
+        });
+        for caution in &mut seen.cautions {
+            caution.message = format!("on the host of the guest, {}", caution.message);
+        }
+        seen
+    }
+}
+
 struct ConditionsWatch {
     before: MachineCounters,
     log: Option<KernelLog>,
@@ -106,7 +140,8 @@ impl TrialWatch for ConditionsWatch {
 
 #[cfg(test)]
 mod tests {
-    use super::look;
+    use super::counters::MachineCounters;
+    use super::{HostWatch, look};
     use crate::places::KernelRoots;
     use std::fs;
     use treering_model::CautionCode;
@@ -131,6 +166,30 @@ mod tests {
         let codes_expected =
             [CautionCode::DebugKernel, CautionCode::Governor, CautionCode::NotQuiet];
         assert_eq!(codes(&["CONFIG_KASAN"]), codes_expected);
+    }
+
+    #[test]
+    fn load_of_the_host_is_told_as_that_of_the_host() {
+        let before = MachineCounters { load_average: "1 1 1".to_owned(), ..Default::default() };
+        let after = MachineCounters {
+            all_ticks: 1000,
+            user_ticks: 600,
+            own_user_ticks: 100,
+            uptime_seconds: 5.0,
+            load_average: "57 40 9".to_owned(),
+            ..MachineCounters::default()
+        };
+        let seen = HostWatch { before }.until(&after);
+        let value = |name: &str| {
+            let fact = seen.facts.iter().find(|fact| fact.name == name);
+            fact.map(|fact| fact.value.as_str())
+        };
+        assert_eq!(value("host.load_average"), Some("57 40 9"));
+        assert_eq!(value("host.other_programs_percent"), Some("50.00"));
+        let messages: Vec<&str> =
+            seen.cautions.iter().map(|caution| caution.message.as_str()).collect();
+        assert_eq!(messages, ["on the host of the guest, other programs used 50 % of all CPUs"]);
+        assert_eq!(seen.cautions[0].code, CautionCode::OtherLoad);
     }
 
     #[test]

@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 use treering_model::{
-    BASELINE_FACT, Cell, CellRole, PRIMARY_FACT, THRESHOLD_FACT, Trial, TrialId, split_metric_names,
+    BASELINE_FACT, Cell, CellRole, IGNORE_FACT, PRIMARY_FACT, THRESHOLD_FACT, Trial, TrialId,
+    split_metric_names,
 };
 
 use self::jobs_apart::{is_as_the_plan_says, set_jobs_apart};
@@ -119,6 +120,8 @@ pub struct PlannedTerms {
     pub primary: Vec<String>,
     /// Threshold, as the plan has it.
     pub threshold: Option<String>,
+    /// Parameters in which its trials may differ.
+    pub ignore: Vec<String>,
 }
 
 /// A requested variant with its trials.
@@ -291,14 +294,17 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
     ) -> Result<PlannedTerms, SelectionError<S::Error>> {
         let newest = self.candidates.last().filter(|_| query.is_of_plan);
         let Some(newest) = newest else { return Ok(PlannedTerms::default()) };
-        let trials = self.source.with_facts(&[newest.trial], &[PRIMARY_FACT, THRESHOLD_FACT]);
+        let names = [PRIMARY_FACT, THRESHOLD_FACT, IGNORE_FACT];
+        let trials = self.source.with_facts(&[newest.trial], &names);
         let trials = trials.map_err(SelectionError::Source)?;
         let value = |name: &str| {
             let facts = trials.iter().flat_map(|trial| &trial.facts);
             facts.filter(|fact| fact.name == name).map(|fact| fact.value.clone()).next()
         };
         let primary = split_metric_names(&value(PRIMARY_FACT).unwrap_or_default());
-        Ok(PlannedTerms { primary, threshold: value(THRESHOLD_FACT) })
+        let ignore = value(IGNORE_FACT).unwrap_or_default();
+        let ignore = ignore.split_terminator(',').map(str::to_owned).collect();
+        Ok(PlannedTerms { primary, threshold: value(THRESHOLD_FACT), ignore })
     }
 
     /// Variants of a plan with their baselines, if some have another baseline than the first

@@ -89,3 +89,36 @@ fn all_named_trials_are_annotated_or_none() {
     let error = reader.annotate(&[trial], 5, &excluded("x")).unwrap_err();
     assert!(matches!(error, StoreError::ReadOnly { .. }), "{error}");
 }
+
+#[test]
+fn deleted_trials_are_gone_and_all_others_stay_as_they_were() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store.db");
+    let (first, second) = (record_one(&path, 0), record_one(&path, 1));
+    let mut store = Store::open(&path, Access::ReadWrite).unwrap();
+    let kept = store.load(second).unwrap();
+    let error = store.delete(&[first, TrialId::new()]).unwrap_err();
+    assert!(matches!(error, StoreError::NoSuchTrial { .. }), "{error}");
+    assert!(store.load(first).is_ok(), "all or none");
+    store.delete(&[first]).unwrap();
+    let error = store.load(first).unwrap_err();
+    assert!(matches!(error, StoreError::NoSuchTrial { .. }), "{error}");
+    assert_eq!(store.load(second).unwrap(), kept);
+    store.vacuum().unwrap();
+    drop(store);
+
+    let store = Store::open(&path, Access::ReadOnly).unwrap();
+    store.check().unwrap();
+    assert_eq!(store.trials(&Filter::default()).unwrap().len(), 1);
+    let plain = Connection::open(&path).unwrap();
+    let error = plain.execute("DELETE FROM trials", []).unwrap_err();
+    assert!(error.to_string().contains("append-only"), "{error}");
+    let orphans: i64 = plain
+        .query_row(
+            "SELECT count(*) FROM facts WHERE trial NOT IN (SELECT trial FROM trials)",
+            [],
+            |row| row.get(0),
+        )
+        .unwrap();
+    assert_eq!(orphans, 0);
+}

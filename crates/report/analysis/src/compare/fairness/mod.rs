@@ -11,7 +11,7 @@ mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::{CautionCode, STEP_FACT, Trial, WorkLimit};
+use treering_model::{CautionCode, STEP_FACT, Trial, WorkLimit, counted};
 use treering_stats::median;
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -53,9 +53,9 @@ pub(super) fn of_variant(variant: VariantView<'_>) -> Vec<ComparisonCaution> {
             why => format!(": {why}"),
         };
         let message = format!(
-            "{} of {} trials of '{}' did not complete; the first is {} ({}{why})",
+            "{} of {} of '{}' did not complete; the first is {} ({}{why})",
             failed.len(),
-            variant.rounds.len(),
+            counted(variant.rounds.len(), "trial"),
             variant.name,
             first.beginning.trial,
             first.ending.name()
@@ -87,11 +87,10 @@ pub(super) fn of_variant(variant: VariantView<'_>) -> Vec<ComparisonCaution> {
     }
     let messages: Vec<String> =
         counts.iter().map(|(code, count)| format!("{} ({count})", code.name())).collect();
-    let about = format!(
-        "some of the {} trials of '{}' carry cautions: ",
-        variant.rounds.len(),
-        variant.name
-    );
+    let about = match variant.rounds.len() {
+        1 => format!("the trial of '{}' carries cautions: ", variant.name),
+        count => format!("some of the {count} trials of '{}' carry cautions: ", variant.name),
+    };
     cautions.extend(of_list(Code::TrialCautions, about, &messages));
     cautions
 }
@@ -129,8 +128,8 @@ pub(super) fn of_job(
     let several = baseline.len() > 1 || contender.len() > 1;
     if !rounds.paired && several {
         let message = format!(
-            "{label}: {} and {} trials are compared as two independent samples",
-            baseline.len(),
+            "{label}: {} and {} are compared as two independent samples",
+            counted(baseline.len(), "trial"),
             contender.len()
         );
         cautions.push(ComparisonCaution::new(Code::Unpaired, message));
@@ -138,9 +137,10 @@ pub(super) fn of_job(
     if rounds.left_out != [0, 0] {
         let [base, other] = rounds.left_out;
         let message = format!(
-            "{label}: {base} trials of '{}' and {other} of '{}' have no partner near in time and \
-             are left out",
-            names.0, names.1
+            "{label}: {} of '{}' and {other} of '{}' left out, without a partner near in time",
+            counted(base, "trial"),
+            names.0,
+            names.1
         );
         cautions.push(ComparisonCaution::new(Code::Unpaired, message));
     }

@@ -1,6 +1,8 @@
 //! `treering label`, `exclude` and `include`: what is said of stored trials afterwards. Nothing
 //! that was recorded is changed.
 
+mod delete;
+
 use std::process::ExitCode;
 
 use treering_model::{AnnotationKind, TrialId};
@@ -12,6 +14,8 @@ use crate::clock;
 use crate::failure::{Failure, Kind};
 use crate::places;
 use crate::storage::{failure, no_results, open_to_read, open_to_write};
+
+pub(crate) use delete::run as delete;
 
 /// Changes the label of trials.
 pub(crate) fn label(args: &LabelArgs) -> Result<ExitCode, Failure> {

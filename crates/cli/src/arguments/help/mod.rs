@@ -1,0 +1,138 @@
+//! The verbs in groups, as `-h` and `--help` list them: the daily ones first.
+
+use clap::Command;
+
+/// Template of the top-level help: the groups stand in the place before the options.
+pub(super) const TEMPLATE: &str = "{about-with-newline}\n{usage-heading} {usage}\n\n\
+                                   {before-help}Options:\n{options}{after-help}";
+/// Width of the help's lines.
+const WIDTH: usize = 100;
+/// Width of the column of names.
+const NAMES: usize = 15;
+
+/// Group of verbs.
+struct VerbGroup {
+    title: &'static str,
+    verbs: &'static [&'static str],
+}
+
+/// The verbs of every day, which `-h` describes.
+const DAILY: VerbGroup = VerbGroup {
+    title: "Every day",
+    verbs: &["doctor", "compare", "run", "age", "report", "history"],
+};
+
+const GROUPS: [VerbGroup; 5] = [
+    VerbGroup {
+        title: "Trials",
+        verbs: &[
+            "list", "show", "label", "exclude", "include", "delete", "import", "export", "store",
+        ],
+    },
+    VerbGroup { title: "Sharing", verbs: &["pack", "merge", "repeat", "overview"] },
+    VerbGroup {
+        title: "Questions",
+        verbs: &["plan", "sweep", "load", "watch", "bisect-step", "io500"],
+    },
+    VerbGroup { title: "Causes", verbs: &["layout", "trace", "image", "dataset"] },
+    VerbGroup {
+        title: "This machine",
+        verbs: &["lab", "clean", "links", "completions", "man", "help"],
+    },
+];
+
+/// Title of the imitated tools, which add themselves.
+const OLD_NAMES: &str = "Old names";
+
+/// Help of one screen: descriptions of the daily verbs, the names of all others.
+pub(super) fn short(command: &Command, old: &[&str]) -> String {
+    let mut text = described(&DAILY, command);
+    text += "\n";
+    for group in &GROUPS {
+        text += &in_columns(group.title, &group.verbs.join(", "));
+    }
+    text += &in_columns(OLD_NAMES, &old.join(", "));
+    text
+}
+
+/// Help with a description of every verb.
+pub(super) fn long(command: &Command, old: &[&str]) -> String {
+    let mut texts: Vec<String> = vec![described(&DAILY, command)];
+    texts.extend(GROUPS.iter().map(|group| described(group, command)));
+    let old = old.join(", ");
+    texts
+        .push(format!("{OLD_NAMES}, with the options and the output of the originals:\n  {old}\n"));
+    texts.join("\n")
+}
+
+/// Title of a group, and a line for each of its verbs.
+fn described(group: &VerbGroup, command: &Command) -> String {
+    let mut text = format!("{}:\n", group.title);
+    for verb in group.verbs {
+        let about = match *verb {
+            "help" => Some("Print the help of a command".to_owned()),
+            verb => {
+                command.find_subcommand(verb).and_then(Command::get_about).map(ToString::to_string)
+            }
+        };
+        text += &in_columns(&format!("  {verb}"), &about.unwrap_or_default());
+    }
+    text
+}
+
+/// Name in the first column, and words that are wrapped in the second.
+fn in_columns(name: &str, words: &str) -> String {
+    let mut text = format!("{name:<NAMES$}");
+    let mut column = NAMES;
+    for (place, word) in words.split(' ').enumerate() {
+        if place > 0 && column + 1 + word.len() > WIDTH {
+            text += &format!("\n{:NAMES$}", "");
+            column = NAMES;
+        } else if place > 0 {
+            text += " ";
+            column += 1;
+        }
+        text += word;
+        column += word.len();
+    }
+    text + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DAILY, GROUPS};
+    use clap::Command;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_verb_is_in_one_group_and_old_names_are_in_none() {
+        let command = crate::arguments::command(treering_registry::workloads());
+        let old = crate::arguments::old_names(treering_registry::workloads());
+        let shown: BTreeSet<&str> = command
+            .get_subcommands()
+            .filter(|verb| !verb.is_hide_set())
+            .map(Command::get_name)
+            .filter(|name| !old.contains(name))
+            .collect();
+        let listed: Vec<&str> = DAILY
+            .verbs
+            .iter()
+            .copied()
+            .chain(GROUPS.iter().flat_map(|group| group.verbs.iter().copied()))
+            .filter(|verb| *verb != "help")
+            .collect();
+        let distinct: BTreeSet<&str> = listed.iter().copied().collect();
+        assert_eq!(listed.len(), distinct.len(), "a verb is in two groups: {listed:?}");
+        assert_eq!(distinct, shown);
+    }
+
+    #[test]
+    fn the_short_help_fits_on_one_screen() {
+        let mut command = crate::arguments::command(treering_registry::workloads());
+        let help = command.render_help().to_string();
+        assert!(help.lines().count() <= 40, "{help}");
+        assert!(help.find("doctor") < help.find("label"), "{help}");
+        let manual = command.render_long_help().to_string();
+        assert!(manual.contains("\n  bisect-step") && manual.contains("Exit codes:"), "{manual}");
+    }
+}
