@@ -29,6 +29,6 @@ pub use loop_fs::LoopFs;
 pub use nfs::{GuestSystem, NfsGuests, cannot_nfs};
 pub use place::{SpaceFiller, fill, temp_dir, temp_dir_in, tree_of};
 pub use program::{FinishedCommand, Program};
-pub use running::RunningProgram;
+pub use running::{RunningProgram, wait_until};
 pub use strace::{TracedCall, traced};
 pub use tempfile::TempDir;

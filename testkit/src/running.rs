@@ -114,3 +114,15 @@ impl Drop for RunningProgram {
         let _nothing_to_wait_for = self.child.wait();
     }
 }
+
+/// Waits until a condition holds, which `what` describes; the limit is only for what never comes.
+///
+/// # Panics
+/// After three minutes.
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !is_so() {
+        assert!(began.elapsed() < PATIENCE, "never: {what}");
+        sleep(Duration::from_millis(20));
+    }
+}

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use treering_conduct::plan::Machine;
 use treering_lab::{BootLoader, RebootControl};
+use treering_report::pages::comparison::PageDetail;
 
 use super::StoreArgs;
 use super::quantities::device;
@@ -118,6 +119,9 @@ pub(crate) struct PageArgs {
     /// 72 columns.
     #[arg(long)]
     pub(crate) brief: bool,
+    /// The whole page as text, in place of the answer on one screen; HTML and Markdown are whole.
+    #[arg(long, conflicts_with = "brief")]
+    pub(crate) full: bool,
     /// Width of text output in columns [default: that of the terminal; 100 in a pipe; 72 with
     /// --format plain or --brief].
     #[arg(long, value_name = "COLUMNS", value_parser = super::width())]
@@ -131,6 +135,16 @@ impl PageArgs {
     /// The format asked for, by its name or by that of the file.
     pub(crate) fn format(&self) -> Option<&str> {
         self.format.as_deref().or_else(|| super::format_of(self.output.as_deref()))
+    }
+
+    /// The detail of the page: on standard output as text, the answer.
+    pub(crate) fn detail(&self) -> PageDetail {
+        let is_text = matches!(self.format(), None | Some("terminal" | "plain"));
+        match (self.brief, is_text && self.output.is_none() && !self.full) {
+            (true, _) => PageDetail::Brief,
+            (false, true) => PageDetail::Answer,
+            (false, false) => PageDetail::Full,
+        }
     }
 }
 

@@ -117,7 +117,7 @@ pub(crate) enum Verb {
     Repeat(RepeatArgs),
     /// Compare stored trials: better, worse, the same or unclear.
     Report(ReportArgs),
-    /// Show how measurements went on from kernel to kernel or day to day, and where they changed.
+    /// Show the results of each kernel, day or commit in a row, and where their level changed.
     History(HistoryArgs),
     /// Write the whole store into one HTML file: every series, comparison and trial.
     Overview(OverviewArgs),

@@ -73,7 +73,7 @@ fn an_excluded_trial_is_left_out_and_the_page_says_which_and_why() {
     program.run(["exclude", &id, "--reason", " "]).ends_with(2).complains("--reason is empty");
     program.run(["exclude", &id, "--reason", "a backup ran"]).ends_with(0);
     assert_eq!(runs(&report), 1);
-    let page = program.run(report).ends_with(0).stdout;
+    let page = program.run([&report[..], &["--full"]].concat()).ends_with(0).stdout;
     assert!(page.contains("1 trial was excluded") && page.contains("a backup ran"), "{page}");
     let comparison = data(&program, &report);
     let is_reported = |one: &Value| one["code"] == "trials_excluded";
@@ -82,7 +82,8 @@ fn an_excluded_trial_is_left_out_and_the_page_says_which_and_why() {
     assert_eq!(runs(&[&report[..], &["--include-excluded"]].concat()), 2);
     let selector = format!("id:{id}");
     assert_eq!(runs(&["report", "--baseline", "old", "--contender", &selector]), 1);
-    let named = program.run(["report", "--baseline", "old", "--contender", &selector]).ends_with(0);
+    let named = ["report", "--full", "--baseline", "old", "--contender", &selector];
+    let named = program.run(named).ends_with(0);
     assert!(named.stdout.contains("compared since they were named"), "{named}");
     // A side of which nothing is left says why.
     let other = with_rate(&program, 200.0);

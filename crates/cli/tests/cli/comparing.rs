@@ -330,6 +330,12 @@ fn a_brief_page_fits_a_mail_and_no_width_breaks_words_or_tables() {
         let words = typed.into_iter().chain(sides).chain(more.iter().copied());
         program.run(words).ends_with(0).stdout
     };
+    // Without an option the answer fits on a screen, and every ratio is turned so that more is better.
+    let answer = text(&[]);
+    assert!(answer.lines().count() <= 24, "{answer}");
+    for part in ["slow against base", "times as good", "caution: ", "--full", "report.html"] {
+        assert!(answer.contains(part), "{part}: {answer}");
+    }
     let brief = text(&["--brief"]);
     for part in ["slow against base", "worse", "caution", "filesystems_differ", "verdict"] {
         assert!(brief.contains(part), "{part}: {brief}");
@@ -341,7 +347,7 @@ fn a_brief_page_fits_a_mail_and_no_width_breaks_words_or_tables() {
     // The names of the columns of the verdicts stand in one line, once.
     let heads: Vec<&str> = brief.lines().filter(|line| line.starts_with("metric ")).collect();
     assert!(heads.len() == 1 && heads[0].contains("verdict") && heads[0].contains("interval"));
-    let page = text(&["--width", "72"]);
+    let page = text(&["--full", "--width", "72"]);
     // There are too many columns for one table, and so no reason to break the name.
     assert!(page.lines().any(|line| line.contains(&format!("MiB/s  {long}"))), "{page}");
     for text in [brief, page] {

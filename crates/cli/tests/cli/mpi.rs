@@ -5,12 +5,13 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use treering_model::metrics::times::{BARRIER_SECONDS, RANK_SKEW_PERCENT, START_SPREAD_SECONDS};
 use treering_model::{CautionCode, Ending, Metric, RANKS_FACT, Scope, Trial};
 use treering_testkit::{
     FinishedCommand, Program, RunningProgram, TempDir, is_tool, skip, temp_dir, temp_dir_in,
+    wait_until,
 };
 
 use crate::kernels::{fact, trials};
@@ -116,14 +117,6 @@ fn processes(text: &str) -> Vec<(u32, usize)> {
 
 /// Waits until something is so.
 #[track_caller]
-pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(120), "never: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 fn signal(name: &str, process: u32) {
     let done = Command::new("kill").args(["-s", name, &process.to_string()]).status().unwrap();
     assert!(done.success());

@@ -12,12 +12,12 @@ use treering_guest::{Kernel, needed};
 use treering_model::{CautionCode, Ending, GuestDisk, Trial};
 use treering_testkit::{
     FinishedCommand, GuestSystem, NfsGuests, RunningProgram, TempDir, cannot_nfs, is_tool, skip,
-    temp_dir,
+    temp_dir, wait_until,
 };
 
 use crate::bisecting::compiled;
 use crate::kernels::{fact, initramfs, packages, trials};
-use crate::mpi::{Mpi, fs_mark, wait_until};
+use crate::mpi::{Mpi, fs_mark};
 use crate::program;
 
 const CLIENT: &str = concat!(include_str!("guest_modules.c"), include_str!("nfs_client.c"));

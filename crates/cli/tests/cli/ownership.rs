@@ -7,7 +7,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use treering_testkit::{FinishedCommand, FourLists, Program, RunningProgram, tree_of};
+use treering_testkit::{FinishedCommand, FourLists, Program, RunningProgram, tree_of, wait_until};
 
 use crate::program;
 
@@ -228,6 +228,10 @@ fn killed_mdtest(program: &Program) {
     let run =
         program.start(["run", "mdtest", "--dir", "w", "-q", "--items", "20000", "--no-store"]);
     wait_for_tree(&dir, before);
+    // Something is in the tree only after the mark has its identity.
+    let tree = dir.join("test-dir.0-0");
+    let is_begun = || fs::read_dir(&tree).is_ok_and(|mut entries| entries.next().is_some());
+    wait_until("a file in the tree", is_begun);
     run.send("KILL");
     run.finish();
 }

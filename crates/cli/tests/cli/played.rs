@@ -6,13 +6,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use treering_model::{PlayedCounts, PlayedStatus, Scope, Trial};
 use treering_testkit::{
     FinishedCommand, Program, RunningProgram, require_loop_fs, require_root, require_tool, skip,
-    temp_dir_in,
+    temp_dir_in, wait_until,
 };
 
 use crate::{only_release, program};
@@ -127,14 +127,6 @@ fn device_over(image: &str) -> Option<String> {
     };
     let device = devices.into_iter().find(is_it)?;
     Some(format!(" - xfs /dev/{} ", device.file_name().to_str()?))
-}
-
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(180), "never: {what}");
-        sleep(Duration::from_millis(20));
-    }
 }
 
 fn number(trial: &Trial, name: &str) -> f64 {

@@ -4,10 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, Instant};
 
 use treering_model::{Ending, RANKS_FACT, Trial};
-use treering_testkit::{FinishedCommand, Program, TempDir, temp_dir, temp_dir_in};
+use treering_testkit::{FinishedCommand, Program, TempDir, temp_dir, temp_dir_in, wait_until};
 
 use crate::kernels::{fact, trials};
 use crate::mpi::Mpi;
@@ -99,14 +98,6 @@ const APART: &str = "[[job]]\nname = \"apart\"\nworkload = \"bonnie++\"\nranks =
                      options = { size = \"1M\", files = 16, seeks = 10 }\n";
 
 #[track_caller]
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !is_so() {
-        assert!(began.elapsed() < Duration::from_secs(120), "never: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
-
 fn job(trial: &Trial) -> &str {
     &trial.beginning.cell.as_ref().unwrap().job
 }

@@ -177,7 +177,7 @@ fn variants_that_differ_in_the_options_of_a_job_are_compared_as_the_same_job() {
         dirs[0], dirs[1],
     );
     fs::write(program.home().join("plan.toml"), &plan).unwrap();
-    let words = ["compare", "plan.toml", "--quiet", "--store", store.to_str().unwrap()];
+    let words = ["compare", "plan.toml", "--quiet", "--full", "--store", store.to_str().unwrap()];
     let page = program.run(words).ends_with(0).stdout;
     assert!(!page.contains("size is 4096"), "the difference is declared: {page}");
     for trial in trials(&store) {

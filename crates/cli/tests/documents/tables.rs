@@ -32,8 +32,9 @@ pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
     ("include 0192a3b4", "include last", "a trial of the reader's"),
     (
         "-- grep -r 'not in any file' /mnt/aged/w",
-        "-- find /mnt/aged/w -type f -exec md5sum {} +",
-        "grep ends with 1, and treering with it, where it finds nothing",
+        "-- grep -rc '' /mnt/aged/w",
+        "grep ends with 1, and treering with it, where it finds nothing; and it has no child that \
+         stays in the directory when it is interrupted",
     ),
     ("yes > /dev/null & yes > /dev/null &", ":", "loads the machine of the other tests"),
     ("echo 3 > /proc/sys/vm/drop_caches", ":", "empties the caches of the other tests"),

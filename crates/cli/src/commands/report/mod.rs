@@ -24,7 +24,7 @@ use self::stored::{StoredTrials, failed_selection, query_of, selection, summarie
 use super::charts;
 use super::output::{self, with_writer};
 use super::trial::{command_line, quoted};
-use crate::arguments::{CompareArgs, OutputArgs, ReportArgs, metric_names, percentage};
+use crate::arguments::{CompareArgs, OutputArgs, PageArgs, ReportArgs, metric_names, percentage};
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
 
@@ -243,7 +243,7 @@ fn paged(
         environment: &environment,
         profiles: &profiles,
         observed: &observed,
-        brief: args.page.brief,
+        detail: args.page.detail(),
     };
     Ok(page(outcome, &view))
 }
@@ -255,7 +255,8 @@ pub(crate) fn page_of_campaign(
     campaign: &str,
     trials: Vec<TrialSummary>,
 ) -> Result<Option<Report>, Failure> {
-    let args = ReportArgs { campaign: Some(campaign.to_owned()), ..ReportArgs::default() };
+    let page = PageArgs { full: true, ..PageArgs::default() };
+    let args = ReportArgs { campaign: Some(campaign.to_owned()), page, ..ReportArgs::default() };
     let (source, query) = (StoredTrials(store), query_of(&args));
     let selection = selection(&source, trials, &query)?;
     if selection.nothing_to_compare(&query).is_some() {

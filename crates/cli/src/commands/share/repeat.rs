@@ -13,7 +13,7 @@ use treering_conduct::repeat::{PackedTrials, RepeatOptions, Repetition};
 use treering_conduct::{PlanEnd, PlanOptions, carry_out};
 use treering_model::{Cell, CellRole, Trial, TrialBuilder, TrialEvent, TrialId};
 use treering_pack::PackReader;
-use treering_report::pages::comparison::{ComparisonView, page};
+use treering_report::pages::comparison::{ComparisonView, PageDetail, page};
 use treering_store::{Filter, LoadDetail};
 
 use super::failure as unreadable;
@@ -157,7 +157,7 @@ fn show(
         environment: &environment,
         profiles: &[],
         observed: &[],
-        brief: false,
+        detail: PageDetail::Full,
     };
     let format = OutputArgs { format: args.format.clone(), ..OutputArgs::default() };
     output::write(&page(&outcome, &view), &format)

@@ -78,7 +78,7 @@ fn look(places: &KernelRoots, slow: Option<Vec<String>>) -> Findings {
     seen
 }
 
-/// Watch over the host while a guest runs a trial: the guest sees nothing of what slows its threads.
+/// Watch over the host while a guest runs a trial: the guest sees nothing of what slows it.
 #[derive(Debug)]
 pub struct HostWatch {
     before: MachineCounters,

@@ -5,18 +5,19 @@ mod exclusion;
 mod jobs_apart;
 mod loading;
 mod newest_plan;
+mod planned_terms;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
 use treering_model::{
-    BASELINE_FACT, Cell, CellRole, IGNORE_FACT, PRIMARY_FACT, THRESHOLD_FACT, Trial, TrialId,
-    split_metric_names,
+    BASELINE_FACT, Cell, CellRole, Trial, TrialId,
 };
 
 use self::jobs_apart::{is_as_the_plan_says, set_jobs_apart};
 pub use self::loading::ComparedTrials;
 use self::newest_plan::of_newest_plan;
+pub use self::planned_terms::PlannedTerms;
 use crate::compare::Factor;
 
 /// Maximum number of values that an error message lists.
@@ -111,17 +112,6 @@ pub struct SelectionQuery {
     pub is_of_workload: bool,
     /// True if excluded trials are compared too.
     pub includes_excluded: bool,
-}
-
-/// Rules of a plan for the comparison of its trials.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct PlannedTerms {
-    /// Names of the primary metrics; empty if the plan names none.
-    pub primary: Vec<String>,
-    /// Threshold, as the plan has it.
-    pub threshold: Option<String>,
-    /// Parameters in which its trials may differ.
-    pub ignore: Vec<String>,
 }
 
 /// A requested variant with its trials.
@@ -282,29 +272,6 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
             }
         }
         Ok(variants)
-    }
-
-    /// Primary metrics and threshold of the plan, from its newest trial.
-    ///
-    /// # Errors
-    /// When the trial cannot be read.
-    pub fn planned_terms(
-        &self,
-        query: &SelectionQuery,
-    ) -> Result<PlannedTerms, SelectionError<S::Error>> {
-        let newest = self.candidates.last().filter(|_| query.is_of_plan);
-        let Some(newest) = newest else { return Ok(PlannedTerms::default()) };
-        let names = [PRIMARY_FACT, THRESHOLD_FACT, IGNORE_FACT];
-        let trials = self.source.with_facts(&[newest.trial], &names);
-        let trials = trials.map_err(SelectionError::Source)?;
-        let value = |name: &str| {
-            let facts = trials.iter().flat_map(|trial| &trial.facts);
-            facts.filter(|fact| fact.name == name).map(|fact| fact.value.clone()).next()
-        };
-        let primary = split_metric_names(&value(PRIMARY_FACT).unwrap_or_default());
-        let ignore = value(IGNORE_FACT).unwrap_or_default();
-        let ignore = ignore.split_terminator(',').map(str::to_owned).collect();
-        Ok(PlannedTerms { primary, threshold: value(THRESHOLD_FACT), ignore })
     }
 
     /// Variants of a plan with their baselines, if some have another baseline than the first

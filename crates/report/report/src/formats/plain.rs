@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::escape::ascii;
+use crate::escape::plain;
 use crate::lines::{TextLook, render};
 use crate::{Format, Report};
 
@@ -29,7 +29,7 @@ impl Format for Plain {
         let look = TextLook {
             width,
             prose: width,
-            clean: ascii,
+            clean: plain,
             title_rule: '=',
             rule: '-',
             rule_gap: ' ',

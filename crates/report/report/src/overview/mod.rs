@@ -148,7 +148,7 @@ fn left_out(overview: &Overview<'_>, trials: usize) -> Markup {
             @if overview.history.left_out > 0 {
                 li {
                     (overview.history.left_out) " trials are in no series: they failed, are "
-                    "excluded, ran to be watched, or have no place among the points by "
+                    "excluded, belong to a watched series, or have no point by "
                     (visible(overview.by)) "."
                 }
             }

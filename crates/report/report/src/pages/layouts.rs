@@ -57,6 +57,15 @@ fn fact_cell(value: &str) -> Cell {
     value.parse().map_or_else(|_| Cell::text(value), Cell::whole)
 }
 
+/// Adds the layout after each phase; nothing for a trial without layouts.
+pub(super) fn add_found(page: &mut Report, trial: &Trial) {
+    let points = layouts(trial);
+    let after: Vec<&LayoutPoint> = points.iter().filter(|point| point.tasks.is_none()).collect();
+    if !after.is_empty() {
+        page.table(phases(&after));
+    }
+}
+
 /// Adds the layout sections; nothing for a trial without layouts.
 pub(super) fn add(page: &mut Report, trial: &Trial, with_charts: bool) {
     let points = layouts(trial);

@@ -5,7 +5,7 @@ use treering_model::{Metric, Scope, Trial, Unit};
 
 use super::figures::{few_beyond, kinds_in_short, requests};
 use super::identity::{duration, ending_sentence, metric_words};
-use super::layouts;
+use super::{layouts, trace};
 use crate::{Cell, Report};
 
 /// Store location of a trial.
@@ -37,6 +37,9 @@ pub fn page(trial: &Trial, stored: Option<&StoreLocation<'_>>) -> Report {
         layouts::add_aging(&mut page, trial);
         layouts::add(&mut page, trial, false);
         page.heading("Run");
+    } else {
+        layouts::add_found(&mut page, trial);
+        trace::add_found(&mut page, trial);
     }
     // Figures of the kinds are in the table above.
     let of_trial = trial.metrics.iter().filter(|m| m.primary && m.scope == Scope::Trial);

@@ -136,6 +136,33 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
     }
 }
 
+/// Adds what was found about the block requests of a run, a row for each phase.
+pub(super) fn add_found(page: &mut Report, trial: &Trial) {
+    let phases = digests(trial);
+    if phases.is_empty() {
+        return;
+    }
+    let columns = vec![
+        Column::long_text("phase"),
+        Column::count("requests"),
+        Column::mixed("read"),
+        Column::mixed("written"),
+        Column::long_text("seeks"),
+    ];
+    let mut table = Table::new("requests-found", "", columns).with_keys(1);
+    table.rows.extend(phases.iter().map(|(name, digest)| {
+        let figures = &digest.figures;
+        vec![
+            Cell::text(name),
+            count(figures.reads.requests + figures.writes.requests),
+            bytes(figures.reads.bytes),
+            bytes(figures.writes.bytes),
+            Cell::text(seeks(figures)),
+        ]
+    }));
+    page.table(table);
+}
+
 /// Chart of digests stacked on one scale.
 pub(crate) fn chart(digests: &[(&str, &TraceDigest)]) -> Chart {
     Chart::Trace(trace_chart(digests))

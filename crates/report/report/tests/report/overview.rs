@@ -11,7 +11,7 @@ use treering_model::{
 };
 use treering_report::formats::plain::Plain;
 use treering_report::formats::terminal::Terminal;
-use treering_report::pages::comparison::{ComparisonView, page};
+use treering_report::pages::comparison::{ComparisonView, PageDetail, page};
 use treering_report::{Block, Cell as TableCell, Chart, Column, Report, Table};
 
 use crate::comparison::{nine_rounds, trial, variant};
@@ -203,7 +203,7 @@ fn the_brief_page_fits_a_mail_and_splits_no_table() {
     for outcome in [nine_rounds(), three_by_three(12), three_by_three(3)] {
         let view = ComparisonView {
             command: "treering report --plan filesystems",
-            brief: true,
+            detail: PageDetail::Brief,
             ..ComparisonView::default()
         };
         let text = rendered(&page(&outcome, &view), &Plain { width: 72 });

@@ -125,7 +125,7 @@ pub(crate) fn open(path: &Path, access: Access) -> Result<(Connection, WorkLimit
     inspect(path, access)?;
     if access == Access::ReadWrite {
         create_parents(&absolute)
-            .map_err(|source| io_error("create the directory of", path, source))?;
+            .map_err(|source| io_error("create the directory for", path, source))?;
     }
     // The file is opened for writing even to read, where permitted (SQLite falls back by itself):
     // only then does the last connection to close it merge the write-ahead log of a killed writer

@@ -5,6 +5,7 @@
 //! Sentences are in `words`, tables in `tables`, charts in `charts`; the machine-readable formats,
 //! which need numbers instead of a page, have a file each: `json`, `csv`, `benchstat`, `lkp`.
 
+mod answer;
 mod benchstat;
 mod charts;
 mod csv;
@@ -23,6 +24,7 @@ use treering_analysis::leading_counters;
 use treering_model::Scope;
 use treering_model::metrics::{is_call_latency, is_counter, is_observation};
 
+use self::answer::answer;
 use self::charts::{forest, raw_numbers, rounds};
 use self::observed::{charts_of, counters_of, tables_of};
 use self::tables::{INTERVAL, brief, by_metric, figures, variants, verdicts};
@@ -56,8 +58,20 @@ pub struct ComparisonView<'v> {
     pub profiles: &'v [JobProfile],
     /// Observer results of the jobs, for formats with graphics.
     pub observed: &'v [ObservedJob],
-    /// True for a brief page that fits a mail: sentences, cautions without advice, primary metrics.
-    pub brief: bool,
+    /// How much of the comparison the page has.
+    pub detail: PageDetail,
+}
+
+/// Amount of detail on the page of a comparison.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PageDetail {
+    /// Answer on one screen: sentences, the primary metrics in one table, the worst caution.
+    Answer,
+    /// Page that fits a mail: sentences, cautions without advice, primary metrics.
+    Brief,
+    /// Whole page.
+    #[default]
+    Full,
 }
 
 /// Machine-readable formats of a comparison.
@@ -108,6 +122,10 @@ impl DataFormat {
 
 /// Page of a comparison.
 pub fn page(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
+    if view.detail == PageDetail::Answer {
+        return answer(outcome, view);
+    }
+    let is_brief = view.detail == PageDetail::Brief;
     let mut page = Report::new(title(outcome));
     for sentence in sentences(outcome).into_iter().chain(beside_time(outcome)) {
         page.paragraph(sentence);
@@ -120,18 +138,18 @@ pub fn page(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
     }
     let primary: Vec<&MetricComparison> =
         outcome.comparisons.iter().filter(|comparison| comparison.primary).collect();
-    if !view.brief && !primary.is_empty() {
+    if !is_brief && !primary.is_empty() {
         page.chart(forest(&primary));
     }
     let mut cautions = warnings(outcome);
     if !cautions.is_empty() {
-        if view.brief {
+        if is_brief {
             cautions.iter_mut().for_each(|warning| warning.advice.clear());
         }
         page.blocks.push(Block::Cautions { cautions });
     }
     let jobs = jobs(outcome);
-    if view.brief {
+    if is_brief {
         add_brief(&mut page, outcome, &jobs, view);
         return page;
     }

@@ -371,7 +371,7 @@ fn rounds_needed(comparison: &MetricComparison) -> Cell {
 }
 
 /// Value cell whose unit is part of the row's label, unless its style scales.
-fn value(value: f64, unit: Unit) -> Cell {
+pub(super) fn value(value: f64, unit: Unit) -> Cell {
     let number = Number::measured(value, unit);
     if number.style.scales() {
         number.into()
