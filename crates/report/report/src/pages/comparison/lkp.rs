@@ -7,18 +7,18 @@ use treering_analysis::compare::{MetricComparison, Outcome};
 
 use super::warnings;
 use super::words::sentences;
-use crate::escape::ascii;
+use crate::escape::plain;
 
 /// Writes a table for each contender.
 pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()> {
     for sentence in sentences(outcome) {
-        writeln!(out, "{}", ascii(&sentence))?;
+        writeln!(out, "{}", plain(&sentence))?;
     }
     for warning in warnings(outcome) {
-        writeln!(out, "caution: {} ({})", ascii(&warning.message), warning.code)?;
+        writeln!(out, "caution: {} ({})", plain(&warning.message), warning.code)?;
     }
     for (baseline, variant) in outcome.contenders() {
-        let (base, new) = (ascii(baseline), ascii(&variant.name));
+        let (base, new) = (plain(baseline), plain(&variant.name));
         writeln!(out, "\ncommit:\n  {base}\n  {new}\n")?;
         writeln!(out, "{:>16} {:>27} ", cut(&base, 16), cut(&new, 27))?;
         writeln!(out, "---------------- --------------------------- ")?;
@@ -46,7 +46,7 @@ fn row(comparison: &MetricComparison, out: &mut dyn io::Write) -> io::Result<()>
     let metric = comparison.metric().replace('/', ".");
     let job =
         if comparison.job.is_empty() { String::new() } else { format!("[{}].", comparison.job) };
-    let name = ascii(&format!("{}.{job}{metric}", comparison.workload));
+    let name = plain(&format!("{}.{job}{metric}", comparison.workload));
     writeln!(out, "{base} {change:>9} {new}  {name}  ({})", comparison.verdict.name())
 }
 
