@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use treering_analysis::history::{
     DatedTrial, FEWEST_POINTS, History, HistoryTerms, explain, history,
 };
-use treering_model::Trial;
+use treering_model::{Trial, VARIANT_FACT};
 use treering_report::pages::history::json::HistoryData;
 use treering_report::pages::history::{HistoryView, page};
 use treering_store::{LoadDetail, ReadingsQuery, Store};
@@ -40,7 +40,7 @@ pub(super) fn found(store: &Store, args: &SeriesArgs) -> Result<History, Failure
         plan: args.plan.as_deref(),
         metric: args.metric.as_deref(),
         facts: &facts_of(&args.by),
-        facts_outside_plans: &["filesystem.type"],
+        facts_outside_plans: &["filesystem.type", VARIANT_FACT],
     };
     let trials = store.readings(&wanted).map_err(|error| failure(&error))?;
     let all = trials.len();

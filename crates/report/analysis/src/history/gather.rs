@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use treering_model::metrics::is_call_latency;
-use treering_model::{BetterDirection, CellRole, Metric, RunMode, Scope, Trial, TrialId, Unit};
+use treering_model::{
+    BetterDirection, CellRole, Metric, RunMode, Scope, Trial, TrialId, Unit, VARIANT_FACT,
+};
 use treering_stats::{HistoryPoint, count_at, count_scale};
 
 use super::{DatedTrial, HistoryTerms};
@@ -146,7 +148,9 @@ const FILESYSTEM: &str = "filesystem.type";
 
 fn variant(trial: &Trial) -> &str {
     let cell = trial.beginning.cell.as_ref().map(|cell| cell.variant.as_str());
-    cell.or_else(|| trial.fact(FILESYSTEM)).unwrap_or_default()
+    cell.or_else(|| trial.fact(VARIANT_FACT))
+        .or_else(|| trial.fact(FILESYSTEM))
+        .unwrap_or_default()
 }
 
 /// Key by which a trial is paired with the anchor's.
