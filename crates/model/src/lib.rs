@@ -30,7 +30,7 @@ mod variant;
 mod work;
 pub mod workloads;
 
-pub use annotation::{Annotation, AnnotationKind};
+pub use annotation::{Acknowledgement, Annotation, AnnotationKind};
 pub use caution::{Caution, CautionCode, FLUSH_PERCENT_MUCH, OPERATIONS_FEW};
 pub use cell::{
     BASELINE_FACT, CHANGED_OPTIONS_FACT, Cell, CellRole, JOB_BASELINE_FACT, LEVEL_FACT, PLAN_FACT,

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_model::{AnnotationKind, Trial, TrialId};
+use treering_model::{Annotation, AnnotationKind, Trial, TrialId};
 use treering_registry::{
     ImportFile, ImportFileError, ImportFiles, ImportReader, ORIGIN_FACTS, OutputOutline, PhaseRows,
     TrialOrigin, completed_trial, events_of, labels, origin_of, read_files, remarks, tools,
@@ -178,6 +178,12 @@ impl Keeper {
             let now_ms = clock::trial_unix_ms();
             let change = AnnotationKind::Excluded { reason: reason.to_owned() };
             let annotated = self.store.annotate(&[about.trial], now_ms, &change);
+            annotated.map_err(|error| failure(&error))?;
+        }
+        for change in Annotation::acknowledgements(&trial.annotations) {
+            let annotation = AnnotationKind::Acknowledged(change.clone());
+            let annotated =
+                self.store.annotate(&[about.trial], clock::trial_unix_ms(), &annotation);
             annotated.map_err(|error| failure(&error))?;
         }
         self.know(trial);
