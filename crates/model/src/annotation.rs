@@ -1,5 +1,5 @@
-//! Annotations of a stored trial: a new label, or exclusion from comparisons. The trial itself
-//! stays unchanged.
+//! Annotations of a stored trial: a new label, exclusion from comparisons, or a change of level at
+//! it that is known. The trial itself stays unchanged.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +21,44 @@ pub enum AnnotationKind {
     },
     /// Inclusion after an exclusion.
     Included,
+    /// Acknowledgement of a change of level whose first point has the trial.
+    Acknowledged(Acknowledgement),
+    /// End of an acknowledgement of the same metric, anchor and direction.
+    Withdrawn(Acknowledgement),
+}
+
+/// Change of level in a history that is known, with the reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Acknowledgement {
+    /// Full name of the metric.
+    pub metric: String,
+    /// Variant that values are divided by; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub anchor: String,
+    /// Logarithm of new level / old level in millionths, whose sign is the direction; the largest
+    /// number for a change from zero.
+    pub log_ratio_millionths: i64,
+    /// Reason given by the user.
+    pub reason: String,
+}
+
+impl Acknowledgement {
+    /// Logarithm of a ratio in millionths, as in [`Acknowledgement::log_ratio_millionths`].
+    pub fn millionths(ratio: f64) -> i64 {
+        if !ratio.is_finite() {
+            return i64::MAX;
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "the conversion saturates")]
+        let millionths = (ratio.ln() * 1e6).round() as i64;
+        millionths
+    }
+
+    /// True if both are about a change of the same metric in the same direction.
+    fn is_alike(&self, other: &Self) -> bool {
+        self.metric == other.metric
+            && self.anchor == other.anchor
+            && (self.log_ratio_millionths > 0) == (other.log_ratio_millionths > 0)
+    }
 }
 
 /// Change with its time.
@@ -38,7 +76,10 @@ impl Annotation {
     pub fn label(&self) -> Option<&str> {
         match &self.change {
             AnnotationKind::Relabelled { label, .. } => Some(label),
-            AnnotationKind::Excluded { .. } | AnnotationKind::Included => None,
+            AnnotationKind::Excluded { .. }
+            | AnnotationKind::Included
+            | AnnotationKind::Acknowledged(_)
+            | AnnotationKind::Withdrawn(_) => None,
         }
     }
 
@@ -48,15 +89,60 @@ impl Annotation {
         let last = annotations.iter().rev().find_map(|annotation| match &annotation.change {
             AnnotationKind::Excluded { reason } => Some(Some(reason.as_str())),
             AnnotationKind::Included => Some(None),
-            AnnotationKind::Relabelled { .. } => None,
+            AnnotationKind::Relabelled { .. }
+            | AnnotationKind::Acknowledged(_)
+            | AnnotationKind::Withdrawn(_) => None,
         });
         last.flatten()
+    }
+
+    /// Changes that a trial with these annotations, in chronological order, says are known.
+    pub fn acknowledgements(annotations: &[Self]) -> Vec<&Acknowledgement> {
+        let mut known: Vec<&Acknowledgement> = Vec::new();
+        for annotation in annotations {
+            match &annotation.change {
+                AnnotationKind::Acknowledged(change) => {
+                    known.retain(|other| !other.is_alike(change));
+                    known.push(change);
+                }
+                AnnotationKind::Withdrawn(change) => known.retain(|other| !other.is_alike(change)),
+                AnnotationKind::Relabelled { .. }
+                | AnnotationKind::Excluded { .. }
+                | AnnotationKind::Included => {}
+            }
+        }
+        known
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Annotation, AnnotationKind};
+    use super::{Acknowledgement, Annotation, AnnotationKind};
+
+    #[test]
+    fn an_acknowledgement_holds_until_it_is_withdrawn() {
+        let at = |at_unix_ms, change| Annotation { at_unix_ms, change };
+        let change = |metric: &str, ratio: f64| Acknowledgement {
+            metric: metric.to_owned(),
+            anchor: String::new(),
+            log_ratio_millionths: Acknowledgement::millionths(ratio),
+            reason: "compiler 14".to_owned(),
+        };
+        let annotations = [
+            at(1, AnnotationKind::Acknowledged(change("a", 1.3))),
+            at(2, AnnotationKind::Acknowledged(change("b", f64::INFINITY))),
+            at(3, AnnotationKind::Acknowledged(change("a", 0.7))),
+            at(4, AnnotationKind::Withdrawn(change("a", 1.5))),
+        ];
+        let known = |most: usize| Annotation::acknowledgements(&annotations[..most]);
+        assert_eq!(known(3), [&change("a", 1.3), &change("b", f64::INFINITY), &change("a", 0.7)]);
+        assert_eq!(known(4), [&change("b", f64::INFINITY), &change("a", 0.7)]);
+        assert_eq!(Annotation::exclusion(&annotations), None);
+        for annotation in &annotations {
+            let json = serde_json::to_string(annotation).unwrap();
+            assert_eq!(serde_json::from_str::<Annotation>(&json).unwrap(), *annotation);
+        }
+    }
 
     #[test]
     fn the_last_exclusion_or_inclusion_is_effective() {

@@ -4,6 +4,17 @@
 pub const IMPORT_FACT: &str = "import.tool";
 /// Prefix of all facts about the origin of an imported trial and the state of its filesystem.
 pub const IMPORT_PREFIX: &str = "import.";
+/// Fact that tells series of imported trials apart in a history, as the variant of a plan does: a
+/// command, or the value of a column.
+pub const VARIANT_FACT: &str = "import.variant";
+/// Fact with the number of a round in the log, from 1.
+pub const ROUND_FACT: &str = "import.round";
+/// Fact with the version of what was measured.
+pub const VERSION_FACT: &str = "version";
+/// Fact with the commit of what was measured.
+pub const COMMIT_FACT: &str = "commit";
+/// Fact with the address of a page about what was measured.
+pub const LINK_FACT: &str = "link";
 /// Fact with the used share of the filesystem before the run, in percent.
 pub const USED_FACT: &str = "import.used_percent";
 /// Fact with the growth of the used share in percentage points as tools print it: both ends rounded

@@ -30,7 +30,7 @@ mod variant;
 mod work;
 pub mod workloads;
 
-pub use annotation::{Annotation, AnnotationKind};
+pub use annotation::{Acknowledgement, Annotation, AnnotationKind};
 pub use caution::{Caution, CautionCode, FLUSH_PERCENT_MUCH, OPERATIONS_FEW};
 pub use cell::{
     BASELINE_FACT, CHANGED_OPTIONS_FACT, Cell, CellRole, IGNORE_FACT, JOB_BASELINE_FACT,
@@ -45,8 +45,8 @@ pub use fingerprint::Fingerprint;
 pub use guest::{Accelerator, GuestDisk, GuestSpec, REBOOT_KERNEL_FACT};
 pub use harmless::{counted, harmless, is_formula, is_unsafe, quoted, thousands};
 pub use imported::{
-    BLOGBENCH_READ_BYTES, IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, USED_FACT, USED_GROWTH_FACT,
-    USED_GROWTH_FILES_FACT,
+    BLOGBENCH_READ_BYTES, COMMIT_FACT, IMPORT_FACT, IMPORT_PREFIX, ITERATION_PHASE, LINK_FACT,
+    ROUND_FACT, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT, VARIANT_FACT, VERSION_FACT,
 };
 pub use latency::{Latency, LatencyError};
 pub use metric::{BetterDirection, Metric, Scope, Unit, split_metric_names};

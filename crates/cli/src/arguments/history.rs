@@ -28,6 +28,19 @@ pub(crate) struct HistoryArgs {
     /// With --gate: levels that differ by less do not count, nor does a newest point.
     #[arg(long, value_name = "N%", requires = "gate")]
     pub(crate) smallest_change: Option<String>,
+    /// Acknowledge the changes of level that begin at this point: they are shown as known, and no
+    /// gate stops for them.
+    #[arg(long, value_name = "POINT", requires = "reason", conflicts_with = "gate")]
+    pub(crate) acknowledge: Option<String>,
+    /// With --acknowledge: the reason, as histories are to show it.
+    #[arg(long, value_name = "TEXT", requires = "acknowledge")]
+    pub(crate) reason: Option<String>,
+    /// Undo the acknowledgement of the changes that begin at this point.
+    #[arg(long, value_name = "POINT", conflicts_with_all = ["gate", "acknowledge"])]
+    pub(crate) withdraw: Option<String>,
+    /// Address of a page about each point, with {} for its key.
+    #[arg(long, value_name = "URL")]
+    pub(crate) link: Option<String>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

@@ -97,3 +97,54 @@ fn what_is_not_there_is_named_with_what_is() {
     program.run(["history", "--anchor", "ext4"]).ends_with(2).complains("ext4");
     program.run(["history", "--store", "nowhere"]).ends_with(2);
 }
+
+#[test]
+fn an_acknowledged_change_is_known_and_stops_no_gate() {
+    let program = month(|day| if day < 17 { 1000.0 } else { 900.0 });
+    let gate = |code: i32| {
+        program.run(["history", "--gate", "--recent", "20"]).ends_with(code);
+    };
+    gate(1);
+    let acknowledge = |point: &str| {
+        program.run(["history", "--acknowledge", point, "--reason", "known: compiler 14"])
+    };
+    acknowledge("2025-11-18").ends_with(2).complains("no change of level begins at this point");
+    acknowledge("2025-11-18").ends_with(2).complains("2025-11-17");
+    program.run(["history", "--acknowledge", "2025-11-17"]).ends_with(2).complains("--reason");
+    let said = acknowledge("2025-11-17").ends_with(0).stdout;
+    assert!(said.contains("files_per_second: worse from 2025-11-17 on is known"), "{said}");
+    gate(0);
+    let found = data(&program, &[]);
+    assert_eq!(found["series"][0]["changes"][0]["known"], "known: compiler 14", "{found}");
+    let page = program.run(["history"]).ends_with(0).stdout;
+    assert!(page.contains("known, worse (-9.9 %) from 2025-11-17 on"), "{page}");
+    // Points of another key are the same change.
+    let found = data(&program, &["--by", "import.lines"]);
+    assert_eq!(found["series"][0]["changes"][0]["known"], "known: compiler 14", "{found}");
+
+    // An export and a pack carry it.
+    let export = program.home().join("export.json");
+    let export = export.to_str().unwrap();
+    program.run(["export", "-o", export]).ends_with(0);
+    let other = program.home().join("other.db");
+    let store = ["--store", other.to_str().unwrap()];
+    program.run([&["import", export][..], &store].concat()).ends_with(0);
+    let found = data(&program, &store);
+    assert_eq!(found["series"][0]["changes"][0]["known"], "known: compiler 14", "{found}");
+
+    program.run(["history", "--withdraw", "2025-11-20"]).ends_with(2).complains("2025-11-17");
+    program.run(["history", "--withdraw", "2025-11-17"]).ends_with(0);
+    gate(1);
+    let none = program.run(["history", "--withdraw", "2025-11-17"]).ends_with(2);
+    none.complains("no known change");
+}
+
+#[test]
+fn points_have_the_links_of_their_trials_or_of_an_address() {
+    let program = month(|day| if day < 17 { 1000.0 } else { 900.0 });
+    let found = data(&program, &["--link", "https://example.org/{}"]);
+    assert_eq!(found["series"][0]["points"][0]["link"], "https://example.org/2025-11-01");
+    let page = program.run(["history", "--link", "https://example.org/{}"]).ends_with(0).stdout;
+    assert!(page.contains("https://example.org/2025-11-17"), "{page}");
+    program.run(["history", "--link", "javascript:{}"]).ends_with(2).complains("--link");
+}

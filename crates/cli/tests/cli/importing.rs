@@ -670,3 +670,76 @@ fn no_command_is_offered_for_a_log_that_does_not_say_where_it_was_run() {
     assert!(shown.contains("25.69 MiB/s"), "{shown}");
     assert!(!shown.contains("The same trial again"), "{shown}");
 }
+
+/// Table of a metric over ten days; it becomes slower on the seventh.
+fn table() -> String {
+    let mut text = "time;version;metric;value;unit;direction\n".to_owned();
+    for day in 1..=10_u32 {
+        for round in 0..3_u32 {
+            let level = if day < 7 { 100 } else { 130 };
+            let value = level + (day + round) % 3;
+            text += &format!("2026-04-{day:02};1.0.{day};parse;{value};ms;lower\n");
+        }
+    }
+    text
+}
+
+#[test]
+fn a_table_of_numbers_is_listed_compared_and_has_a_history() {
+    let program = program();
+    let path = program.home().join("numbers.txt");
+    fs::write(&path, table()).unwrap();
+    program.run(["import", path.to_str().unwrap()]).ends_with(0);
+    assert_eq!(count(&program), 30);
+    let list = json(&program, &["list", "--format", "json"]).to_string();
+    assert!(list.contains("\"csv\"") && list.contains("1.0.10"), "{list}");
+    let report = ["report", "--baseline", "1.0.6", "--contender", "1.0.7", "--format", "json"];
+    let document = json(&program, &report);
+    let one = &document["comparisons"][0];
+    assert_eq!((&one["metric"], &one["contender_runs"]), (&"parse".into(), &3.into()));
+    assert!((one["ratio"].as_f64().unwrap() - 1.3).abs() < 0.02, "{one}");
+    for by in ["date", "version", "label"] {
+        let history = json(&program, &["history", "--by", by, "--format", "json"]);
+        assert_eq!(history["series"][0]["changes"][0]["point"], 6, "{history}");
+    }
+    program.run(["history", "--gate"]).ends_with(1);
+}
+
+#[test]
+fn a_table_that_lacks_a_column_is_refused_with_the_nearest_name() {
+    let program = program();
+    let path = program.home().join("numbers.csv");
+    fs::write(&path, "time,metric,valeu,unit,direction\n2026-04-03,a,1,s,lower\n").unwrap();
+    let refused = program.run(["import", path.to_str().unwrap()]).ends_with(2);
+    refused.complains("numbers.csv:1: this table has no column 'value' (is it `valeu`?)");
+}
+
+#[test]
+fn commands_of_hyperfine_are_sides_with_rounds() {
+    let program = program();
+    let path = program.home().join("export.json");
+    let times = |seconds: f64| {
+        let times: Vec<f64> = (0..6).map(|round| seconds + f64::from(round % 3) / 100.0).collect();
+        serde_json::to_string(&times).unwrap()
+    };
+    let results = [("one", 1.0), ("two", 2.0)].map(|(command, seconds)| {
+        format!("{{\"command\":\"{command}\",\"times\":{}}}", times(seconds))
+    });
+    fs::write(&path, format!("{{\"results\":[{}]}}\n", results.join(","))).unwrap();
+    let path = path.to_str().unwrap();
+    program.run(["import", path]).ends_with(0);
+    assert_eq!(count(&program), 12);
+    let report = ["report", "--baseline", "one", "--contender", "two", "--format", "json"];
+    let document = json(&program, &report);
+    let one = &document["comparisons"][0];
+    assert_eq!((&one["metric"], &one["baseline_runs"]), (&"elapsed_seconds".into(), &6.into()));
+    assert!((one["ratio"].as_f64().unwrap() - 2.0).abs() < 0.05, "{one}");
+    assert!(codes(&document).contains(&"not_interleaved"), "{document}");
+    let history = json(&program, &["history", "--by", "label", "--format", "json"]);
+    assert_eq!(history["series"].as_array().unwrap().len(), 2, "{history}");
+    // A label for each side, not for each round.
+    let other = program.home().join("other.db");
+    let store = ["--store", other.to_str().unwrap()];
+    program.run([&["import", path, "--label", "a,b"][..], &store].concat()).ends_with(0);
+    program.run([&["import", path, "--again", "--label", "a"][..], &store].concat()).ends_with(2);
+}

@@ -75,6 +75,7 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ),
     ("treering history --by date --anchor", "imported logs are of no plan"),
     ("treering history --by label --gate", "two labels are no history: it exits with 5"),
+    ("--acknowledge 2026-11-17", "the reader's changes; tests/cli/history.rs acknowledges some"),
     ("--save old-mail", "unmounts what it saves; tests/cli/images.rs has filesystems of its own"),
     ("treering age extract", "reads a repository of the reader's; tests/cli/aging.rs makes one"),
     ("/mnt/unaged/linux-300", "directories of the reader's; tests/cli/fresh_copy.rs has some"),

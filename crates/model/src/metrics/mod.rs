@@ -14,6 +14,7 @@ pub mod ffsb;
 pub mod filebench;
 pub mod fio;
 pub mod fs_mark;
+pub mod general;
 pub mod latency;
 pub mod layout;
 pub mod load;

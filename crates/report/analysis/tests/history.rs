@@ -8,7 +8,8 @@ use treering_analysis::history::{
     DatedTrial, History, HistoryTerms, TRIALS_BESIDE, explain, history,
 };
 use treering_model::{
-    BetterDirection, Ending, Fact, Metric, RunMode, Scope, Trial, TrialHeader, TrialId, Unit,
+    Acknowledgement, Annotation, AnnotationKind, BetterDirection, Ending, Fact, Metric, RunMode,
+    Scope, Trial, TrialHeader, TrialId, Unit,
 };
 
 /// A trial of a day: kernel 6.2 from day 10 on, half the rate from day `slower` on.
@@ -140,4 +141,48 @@ fn a_regression_that_was_fixed_again_has_both_of_its_ends() {
     let ends: Vec<(usize, bool)> =
         shifts.iter().map(|shift| (shift.index, shift.is_worse)).collect();
     assert_eq!(ends, [(25, true), (31, false)]);
+}
+
+/// Histories of twenty-five days and their first change, with levels from these days on; the trials
+/// of a day say that a change by this ratio is known.
+fn known(levels: &[(u32, f64)], day: u32, ratio: f64) -> Vec<(usize, bool)> {
+    let dated = (0..25).flat_map(|day| (0..3).map(move |number| (day, number)));
+    let dated = dated.map(|(at, number)| {
+        let mut trial = trial(at, number, 99);
+        let level = levels.iter().rev().find(|(from, _)| *from <= at);
+        trial.metrics[0].value *= level.map_or(1.0, |(_, level)| *level);
+        if at == day {
+            let change = AnnotationKind::Acknowledged(Acknowledgement {
+                metric: "files_per_second".to_owned(),
+                anchor: String::new(),
+                log_ratio_millionths: Acknowledgement::millionths(ratio),
+                reason: "compiler 14".to_owned(),
+            });
+            trial.annotations.push(Annotation { at_unix_ms: 1, change });
+        }
+        DatedTrial { key: format!("day {at}"), trial }
+    });
+    let found = history(&dated.collect::<Vec<_>>(), &HistoryTerms::default()).unwrap();
+    let shifts = found.series[0].shifts.iter();
+    shifts.map(|shift| (shift.index, shift.known.is_some())).collect()
+}
+
+#[test]
+fn a_known_change_stays_known_when_its_place_moves_by_two_points() {
+    for day in 8..=12 {
+        assert_eq!(known(&[(10, 0.8)], day, 0.8), [(10, true)], "{day}");
+    }
+    for day in [7, 13] {
+        assert_eq!(known(&[(10, 0.8)], day, 0.8), [(10, false)], "{day}");
+    }
+}
+
+#[test]
+fn an_acknowledgement_hides_no_other_change() {
+    assert_eq!(known(&[(10, 0.8)], 10, 1.25), [(10, false)], "of the other direction");
+    assert_eq!(known(&[(10, 0.5)], 10, 0.9), [(10, false)], "of more than twice the size");
+    assert_eq!(known(&[(10, 0.8)], 10, 0.7), [(10, true)], "of a smaller size");
+    let later = known(&[(10, 0.8), (14, 0.64)], 12, 0.8);
+    let known_ones = later.iter().filter(|(_, is_known)| *is_known).count();
+    assert_eq!((later.len(), known_ones), (2, 1), "{later:?}");
 }

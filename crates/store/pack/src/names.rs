@@ -153,6 +153,9 @@ impl NameRemover {
             }
             AnnotationKind::Excluded { reason } => self.text(reason),
             AnnotationKind::Included => {}
+            AnnotationKind::Acknowledged(change) | AnnotationKind::Withdrawn(change) => {
+                self.text(&mut change.reason);
+            }
         }
     }
 

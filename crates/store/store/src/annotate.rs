@@ -1,8 +1,8 @@
-//! Changes to recorded trials: new labels, and exclusion from comparisons. They are stored as
-//! additional rows; those of the trial itself stay unchanged.
+//! Changes to recorded trials: new labels, exclusion from comparisons, known changes of level. They
+//! are stored as additional rows; those of the trial itself stay unchanged.
 
 use rusqlite::TransactionBehavior;
-use treering_model::{Annotation, AnnotationKind, TrialId};
+use treering_model::{Acknowledgement, Annotation, AnnotationKind, TrialId};
 
 use crate::connection::ErrorContext;
 use crate::values::fields::RowFields;
@@ -18,7 +18,7 @@ const ADD: &str = "INSERT INTO annotations (trial, ordinal, at_unix_ms, change, 
 pub(crate) const LABEL: &str = "coalesce((SELECT a.text FROM annotations a \
     WHERE a.trial = t.trial AND a.change = 'relabelled' ORDER BY a.ordinal DESC LIMIT 1), t.label)";
 pub(crate) const EXCLUSION: &str = "(SELECT CASE a.change WHEN 'excluded' THEN a.text END \
-    FROM annotations a WHERE a.trial = t.trial AND a.change <> 'relabelled' \
+    FROM annotations a WHERE a.trial = t.trial AND a.change IN ('excluded', 'included') \
     ORDER BY a.ordinal DESC LIMIT 1)";
 
 impl Store {
@@ -34,10 +34,13 @@ impl Store {
         change: &AnnotationKind,
     ) -> Result<(), StoreError> {
         self.writable()?;
+        let json = |change: &Acknowledgement| serde_json::to_string(change).unwrap_or_default();
         let (word, text) = match change {
-            AnnotationKind::Relabelled { label, .. } => ("relabelled", label.as_str()),
-            AnnotationKind::Excluded { reason } => ("excluded", reason.as_str()),
-            AnnotationKind::Included => ("included", ""),
+            AnnotationKind::Relabelled { label, .. } => ("relabelled", label.clone()),
+            AnnotationKind::Excluded { reason } => ("excluded", reason.clone()),
+            AnnotationKind::Included => ("included", String::new()),
+            AnnotationKind::Acknowledged(change) => ("acknowledged", json(change)),
+            AnnotationKind::Withdrawn(change) => ("withdrawn", json(change)),
         };
         let refused = |error| ErrorContext::file(&self.path).refused(error);
         let transaction = self
@@ -55,7 +58,7 @@ impl Store {
             };
             transaction
                 .prepare_cached(ADD)
-                .and_then(|mut add| add.execute((row, at_unix_ms, word, text)))
+                .and_then(|mut add| add.execute((row, at_unix_ms, word, &text)))
                 .map_err(refused)?;
         }
         transaction.commit().map_err(refused)
@@ -89,6 +92,15 @@ pub(crate) fn annotation(
         }
         "excluded" => AnnotationKind::Excluded { reason: text },
         "included" => AnnotationKind::Included,
+        "acknowledged" | "withdrawn" => {
+            let change: Acknowledgement = serde_json::from_str(&text)
+                .map_err(|error| fields.wrong(format!("the change {text:?}: {error}")))?;
+            if word == "acknowledged" {
+                AnnotationKind::Acknowledged(change)
+            } else {
+                AnnotationKind::Withdrawn(change)
+            }
+        }
         _ => return Err(fields.wrong(format!("unknown change {word:?}"))),
     };
     Ok(Annotation { at_unix_ms, change })

@@ -3,6 +3,7 @@
 use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 use thiserror::Error;
+use treering_kit::units::{UNITS, known_unit, usual_direction};
 use treering_model::metrics::{command, cpu, is_observation, times};
 use treering_model::{BetterDirection, Metric, Unit};
 use treering_script::ConfigError;
@@ -16,39 +17,6 @@ const PATTERN_BYTES_MAX: usize = 1 << 20;
 const NAME_CHARS_MAX: usize = 64;
 /// Prefix of a JSON pointer (RFC 6901).
 const JSON: &str = "json:";
-
-/// Units as users may write them, the stored unit, and the factor between them.
-const UNITS: [(&str, Unit, f64); 29] = [
-    ("s", Unit::Seconds, 1.0),
-    ("seconds", Unit::Seconds, 1.0),
-    ("ms", Unit::Seconds, 1e-3),
-    ("us", Unit::Seconds, 1e-6),
-    ("min", Unit::Seconds, 60.0),
-    ("ns", Unit::Nanoseconds, 1.0),
-    ("nanoseconds", Unit::Nanoseconds, 1.0),
-    ("B", Unit::Bytes, 1.0),
-    ("bytes", Unit::Bytes, 1.0),
-    ("KiB", Unit::Bytes, 1024.0),
-    ("MiB", Unit::Bytes, 1_048_576.0),
-    ("GiB", Unit::Bytes, 1_073_741_824.0),
-    ("kB", Unit::Bytes, 1e3),
-    ("MB", Unit::Bytes, 1e6),
-    ("GB", Unit::Bytes, 1e9),
-    ("MiB/s", Unit::MibPerSecond, 1.0),
-    ("KiB/s", Unit::MibPerSecond, 1.0 / 1024.0),
-    ("GiB/s", Unit::MibPerSecond, 1024.0),
-    ("B/s", Unit::MibPerSecond, 1.0 / 1_048_576.0),
-    ("kB/s", Unit::MibPerSecond, 1e3 / 1_048_576.0),
-    ("MB/s", Unit::MibPerSecond, 1e6 / 1_048_576.0),
-    ("GB/s", Unit::MibPerSecond, 1e9 / 1_048_576.0),
-    ("files/s", Unit::FilesPerSecond, 1.0),
-    ("ops/s", Unit::OpsPerSecond, 1.0),
-    ("1/s", Unit::OpsPerSecond, 1.0),
-    ("count", Unit::Count, 1.0),
-    ("", Unit::Count, 1.0),
-    ("%", Unit::Percent, 1.0),
-    ("percent", Unit::Percent, 1.0),
-];
 
 /// Location of a number in the output.
 #[derive(Debug)]
@@ -89,7 +57,7 @@ impl MetricPattern {
             tail.rsplit_once(',').filter(|(_, last)| !last.ends_with(')'))
         {
             if let Some(word) = last.strip_prefix("unit=").filter(|_| unit.is_none()) {
-                unit = Some(known_unit(name, word)?);
+                unit = Some(unit_of(name, word)?);
             } else if let Some(word) = last.strip_prefix("better=").filter(|_| better.is_none()) {
                 better = Some(match word {
                     "higher" => BetterDirection::Higher,
@@ -106,14 +74,8 @@ impl MetricPattern {
             tail = before;
         }
         let (unit, factor) = unit.unwrap_or((Unit::Count, 1.0));
-        let usual = match unit {
-            Unit::Seconds | Unit::Nanoseconds => Some(BetterDirection::Lower),
-            Unit::MibPerSecond | Unit::FilesPerSecond | Unit::OpsPerSecond => {
-                Some(BetterDirection::Higher)
-            }
-            // An amount of work has no better direction.
-            Unit::Bytes | Unit::Count | Unit::Percent => work.then_some(BetterDirection::Higher),
-        };
+        // An amount of work has no better direction.
+        let usual = usual_direction(unit).or(work.then_some(BetterDirection::Higher));
         let better = better.or(usual).ok_or_else(|| {
             fault("which direction is better?").hint("add ,better=higher or ,better=lower")
         })?;
@@ -196,9 +158,8 @@ fn checked_name(name: &str) -> Result<&str, ConfigError> {
     Ok(name)
 }
 
-fn known_unit(name: &str, word: &str) -> Result<(Unit, f64), ConfigError> {
-    let unit_entry = UNITS.iter().find(|(known, ..)| *known == word);
-    unit_entry.map(|(_, unit, factor)| (*unit, *factor)).ok_or_else(|| {
+fn unit_of(name: &str, word: &str) -> Result<(Unit, f64), ConfigError> {
+    known_unit(word).ok_or_else(|| {
         let known = UNITS.map(|(known, ..)| known).into_iter().filter(|known| !known.is_empty());
         wrong(name, &format!("unknown unit '{}'", word.escape_debug()))
             .hint(format!("units: {}", known.collect::<Vec<_>>().join(", ")))

@@ -21,6 +21,7 @@ pub mod ranks;
 pub mod space;
 pub mod span;
 pub mod sync_all;
+pub mod units;
 
 use import::Importer;
 use treering_script::Workload;

@@ -59,6 +59,8 @@ pub struct OutputOutline {
     pub label: Option<String>,
     /// Name in the log for a trial of another tool; empty if there is none.
     pub name: String,
+    /// True if the trials of these lines that have the same name are rounds of one side.
+    pub is_round: bool,
 }
 
 /// Outputs of a file that is too long to keep all trials in it.
@@ -127,11 +129,11 @@ trait OutputCollector {
 
 impl OutputCollector for Vec<OutputOutline> {
     fn add(&mut self, tool: &'static str, line: usize, nth: usize, content: ImportedTrial) {
-        let (label, name) = match content {
-            ImportedTrial::Own(trial) => (Some(trial.beginning.label), String::new()),
-            ImportedTrial::Foreign(trial) => (None, trial.name),
+        let (label, name, is_round) = match content {
+            ImportedTrial::Own(trial) => (Some(trial.beginning.label), String::new(), false),
+            ImportedTrial::Foreign(trial) => (None, trial.name, trial.is_round),
         };
-        self.push(OutputOutline { tool, lines: (line, line), nth, label, name });
+        self.push(OutputOutline { tool, lines: (line, line), nth, label, name, is_round });
     }
 
     fn end(&mut self, count: usize, line: usize) {

@@ -1,8 +1,10 @@
 //! Registry of the tools in `TOOLS`, and the import that asks each of them.
 //!
-//! The registry also imports treering's own exports (`own`), and result directories of MMTests.
+//! The registry also imports treering's own exports (`own`), results of programs that measure
+//! anything (`general`), and result directories of MMTests.
 
 mod files;
+mod general;
 mod import;
 mod mmtests;
 mod own;
@@ -41,6 +43,9 @@ const TOOLS: &[Tool] = &[
     treering_postmark::TOOL,
     treering_age::TOOL,
     treering_command::TOOL,
+    general::HYPERFINE,
+    general::GOOGLE_BENCHMARK,
+    general::TABLE,
 ];
 
 /// All workloads.

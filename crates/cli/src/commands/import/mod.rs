@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_model::{AnnotationKind, Trial, TrialId};
+use treering_model::{Annotation, AnnotationKind, Trial, TrialId};
 use treering_registry::{
-    ImportFileError, ImportFiles, ImportReader, ORIGIN_FACTS, OutputOutline, PhaseRows,
+    ImportFile, ImportFileError, ImportFiles, ImportReader, ORIGIN_FACTS, OutputOutline, PhaseRows,
     TrialOrigin, completed_trial, events_of, labels, origin_of, read_files, remarks, tools,
 };
 use treering_report::pages::imported::{ImportedRow, page};
@@ -28,15 +28,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
         if let Some(failure) = failures.next() {
             return Err(failure);
         }
-        let remarks: Vec<String> = remarks(&files);
-        let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
-        let message = format!("no known output in {}", names.join(", "));
-        let known = tools().collect::<Vec<_>>().join(", ");
-        let hint = match remarks.first() {
-            Some(first) => format!("{first}; supported logs: {known}"),
-            None => format!("supported logs: {known}"),
-        };
-        return Err(Failure::new(Kind::Usage, message).hint(hint));
+        return Err(nothing_found(&files));
     }
     let labels = labels(&files, &args.label)?;
     let mut keeper =
@@ -89,6 +81,20 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     output::write(&page(&rows, &counters, args.dry_run), &args.output)?;
     // Trials that could be read are stored even if others could not.
     first_failure.map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// Failure for files without an output. The first remark says why what begins like one is none.
+fn nothing_found(files: &[ImportFile]) -> Failure {
+    let known = format!("supported logs: {}", tools().collect::<Vec<_>>().join(", "));
+    let mut remarks = remarks(files).into_iter();
+    match remarks.next() {
+        Some(first) => Failure::new(Kind::Usage, first).hint(remarks.next().unwrap_or(known)),
+        None => {
+            let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
+            let message = format!("no known output in {}", names.join(", "));
+            Failure::new(Kind::Usage, message).hint(known)
+        }
+    }
 }
 
 /// Failure for a file that cannot be imported.
@@ -172,6 +178,12 @@ impl Keeper {
             let now_ms = clock::trial_unix_ms();
             let change = AnnotationKind::Excluded { reason: reason.to_owned() };
             let annotated = self.store.annotate(&[about.trial], now_ms, &change);
+            annotated.map_err(|error| failure(&error))?;
+        }
+        for change in Annotation::acknowledgements(&trial.annotations) {
+            let annotation = AnnotationKind::Acknowledged(change.clone());
+            let annotated =
+                self.store.annotate(&[about.trial], clock::trial_unix_ms(), &annotation);
             annotated.map_err(|error| failure(&error))?;
         }
         self.know(trial);

@@ -105,7 +105,7 @@ fn points_needed(series: &HistorySeries) -> Option<usize> {
 /// The first change for the worse among the newest points of the series.
 fn worse_point(history: &History, recent: usize) -> Option<WorsePoint> {
     let changes = history.series.iter().filter_map(|series| {
-        let shift = series.shifts.last().filter(|shift| shift.is_worse)?;
+        let shift = series.shifts.last().filter(|shift| shift.is_alarming())?;
         (shift.index + recent >= series.points.len()).then_some((series, shift))
     });
     let (series, shift) = changes.min_by_key(|(_, shift)| shift.index)?;

@@ -3,14 +3,14 @@
 use super::super::spec::MetricSpec;
 use super::super::{
     blogbench, bonnie, calls, command, cpu, dbench, deferred, device, ffsb, filebench, fio,
-    fs_mark, kernel, latency, layout, load, played, rates, summary, times, trace,
+    fs_mark, general, kernel, latency, layout, load, played, rates, summary, times, trace,
 };
 
 /// Section of the page: title and metrics.
 pub(super) type Section = (&'static str, &'static [MetricSpec]);
 
 /// All sections.
-pub(super) const SECTIONS: [Section; 21] = [
+pub(super) const SECTIONS: [Section; 22] = [
     ("Rates", rates::ALL),
     ("Times", times::ALL),
     ("CPU", cpu::ALL),
@@ -26,6 +26,7 @@ pub(super) const SECTIONS: [Section; 21] = [
     ("blogbench", blogbench::ALL),
     ("filebench", filebench::ALL),
     ("Commands", command::ALL),
+    ("hyperfine and Google Benchmark", general::ALL),
     ("Devices", device::ALL),
     ("Kernel", kernel::ALL),
     ("Deferred work", deferred::ALL),

@@ -3,7 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use treering_model::metrics::is_call_latency;
-use treering_model::{BetterDirection, CellRole, Metric, RunMode, Scope, Trial, TrialId, Unit};
+use treering_model::{
+    BetterDirection, CellRole, LINK_FACT, Metric, RunMode, Scope, Trial, TrialId, Unit,
+    VARIANT_FACT,
+};
 use treering_stats::{HistoryPoint, count_at, count_scale};
 
 use super::{DatedTrial, HistoryTerms};
@@ -94,6 +97,13 @@ pub(super) struct GatheredPoint<'t> {
     pub(super) trials: Vec<&'t Trial>,
 }
 
+impl GatheredPoint<'_> {
+    /// Address of a page about the point, if a trial has one.
+    pub(super) fn link(&self) -> Option<String> {
+        self.trials.iter().find_map(|trial| trial.fact(LINK_FACT)).map(str::to_owned)
+    }
+}
+
 impl GatheredSeries<'_> {
     /// Scale on which the series is judged.
     pub(super) fn scale(&self) -> SeriesScale {
@@ -146,7 +156,7 @@ const FILESYSTEM: &str = "filesystem.type";
 
 fn variant(trial: &Trial) -> &str {
     let cell = trial.beginning.cell.as_ref().map(|cell| cell.variant.as_str());
-    cell.or_else(|| trial.fact(FILESYSTEM)).unwrap_or_default()
+    cell.or_else(|| trial.fact(VARIANT_FACT)).or_else(|| trial.fact(FILESYSTEM)).unwrap_or_default()
 }
 
 /// Key by which a trial is paired with the anchor's.

@@ -4,6 +4,7 @@
 //! The caller decides which trials make a point; pages are laid out elsewhere.
 //! `docs/evidence/history.md` describes the method, and its errors by simulation.
 
+mod acknowledged;
 mod anchor;
 mod explain;
 mod facts;
@@ -17,6 +18,7 @@ use treering_stats::{
     StatsError, history_memory, level_shifts, newest_differs, noise_shift, points_to_decide,
 };
 
+pub use acknowledged::{KnownChange, acknowledgement};
 pub use anchor::{AnchorChanges, anchor_changes};
 pub use explain::explain;
 pub use facts::ChangedFact;
@@ -115,6 +117,8 @@ pub struct SeriesPoint {
     pub value: f64,
     /// 95 % interval of `value` from the pooled scatter; `None` when no point has two trials.
     pub interval: Option<(f64, f64)>,
+    /// Address of a page about the point, such as its commit.
+    pub link: Option<String>,
 }
 
 /// A change of level.
@@ -140,6 +144,15 @@ pub struct LevelShift {
     pub beside: (Vec<TrialId>, Vec<TrialId>),
     /// Other facts that changed there, the most telling first; empty until [`explain()`] is called.
     pub facts: Vec<ChangedFact>,
+    /// Acknowledgement of the change, if it is known.
+    pub known: Option<KnownChange>,
+}
+
+impl LevelShift {
+    /// True for a change for the worse that nobody has acknowledged.
+    pub fn is_alarming(&self) -> bool {
+        self.is_worse && self.known.is_none()
+    }
 }
 
 /// Newest point that is out of line with the level before it.
@@ -177,11 +190,15 @@ pub fn history(trials: &[DatedTrial], terms: &HistoryTerms) -> Result<History, S
         .count()
         .max(1);
     let series: Result<Vec<HistorySeries>, StatsError> =
-        gathered.into_iter().map(|gathered_series| series(gathered_series, judged)).collect();
+        gathered.into_iter().map(|of_series| series(of_series, judged, terms)).collect();
     Ok(History { series: series?, left_out })
 }
 
-fn series(gathered: GatheredSeries<'_>, judged: usize) -> Result<HistorySeries, StatsError> {
+fn series(
+    gathered: GatheredSeries<'_>,
+    judged: usize,
+    terms: &HistoryTerms,
+) -> Result<HistorySeries, StatsError> {
     let scale = gathered.scale();
     let placed: Vec<HistoryPoint> = gathered.placed(scale);
     let error = placed.first().map_or(0.0, |placed| placed.standard_error);
@@ -194,6 +211,7 @@ fn series(gathered: GatheredSeries<'_>, judged: usize) -> Result<HistorySeries, 
             trials: point.trials.iter().map(|trial| trial.beginning.trial).collect(),
             value,
             interval: (error > 0.0).then_some((low, high)),
+            link: point.link(),
         }
     });
     let mut series = HistorySeries {
@@ -213,6 +231,7 @@ fn series(gathered: GatheredSeries<'_>, judged: usize) -> Result<HistorySeries, 
     };
     if placed.len() >= FEWEST_POINTS {
         judge(&mut series, &gathered, (placed.as_slice(), scale), judged)?;
+        acknowledged::mark(&mut series, &gathered, terms.anchor.as_deref());
     }
     Ok(series)
 }
@@ -249,6 +268,7 @@ fn judge(
             is_worse: is_worse(shift.change()),
             beside: beside(gathered, before..shift.index, shift.index..after),
             facts: Vec::new(),
+            known: None,
         }
     });
     let shifts: Vec<LevelShift> = shifts.collect();

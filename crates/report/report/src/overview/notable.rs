@@ -40,7 +40,9 @@ pub(super) struct NotableSeries<'h> {
 
 impl<'h> NotableSeries<'h> {
     fn new(number: usize, series: &'h HistorySeries, recent: usize) -> Self {
-        let is_recent = |shift: &&LevelShift| shift.index + recent >= series.points.len();
+        let is_recent = |shift: &&LevelShift| {
+            shift.known.is_none() && shift.index + recent >= series.points.len()
+        };
         let worst = |left: &&LevelShift, right: &&LevelShift| {
             let key = |shift: &LevelShift| (shift.is_worse, shift.ratio.ln().abs());
             let (left, right) = (key(left), key(right));

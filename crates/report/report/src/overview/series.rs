@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use maud::{Markup, html};
-use treering_analysis::history::{HistorySeries, SeriesPoint};
+use treering_analysis::history::{HistorySeries, LevelShift, SeriesPoint};
 use treering_model::{TrialId, Unit};
 
 use super::Overview;
@@ -110,6 +110,15 @@ fn range(low: f64, high: f64, unit: Unit) -> Cell {
     Cell::Range { low, high }
 }
 
+/// Class of a change: one that is known has no colour.
+fn tone(shift: &LevelShift) -> &'static str {
+    match (&shift.known, shift.is_worse) {
+        (Some(_), _) => "tone",
+        (None, true) => "tone bad",
+        (None, false) => "tone good",
+    }
+}
+
 fn row(series: &HistorySeries, at: usize, point: &SeriesPoint, names: &TrialNames<'_>) -> Markup {
     let known = point.trials.iter().filter_map(|trial| names.get(trial));
     let known: Vec<&&str> = known.collect();
@@ -120,8 +129,9 @@ fn row(series: &HistorySeries, at: usize, point: &SeriesPoint, names: &TrialName
             th scope="row" {
                 (visible(&point.key))
                 @if let Some(shift) = begins {
-                    " " span class=(if shift.is_worse { "tone bad" } else { "tone good" }) {
+                    " " span class=(tone(shift)) {
                         (if shift.is_worse { "▼ worse" } else { "▲ better" })
+                        @if shift.known.is_some() { ", known" }
                     }
                 }
             }

@@ -107,7 +107,10 @@ fn identity(trial: &Trial) -> Vec<(String, Cell)> {
     let beginning = &trial.beginning;
     let recorded = trial.annotations.iter().find_map(|annotation| match &annotation.change {
         AnnotationKind::Relabelled { was, .. } => Some(was.as_str()),
-        AnnotationKind::Excluded { .. } | AnnotationKind::Included => None,
+        AnnotationKind::Excluded { .. }
+        | AnnotationKind::Included
+        | AnnotationKind::Acknowledged(_)
+        | AnnotationKind::Withdrawn(_) => None,
     });
     let mut pairs = vec![
         ("trial", Cell::text(beginning.trial.text())),

@@ -1,7 +1,7 @@
 //! Tests of annotations to recorded trials.
 
 use rusqlite::Connection;
-use treering_model::{Annotation, AnnotationKind, TrialId};
+use treering_model::{Acknowledgement, Annotation, AnnotationKind, TrialId};
 use treering_store::{Access, Filter, Store, StoreError};
 
 use crate::sample::record_one;
@@ -121,4 +121,29 @@ fn deleted_trials_are_gone_and_all_others_stay_as_they_were() {
         )
         .unwrap();
     assert_eq!(orphans, 0);
+}
+
+#[test]
+fn known_changes_are_kept_and_leave_exclusions_as_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store.db");
+    let trial = record_one(&path, 0);
+    let change = Acknowledgement {
+        metric: "create/files_per_second".to_owned(),
+        anchor: "ext4".to_owned(),
+        log_ratio_millionths: -105_361,
+        reason: "compiler 14; \"new\"".to_owned(),
+    };
+    let mut store = Store::open(&path, Access::ReadWrite).unwrap();
+    store.annotate(&[trial], 5, &excluded("cron ran")).unwrap();
+    store.annotate(&[trial], 6, &AnnotationKind::Acknowledged(change.clone())).unwrap();
+    let loaded = store.load(trial).unwrap();
+    assert_eq!(Annotation::acknowledgements(&loaded.annotations), [&change]);
+    assert_eq!(loaded.exclusion(), Some("cron ran"));
+    let listed = store.trials(&Filter::default()).unwrap();
+    assert_eq!(listed[0].excluded.as_deref(), Some("cron ran"));
+    store.annotate(&[trial], 7, &AnnotationKind::Withdrawn(change)).unwrap();
+    let loaded = store.load(trial).unwrap();
+    assert!(Annotation::acknowledgements(&loaded.annotations).is_empty());
+    assert_eq!(loaded.annotations.len(), 3, "nothing is deleted");
 }

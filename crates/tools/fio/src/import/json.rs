@@ -3,12 +3,11 @@
 use crate::report::{Run, run};
 
 use treering_kit::import::Remark;
+use treering_kit::import::document::{BYTES_MOST, extent};
 use treering_kit::import::log::Log;
 
 /// First key of every document.
 const MARK: &str = "\"fio version\"";
-/// Longest document of fio, in bytes.
-const BYTES_MOST: usize = 64 << 20;
 
 /// Parsed document.
 pub(super) struct JsonDocument {
@@ -29,7 +28,7 @@ pub(super) fn begins(log: &Log<'_>, at: usize) -> bool {
 
 /// Reads a document.
 pub(super) fn read(log: &Log<'_>, at: usize) -> JsonDocument {
-    let (text, end) = extent(log, at);
+    let (text, end) = extent(log, at, |line| begins(log, line));
     let mut remarks = Vec::new();
     if text.len() > BYTES_MOST {
         let what = format!("a document of more than {} MiB is not fio's", BYTES_MOST >> 20);
@@ -51,39 +50,4 @@ pub(super) fn read(log: &Log<'_>, at: usize) -> JsonDocument {
         }
     };
     JsonDocument { run, end, remarks }
-}
-
-/// Text up to the closing bracket of the document, or to the start of another.
-fn extent(log: &Log<'_>, at: usize) -> (String, usize) {
-    let mut text = String::new();
-    let (mut depth, mut in_words, mut is_escaped) = (0_usize, false, false);
-    for line in at..log.len() {
-        if line > at && begins(log, line) {
-            return (text, line);
-        }
-        let words = log.line(line);
-        for (place, byte) in words.bytes().enumerate() {
-            match byte {
-                _ if is_escaped => is_escaped = false,
-                b'\\' if in_words => is_escaped = true,
-                b'"' => in_words = !in_words,
-                b'{' if !in_words => depth += 1,
-                b'}' if !in_words => {
-                    depth = depth.saturating_sub(1);
-                    if depth == 0 {
-                        if text.len() <= BYTES_MOST {
-                            text.push_str(&words[..=place]);
-                        }
-                        return (text, line + 1);
-                    }
-                }
-                _ => {}
-            }
-        }
-        if text.len() <= BYTES_MOST {
-            text.push_str(words);
-            text.push('\n');
-        }
-    }
-    (text, log.len())
 }

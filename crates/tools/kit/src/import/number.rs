@@ -30,9 +30,54 @@ pub fn ctime_unix_ms(text: &str) -> Option<i64> {
     Some(zoned.timestamp().as_millisecond())
 }
 
+/// Largest time in seconds since 1970: a larger number has milliseconds.
+const SECONDS_MOST: u64 = 99_999_999_999;
+
+/// Parses a date, a date with a time, or seconds or milliseconds since 1970, to milliseconds since
+/// 1970. Times without a zone are taken as UTC.
+pub fn moment_unix_ms(text: &str) -> Option<i64> {
+    if let Some(number) = whole(text) {
+        let ms = if number > SECONDS_MOST { number } else { number.checked_mul(1000)? };
+        let stamp = jiff::Timestamp::from_millisecond(i64::try_from(ms).ok()?).ok()?;
+        return Some(stamp.as_millisecond());
+    }
+    if let Ok(stamp) = text.parse::<jiff::Timestamp>() {
+        return Some(stamp.as_millisecond());
+    }
+    // A word in brackets would name a zone, which needs a database.
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || b"-:. T/".contains(&byte));
+    let text = if is_plain { text.replace('/', "-") } else { return None };
+    let when: jiff::civil::DateTime = match text.parse::<jiff::civil::DateTime>() {
+        Ok(when) => when,
+        Err(_) => text.parse::<jiff::civil::Date>().ok()?.into(),
+    };
+    Some(when.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp().as_millisecond())
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{ctime_unix_ms, decimal, nanoseconds, whole};
+    use super::{ctime_unix_ms, decimal, moment_unix_ms, nanoseconds, whole};
+
+    #[test]
+    fn moments_are_parsed_in_usual_forms() {
+        let day = 1_775_174_400_000;
+        for (text, ms) in [
+            ("2026-04-03", day),
+            ("2026/04/03", day),
+            ("2026-04-03 00:00", day),
+            ("2026-04-03 00:00:01", day + 1000),
+            ("2026-04-03T00:00:01Z", day + 1000),
+            ("2026-04-03T02:00:00+02:00", day),
+            ("2026-04-03 02:00:00.5+02:00", day + 500),
+            ("1775174400", day),
+            ("1775174400123", day + 123),
+        ] {
+            assert_eq!(moment_unix_ms(text), Some(ms), "{text}");
+        }
+        for text in ["", "yesterday", "2026-13-01", "-1", "1e9", "9".repeat(30).as_str(), "NaN"] {
+            assert_eq!(moment_unix_ms(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn ctime_dates_are_parsed() {

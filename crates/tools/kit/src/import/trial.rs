@@ -48,6 +48,8 @@ pub struct ForeignTrial {
     pub is_interrupted: bool,
     /// Wall time of the run; 0 when the log does not state it.
     pub wall_ns: u64,
+    /// True if the trials of the output that have the same name are rounds of one side.
+    pub is_round: bool,
 }
 
 impl ForeignTrial {

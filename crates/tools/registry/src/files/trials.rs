@@ -79,21 +79,30 @@ fn labels_by_file(file: &ImportFile) -> Vec<String> {
     all.into_iter().map(label).collect()
 }
 
-/// Outputs with their numbers, counted from 0 for each tool; results have the number of their run.
+/// File, tool, first line and name of the trials that are rounds of one side.
+type SideKey<'f> = (usize, &'f str, usize, &'f str);
+
+/// Outputs with their numbers, counted from 0 for each tool; results have the number of their run,
+/// rounds that of their side.
 fn numbered(files: &[ImportFile]) -> Vec<(usize, &OutputOutline)> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut sides: BTreeMap<SideKey<'_>, usize> = BTreeMap::new();
     let mut runs: Vec<&str> = Vec::new();
     let mut all = Vec::new();
-    for file in files {
+    for (number, file) in files.iter().enumerate() {
         for found in &file.scan.outlines {
+            let side = (number, found.tool, found.lines.0, found.name.as_str());
             let number = if let Some(position) = &file.position {
                 runs.iter().position(|run| *run == position.run).unwrap_or_else(|| {
                     runs.push(&position.run);
                     runs.len() - 1
                 })
+            } else if let Some(known) = sides.get(&side).filter(|_| found.is_round) {
+                *known
             } else {
                 let count = counts.entry(found.tool).or_default();
                 *count += 1;
+                sides.insert(side, *count - 1);
                 *count - 1
             };
             all.push((number, found));

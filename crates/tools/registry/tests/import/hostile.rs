@@ -9,6 +9,7 @@ use crate::bonnie::BONNIE;
 use crate::dbench::DBENCH;
 use crate::filebench::FILEBENCH;
 use crate::fio::{FIO_JSON, FIO_NEW, FIO_OLD};
+use crate::general::{GOOGLE_BENCHMARK, HYPERFINE, TABLE};
 use crate::io500::{RESULT, SUMMARY};
 use crate::ior::IOR;
 use crate::logs::{COMPILEBENCH, FS_MARK};
@@ -30,6 +31,9 @@ fn pieces() -> impl Strategy<Value = String> {
         FIO_NEW,
         FIO_JSON,
         FILEBENCH,
+        GOOGLE_BENCHMARK,
+        HYPERFINE,
+        TABLE,
     ];
     let lines: Vec<String> = texts.into_iter().flat_map(str::lines).map(str::to_owned).collect();
     let own = [
@@ -49,6 +53,11 @@ fn pieces() -> impl Strategy<Value = String> {
         "{\"event\":\"began\"}",
         "trial,workload,mode,label,metric,scope,scope_name,value,unit,better,primary,tasks",
         "a,b,native,c,d,trial,,1,s,lower,true,1",
+        "time;metric;value;unit;direction",
+        "2026-04-03;\"a;1;s;lower",
+        "2026-04-03,a,1e400,s,lower",
+        "{\"results\":[{\"command\":\"a\",\"times\":[1,-0.0,1e308]}]}",
+        "{\"context\":{\"date\":\"\"},\"benchmarks\":[{\"name\":\"a\",\"real_time\":1e308}]}",
     ];
     let lines: Vec<String> = lines.into_iter().chain(own.map(str::to_owned)).collect();
     let line = prop::sample::select(lines);
@@ -58,7 +67,7 @@ fn pieces() -> impl Strategy<Value = String> {
         .prop_map(|lines| lines.join("\n"))
 }
 
-/// Generates documents of fio with some numbers replaced.
+/// Generates documents of programs with some numbers replaced.
 fn documents() -> impl Strategy<Value = String> {
     let number = prop_oneof![
         Just("18446744073709551615".to_owned()),
@@ -68,8 +77,14 @@ fn documents() -> impl Strategy<Value = String> {
         Just("{}".to_owned()),
         any::<u64>().prop_map(|number| number.to_string()),
     ];
-    prop::collection::vec((0..200_usize, number), 1..8).prop_map(|others| {
-        let mut parts: Vec<String> = FIO_JSON.split(" : ").map(str::to_owned).collect();
+    let document = prop::sample::select(vec![
+        FIO_JSON.to_owned(),
+        HYPERFINE.replace("        ", " : "),
+        GOOGLE_BENCHMARK.replace(": ", " : "),
+    ]);
+    let numbers = prop::collection::vec((0..200_usize, number), 1..8);
+    (document, numbers).prop_map(|(document, others)| {
+        let mut parts: Vec<String> = document.split(" : ").map(str::to_owned).collect();
         for (place, number) in others {
             let Some(part) = parts.get_mut(place) else { continue };
             let digits = part.bytes().take_while(u8::is_ascii_digit).count();
@@ -77,7 +92,7 @@ fn documents() -> impl Strategy<Value = String> {
                 part.replace_range(..digits, &number);
             }
         }
-        parts.join(" : ")
+        parts.join(if document.contains("fio") { " : " } else { ": " })
     })
 }
 

@@ -7,6 +7,7 @@ mod dbench;
 mod ffsb;
 mod filebench;
 mod fio;
+mod general;
 mod hostile;
 mod io500;
 mod ior;

@@ -53,6 +53,8 @@ struct PointData<'h> {
     value: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     interval: Option<(f64, f64)>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<&'h str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -66,6 +68,8 @@ struct ChangeData<'h> {
     p_value: f64,
     worse: bool,
     facts: Vec<FactData<'h>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    known: Option<&'h str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -124,6 +128,7 @@ impl<'h> SeriesData<'h> {
             trials: point.trials.len(),
             value: point.value,
             interval: point.interval,
+            link: point.link.as_deref(),
         });
         let changes = series.shifts.iter().map(|shift| ChangeData {
             point: shift.index,
@@ -134,6 +139,7 @@ impl<'h> SeriesData<'h> {
             p_value: shift.p_value,
             worse: shift.is_worse,
             facts: facts(&shift.facts),
+            known: shift.known.as_ref().map(|known| known.acknowledgement.reason.as_str()),
         });
         let environment = series
             .environment

@@ -107,8 +107,9 @@ pub(crate) fn sentences(series: &HistorySeries) -> Vec<String> {
     let mut sentences = Vec::new();
     for shift in &series.shifts {
         let mut text = format!(
-            "{}: {} ({}) from {} on",
+            "{}: {}{} ({}) from {} on",
             title(series),
+            if shift.known.is_some() { "known, " } else { "" },
             word(shift.is_worse),
             percent(shift.ratio),
             series.points[shift.index].key
@@ -116,6 +117,9 @@ pub(crate) fn sentences(series: &HistorySeries) -> Vec<String> {
         text += &between(&series.points, shift.between);
         if let Some(fact) = shift.facts.first() {
             _ = write!(text, "; {} changed from {} to {}", fact.name, fact.before, fact.after);
+        }
+        if let Some(known) = &shift.known {
+            _ = write!(text, "; known: {}", known.acknowledgement.reason);
         }
         sentences.push(text + ".");
     }
@@ -187,6 +191,7 @@ fn finding(series: &HistorySeries) -> Cell {
     let newest = series.suspect.as_ref().map(|suspect| suspect.is_worse);
     match (series.shifts.last(), newest) {
         (_, Some(_)) => Cell::toned("suspect", Tone::Caution),
+        (Some(shift), None) if shift.known.is_some() => Cell::text("known"),
         (Some(shift), None) if shift.is_worse => Cell::toned("worse", Tone::Bad),
         (Some(_), None) => Cell::toned("better", Tone::Good),
         (None, None) => Cell::text("steady"),
@@ -214,12 +219,19 @@ pub(crate) fn changes(series: &HistorySeries) -> Table {
             Cell::text(percent(shift.ratio)),
             Cell::some_text(&interval),
             Cell::text(format!("{:.4}", shift.p_value)),
-            if shift.is_worse {
-                Cell::toned("worse", Tone::Bad)
-            } else {
-                Cell::toned("better", Tone::Good)
+            match (&shift.known, shift.is_worse) {
+                (Some(known), _) => Cell::text(format!("known: {}", known.acknowledgement.reason)),
+                (None, true) => Cell::toned("worse", Tone::Bad),
+                (None, false) => Cell::toned("better", Tone::Good),
             },
         ]);
+    }
+    let link = |shift: &LevelShift| series.points[shift.index].link.as_deref();
+    if series.shifts.iter().any(|shift| link(shift).is_some()) {
+        table.columns.push(Column::long_text("link"));
+        for (row, shift) in table.rows.iter_mut().zip(&series.shifts) {
+            row.push(Cell::some_text(link(shift).unwrap_or_default()));
+        }
     }
     table
 }
@@ -381,6 +393,7 @@ mod tests {
                 trials: vec![TrialId::new()],
                 value: 1.0,
                 interval: None,
+                link: None,
             };
             let change = |(index, fact): (usize, [&str; 3])| {
                 let [name, before, after] = words(fact);

@@ -1,13 +1,15 @@
 //! `treering history`: stored measurements over kernels or days. This module assigns trials to
 //! points; changes of level are found in the analysis.
 
+mod known;
+
 use std::process::ExitCode;
 
 use jiff::Timestamp;
 use treering_analysis::history::{
     DatedTrial, FEWEST_POINTS, History, HistoryTerms, explain, history,
 };
-use treering_model::Trial;
+use treering_model::{LINK_FACT, Trial, VARIANT_FACT};
 use treering_report::pages::history::json::HistoryData;
 use treering_report::pages::history::{HistoryView, page};
 use treering_store::{LoadDetail, ReadingsQuery, Store};
@@ -24,13 +26,34 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let Some(store) = open_to_read(args.series.store.store.as_deref())? else {
         return Err(no_results());
     };
-    let found = found(&store, &args.series)?;
+    let mut found = found(&store, &args.series)?;
     drop(store);
+    if let Some(code) = known::change(args, &found)? {
+        return Ok(code);
+    }
+    if let Some(address) = &args.link {
+        add_links(&mut found, address)?;
+    }
     let (by, anchor) = (args.series.by.as_str(), args.series.anchor.as_deref());
     let view = HistoryView { by, anchor, draws: output::is_html(args.output.format()) };
     let data = HistoryData::new(&found, by, anchor);
     output::write_or_data(&page(&found, &view), &data, &args.output)?;
     Ok(if args.gate { gate(&found, &terms) } else { ExitCode::SUCCESS })
+}
+
+/// Gives each point that has none a link: the address with the key of the point.
+fn add_links(found: &mut History, address: &str) -> Result<(), Failure> {
+    const KEY: &str = "{}";
+    let is_web = ["https://", "http://"].iter().any(|scheme| address.starts_with(scheme));
+    if !is_web || !address.contains(KEY) {
+        let message = "--link: an address begins with https:// or http:// and has {} for the point";
+        return Err(Failure::new(Kind::Usage, message)
+            .hint("for instance --by commit --link 'https://example.org/commit/{}'"));
+    }
+    for point in found.series.iter_mut().flat_map(|series| &mut series.points) {
+        point.link.get_or_insert_with(|| address.replace(KEY, &point.key));
+    }
+    Ok(())
 }
 
 /// Finds the requested series and their changes of level.
@@ -40,7 +63,7 @@ pub(super) fn found(store: &Store, args: &SeriesArgs) -> Result<History, Failure
         plan: args.plan.as_deref(),
         metric: args.metric.as_deref(),
         facts: &facts_of(&args.by),
-        facts_outside_plans: &["filesystem.type"],
+        facts_outside_plans: &["filesystem.type", VARIANT_FACT, LINK_FACT],
     };
     let trials = store.readings(&wanted).map_err(|error| failure(&error))?;
     let all = trials.len();
@@ -154,7 +177,9 @@ pub(super) fn gate(found: &History, terms: &GateTerms) -> ExitCode {
     let worse = found.series.iter().any(|series| {
         let is_recent = |index: usize| index + terms.recent >= series.points.len();
         let mut shifts = series.shifts.iter();
-        shifts.any(|shift| shift.is_worse && is_recent(shift.index) && terms.is_large(shift.ratio))
+        shifts.any(|shift| {
+            shift.is_alarming() && is_recent(shift.index) && terms.is_large(shift.ratio)
+        })
     });
     let is_suspect = |series: &treering_analysis::history::HistorySeries| {
         let suspect = series.suspect.as_ref();
