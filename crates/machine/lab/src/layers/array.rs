@@ -126,7 +126,7 @@ impl RunningArray {
         let machine = lab.machine.clone();
         let mut array = Self { machine, member, record: Some(record), device: None };
         array.start(layer, disks)?;
-        array.tune(layer, &folder(number))?;
+        tune(layer, &folder(number))?;
         Ok(array)
     }
 
@@ -144,23 +144,6 @@ impl RunningArray {
         self.member.bytes = device_bytes(&device).map_err(failed("cannot look at"))?;
         self.member.number = block_number(&node).unwrap_or(self.member.number);
         self.device = Some(device);
-        Ok(())
-    }
-
-    /// Sets the attributes of a started array.
-    fn tune(&self, layer: &ArrayLayer, folder: &Path) -> Result<(), LabError> {
-        let stripes = layer.stripe_cache.map(|pages| ("md/stripe_cache_size", pages));
-        let threads = layer.threads.map(|threads| ("md/group_thread_cnt", threads.into()));
-        for (attribute, value) in stripes.into_iter().chain(threads) {
-            let (path, value) = (folder.join(attribute), value.to_string());
-            let failed =
-                |why| DeviceError::Setting { path: path.clone(), value: value.clone(), why };
-            fs::write(&path, &value).map_err(|error| failed(error.to_string()))?;
-            let kept = word(&path).unwrap_or_default();
-            if kept != value {
-                return Err(failed(format!("it keeps `{kept}`")).into());
-            }
-        }
         Ok(())
     }
 }
@@ -191,6 +174,22 @@ impl Drop for RunningArray {
         // An array that is in use stays in the register.
         let _in_the_register = self.free();
     }
+}
+
+/// Sets the attributes of a started array.
+fn tune(layer: &ArrayLayer, folder: &Path) -> Result<(), LabError> {
+    let stripes = layer.stripe_cache.map(|pages| ("md/stripe_cache_size", pages));
+    let threads = layer.threads.map(|threads| ("md/group_thread_cnt", threads.into()));
+    for (attribute, value) in stripes.into_iter().chain(threads) {
+        let (path, value) = (folder.join(attribute), value.to_string());
+        let failed = |why| DeviceError::Setting { path: path.clone(), value: value.clone(), why };
+        fs::write(&path, &value).map_err(|error| failed(error.to_string()))?;
+        let kept = word(&path).unwrap_or_default();
+        if kept != value {
+            return Err(failed(format!("it keeps `{kept}`")).into());
+        }
+    }
+    Ok(())
 }
 
 fn settings(layer: &ArrayLayer) -> Result<ArraySettings, LabError> {
