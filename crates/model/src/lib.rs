@@ -78,7 +78,9 @@ pub use sink::{SinkError, TrialSink};
 pub use totals::{CpuTime, IntervalTotals, OpTotals, PhaseTotals, TaskTotals};
 pub use trial::{Trial, TrialBuilder, TrialOrderError};
 pub use trial_id::TrialId;
-pub use variant::layers::{CryptLayer, Layer, LoopLayer, OverlayLayer, SnapshotLayer, ThinLayer};
+pub use variant::layers::{
+    ArrayLayer, CryptLayer, Layer, LoopLayer, OverlayLayer, SnapshotLayer, ThinLayer,
+};
 pub use variant::settings::{
     JobOption, LIMIT_PREFIX, LimitSettings, SETTING_PREFIXES, VariantSettings, facts_that_follow,
 };

@@ -11,6 +11,7 @@ mod processes;
 mod queue;
 mod tracing;
 
+pub use devices::array::{ArraySettings, start_array, stop_array};
 pub use devices::blkdev::{
     DeviceOpenMode, SectorSizes, delete_partition, device_bytes, discard, flush_buffers,
     major_minor, open_device, open_past_cache, reread_partitions, sector_sizes,

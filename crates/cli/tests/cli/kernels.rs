@@ -164,6 +164,11 @@ fn layers_are_built_in_a_guest_by_its_kernel() {
         ("linear", "[\"linear\"]"),
         ("thin", "[\"thin\"]"),
         ("snapshot", "[\"snapshot\"]"),
+        ("raid0", "[{ md = { level = 0, chunk-bytes = 65536 } }]"),
+        ("raid1", "[{ md = { level = 1 } }]"),
+        ("parity", "[{ md = { level = 5, stripe-cache = 512, threads = 2 } }, \"crypt\"]"),
+        ("raid6", "[{ md = { level = 6, disks = 5 } }]"),
+        ("raid10", "[{ md = { level = 10, disks = 4 } }]"),
         ("mixed", "[\"linear\", \"crypt\", { loop = { on = \"xfs\" } }, \"overlay\"]"),
     ];
     let mut text = "rounds = 1\nwarm-up = false\nremount = true\n\
@@ -171,7 +176,7 @@ fn layers_are_built_in_a_guest_by_its_kernel() {
         .to_owned();
     for (name, layers) in stacks {
         // Only what makes one device of two, or one of each, fits ext4.
-        let device = if layers.contains("linear") {
+        let device = if layers.contains("linear") || ["raid0", "raid1"].contains(&name) {
             ""
         } else {
             "device = { loop = \"400MiB\", sparse = true }\n"
@@ -195,7 +200,8 @@ fn layers_are_built_in_a_guest_by_its_kernel() {
         assert!(fact(trial, "mkfs.command").is_some_and(|mkfs| mkfs.contains("ext4")), "{name}");
         let device = fact(trial, "device.name");
         // Facts of the device are not known above an overlay.
-        let is_mapped = device.is_some_and(|device| device.starts_with("dm-"));
+        let is_layer = |device: &str| device.starts_with("dm-") || device.starts_with("md");
+        let is_mapped = device.is_some_and(is_layer);
         assert_eq!(is_mapped, name != "mixed", "{name}: {device:?}");
         // Reads and writes are those of the lowest devices.
         let written = trial.metrics.iter().find(|metric| metric.name == "device_written_bytes");

@@ -68,6 +68,10 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
         "compare dm-crypt-workqueues",
         "needs dm-crypt, or boots a kernel package; tests/cli/kernels.rs does",
     ),
+    (
+        "compare raid5-stripe-cache",
+        "needs md, or boots a kernel package; tests/cli/kernels.rs does",
+    ),
     ("--machine reboot", "reboots the machine; tests/cli/reboots.rs does on one of directories"),
     (
         "treering history --by kernel",

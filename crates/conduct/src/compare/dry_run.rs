@@ -43,11 +43,24 @@ pub fn dry_run(
             estimate.words()
         ));
     }
+    lines.extend(changed_options(plan));
     lines.extend_from_slice(forecast.lines());
     lines.extend(launches);
     lines.extend(space(plan));
     lines.extend(reboots);
     Ok(lines)
+}
+
+/// Lines about the options that variants change in jobs.
+fn changed_options(plan: &Plan) -> Vec<String> {
+    let changes = plan.variants.iter().flat_map(|variant| {
+        let of_job = |name: &String| {
+            let words = variant.settings.changes_in_words(name)?;
+            Some(format!("{name}, {}: {words} instead of the options of the job", variant.name))
+        };
+        plan.jobs.iter().filter_map(move |job| of_job(&job.name)).collect::<Vec<_>>()
+    });
+    changes.collect()
 }
 
 /// Lines about the space that images take.

@@ -69,6 +69,9 @@ static ALL: &[ShippedPlan] = plans! {
     "log-preallocation": "fio/growing-logs.fio";
     "noatime";
     "dm-crypt-workqueues": "fio/small-direct.fio";
+    "raid5-stripe-cache": "fio/sequential-and-small-writes.fio";
+    "raid5-chunks": "fio/sequential-and-small-writes.fio";
+    "raid1-reads": "fio/streams.fio";
     "ext4-made-otherwise";
     "feature-as-mount-option";
     "allocator";

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use toml_writer::{ToTomlKey, ToTomlValue};
 use treering_model::{
-    Accelerator, CryptLayer, DeviceSpec, GuestSpec, JobOption, Layer, LimitSettings, LoopLayer,
-    OverlayLayer, SnapshotLayer, ThinLayer, Variant,
+    Accelerator, ArrayLayer, CryptLayer, DeviceSpec, GuestSpec, JobOption, Layer, LimitSettings,
+    LoopLayer, OverlayLayer, SnapshotLayer, ThinLayer, Variant,
 };
 
 use super::{
@@ -221,6 +221,13 @@ fn layer(layer: &Layer) -> String {
         }
         Layer::Snapshot(SnapshotLayer { chunk_bytes }) => {
             keys.put("chunk-bytes", chunk_bytes);
+        }
+        Layer::Md(ArrayLayer { level, disks, chunk_bytes, stripe_cache, threads }) => {
+            keys.put("level", level)
+                .put_some("disks", *disks)
+                .put_some("chunk-bytes", Some(*chunk_bytes).filter(|_| *level != 1))
+                .put_some("stripe-cache", *stripe_cache)
+                .put_some("threads", *threads);
         }
         Layer::Overlay(OverlayLayer { mount }) => {
             keys.put_strings("mount", mount);

@@ -163,6 +163,25 @@ const FAULTS: &[(&str, &str)] = &[
         "[[variant]]\nfilesystem = \"ext4\"\n\
       layers = [{ loop = { on = \"xfs\" }, overlay = {} }]\n",
     ),
+    ("an array without a level", "[[variant]]\nfilesystem = \"ext4\"\nlayers = [\"md\"]\n"),
+    (
+        "an array of a level that is not made",
+        "[[variant]]\nfilesystem = \"ext4\"\nlayers = [{ md = { level = 4 } }]\n",
+    ),
+    (
+        "an array with too few disks",
+        "[[variant]]\nfilesystem = \"ext4\"\nlayers = [{ md = { level = 5, disks = 2 } }]\n",
+    ),
+    (
+        "an array with other disks than the device",
+        "device = { loop = \"1GiB\", count = 3 }\n[[variant]]\nfilesystem = \"ext4\"\n\
+         layers = [{ md = { level = 5, disks = 4 } }]\n",
+    ),
+    (
+        "a stripe cache without parity",
+        "[[variant]]\nfilesystem = \"ext4\"\n\
+         layers = [{ md = { level = 0, stripe-cache = 256 } }]\n",
+    ),
     ("a loop layer on nothing", "[[variant]]\nfilesystem = \"ext4\"\nlayers = \"loop\"\n"),
     (
         "a loop layer in memory",

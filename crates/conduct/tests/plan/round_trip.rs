@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
-use proptest::{collection, option};
+use proptest::{collection, option, sample};
 use treering_conduct::plan::{
     Conditions, JobCommands, JobEngine, JobPhases, Judging, Machine, ObservedIn, Observing, Plan,
     PlannedJob, Stopping,
 };
 use treering_datasets::TreeState;
 use treering_model::{
-    Accelerator, CryptLayer, DeviceSpec, GuestDisk, GuestSpec, Layer, LoopLayer, OverlayLayer,
-    SnapshotLayer, ThinLayer, Variant, VariantSettings,
+    Accelerator, ArrayLayer, CryptLayer, DeviceSpec, GuestDisk, GuestSpec, Layer, LoopLayer,
+    OverlayLayer, SnapshotLayer, ThinLayer, Variant, VariantSettings,
 };
 use treering_script::{JobRecord, Settings};
 
@@ -77,10 +77,22 @@ fn layers() -> impl Strategy<Value = Vec<Layer>> {
     let thin = (1u64..100).prop_map(|blocks| Layer::Thin(ThinLayer { block_bytes: blocks << 16 }));
     let snapshot =
         (12u32..=20).prop_map(|shift| Layer::Snapshot(SnapshotLayer { chunk_bytes: 1 << shift }));
-    let below = prop_oneof![file, crypt, Just(Layer::Linear), thin, snapshot];
+    let levels = sample::select(vec![0u8, 1, 5, 6, 10]);
+    let parity = (option::of(17u32..=32_768), option::of(0u16..=8_192));
+    let array = (levels, 12u32..=26, parity).prop_map(|(level, shift, (stripe_cache, threads))| {
+        let plain = ArrayLayer::new(level);
+        let chunk_bytes = if level == 1 { plain.chunk_bytes } else { 1 << shift };
+        let stripe_cache = stripe_cache.filter(|_| plain.has_parity());
+        let threads = threads.filter(|_| plain.has_parity());
+        Layer::Md(ArrayLayer { chunk_bytes, stripe_cache, threads, ..plain })
+    });
+    // Every number of devices below is enough for it.
+    let array = array.prop_map(|layer| vec![Layer::Linear, layer]);
+    let plain = prop_oneof![file, crypt, Just(Layer::Linear), thin, snapshot];
+    let below = prop_oneof![5 => plain.prop_map(|layer| vec![layer]), 1 => array];
     let overlay = mount().prop_map(|mount| Layer::Overlay(OverlayLayer { mount }));
     (collection::vec(below, 0..4), option::of(overlay))
-        .prop_map(|(below, overlay)| below.into_iter().chain(overlay).collect())
+        .prop_map(|(below, overlay)| below.into_iter().flatten().chain(overlay).collect())
 }
 
 fn variant() -> impl Strategy<Value = Variant> {

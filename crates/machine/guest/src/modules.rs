@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use treering_model::filesystems::OVERLAY;
-use treering_model::{GuestDisk, Layer};
+use treering_model::{CryptLayer, GuestDisk, Layer};
 
 use crate::elf::section;
 use crate::{GuestError, Kernel, disk};
@@ -45,7 +45,7 @@ pub fn needed(
     let needed = needed.chain(Some(filesystem).filter(|name| !name.is_empty()));
     let needed: Vec<&str> = needed.chain(layers.iter().flat_map(of_layer)).collect();
     let mut order = closure(kernel, &needed)?;
-    for name in layers.iter().flat_map(ciphers) {
+    for name in layers.iter().flat_map(helpers) {
         order.add_optional(&name)?;
     }
     Ok(order.loaded)
@@ -60,13 +60,23 @@ fn of_layer(layer: &Layer) -> Vec<&str> {
         Layer::Linear => vec!["dm_mod"],
         Layer::Thin(_) => vec!["dm_thin_pool"],
         Layer::Snapshot(_) => vec!["dm_snapshot"],
+        Layer::Md(layer) => vec!["md_mod", layer.module()],
+    }
+}
+
+/// Modules that help a layer where the kernel has them.
+fn helpers(layer: &Layer) -> Vec<String> {
+    match layer {
+        Layer::Crypt(layer) => ciphers(layer),
+        // A single disk is cut into parts by the device mapper.
+        Layer::Md(_) => vec!["dm_mod".to_owned()],
+        _ => Vec::new(),
     }
 }
 
 /// Possible names of the modules for the cipher of a layer. The kernel requests them by modprobe,
 /// which a guest lacks; where they are built in there are none.
-fn ciphers(layer: &Layer) -> Vec<String> {
-    let Layer::Crypt(layer) = layer else { return Vec::new() };
+fn ciphers(layer: &CryptLayer) -> Vec<String> {
     let parts = layer.cipher.split(['-', ':']).map(canonical);
     let mut names: Vec<String> =
         parts.flat_map(|part| candidates(&part).collect::<Vec<_>>()).collect();
@@ -108,7 +118,7 @@ impl ModuleResolver<'_> {
         if !self.kernel.modules.contains_key(name) || self.seen.contains(name) {
             return Ok(());
         }
-        self.need(name, "a cipher")?;
+        self.need(name, "a layer")?;
         if let Some(last) = self.loaded.last_mut() {
             last.is_optional = true;
         }
@@ -204,7 +214,7 @@ fn canonical(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{GuestModule, ModuleInfo, candidates, ciphers, information, needed};
+    use super::{GuestModule, ModuleInfo, candidates, helpers, information, needed};
     use crate::kernel::ModuleFile;
     use crate::{GuestError, Kernel};
     use std::collections::{BTreeMap, BTreeSet};
@@ -325,7 +335,7 @@ mod tests {
         let of_disk = [("dm_mod", false), ("dm_crypt", false), ("xts", true)];
         let of_cipher = [("cryptd", false), ("aesni_intel", true)];
         assert_eq!(names, [&of_disk[..], &of_cipher].concat());
-        assert!(ciphers(&crypt).contains(&"aes_generic".to_owned()));
+        assert!(helpers(&crypt).contains(&"aes_generic".to_owned()));
         let thin = [Layer::Thin(ThinLayer::default())];
         let missing = needed(&kernel, GuestDisk::Virtio, "ext4", &thin).unwrap_err().to_string();
         assert!(missing.contains("has no module dm_thin_pool"), "{missing}");

@@ -202,7 +202,7 @@ impl LabDevice {
         check_options(filesystem, variant)?;
         // The layers of a guest are made by its kernel.
         if variant.guest.is_none() {
-            Self::check_layers(&variant.settings.layers, lab)?;
+            Self::check_layers(&variant.settings.layers, variant.device.count(), lab)?;
         }
         Ok(Some(filesystem))
     }

@@ -16,7 +16,7 @@ use crate::DeviceError;
 use crate::LabError;
 use crate::aged::{ImageLibrary, UnfinishedImage};
 use crate::filesystems::{Availability, availability, mkfs_availability};
-use crate::layers::free_mapping;
+use crate::layers::{free_array, free_mapping};
 use crate::machine::{KernelMounts, names};
 use crate::played::{OrphanDisk, rescue};
 use crate::register::{
@@ -322,11 +322,12 @@ impl Lab {
                 let ours = ExpectedMount { id, point, fs_type, devices, mounted };
                 free_mount(&self.machine, &ours)?;
             }
-            // No mapped device outlives a boot.
+            // No mapped device and no array outlives a boot.
             ResourceKind::Mapping { number, .. } if is_of_this_boot => {
                 free_mapping(&self.machine, id, *number)?;
             }
-            ResourceKind::Mapping { .. } => {}
+            ResourceKind::Array(array) if is_of_this_boot => free_array(&self.machine, array)?,
+            ResourceKind::Mapping { .. } | ResourceKind::Array(_) => {}
             // After a boot the machine mounts its filesystems itself.
             ResourceKind::Unmounted(foreign) if is_of_this_boot => {
                 mount_again(&self.machine, foreign, record.path())?;
@@ -392,6 +393,10 @@ fn leftover(
                 LeftoverKind::Cleanup { command: command.words.join(" ") }
             }
             ResourceKind::Group(group) => LeftoverKind::ControlGroup { folder: group.folder },
+            ResourceKind::Array(array) => LeftoverKind::Array {
+                level: array.level,
+                device: PathBuf::from(format!("/dev/md{}", array.number)),
+            },
             ResourceKind::Mapping { target, number } => LeftoverKind::Mapping {
                 target,
                 device: number.map(|number| PathBuf::from(format!("/dev/dm-{}", number.minor))),
@@ -463,6 +468,13 @@ pub enum LeftoverKind {
         /// Node of the device, if it was made.
         device: Option<PathBuf>,
     },
+    /// An array of the driver md.
+    Array {
+        /// RAID level.
+        level: u32,
+        /// Node of the array.
+        device: PathBuf,
+    },
     /// A foreign filesystem that was unmounted and must be mounted again.
     Unmounted {
         /// Former mount point.
@@ -518,7 +530,8 @@ impl LeftoverKind {
             Self::Mount { .. }
             | Self::Image { .. }
             | Self::PlayedDisk { .. }
-            | Self::Mapping { .. } => 2,
+            | Self::Mapping { .. }
+            | Self::Array { .. } => 2,
             Self::UnfinishedImage { .. } => 3,
             Self::Damaged { .. } => 4,
         }
@@ -546,6 +559,9 @@ impl fmt::Display for LeftoverKind {
                 write!(f, "mapped device {} ({target})", device.display())
             }
             Self::Mapping { target, device: None } => write!(f, "mapped device ({target})"),
+            Self::Array { level, device } => {
+                write!(f, "array {} (raid{level})", device.display())
+            }
             Self::Unmounted { point, device, fs_type } => {
                 let (device, point) = (device.display(), point.display());
                 write!(f, "{fs_type} of {device}, unmounted from {point}")

@@ -99,9 +99,15 @@ fn sample(variant: &Variant) -> Option<(Variant, bool)> {
         DeviceSpec::Block { paths } => (u64::MAX, u16::try_from(paths.len()).ok()?, 512),
         DeviceSpec::Directory { .. } => return None,
     };
+    // Layers are left out; together their devices are at most as large as those below.
+    let layers = std::mem::take(&mut sample.settings.layers);
+    let above = layers.iter().fold(usize::from(count), |below, layer| layer.devices_above(below));
+    let above = u16::try_from(above).ok()?;
+    let bytes = bytes.saturating_mul(count.into()) / u64::from(above.max(1));
+    let bytes = bytes / u64::from(sector_bytes) * u64::from(sector_bytes);
     sample.device = DeviceSpec::Loop {
         bytes: bytes.min(BYTES_MAX),
-        count,
+        count: above,
         sparse: true,
         direct_io: false,
         sector_bytes,

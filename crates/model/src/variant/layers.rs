@@ -22,6 +22,8 @@ pub enum Layer {
     Thin(ThinLayer),
     /// Volume that has a snapshot, by dm-snapshot: old data are copied before they are changed.
     Snapshot(SnapshotLayer),
+    /// Array of the devices below by the driver md: RAID.
+    Md(ArrayLayer),
     /// Overlayfs above the filesystem under test.
     Overlay(OverlayLayer),
 }
@@ -103,6 +105,61 @@ impl Default for SnapshotLayer {
     }
 }
 
+/// Parameters of an array of the driver md.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ArrayLayer {
+    /// RAID level: one of [`ArrayLayer::LEVELS`].
+    pub level: u8,
+    /// Number of disks, for a single device below that is cut into parts; `None` for all devices
+    /// below, or the fewest of the level.
+    pub disks: Option<u16>,
+    /// Bytes of a chunk; unused by RAID 1.
+    pub chunk_bytes: u64,
+    /// Pages of each disk in the stripe cache of RAID 5 and 6; `None` for the kernel's default.
+    pub stripe_cache: Option<u32>,
+    /// Additional threads that handle the stripes of RAID 5 and 6; `None` for the kernel's default.
+    pub threads: Option<u16>,
+}
+
+impl ArrayLayer {
+    /// RAID levels that can be made.
+    pub const LEVELS: [u8; 5] = [0, 1, 5, 6, 10];
+
+    /// Array of this level with the defaults of mdadm.
+    pub const fn new(level: u8) -> Self {
+        Self { level, disks: None, chunk_bytes: 512 << 10, stripe_cache: None, threads: None }
+    }
+
+    /// Smallest number of disks of the level.
+    pub const fn disks_min(&self) -> u16 {
+        match self.level {
+            0 | 1 => 2,
+            5 => 3,
+            _ => 4,
+        }
+    }
+
+    /// Kernel module of the level.
+    pub const fn module(&self) -> &'static str {
+        match self.level {
+            0 => "raid0",
+            1 => "raid1",
+            10 => "raid10",
+            _ => "raid456",
+        }
+    }
+
+    /// True for a level that has parity, and so a stripe cache.
+    pub const fn has_parity(&self) -> bool {
+        matches!(self.level, 5 | 6)
+    }
+
+    /// Number of disks, on so many devices below.
+    pub fn disk_count(&self, below: usize) -> usize {
+        if below > 1 { below } else { usize::from(self.disks.unwrap_or(self.disks_min())) }
+    }
+}
+
 /// Overlayfs of which all directories are on the filesystem under test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct OverlayLayer {
@@ -119,6 +176,7 @@ impl Layer {
             Self::Linear => "linear",
             Self::Thin(_) => "thin",
             Self::Snapshot(_) => "snapshot",
+            Self::Md(_) => "md",
             Self::Overlay(_) => "overlay",
         }
     }
@@ -126,7 +184,7 @@ impl Layer {
     /// Number of devices that the layer makes of so many below.
     pub const fn devices_above(&self, below: usize) -> usize {
         match self {
-            Self::Loop(_) | Self::Linear | Self::Thin(_) | Self::Snapshot(_) => 1,
+            Self::Loop(_) | Self::Linear | Self::Thin(_) | Self::Snapshot(_) | Self::Md(_) => 1,
             Self::Crypt(_) | Self::Overlay(_) => below,
         }
     }
@@ -161,10 +219,21 @@ impl Display for Layer {
             Self::Linear => {}
             Self::Thin(layer) => words.push(format!("blocks of {} bytes", layer.block_bytes)),
             Self::Snapshot(layer) => words.push(format!("chunks of {} bytes", layer.chunk_bytes)),
+            Self::Md(layer) => words = words_of_array(layer),
             Self::Overlay(OverlayLayer { mount }) => words.extend(options("mount", mount)),
         }
         write!(f, "{}", words.join(", "))
     }
+}
+
+fn words_of_array(layer: &ArrayLayer) -> Vec<String> {
+    let ArrayLayer { level, disks, chunk_bytes, stripe_cache, threads } = layer;
+    let mut words = vec![format!("md raid{level}")];
+    words.extend(disks.map(|disks| format!("{disks} disks")));
+    words.extend((*level != 1).then(|| format!("chunks of {chunk_bytes} bytes")));
+    words.extend(stripe_cache.map(|pages| format!("stripe cache of {pages} pages")));
+    words.extend(threads.map(|threads| format!("{threads} threads")));
+    words
 }
 
 /// Text of all layers, from the device upwards.
@@ -174,7 +243,7 @@ pub(super) fn described(layers: &[Layer]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CryptLayer, Layer, LoopLayer, OverlayLayer, ThinLayer, described};
+    use super::{ArrayLayer, CryptLayer, Layer, LoopLayer, OverlayLayer, ThinLayer, described};
 
     #[test]
     fn layers_are_described_with_all_that_differs_from_the_default() {
@@ -205,6 +274,12 @@ mod tests {
         let text = "crypt aes-xts-plain64, key of 512 bits, sectors of 512 bytes, \
                     no_read_workqueue > linear > thin, blocks of 65536 bytes";
         assert_eq!(described(&layers_of_mapper), text);
+        let parity = ArrayLayer { disks: Some(4), stripe_cache: Some(1024), ..ArrayLayer::new(5) };
+        let arrays = [Layer::Md(parity.clone()), Layer::Md(ArrayLayer::new(1))];
+        let text = "md raid5, 4 disks, chunks of 524288 bytes, stripe cache of 1024 pages > \
+                    md raid1";
+        assert_eq!(described(&arrays), text);
+        assert_eq!((parity.disk_count(1), parity.disk_count(3)), (4, 3));
         assert_eq!(layers_of_mapper.map(|layer| layer.devices_above(4)), [4, 1, 1]);
         assert!(layers[2].is_above_filesystem() && !layers[0].is_above_filesystem());
     }

@@ -208,6 +208,8 @@ const FOLLOWING_FACTS: [(&str, &[&str]); 23] = [
     (
         LAYERS_FACT,
         &[
+            "device.name",
+            "device.disk",
             "device.model",
             "device.rotational",
             "device.scheduler",

@@ -10,7 +10,7 @@ use treering_conduct::{
 };
 use treering_sys::has_panicked;
 
-use super::{PlanStore, Terminal, page, read_plan, usual_options};
+use super::{PlanStore, Terminal, page, read_rehearsed, usual_options};
 use crate::arguments::{BisectStepArgs, CompareArgs, PageArgs, percentage};
 use crate::classic_output::say;
 use crate::commands::lab;
@@ -82,7 +82,9 @@ fn step(args: &BisectStepArgs) -> Result<Answer, Failure> {
         rounds: args.rounds.map(u32::from),
         threshold: threshold.transpose()?,
     };
-    let plan = match bisect_step(read_plan(&args.plan, false, None)?, options, &Terminal)? {
+    // The variants run under other kernels: their filesystems are only made here.
+    let read = read_rehearsed(&args.plan, false, (true, &lab))?;
+    let plan = match bisect_step(read, options, &Terminal)? {
         BisectStep::Plan(plan) => plan,
         BisectStep::Skipped(why) => return Ok(Answer::Skipped(why)),
     };

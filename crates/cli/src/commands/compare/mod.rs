@@ -21,7 +21,7 @@ use treering_conduct::{
     LAUNCHED_PROGRAM, PlanEnd, PlanOptions, RankOptions, RebootOptions, carry_out, dry_run,
     warn_of_plan,
 };
-use treering_lab::{filesystems, rehearse};
+use treering_lab::{Lab, filesystems, rehearse};
 use treering_model::{TrialId, Variant};
 use treering_sys::SignalWatch;
 
@@ -134,6 +134,22 @@ pub(super) fn read_plan(
         Some(shipped) => shipped.read(known, in_colour),
         None => plan::read_plan(path, known, in_colour),
     }
+}
+
+/// Reads a plan and tries its variants in this lab; those of another kernel are only made.
+pub(super) fn read_rehearsed(
+    path: &Path,
+    is_full_size: bool,
+    (is_for_other_kernel, lab): (bool, &Lab),
+) -> Result<Plan, Failure> {
+    let signals = signals()?;
+    let rehearsal = |variant: &Variant| rehearse(variant, is_for_other_kernel, lab);
+    let plan = read_plan(path, is_full_size, Some(&rehearsal))?;
+    if signals.flag().is_raised() {
+        let message = "interrupted while the variants were tried; nothing has been measured";
+        return Err(Failure::new(Kind::Interrupted, message));
+    }
+    Ok(plan)
 }
 
 /// Plan inside the program with this name; `None` for a path, and for a name that a file has.

@@ -17,7 +17,7 @@ use treering_model::{Trial, TrialId};
 use treering_report::pages::history::json::HistoryData;
 use treering_report::pages::history::{HistoryView, page};
 
-use super::compare::{PlanStore, Terminal, read_plan, show_plan, usual_options};
+use super::compare::{PlanStore, Terminal, read_rehearsed, show_plan, usual_options};
 use super::history::{GateTerms, dated, gate};
 use super::{lab, output};
 use crate::arguments::WatchArgs;
@@ -31,7 +31,10 @@ const BY: &str = "label";
 pub(crate) fn run(args: &WatchArgs) -> Result<ExitCode, Failure> {
     let terms = GateTerms::new(args.recent, args.smallest_change.as_deref())?;
     let options = options(args);
-    let plan = watched_plan(read_plan(&args.plan, args.full_size, None)?, &options)?;
+    let trying = if args.dry_run { lab::recording() } else { lab::open() };
+    let other_kernel = args.kernel.is_some();
+    let read = read_rehearsed(&args.plan, args.full_size, (other_kernel, &trying))?;
+    let plan = watched_plan(read, &options)?;
     let store = PlanStore::new(&args.store);
     let mut plan_options = PlanOptions {
         erase: args.erase.clone(),

@@ -144,6 +144,7 @@ pub(super) struct LayerTable {
     pub(super) crypt: Key<CryptTable>,
     pub(super) thin: Key<ThinTable>,
     pub(super) snapshot: Key<SnapshotTable>,
+    pub(super) md: Key<ArrayTable>,
     pub(super) overlay: Key<OverlayTable>,
 }
 
@@ -185,6 +186,17 @@ pub(super) struct ThinTable {
 #[serde(rename = "{ snapshot = … }", rename_all = "kebab-case")]
 pub(super) struct SnapshotTable {
     pub(super) chunk_bytes: Key<Whole<4_096, { 1 << 20 }>>,
+}
+
+/// Array of the driver md.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename = "{ md = … }", rename_all = "kebab-case")]
+pub(super) struct ArrayTable {
+    pub(super) level: Key<Whole<0, 10>>,
+    pub(super) disks: Key<Whole<2, 64>>,
+    pub(super) chunk_bytes: Key<Whole<4_096, { 1 << 26 }>>,
+    pub(super) stripe_cache: Key<Whole<17, 32_768>>,
+    pub(super) threads: Key<Whole<0, 8_192>>,
 }
 
 /// Overlayfs above the filesystem.
@@ -376,6 +388,7 @@ pub fn sections() -> Vec<Section> {
         section::<CryptTable>(any),
         section::<ThinTable>(any),
         section::<SnapshotTable>(any),
+        section::<ArrayTable>(any),
         section::<OverlayTable>(any),
         section::<GuestTable>(any),
         section::<JobTable>(any),

@@ -137,7 +137,7 @@ impl Drop for Mapping {
 }
 
 /// Opens the node of a new device, waiting for it.
-fn open_node(node: &Path) -> Result<File, LabError> {
+pub(super) fn open_node(node: &Path) -> Result<File, LabError> {
     let mut waited = Duration::ZERO;
     loop {
         match open_device(node, DeviceOpenMode::Look) {

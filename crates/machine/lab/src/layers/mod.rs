@@ -4,9 +4,12 @@
 //! A device with layers is a [`LabDevice`] that owns what it stands on. Each part has a record of
 //! its own in the register, made before the part: a release takes them down from the top.
 
+mod array;
+mod array_removal;
 mod file;
 mod mapping;
 mod overlay;
+mod parts;
 mod removal;
 mod targets;
 
@@ -20,6 +23,7 @@ use crate::images::LoopImage;
 use crate::volume::MountedVolume;
 use crate::{DeviceError, Lab, LabError};
 
+pub(crate) use array_removal::free_array;
 pub(crate) use overlay::OverlayMount;
 pub(crate) use removal::free_mapping;
 
@@ -54,6 +58,7 @@ impl LabDevice {
         for layer in layers {
             device = match layer {
                 Layer::Loop(layer) => file::on_filesystem(device, layer)?,
+                Layer::Md(layer) => array::of_disks(device, layer)?,
                 Layer::Overlay(_) => device,
                 Layer::Crypt(_) | Layer::Linear | Layer::Thin(_) | Layer::Snapshot(_) => {
                     targets::mapped(device, layer)?
@@ -132,9 +137,14 @@ impl LabDevice {
     }
 
     /// Checks that the kernel and the programs here can make these layers.
-    pub(crate) fn check_layers(layers: &[Layer], lab: &Lab) -> Result<(), LabError> {
+    pub(crate) fn check_layers(
+        layers: &[Layer],
+        mut devices: usize,
+        lab: &Lab,
+    ) -> Result<(), LabError> {
         for layer in layers {
             match layer {
+                Layer::Md(layer) => array::check(layer, devices, lab)?,
                 Layer::Loop(layer) => {
                     let filesystem = known(&layer.on)?;
                     available(filesystem, lab.availability(filesystem))?;
@@ -149,6 +159,7 @@ impl LabDevice {
                     targets::check(layer, &lab.tools)?;
                 }
             }
+            devices = layer.devices_above(devices);
         }
         let is_under_another = |pair: &[Layer]| pair[0].is_above_filesystem();
         if layers.windows(2).any(is_under_another) {

@@ -27,7 +27,7 @@ pub(super) const fn driver(layer: &Layer) -> Option<(&'static str, &'static str,
         Layer::Linear => Some(("linear", "dm_mod", "CONFIG_BLK_DEV_DM")),
         Layer::Thin(_) => Some(("thin-pool", "dm_thin_pool", "CONFIG_DM_THIN_PROVISIONING")),
         Layer::Snapshot(_) => Some(("snapshot", "dm_snapshot", "CONFIG_DM_SNAPSHOT")),
-        Layer::Loop(_) | Layer::Overlay(_) => None,
+        Layer::Loop(_) | Layer::Md(_) | Layer::Overlay(_) => None,
     }
 }
 
@@ -69,7 +69,7 @@ pub(super) fn mapped(mut device: LabDevice, layer: &Layer) -> Result<LabDevice, 
         }
         Layer::Thin(layer) => thin(&lab, &members, layer, &mut stack)?,
         Layer::Snapshot(layer) => snapshot(&lab, &members, layer, &mut stack)?,
-        Layer::Loop(_) | Layer::Overlay(_) => return Ok(device),
+        Layer::Loop(_) | Layer::Md(_) | Layer::Overlay(_) => return Ok(device),
     }
     // Of the devices of dm-thin and dm-snapshot the last one is for the filesystem.
     stack.tops = if matches!(layer, Layer::Crypt(_)) { members.len() } else { 1 };
@@ -107,7 +107,7 @@ fn crypt(layer: &CryptLayer, member: &MemberDevice) -> MapperTarget {
 }
 
 /// Table of a part of the devices, one behind the other, in sectors.
-fn linear(members: &[MemberDevice], mut from: u64, length: u64) -> Vec<MapperTarget> {
+pub(super) fn linear(members: &[MemberDevice], mut from: u64, length: u64) -> Vec<MapperTarget> {
     let mut table = Vec::new();
     let mut done = 0;
     for member in members {

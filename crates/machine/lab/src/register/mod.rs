@@ -24,9 +24,9 @@ use crate::{DeviceError, LabError};
 pub(crate) use id::{CreationOrder, RecordId};
 pub use record::PlanIdentity;
 pub(crate) use record::{
-    CleanupCommand, DeviceIdentity, FileNumber, ForeignMount, RecordFacts, RecordedGroup,
-    ResourceKind, SettingChange, changed_line, controller_line, escape, file_line, loop_line,
-    mapped_line, mounted_line, player_line, setting_line, text,
+    CleanupCommand, DeviceIdentity, FileNumber, ForeignMount, RecordFacts, RecordedArray,
+    RecordedGroup, ResourceKind, SettingChange, changed_line, controller_line, escape, file_line,
+    loop_line, mapped_line, mounted_line, player_line, sequence_line, setting_line, text,
 };
 
 /// Longest wait for another process that holds the lock of the register.

@@ -66,6 +66,8 @@ pub(crate) enum ResourceKind {
         /// Number of the device, known once it is made.
         number: Option<DeviceNumber>,
     },
+    /// An array of the driver md.
+    Array(RecordedArray),
     /// A foreign filesystem that is unmounted for a while, with its mount parameters.
     Unmounted(ForeignMount),
     /// Settings of the kernel that are changed for a while.
@@ -77,6 +79,19 @@ pub(crate) enum ResourceKind {
     Cleanup(CleanupCommand),
     /// A control group.
     Group(RecordedGroup),
+}
+
+/// An array of the driver md.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RecordedArray {
+    /// RAID level.
+    pub(crate) level: u32,
+    /// Number N of `/dev/mdN`, which was free before.
+    pub(crate) number: u32,
+    /// Numbers of its disks.
+    pub(crate) disks: Vec<DeviceNumber>,
+    /// Disk sequence number, known once it is made, where the kernel has it.
+    pub(crate) sequence: Option<u64>,
 }
 
 /// A control group of a trial.
@@ -153,6 +168,7 @@ impl ResourceKind {
             Self::Played { image, .. } => format!("the played disk on {}", image.display()),
             Self::Mount { fs_type, .. } => format!("a mounted {fs_type}"),
             Self::Mapping { target, .. } => format!("a mapped device ({target})"),
+            Self::Array(array) => format!("the array md{} (raid{})", array.number, array.level),
             Self::Unmounted(mount) => format!("the unmounted {}", mount.point.display()),
             Self::Settings { .. } => "changed settings of the kernel".to_owned(),
             Self::Group(group) => format!("the control group {}", group.folder.display()),
@@ -259,6 +275,11 @@ impl RecordFacts {
                 lines.push(format!("target {}\n", escape(target.as_bytes())));
                 lines.extend(number.map(mapped_line));
             }
+            ResourceKind::Array(RecordedArray { level, number, disks, sequence }) => {
+                lines.push(format!("kind array\nlevel {level}\narray {number}\n"));
+                lines.extend(disks.iter().map(|disk| format!("device {disk}\n")));
+                lines.extend(sequence.map(sequence_line));
+            }
             ResourceKind::Mount { fs_type, devices, mounted } => {
                 lines.push("kind mount\n".to_owned());
                 lines.push(format!("type {}\n", escape(fs_type.as_bytes())));
@@ -327,7 +348,7 @@ fn unmounted_lines(mount: &ForeignMount) -> Vec<String> {
         format!("autoclear {autoclear}\n"),
         format!("device {}\n", device.number),
     ];
-    lines.extend(device.sequence.map(|sequence| format!("sequence {sequence}\n")));
+    lines.extend(device.sequence.map(sequence_line));
     lines.extend(device.file.map(file_line));
     lines.extend(device.uuid.as_ref().map(|uuid| format!("uuid {}\n", escape(uuid.as_bytes()))));
     lines
@@ -367,6 +388,11 @@ pub(crate) fn mounted_line(number: DeviceNumber) -> String {
     format!("mounted {number}\n")
 }
 
+/// Line with the disk sequence number of a device.
+pub(crate) fn sequence_line(sequence: u64) -> String {
+    format!("sequence {sequence}\n")
+}
+
 /// Line with the number of a mapped device.
 pub(crate) fn mapped_line(number: DeviceNumber) -> String {
     format!("mapped {number}\n")
@@ -382,6 +408,7 @@ struct ParsedLines {
     image: Option<PathBuf>,
     file: Option<FileNumber>,
     number: Option<u32>,
+    level: Option<u32>,
     player: Option<(u32, u64)>,
     fs_type: Option<String>,
     devices: Vec<DeviceNumber>,
@@ -417,7 +444,8 @@ impl ParsedLines {
                 let (device, inode) = (device.parse().ok()?, inode.parse().ok()?);
                 self.file = Some(FileNumber { device, inode });
             }
-            "loop" => self.number = Some(value.parse().ok()?),
+            "level" => self.level = Some(value.parse().ok()?),
+            "loop" | "array" => self.number = Some(value.parse().ok()?),
             "player" => {
                 let (pid, start) = value.split_once(' ')?;
                 self.player = Some((pid.parse().ok()?, start.parse().ok()?));
@@ -477,6 +505,12 @@ impl ParsedLines {
                 mounted: self.mounted,
             },
             "mapping" => ResourceKind::Mapping { target: self.target?, number: self.mapped },
+            "array" => ResourceKind::Array(RecordedArray {
+                level: self.level?,
+                number: self.number?,
+                disks: self.devices,
+                sequence: self.sequence,
+            }),
             "unmounted" => ResourceKind::Unmounted(ForeignMount {
                 point: plain(self.point?)?,
                 source: plain(self.source?)?,
@@ -565,7 +599,7 @@ fn unescape(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use super::{
         CleanupCommand, DeviceIdentity, FileNumber, ForeignMount, PlanIdentity, RecordFacts,
-        RecordId, RecordedGroup, ResourceKind, SettingChange, escape, unescape,
+        RecordId, RecordedArray, RecordedGroup, ResourceKind, SettingChange, escape, unescape,
     };
     use crate::machine::DeviceNumber;
     use std::path::{Path, PathBuf};
@@ -604,6 +638,12 @@ mod tests {
             unmounted("/mnt/ü b"),
             ResourceKind::Mapping { target: "thin-pool".to_owned(), number: Some(number) },
             ResourceKind::Mapping { target: "crypt".to_owned(), number: None },
+            ResourceKind::Array(RecordedArray {
+                level: 5,
+                number: 127,
+                disks: vec![number; 3],
+                sequence: Some(40),
+            }),
             ResourceKind::Settings {
                 changes: vec![
                     SettingChange {

@@ -135,4 +135,21 @@ mod tests {
         assert!(lab.release(left)[0].1.is_ok());
         assert!(!folder.join("made").exists() && lab.list().unwrap().is_empty());
     }
+
+    #[test]
+    fn cleanups_of_a_killed_run_are_run_in_the_reverse_order_of_their_preparations() {
+        let top = tempfile::tempdir().unwrap();
+        let lab = Lab::open(&top.path().join("register")).unwrap();
+        let folder = top.path();
+        for name in ["variant", "job"] {
+            let cleanup = shell(&format!("echo {name} >> order"));
+            let commands =
+                TrialCommands { prepare: &[], cleanup: &cleanup, environment: &[], folder };
+            let mut prepared = PreparedPlace::prepare(commands, &lab).unwrap();
+            drop(prepared.cleanup.take());
+        }
+        let freed = lab.release(lab.list().unwrap());
+        assert!(freed.iter().all(|(_, freed)| freed.is_ok()));
+        assert_eq!(std::fs::read_to_string(folder.join("order")).unwrap(), "job\nvariant\n");
+    }
 }

@@ -1,7 +1,7 @@
 //! Rehearsals: refused options of mkfs and mount and missing settings are found, and nothing stays.
 
 use treering_lab::{RefusedPart, rehearse};
-use treering_model::{GuestSpec, Variant};
+use treering_model::{ArrayLayer, GuestSpec, Layer, Variant};
 
 use crate::workbench::{MIB, Workbench, can_make_devices, on_images, program, words};
 
@@ -41,6 +41,20 @@ fn refused_parts_of_a_variant_are_named_and_nothing_stays() {
     }
     variant.settings.sysfs = pair("queue/read_ahead_kb");
     assert_eq!(refused_part(&variant, &bench), None);
+}
+
+#[test]
+fn a_variant_on_an_array_of_several_devices_is_tried_on_one() {
+    if !can_make_devices() {
+        return;
+    }
+    let bench = Workbench::new();
+    let mut variant = on_images("ext4", 2, 64 * MIB);
+    assert_eq!(refused_part(&variant, &bench), Some(RefusedPart::Mkfs));
+    variant.settings.layers = vec![Layer::Md(ArrayLayer::new(0))];
+    assert_eq!(refused_part(&variant, &bench), None);
+    variant.mkfs = words(&["-O", "nonsense"]);
+    assert_eq!(refused_part(&variant, &bench), Some(RefusedPart::Mkfs));
 }
 
 #[test]

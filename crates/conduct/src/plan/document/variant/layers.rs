@@ -1,13 +1,16 @@
 //! Layers of a variant: what stands between its device and its filesystem, or above that.
 
+use std::ops::Range;
+
 use treering_lab::filesystems;
 use treering_model::nearest::suggestion;
 use treering_model::{
-    CryptLayer, DeviceSpec, Layer, LoopLayer, OverlayLayer, SnapshotLayer, ThinLayer,
+    ArrayLayer, CryptLayer, DeviceSpec, Layer, LoopLayer, OverlayLayer, SnapshotLayer, ThinLayer,
 };
 
 use crate::plan::document::format::{
-    CryptTable, LayerForm, LayerTable, LoopTable, SnapshotTable, ThinTable, VariantTable,
+    ArrayTable, CryptTable, LayerForm, LayerTable, LoopTable, OverlayTable, SnapshotTable,
+    ThinTable, VariantTable,
 };
 use crate::plan::document::tree::{Optional, Placed};
 use crate::plan::document::values::Whole;
@@ -15,7 +18,7 @@ use crate::plan::document::words;
 use crate::plan::error::{Fault, quoted};
 
 /// Names of all layers.
-const NAMES: [&str; 6] = ["loop", "crypt", "linear", "thin", "snapshot", "overlay"];
+const NAMES: [&str; 7] = ["loop", "crypt", "linear", "thin", "snapshot", "md", "overlay"];
 /// Largest number of layers of a variant.
 const LAYERS_MAX: usize = 8;
 
@@ -52,10 +55,33 @@ pub(in crate::plan::document) fn layers(
             let message = format!("{on} is made on a single device, not on {devices}");
             return Err(Fault::at(span.clone(), message, ""));
         }
+        if let Layer::Md(array) = &layer {
+            disks_fit(array, devices, span)?;
+        }
         devices = layer.devices_above(devices);
         layers.push(layer);
     }
     Ok(layers)
+}
+
+/// Refuses an array with another number of disks than the device has, or with too few.
+fn disks_fit(array: &ArrayLayer, devices: usize, span: &Range<usize>) -> Result<(), Fault> {
+    let (level, disks_min) = (array.level, usize::from(array.disks_min()));
+    if let Some(disks) = array.disks
+        && devices > 1
+        && usize::from(disks) != devices
+    {
+        let message = format!("an array of {disks} disks is asked for, on {devices} devices");
+        let hint =
+            "leave `disks` out: the array has all devices; a single device is cut into parts";
+        return Err(Fault::at(span.clone(), message, "").hint(hint));
+    }
+    if array.disk_count(devices) < disks_min {
+        let message = format!("RAID {level} needs {disks_min} disks or more");
+        let hint = format!("write `disks = {disks_min}`, or give the device a `count`");
+        return Err(Fault::at(span.clone(), message, "").hint(hint));
+    }
+    Ok(())
 }
 
 fn layer(form: &Placed<&LayerForm>) -> Result<Layer, Fault> {
@@ -70,6 +96,9 @@ fn layer(form: &Placed<&LayerForm>) -> Result<Layer, Fault> {
                 let message = "a loop layer needs the filesystem that holds its file";
                 Err(form.fault(message, "").hint("write { loop = { on = \"xfs\" } }"))
             }
+            "md" => {
+                Err(form.fault("an array needs its level", "").hint("write { md = { level = 5 } }"))
+            }
             name => Err(form
                 .fault(format!("unknown layer {}", quoted(name)), "")
                 .hint(suggestion(name, &NAMES, "layers"))),
@@ -79,21 +108,61 @@ fn layer(form: &Placed<&LayerForm>) -> Result<Layer, Fault> {
 }
 
 fn of_table(form: &Placed<&LayerForm>, table: &LayerTable) -> Result<Layer, Fault> {
-    let LayerTable { r#loop, crypt, thin, snapshot, overlay } = table;
-    match (r#loop, crypt, thin, snapshot, overlay) {
-        (Some(file), None, None, None, None) => of_loop(file),
-        (None, Some(crypt), None, None, None) => of_crypt(crypt),
-        (None, None, Some(thin), None, None) => of_thin(thin),
-        (None, None, None, Some(snapshot), None) => of_snapshot(snapshot),
-        (None, None, None, None, Some(overlay)) => {
-            let mount = overlay.mount.as_ref().map_or(Ok(Vec::new()), words::mount)?;
-            Ok(Layer::Overlay(OverlayLayer { mount }))
-        }
+    let LayerTable { r#loop, crypt, thin, snapshot, md, overlay } = table;
+    let given = [
+        r#loop.as_ref().map(|it| of_loop(it)),
+        crypt.as_ref().map(|it| of_crypt(it)),
+        thin.as_ref().map(|it| of_thin(it)),
+        snapshot.as_ref().map(|it| of_snapshot(it)),
+        md.as_ref().map(|it| of_array(it)),
+        overlay.as_ref().map(|it| of_overlay(it)),
+    ];
+    let mut layers = given.into_iter().flatten();
+    match (layers.next(), layers.next()) {
+        (Some(layer), None) => layer,
         _ => {
             let hint = format!("a table has one of: {}", NAMES.join(", "));
             Err(form.fault("a layer has exactly one kind", "").hint(hint))
         }
     }
+}
+
+fn of_overlay(overlay: &Placed<OverlayTable>) -> Result<Layer, Fault> {
+    let mount = overlay.mount.as_ref().map_or(Ok(Vec::new()), words::mount)?;
+    Ok(Layer::Overlay(OverlayLayer { mount }))
+}
+
+fn of_array(array: &Placed<ArrayTable>) -> Result<Layer, Fault> {
+    let Some(level) = &array.level else {
+        let message = "an array needs its level";
+        return Err(array.fault(message, "").hint("write { md = { level = 5 } }"));
+    };
+    let levels = ArrayLayer::LEVELS;
+    let mut layer = ArrayLayer::new(level.small());
+    if !levels.contains(&layer.level) {
+        let listed = levels.map(|level| level.to_string()).join(", ");
+        let message = format!("no array of level {} is made", layer.level);
+        return Err(level.fault(message, format!("write one of: {listed}")));
+    }
+    layer.disks = array.disks.as_ref().map(|disks| disks.small());
+    if let Some(chunk) = &array.chunk_bytes {
+        if layer.level == 1 {
+            return Err(chunk.key_fault("RAID 1 has no chunks", "leave this out"));
+        }
+        if !chunk.0.is_power_of_two() {
+            return Err(chunk.fault("a chunk of an array is a power of two", ""));
+        }
+        layer.chunk_bytes = chunk.0;
+    }
+    let of_parity =
+        [array.stripe_cache.as_ref().map(|it| &it.span), array.threads.as_ref().map(|it| &it.span)];
+    if let Some(span) = of_parity.into_iter().flatten().next().filter(|_| !layer.has_parity()) {
+        let message = format!("RAID {} has no stripes with parity", layer.level);
+        return Err(Fault::at(span.clone(), message, "only for the levels 5 and 6"));
+    }
+    layer.stripe_cache = array.stripe_cache.as_ref().map(|pages| pages.small());
+    layer.threads = array.threads.as_ref().map(|threads| threads.small());
+    Ok(Layer::Md(layer))
 }
 
 fn of_crypt(crypt: &Placed<CryptTable>) -> Result<Layer, Fault> {

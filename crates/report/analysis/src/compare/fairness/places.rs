@@ -391,7 +391,9 @@ impl VariantPair<'_> {
             self.unknown_disks();
         }
         let shared: Vec<&String> = left_disk.intersection(&right_disk).collect();
-        if shared.is_empty() || !left.is_disjoint(&right) {
+        // Devices of layers are numbered alike in every guest, and mean other disks.
+        let is_of_layers = self.follows_from_settings(DEVICE);
+        if shared.is_empty() || is_of_layers || !left.is_disjoint(&right) {
             return;
         }
         let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
