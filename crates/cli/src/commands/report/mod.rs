@@ -331,7 +331,13 @@ fn repeat(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> Vec<(St
             "" => String::new(),
             label => format!(" --label {}", quoted(label)),
         };
-        Some((variant.name.clone(), format!("{}{label}", command_line(newest))))
+        let line = command_line(newest);
+        // What follows the dashes belongs to the program that is run.
+        let line = match line.split_once(" -- ") {
+            Some((own, program)) => format!("{own}{label} -- {program}"),
+            None => format!("{line}{label}"),
+        };
+        Some((variant.name.clone(), line))
     };
     std::iter::once(baseline).chain(contenders).filter_map(of_variant).collect()
 }

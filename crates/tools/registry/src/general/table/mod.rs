@@ -48,7 +48,7 @@ impl Importer for TableImporter {
             }
         };
         let mut end = at + 1;
-        while end < log.len() && !table.is_over(log, end, separator) {
+        while end < log.len() && !is_over(log, end, separator) {
             if log.line(end).trim().is_empty() {
                 end += 1;
                 continue;
@@ -87,17 +87,16 @@ struct TableReader {
     units: BTreeMap<String, usize>,
 }
 
-impl TableReader {
-    /// True if no row of the table is at this line.
-    fn is_over(&self, log: &Log<'_>, at: usize, separator: u8) -> bool {
-        let line = log.line(at);
-        if line.trim().is_empty() {
-            return !has_fields(log.line(at + 1), separator);
-        }
-        !has_fields(line, separator)
-            || log.importers().iter().any(|importer| importer.begins(log, at))
+/// True if no row of the table is at this line.
+fn is_over(log: &Log<'_>, at: usize, separator: u8) -> bool {
+    let line = log.line(at);
+    if line.trim().is_empty() {
+        return !has_fields(log.line(at + 1), separator);
     }
+    !has_fields(line, separator) || log.importers().iter().any(|importer| importer.begins(log, at))
+}
 
+impl TableReader {
     fn take(&mut self, columns: &Columns, record: &Record, line: usize) {
         self.rows += 1;
         if self.rows > ROWS_MOST {
