@@ -139,8 +139,8 @@ fn variant() -> impl Strategy<Value = Variant> {
 }
 
 fn guest() -> impl Strategy<Value = GuestSpec> {
-    let disk = proptest::sample::select(GuestDisk::ALL.to_vec());
-    let accelerator = option::of(proptest::sample::select(Accelerator::ALL.to_vec()));
+    let disk = select(GuestDisk::ALL.to_vec());
+    let accelerator = option::of(select(Accelerator::ALL.to_vec()));
     (path(), 1u16..=255, 256u64..100_000, disk, accelerator, 10u32..=86_400).prop_map(
         |(kernel, cpus, memory_mib, disk, accelerator, timeout_seconds)| GuestSpec {
             kernel,

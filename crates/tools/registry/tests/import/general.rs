@@ -106,7 +106,7 @@ time,version,commit,metric,value,unit,direction,variant,round,link
 
 fn trials(imported: &ImportResult) -> Vec<&ForeignTrial> {
     let foreign = |content| match content {
-        &ImportedTrial::Foreign(ref trial) => trial.as_ref(),
+        ImportedTrial::Foreign(trial) => trial.as_ref(),
         ImportedTrial::Own(_) => panic!("a trial of treering"),
     };
     imported.found.iter().map(|found| foreign(&found.content)).collect()
@@ -256,7 +256,7 @@ fn the_same_table_is_read_with_other_separators_line_ends_and_quotes() {
     let quoted: String = TABLE
         .lines()
         .map(|line| line.split(',').map(|field| format!("\"{field}\"")).collect::<Vec<_>>())
-        .map(|fields| format!("{}\n", fields.join(",")))
+        .map(|fields| [fields.join(","), "\n".to_owned()].concat())
         .collect();
     for text in [
         TABLE.replace(',', ";"),
