@@ -330,7 +330,7 @@ fn a_brief_page_fits_a_mail_and_no_width_breaks_words_or_tables() {
         let words = typed.into_iter().chain(sides).chain(more.iter().copied());
         program.run(words).ends_with(0).stdout
     };
-    // Without an option the answer fits on a screen, and every ratio is turned so that more is better.
+    // Without an option the answer fits on a screen; more is better in every ratio.
     let answer = text(&[]);
     assert!(answer.lines().count() <= 24, "{answer}");
     for part in ["slow against base", "times as good", "caution: ", "--full", "report.html"] {

@@ -10,9 +10,7 @@ mod planned_terms;
 use std::collections::{BTreeMap, BTreeSet};
 
 use thiserror::Error;
-use treering_model::{
-    BASELINE_FACT, Cell, CellRole, Trial, TrialId,
-};
+use treering_model::{BASELINE_FACT, Cell, CellRole, Trial, TrialId};
 
 use self::jobs_apart::{is_as_the_plan_says, set_jobs_apart};
 pub use self::loading::ComparedTrials;
