@@ -212,7 +212,7 @@ impl<'a> Guests<'a> {
         let end = boot.run(&job, stop, &mut |event| relay.take(event))?;
         let mut seen = host.map(HostWatch::end).unwrap_or_default();
         if self.accelerator == Accelerator::Icount {
-            // Its clock counts instructions: others cannot slow it.
+            // The clock of such a guest counts instructions: others cannot slow it.
             seen.cautions.clear();
         }
         let (ending, console) = match end {

@@ -151,7 +151,7 @@ pub enum StoreError {
     StillRecorded {
         /// Path of the store.
         path: PathBuf,
-        /// Its identity.
+        /// Identity of the trial.
         trial: TrialId,
     },
     /// Several trial ids have this prefix.

@@ -332,7 +332,7 @@ fn repeat(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> Vec<(St
             label => format!(" --label {}", quoted(label)),
         };
         let line = command_line(newest);
-        // What follows the dashes belongs to the program that is run.
+        // Words after the dashes belong to the program that is run.
         let line = match line.split_once(" -- ") {
             Some((own, program)) => format!("{own}{label} -- {program}"),
             None => format!("{line}{label}"),

@@ -32,7 +32,7 @@ pub(crate) fn free_array(machine: &KernelMounts, array: &RecordedArray) -> Resul
             let stopped = open_device(&node, DeviceOpenMode::Look).and_then(stop_array);
             is_stopped = match stopped {
                 Ok(()) => true,
-                // It is in use, or has ended meanwhile.
+                // The device is in use, or has ended meanwhile.
                 Err(Errno::BUSY | Errno::NOENT | Errno::NODEV | Errno::NXIO) => false,
                 Err(errno) => return Err(failed(errno)),
             };

@@ -58,7 +58,7 @@ pub struct ComparisonView<'v> {
     pub profiles: &'v [JobProfile],
     /// Observer results of the jobs, for formats with graphics.
     pub observed: &'v [ObservedJob],
-    /// How much of the comparison the page has.
+    /// Amount of detail on the page.
     pub detail: PageDetail,
 }
 
