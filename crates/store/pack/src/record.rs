@@ -29,7 +29,6 @@ pub struct PackedPlan {
 /// A record: the head, then plans, then for each trial its events and annotations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[expect(clippy::large_enum_variant, reason = "most are events, and one is there at a time")]
 pub enum PackRecord {
     /// Description of the pack; the first record.
     Pack(PackHead),

@@ -48,7 +48,7 @@ impl Importer for TableImporter {
             }
         };
         let mut end = at + 1;
-        while end < log.len() && !table.is_over(log, end, separator) {
+        while end < log.len() && !is_over(log, end, separator) {
             if log.line(end).trim().is_empty() {
                 end += 1;
                 continue;
@@ -72,6 +72,15 @@ impl Importer for TableImporter {
     }
 }
 
+/// True if no row of the table is at this line.
+fn is_over(log: &Log<'_>, at: usize, separator: u8) -> bool {
+    let line = log.line(at);
+    if line.trim().is_empty() {
+        return !has_fields(log.line(at + 1), separator);
+    }
+    !has_fields(line, separator) || log.importers().iter().any(|importer| importer.begins(log, at))
+}
+
 /// Trials of a table, and what is said of its rows.
 #[derive(Default)]
 struct TableReader {
@@ -88,16 +97,6 @@ struct TableReader {
 }
 
 impl TableReader {
-    /// True if no row of the table is at this line.
-    fn is_over(&self, log: &Log<'_>, at: usize, separator: u8) -> bool {
-        let line = log.line(at);
-        if line.trim().is_empty() {
-            return !has_fields(log.line(at + 1), separator);
-        }
-        !has_fields(line, separator)
-            || log.importers().iter().any(|importer| importer.begins(log, at))
-    }
-
     fn take(&mut self, columns: &Columns, record: &Record, line: usize) {
         self.rows += 1;
         if self.rows > ROWS_MOST {
