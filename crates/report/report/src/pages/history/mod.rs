@@ -119,7 +119,7 @@ pub(crate) fn sentences(series: &HistorySeries) -> Vec<String> {
             _ = write!(text, "; {} changed from {} to {}", fact.name, fact.before, fact.after);
         }
         if let Some(known) = &shift.known {
-            _ = write!(text, "; known: {}", known.acknowledgement.reason);
+            _ = write!(text, "; {}", known.acknowledgement.reason);
         }
         sentences.push(text + ".");
     }

@@ -72,6 +72,15 @@ impl Importer for TableImporter {
     }
 }
 
+/// True if no row of the table is at this line.
+fn is_over(log: &Log<'_>, at: usize, separator: u8) -> bool {
+    let line = log.line(at);
+    if line.trim().is_empty() {
+        return !has_fields(log.line(at + 1), separator);
+    }
+    !has_fields(line, separator) || log.importers().iter().any(|importer| importer.begins(log, at))
+}
+
 /// Trials of a table, and what is said of its rows.
 #[derive(Default)]
 struct TableReader {
@@ -85,15 +94,6 @@ struct TableReader {
     left_out: usize,
     /// Units that are not known, and the first line of each.
     units: BTreeMap<String, usize>,
-}
-
-/// True if no row of the table is at this line.
-fn is_over(log: &Log<'_>, at: usize, separator: u8) -> bool {
-    let line = log.line(at);
-    if line.trim().is_empty() {
-        return !has_fields(log.line(at + 1), separator);
-    }
-    !has_fields(line, separator) || log.importers().iter().any(|importer| importer.begins(log, at))
 }
 
 impl TableReader {
