@@ -167,6 +167,7 @@ fn layers_are_built_in_a_guest_by_its_kernel() {
         ("raid0", "[{ md = { level = 0, chunk-bytes = 65536 } }]"),
         ("raid1", "[{ md = { level = 1 } }]"),
         ("parity", "[{ md = { level = 5, stripe-cache = 512, threads = 2 } }, \"crypt\"]"),
+        ("cached", "[{ bcache = { mode = \"writeback\", sequential-cutoff = 0 } }]"),
         ("raid6", "[{ md = { level = 6, disks = 5 } }]"),
         ("raid10", "[{ md = { level = 10, disks = 4 } }]"),
         ("mixed", "[\"linear\", \"crypt\", { loop = { on = \"xfs\" } }, \"overlay\"]"),
@@ -200,7 +201,8 @@ fn layers_are_built_in_a_guest_by_its_kernel() {
         assert!(fact(trial, "mkfs.command").is_some_and(|mkfs| mkfs.contains("ext4")), "{name}");
         let device = fact(trial, "device.name");
         // Facts of the device are not known above an overlay.
-        let is_layer = |device: &str| device.starts_with("dm-") || device.starts_with("md");
+        let is_layer =
+            |device: &str| ["dm-", "md", "bcache"].iter().any(|start| device.starts_with(start));
         let is_mapped = device.is_some_and(is_layer);
         assert_eq!(is_mapped, name != "mixed", "{name}: {device:?}");
         // Reads and writes are those of the lowest devices.

@@ -72,6 +72,7 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
         "compare raid5-stripe-cache",
         "needs md, or boots a kernel package; tests/cli/kernels.rs does",
     ),
+    ("compare bcache-modes", "needs bcache, or boots a kernel package; tests/cli/kernels.rs does"),
     ("--machine reboot", "reboots the machine; tests/cli/reboots.rs does on one of directories"),
     (
         "treering history --by kernel",

@@ -72,6 +72,7 @@ static ALL: &[ShippedPlan] = plans! {
     "raid5-stripe-cache": "fio/sequential-and-small-writes.fio";
     "raid5-chunks": "fio/sequential-and-small-writes.fio";
     "raid1-reads": "fio/streams.fio";
+    "bcache-modes";
     "ext4-made-otherwise";
     "feature-as-mount-option";
     "allocator";

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use toml_writer::{ToTomlKey, ToTomlValue};
 use treering_model::{
-    Accelerator, ArrayLayer, CryptLayer, DeviceSpec, GuestSpec, JobOption, Layer, LimitSettings,
-    LoopLayer, OverlayLayer, SnapshotLayer, ThinLayer, Variant,
+    Accelerator, ArrayLayer, CacheLayer, CryptLayer, DeviceSpec, GuestSpec, JobOption, Layer,
+    LimitSettings, LoopLayer, OverlayLayer, SnapshotLayer, ThinLayer, Variant,
 };
 
 use super::{
@@ -228,6 +228,12 @@ fn layer(layer: &Layer) -> String {
                 .put_some("chunk-bytes", Some(*chunk_bytes).filter(|_| *level != 1))
                 .put_some("stripe-cache", *stripe_cache)
                 .put_some("threads", *threads);
+        }
+        Layer::Bcache(CacheLayer { mode, bucket_bytes, cache_percent, sequential_cutoff }) => {
+            keys.put("mode", mode)
+                .put("bucket-bytes", bucket_bytes)
+                .put("cache-percent", cache_percent)
+                .put_some("sequential-cutoff", *sequential_cutoff);
         }
         Layer::Overlay(OverlayLayer { mount }) => {
             keys.put_strings("mount", mount);

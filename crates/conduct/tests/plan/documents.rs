@@ -36,12 +36,13 @@ fn the_examples_read_and_are_what_their_questions_ask_for() {
     let names = |plan: &str| -> Vec<&str> {
         plans[plan].variants.iter().map(|variant| variant.name.as_str()).collect()
     };
-    assert_eq!(plans.len(), 41);
+    assert_eq!(plans.len(), 42);
     let crypt = &plans["dm-crypt-workqueues"].variants;
     assert!(crypt[..2].iter().all(|variant| variant.settings.layers.len() == 1));
     assert_ne!(crypt[0].settings.layers, crypt[1].settings.layers);
     assert_eq!(names("raid5-stripe-cache"), ["256 pages", "4096 pages"]);
     assert_eq!(names("raid5-chunks"), ["64 KiB", "512 KiB"]);
+    assert_eq!(names("bcache-modes"), ["writethrough", "writeback", "no cache"]);
     assert_eq!(names("raid1-reads"), ["one disk", "RAID 1", "RAID 0"]);
     assert_eq!(names("quotas"), ["none", "qgroups"]);
     assert_eq!(plans["dirty-limit"].variants[1].settings.sysctl.len(), 2);

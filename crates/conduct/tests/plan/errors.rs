@@ -165,6 +165,10 @@ const FAULTS: &[(&str, &str)] = &[
     ),
     ("an array without a level", "[[variant]]\nfilesystem = \"ext4\"\nlayers = [\"md\"]\n"),
     (
+        "an unknown mode of a cache",
+        "[[variant]]\nfilesystem = \"ext4\"\nlayers = [{ bcache = { mode = \"writebak\" } }]\n",
+    ),
+    (
         "an array of a level that is not made",
         "[[variant]]\nfilesystem = \"ext4\"\nlayers = [{ md = { level = 4 } }]\n",
     ),

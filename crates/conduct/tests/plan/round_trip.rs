@@ -12,8 +12,8 @@ use treering_conduct::plan::{
 };
 use treering_datasets::TreeState;
 use treering_model::{
-    Accelerator, ArrayLayer, CryptLayer, DeviceSpec, GuestDisk, GuestSpec, Layer, LoopLayer,
-    OverlayLayer, SnapshotLayer, ThinLayer, Variant, VariantSettings,
+    Accelerator, ArrayLayer, CacheLayer, CryptLayer, DeviceSpec, GuestDisk, GuestSpec, Layer,
+    LoopLayer, OverlayLayer, SnapshotLayer, ThinLayer, Variant, VariantSettings,
 };
 use treering_script::{JobRecord, Settings};
 
@@ -86,8 +86,14 @@ fn layers() -> impl Strategy<Value = Vec<Layer>> {
         let threads = threads.filter(|_| plain.has_parity());
         Layer::Md(ArrayLayer { chunk_bytes, stripe_cache, threads, ..plain })
     });
-    // Every number of devices below is enough for it.
-    let array = array.prop_map(|layer| vec![Layer::Linear, layer]);
+    let modes = sample::select(CacheLayer::MODES.to_vec());
+    let cache = (modes, 12u32..=24, 1u8..=99, option::of(0u64..=1 << 32));
+    let cache = cache.prop_map(|(mode, shift, cache_percent, sequential_cutoff)| {
+        let (mode, bucket_bytes) = (mode.to_owned(), 1 << shift);
+        Layer::Bcache(CacheLayer { mode, bucket_bytes, cache_percent, sequential_cutoff })
+    });
+    // They need a certain number of devices below.
+    let array = prop_oneof![array, cache].prop_map(|layer| vec![Layer::Linear, layer]);
     let plain = prop_oneof![file, crypt, Just(Layer::Linear), thin, snapshot];
     let below = prop_oneof![5 => plain.prop_map(|layer| vec![layer]), 1 => array];
     let overlay = mount().prop_map(|mount| Layer::Overlay(OverlayLayer { mount }));
@@ -139,8 +145,8 @@ fn variant() -> impl Strategy<Value = Variant> {
 }
 
 fn guest() -> impl Strategy<Value = GuestSpec> {
-    let disk = select(GuestDisk::ALL.to_vec());
-    let accelerator = option::of(select(Accelerator::ALL.to_vec()));
+    let disk = sample::select(GuestDisk::ALL.to_vec());
+    let accelerator = option::of(sample::select(Accelerator::ALL.to_vec()));
     (path(), 1u16..=255, 256u64..100_000, disk, accelerator, 10u32..=86_400).prop_map(
         |(kernel, cpus, memory_mib, disk, accelerator, timeout_seconds)| GuestSpec {
             kernel,

@@ -61,6 +61,7 @@ fn of_layer(layer: &Layer) -> Vec<&str> {
         Layer::Thin(_) => vec!["dm_thin_pool"],
         Layer::Snapshot(_) => vec!["dm_snapshot"],
         Layer::Md(layer) => vec!["md_mod", layer.module()],
+        Layer::Bcache(_) => vec!["bcache"],
     }
 }
 
@@ -69,7 +70,7 @@ fn helpers(layer: &Layer) -> Vec<String> {
     match layer {
         Layer::Crypt(layer) => ciphers(layer),
         // A single disk is cut into parts by the device mapper.
-        Layer::Md(_) => vec!["dm_mod".to_owned()],
+        Layer::Md(_) | Layer::Bcache(_) => vec!["dm_mod".to_owned()],
         _ => Vec::new(),
     }
 }

@@ -16,7 +16,7 @@ use crate::DeviceError;
 use crate::LabError;
 use crate::aged::{ImageLibrary, UnfinishedImage};
 use crate::filesystems::{Availability, availability, mkfs_availability};
-use crate::layers::{free_array, free_mapping};
+use crate::layers::{free_array, free_cache, free_mapping};
 use crate::machine::{KernelMounts, names};
 use crate::played::{OrphanDisk, rescue};
 use crate::register::{
@@ -327,7 +327,10 @@ impl Lab {
                 free_mapping(&self.machine, id, *number)?;
             }
             ResourceKind::Array(array) if is_of_this_boot => free_array(&self.machine, array)?,
-            ResourceKind::Mapping { .. } | ResourceKind::Array(_) => {}
+            ResourceKind::Cache { devices } if is_of_this_boot => {
+                free_cache(&self.machine, id, devices)?;
+            }
+            ResourceKind::Mapping { .. } | ResourceKind::Array(_) | ResourceKind::Cache { .. } => {}
             // After a boot the machine mounts its filesystems itself.
             ResourceKind::Unmounted(foreign) if is_of_this_boot => {
                 mount_again(&self.machine, foreign, record.path())?;
@@ -393,6 +396,7 @@ fn leftover(
                 LeftoverKind::Cleanup { command: command.words.join(" ") }
             }
             ResourceKind::Group(group) => LeftoverKind::ControlGroup { folder: group.folder },
+            ResourceKind::Cache { .. } => LeftoverKind::Cache,
             ResourceKind::Array(array) => LeftoverKind::Array {
                 level: array.level,
                 device: PathBuf::from(format!("/dev/md{}", array.number)),
@@ -475,6 +479,8 @@ pub enum LeftoverKind {
         /// Node of the array.
         device: PathBuf,
     },
+    /// A cache by bcache, with the device that it is in front of.
+    Cache,
     /// A foreign filesystem that was unmounted and must be mounted again.
     Unmounted {
         /// Former mount point.
@@ -531,7 +537,8 @@ impl LeftoverKind {
             | Self::Image { .. }
             | Self::PlayedDisk { .. }
             | Self::Mapping { .. }
-            | Self::Array { .. } => 2,
+            | Self::Array { .. }
+            | Self::Cache => 2,
             Self::UnfinishedImage { .. } => 3,
             Self::Damaged { .. } => 4,
         }
@@ -559,6 +566,7 @@ impl fmt::Display for LeftoverKind {
                 write!(f, "mapped device {} ({target})", device.display())
             }
             Self::Mapping { target, device: None } => write!(f, "mapped device ({target})"),
+            Self::Cache => write!(f, "cache (bcache)"),
             Self::Array { level, device } => {
                 write!(f, "array {} (raid{level})", device.display())
             }

@@ -24,6 +24,8 @@ pub enum Layer {
     Snapshot(SnapshotLayer),
     /// Array of the devices below by the driver md: RAID.
     Md(ArrayLayer),
+    /// Cache on a fast disk in front of another one, by bcache.
+    Bcache(CacheLayer),
     /// Overlayfs above the filesystem under test.
     Overlay(OverlayLayer),
 }
@@ -160,6 +162,38 @@ impl ArrayLayer {
     }
 }
 
+/// Parameters of bcache. Of two devices below the second is the cache.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CacheLayer {
+    /// Cache mode: one of [`CacheLayer::MODES`].
+    pub mode: String,
+    /// Unit in which the cache is given out and reused, in bytes.
+    pub bucket_bytes: u64,
+    /// Share of a single device below that is the cache, in percent.
+    pub cache_percent: u8,
+    /// Bytes from which on sequential requests pass the cache by, 0 for never; `None` for the
+    /// kernel's default.
+    pub sequential_cutoff: Option<u64>,
+}
+
+impl CacheLayer {
+    /// Cache modes, in the order of their numbers in the superblock.
+    pub const MODES: [&'static str; 4] = ["writethrough", "writeback", "writearound", "none"];
+
+    /// Number of the cache mode in the superblock.
+    pub fn mode_number(&self) -> u64 {
+        (0..).zip(Self::MODES).find(|(_, mode)| *mode == self.mode).map_or(0, |(number, _)| number)
+    }
+}
+
+impl Default for CacheLayer {
+    /// Defaults of make-bcache, but for smaller buckets, of which small images have enough.
+    fn default() -> Self {
+        let mode = Self::MODES[0].to_owned();
+        Self { mode, bucket_bytes: 64 << 10, cache_percent: 20, sequential_cutoff: None }
+    }
+}
+
 /// Overlayfs of which all directories are on the filesystem under test.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct OverlayLayer {
@@ -177,6 +211,7 @@ impl Layer {
             Self::Thin(_) => "thin",
             Self::Snapshot(_) => "snapshot",
             Self::Md(_) => "md",
+            Self::Bcache(_) => "bcache",
             Self::Overlay(_) => "overlay",
         }
     }
@@ -184,7 +219,12 @@ impl Layer {
     /// Number of devices that the layer makes of so many below.
     pub const fn devices_above(&self, below: usize) -> usize {
         match self {
-            Self::Loop(_) | Self::Linear | Self::Thin(_) | Self::Snapshot(_) | Self::Md(_) => 1,
+            Self::Loop(_)
+            | Self::Linear
+            | Self::Thin(_)
+            | Self::Snapshot(_)
+            | Self::Md(_)
+            | Self::Bcache(_) => 1,
             Self::Crypt(_) | Self::Overlay(_) => below,
         }
     }
@@ -220,6 +260,12 @@ impl Display for Layer {
             Self::Thin(layer) => words.push(format!("blocks of {} bytes", layer.block_bytes)),
             Self::Snapshot(layer) => words.push(format!("chunks of {} bytes", layer.chunk_bytes)),
             Self::Md(layer) => words = words_of_array(layer),
+            Self::Bcache(CacheLayer { mode, bucket_bytes, cache_percent, sequential_cutoff }) => {
+                words[0] = format!("bcache {mode}");
+                words.push(format!("buckets of {bucket_bytes} bytes"));
+                words.push(format!("cache of {cache_percent} % of a single device"));
+                words.extend(sequential_cutoff.map(|bytes| format!("cut off at {bytes} bytes")));
+            }
             Self::Overlay(OverlayLayer { mount }) => words.extend(options("mount", mount)),
         }
         write!(f, "{}", words.join(", "))
@@ -243,7 +289,9 @@ pub(super) fn described(layers: &[Layer]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ArrayLayer, CryptLayer, Layer, LoopLayer, OverlayLayer, ThinLayer, described};
+    use super::{
+        ArrayLayer, CacheLayer, CryptLayer, Layer, LoopLayer, OverlayLayer, ThinLayer, described,
+    };
 
     #[test]
     fn layers_are_described_with_all_that_differs_from_the_default() {
@@ -279,6 +327,10 @@ mod tests {
         let text = "md raid5, 4 disks, chunks of 524288 bytes, stripe cache of 1024 pages > \
                     md raid1";
         assert_eq!(described(&arrays), text);
+        let cache = CacheLayer { sequential_cutoff: Some(0), ..CacheLayer::default() };
+        let text = "bcache writethrough, buckets of 65536 bytes, cache of 20 % of a single \
+                    device, cut off at 0 bytes";
+        assert_eq!(described(&[Layer::Bcache(cache)]), text);
         assert_eq!((parity.disk_count(1), parity.disk_count(3)), (4, 3));
         assert_eq!(layers_of_mapper.map(|layer| layer.devices_above(4)), [4, 1, 1]);
         assert!(layers[2].is_above_filesystem() && !layers[0].is_above_filesystem());

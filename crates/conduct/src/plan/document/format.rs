@@ -16,8 +16,8 @@ use treering_model::{Accelerator, GuestDisk};
 
 use super::tree::{Entry, Key, Placed, Refused, Value};
 use super::values::{
-    AbsolutePath, BlockDevices, Choice, CipherName, Command, ComparedRounds, Datum, DiskName,
-    FilesystemName, ImageName, JobName, KernelName, Listed, MetricName, Name, Number,
+    AbsolutePath, BlockDevices, CacheModeName, Choice, CipherName, Command, ComparedRounds, Datum,
+    DiskName, FilesystemName, ImageName, JobName, KernelName, Listed, MetricName, Name, Number,
     ParameterName, PayloadName, ProgramPath, RankCount, Rate, Share, Size, StoppingRule,
     VariantName, Whole, WorkloadName,
 };
@@ -145,6 +145,7 @@ pub(super) struct LayerTable {
     pub(super) thin: Key<ThinTable>,
     pub(super) snapshot: Key<SnapshotTable>,
     pub(super) md: Key<ArrayTable>,
+    pub(super) bcache: Key<CacheTable>,
     pub(super) overlay: Key<OverlayTable>,
 }
 
@@ -197,6 +198,16 @@ pub(super) struct ArrayTable {
     pub(super) chunk_bytes: Key<Whole<4_096, { 1 << 26 }>>,
     pub(super) stripe_cache: Key<Whole<17, 32_768>>,
     pub(super) threads: Key<Whole<0, 8_192>>,
+}
+
+/// Cache by bcache.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename = "{ bcache = … }", rename_all = "kebab-case")]
+pub(super) struct CacheTable {
+    pub(super) mode: Key<CacheModeName>,
+    pub(super) bucket_bytes: Key<Whole<4_096, { 1 << 24 }>>,
+    pub(super) cache_percent: Key<Whole<1, 99>>,
+    pub(super) sequential_cutoff: Key<Whole<0, { 1 << 32 }>>,
 }
 
 /// Overlayfs above the filesystem.
@@ -389,6 +400,7 @@ pub fn sections() -> Vec<Section> {
         section::<ThinTable>(any),
         section::<SnapshotTable>(any),
         section::<ArrayTable>(any),
+        section::<CacheTable>(any),
         section::<OverlayTable>(any),
         section::<GuestTable>(any),
         section::<JobTable>(any),

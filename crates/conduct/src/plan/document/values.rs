@@ -52,6 +52,7 @@ words! {
     /// Name of a workload.
     WorkloadName = "the name of a workload";
     /// Cipher as dm-crypt has it.
+    CacheModeName = "a cache mode such as \"writeback\"";
     CipherName = "a cipher such as \"aes-xts-plain64\"";
     /// Full name of a metric.
     MetricName = "the name of a metric";

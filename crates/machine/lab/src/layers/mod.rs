@@ -6,11 +6,14 @@
 
 mod array;
 mod array_removal;
+mod cache;
+mod cache_removal;
 mod file;
 mod mapping;
 mod overlay;
 mod parts;
 mod removal;
+mod superblock;
 mod targets;
 
 use treering_model::filesystems::{Filesystem, OVERLAY};
@@ -24,6 +27,7 @@ use crate::volume::MountedVolume;
 use crate::{DeviceError, Lab, LabError};
 
 pub(crate) use array_removal::free_array;
+pub(crate) use cache_removal::free_cache;
 pub(crate) use overlay::OverlayMount;
 pub(crate) use removal::free_mapping;
 
@@ -59,6 +63,7 @@ impl LabDevice {
             device = match layer {
                 Layer::Loop(layer) => file::on_filesystem(device, layer)?,
                 Layer::Md(layer) => array::of_disks(device, layer)?,
+                Layer::Bcache(layer) => cache::before_disk(device, layer)?,
                 Layer::Overlay(_) => device,
                 Layer::Crypt(_) | Layer::Linear | Layer::Thin(_) | Layer::Snapshot(_) => {
                     targets::mapped(device, layer)?
@@ -145,6 +150,7 @@ impl LabDevice {
         for layer in layers {
             match layer {
                 Layer::Md(layer) => array::check(layer, devices, lab)?,
+                Layer::Bcache(_) => cache::check(devices, lab)?,
                 Layer::Loop(layer) => {
                     let filesystem = known(&layer.on)?;
                     available(filesystem, lab.availability(filesystem))?;

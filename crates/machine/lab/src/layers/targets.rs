@@ -27,7 +27,7 @@ pub(super) const fn driver(layer: &Layer) -> Option<(&'static str, &'static str,
         Layer::Linear => Some(("linear", "dm_mod", "CONFIG_BLK_DEV_DM")),
         Layer::Thin(_) => Some(("thin-pool", "dm_thin_pool", "CONFIG_DM_THIN_PROVISIONING")),
         Layer::Snapshot(_) => Some(("snapshot", "dm_snapshot", "CONFIG_DM_SNAPSHOT")),
-        Layer::Loop(_) | Layer::Md(_) | Layer::Overlay(_) => None,
+        Layer::Loop(_) | Layer::Md(_) | Layer::Bcache(_) | Layer::Overlay(_) => None,
     }
 }
 
@@ -69,7 +69,9 @@ pub(super) fn mapped(mut device: LabDevice, layer: &Layer) -> Result<LabDevice, 
         }
         Layer::Thin(layer) => thin(&lab, &members, layer, &mut stack)?,
         Layer::Snapshot(layer) => snapshot(&lab, &members, layer, &mut stack)?,
-        Layer::Loop(_) | Layer::Md(_) | Layer::Overlay(_) => return Ok(device),
+        Layer::Loop(_) | Layer::Md(_) | Layer::Bcache(_) | Layer::Overlay(_) => {
+            return Ok(device);
+        }
     }
     // Of the devices of dm-thin and dm-snapshot the last one is for the filesystem.
     stack.tops = if matches!(layer, Layer::Crypt(_)) { members.len() } else { 1 };

@@ -4,6 +4,7 @@
 //! A record is locked by its owner as long as the owner lives: the kernel releases the lock with
 //! the process. `release` frees the leftovers.
 
+mod escaping;
 mod id;
 mod owner;
 mod record;
@@ -21,12 +22,13 @@ use treering_sys::{LockError, lock_exclusive};
 use crate::machine::{DeviceNumber, KernelMounts, names};
 use crate::{DeviceError, LabError};
 
+pub(crate) use escaping::{escape, text};
 pub(crate) use id::{CreationOrder, RecordId};
 pub use record::PlanIdentity;
 pub(crate) use record::{
     CleanupCommand, DeviceIdentity, FileNumber, ForeignMount, RecordFacts, RecordedArray,
-    RecordedGroup, ResourceKind, SettingChange, changed_line, controller_line, escape, file_line,
-    loop_line, mapped_line, mounted_line, player_line, sequence_line, setting_line, text,
+    RecordedGroup, ResourceKind, SettingChange, changed_line, controller_line, file_line,
+    loop_line, mapped_line, mounted_line, player_line, sequence_line, setting_line,
 };
 
 /// Longest wait for another process that holds the lock of the register.

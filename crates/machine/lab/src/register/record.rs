@@ -2,13 +2,13 @@
 //! record is accepted only in the form in which treering writes it.
 
 use std::ffi::OsString;
-use std::fmt::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 use treering_model::Cell;
 
+use super::escaping::{escape, text, unescape};
 use super::id::RecordId;
 use crate::machine::DeviceNumber;
 
@@ -68,6 +68,11 @@ pub(crate) enum ResourceKind {
     },
     /// An array of the driver md.
     Array(RecordedArray),
+    /// A cache by bcache; the ID of the record determines its UUID.
+    Cache {
+        /// Numbers of its backing device and of its cache device.
+        devices: Vec<DeviceNumber>,
+    },
     /// A foreign filesystem that is unmounted for a while, with its mount parameters.
     Unmounted(ForeignMount),
     /// Settings of the kernel that are changed for a while.
@@ -169,6 +174,7 @@ impl ResourceKind {
             Self::Mount { fs_type, .. } => format!("a mounted {fs_type}"),
             Self::Mapping { target, .. } => format!("a mapped device ({target})"),
             Self::Array(array) => format!("the array md{} (raid{})", array.number, array.level),
+            Self::Cache { .. } => "a cache (bcache)".to_owned(),
             Self::Unmounted(mount) => format!("the unmounted {}", mount.point.display()),
             Self::Settings { .. } => "changed settings of the kernel".to_owned(),
             Self::Group(group) => format!("the control group {}", group.folder.display()),
@@ -279,6 +285,10 @@ impl RecordFacts {
                 lines.push(format!("kind array\nlevel {level}\narray {number}\n"));
                 lines.extend(disks.iter().map(|disk| format!("device {disk}\n")));
                 lines.extend(sequence.map(sequence_line));
+            }
+            ResourceKind::Cache { devices } => {
+                lines.push("kind cache\n".to_owned());
+                lines.extend(devices.iter().map(|device| format!("device {device}\n")));
             }
             ResourceKind::Mount { fs_type, devices, mounted } => {
                 lines.push("kind mount\n".to_owned());
@@ -511,6 +521,7 @@ impl ParsedLines {
                 disks: self.devices,
                 sequence: self.sequence,
             }),
+            "cache" => ResourceKind::Cache { devices: self.devices },
             "unmounted" => ResourceKind::Unmounted(ForeignMount {
                 point: plain(self.point?)?,
                 source: plain(self.source?)?,
@@ -555,51 +566,11 @@ fn plain(path: PathBuf) -> Option<PathBuf> {
     (path.is_absolute() && is_plain).then_some(path)
 }
 
-/// Escapes all but printable ASCII characters as a percent sign and two hexadecimal digits.
-pub(crate) fn escape(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(bytes.len());
-    for &byte in bytes {
-        if byte.is_ascii_graphic() && byte != b'%' {
-            text.push(char::from(byte));
-        } else {
-            // Writing to a string does not fail.
-            let _never = write!(text, "%{byte:02x}");
-        }
-    }
-    text
-}
-
-/// Unescapes text; `None` if it is not UTF-8.
-pub(crate) fn text(escaped: &str) -> Option<String> {
-    String::from_utf8(unescape(escaped)?).ok()
-}
-
-fn unescape(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut unread = text.as_bytes();
-    while let Some((&byte, after)) = unread.split_first() {
-        unread = after;
-        if byte == b'%' {
-            let digits = str::from_utf8(unread.get(..2)?).ok()?;
-            if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-                return None;
-            }
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-            unread = &unread[2..];
-        } else if byte.is_ascii_graphic() {
-            bytes.push(byte);
-        } else {
-            return None;
-        }
-    }
-    Some(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::{
         CleanupCommand, DeviceIdentity, FileNumber, ForeignMount, PlanIdentity, RecordFacts,
-        RecordId, RecordedArray, RecordedGroup, ResourceKind, SettingChange, escape, unescape,
+        RecordId, RecordedArray, RecordedGroup, ResourceKind, SettingChange,
     };
     use crate::machine::DeviceNumber;
     use std::path::{Path, PathBuf};
@@ -638,6 +609,7 @@ mod tests {
             unmounted("/mnt/ü b"),
             ResourceKind::Mapping { target: "thin-pool".to_owned(), number: Some(number) },
             ResourceKind::Mapping { target: "crypt".to_owned(), number: None },
+            ResourceKind::Cache { devices: vec![number; 2] },
             ResourceKind::Array(RecordedArray {
                 level: 5,
                 number: 127,
@@ -740,14 +712,5 @@ mod tests {
         for name in ["", "../a", "a/b", "A", "g", "-1", &"1".repeat(60)] {
             assert_eq!(RecordId::parse(name), None, "{name}");
         }
-    }
-
-    #[test]
-    fn escapes_round_trip() {
-        let bytes: Vec<u8> = (0..=255).collect();
-        assert_eq!(unescape(&escape(&bytes)), Some(bytes));
-        assert_eq!(unescape("%"), None);
-        assert_eq!(unescape("%+1"), None);
-        assert_eq!(unescape("é"), None);
     }
 }

@@ -5,12 +5,13 @@ use std::ops::Range;
 use treering_lab::filesystems;
 use treering_model::nearest::suggestion;
 use treering_model::{
-    ArrayLayer, CryptLayer, DeviceSpec, Layer, LoopLayer, OverlayLayer, SnapshotLayer, ThinLayer,
+    ArrayLayer, CacheLayer, CryptLayer, DeviceSpec, Layer, LoopLayer, OverlayLayer, SnapshotLayer,
+    ThinLayer,
 };
 
 use crate::plan::document::format::{
-    ArrayTable, CryptTable, LayerForm, LayerTable, LoopTable, OverlayTable, SnapshotTable,
-    ThinTable, VariantTable,
+    ArrayTable, CacheTable, CryptTable, LayerForm, LayerTable, LoopTable, OverlayTable,
+    SnapshotTable, ThinTable, VariantTable,
 };
 use crate::plan::document::tree::{Optional, Placed};
 use crate::plan::document::values::Whole;
@@ -18,7 +19,7 @@ use crate::plan::document::words;
 use crate::plan::error::{Fault, quoted};
 
 /// Names of all layers.
-const NAMES: [&str; 7] = ["loop", "crypt", "linear", "thin", "snapshot", "md", "overlay"];
+const NAMES: [&str; 8] = ["loop", "crypt", "linear", "thin", "snapshot", "md", "bcache", "overlay"];
 /// Largest number of layers of a variant.
 const LAYERS_MAX: usize = 8;
 
@@ -58,6 +59,11 @@ pub(in crate::plan::document) fn layers(
         if let Layer::Md(array) = &layer {
             disks_fit(array, devices, span)?;
         }
+        if matches!(layer, Layer::Bcache(_)) && devices > 2 {
+            let message = format!("a cache is in front of one device, not of {}", devices - 1);
+            let hint = "give it two devices, the second of which is the cache, or a single one";
+            return Err(Fault::at(span.clone(), message, "").hint(hint));
+        }
         devices = layer.devices_above(devices);
         layers.push(layer);
     }
@@ -91,6 +97,7 @@ fn layer(form: &Placed<&LayerForm>) -> Result<Layer, Fault> {
             "linear" => Ok(Layer::Linear),
             "thin" => Ok(Layer::Thin(ThinLayer::default())),
             "snapshot" => Ok(Layer::Snapshot(SnapshotLayer::default())),
+            "bcache" => Ok(Layer::Bcache(CacheLayer::default())),
             "overlay" => Ok(Layer::Overlay(OverlayLayer::default())),
             "loop" => {
                 let message = "a loop layer needs the filesystem that holds its file";
@@ -108,13 +115,14 @@ fn layer(form: &Placed<&LayerForm>) -> Result<Layer, Fault> {
 }
 
 fn of_table(form: &Placed<&LayerForm>, table: &LayerTable) -> Result<Layer, Fault> {
-    let LayerTable { r#loop, crypt, thin, snapshot, md, overlay } = table;
+    let LayerTable { r#loop, crypt, thin, snapshot, md, bcache, overlay } = table;
     let given = [
         r#loop.as_ref().map(|it| of_loop(it)),
         crypt.as_ref().map(|it| of_crypt(it)),
         thin.as_ref().map(|it| of_thin(it)),
         snapshot.as_ref().map(|it| of_snapshot(it)),
         md.as_ref().map(|it| of_array(it)),
+        bcache.as_ref().map(|it| of_cache(it)),
         overlay.as_ref().map(|it| of_overlay(it)),
     ];
     let mut layers = given.into_iter().flatten();
@@ -163,6 +171,27 @@ fn of_array(array: &Placed<ArrayTable>) -> Result<Layer, Fault> {
     layer.stripe_cache = array.stripe_cache.as_ref().map(|pages| pages.small());
     layer.threads = array.threads.as_ref().map(|threads| threads.small());
     Ok(Layer::Md(layer))
+}
+
+fn of_cache(cache: &Placed<CacheTable>) -> Result<Layer, Fault> {
+    let mut layer = CacheLayer::default();
+    if let Some(mode) = &cache.mode {
+        if !CacheLayer::MODES.contains(&mode.text()) {
+            return Err(mode
+                .fault(format!("unknown cache mode {}", quoted(mode)), "")
+                .hint(suggestion(mode, &CacheLayer::MODES, "modes")));
+        }
+        mode.text().clone_into(&mut layer.mode);
+    }
+    if let Some(bucket) = &cache.bucket_bytes {
+        if !bucket.0.is_power_of_two() {
+            return Err(bucket.fault("a bucket of a cache is a power of two", ""));
+        }
+        layer.bucket_bytes = bucket.0;
+    }
+    layer.cache_percent = cache.cache_percent.value().map_or(layer.cache_percent, Whole::small);
+    layer.sequential_cutoff = cache.sequential_cutoff.as_ref().map(|bytes| bytes.0);
+    Ok(Layer::Bcache(layer))
 }
 
 fn of_crypt(crypt: &Placed<CryptTable>) -> Result<Layer, Fault> {

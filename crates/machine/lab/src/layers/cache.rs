@@ -1,0 +1,201 @@
+//! Caches by bcache: a slow device with a fast one in front of it. Their superblocks are written
+//! here, with a UUID that follows from the record, and emptied at the end, so that no later boot
+//! takes them up.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use treering_model::{CacheLayer, Layer};
+use treering_sys::{DeviceOpenMode, Errno, device_bytes, flush_buffers, open_device, sector_sizes};
+
+use super::cache_removal::{attached_set, folder_of, free_cache, set_of, uuid_text, wait_until};
+use super::mapping::{MappingStack, open_node};
+use super::parts::{DeviceOfDisks, DeviceOverParts, cut};
+use super::superblock::{self, CacheSuperblock, DeviceRole};
+use super::targets;
+use crate::device::{AcquiredStorage, LabDevice, MappedDevices, MemberDevice};
+use crate::error::unfit;
+use crate::filesystems::load_module;
+use crate::machine::{KernelMounts, block_number};
+use crate::register::{OwnedRecord, ResourceKind};
+use crate::{DeviceError, Lab, LabError};
+
+/// File that registers a device, below sysfs. A device that is registered already is no error.
+const REGISTER: &str = "fs/bcache/register_quiet";
+/// Fewest buckets of a cache: the kernel keeps a 1024th of their number free, rounded up to a
+/// power of two before.
+const BUCKETS_MIN: u64 = 513;
+
+/// Checks that the kernel has bcache, after loading its module if there is one, and the device
+/// mapper if a single device is to be cut.
+pub(super) fn check(devices: usize, lab: &Lab) -> Result<(), LabError> {
+    let has_it = || lab.machine.sys.join(REGISTER).exists();
+    if !has_it() {
+        load_module("bcache", &lab.tools);
+    }
+    if !has_it() {
+        let why = "the running kernel has no bcache".to_owned();
+        let how = "boot a kernel built with CONFIG_BCACHE, or install the module bcache; or name \
+                   the package of such a kernel as `kernel` of the variant, which is then booted \
+                   in a guest"
+            .to_owned();
+        return Err(DeviceError::Missing { filesystem: "bcache", why, how }.into());
+    }
+    if devices == 1 { targets::check(&Layer::Linear, &lab.tools) } else { Ok(()) }
+}
+
+/// Puts a cache in front of the first of two devices, or of the first part of a single one.
+pub(super) fn before_disk(
+    mut device: LabDevice,
+    layer: &CacheLayer,
+) -> Result<LabDevice, LabError> {
+    if !rustix::process::geteuid().is_root() {
+        return Err(DeviceError::NotRoot { what: "making a cache" }.into());
+    }
+    device.prepare()?;
+    let lab = device.lab.clone();
+    let members = device.members();
+    let mut parts = MappingStack::default();
+    let cached = match members.as_slice() {
+        [whole] => {
+            let share = u64::from(layer.cache_percent);
+            parts = cut(&lab, whole, &[100 - share, share])?;
+            RunningCache::new(&lab, layer, &parts.members())?
+        }
+        _ => RunningCache::new(&lab, layer, &members)?,
+    };
+    let storage = AcquiredStorage::Mapped(Box::new(DeviceOverParts { device: cached, parts }));
+    let cautions = device.cautions.clone();
+    Ok(LabDevice { lab, storage, below: Some(Box::new(device)), cautions })
+}
+
+/// Device with a cache. Dropping ends both.
+#[derive(Debug)]
+struct RunningCache {
+    machine: KernelMounts,
+    member: MemberDevice,
+    /// Record of the cache; `None` after its end.
+    record: Option<OwnedRecord>,
+    /// Open descriptor of the device; `None` while it is ended.
+    device: Option<File>,
+}
+
+impl RunningCache {
+    fn new(lab: &Lab, layer: &CacheLayer, disks: &[MemberDevice]) -> Result<Self, LabError> {
+        let [backing, cache] = disks else {
+            let count = disks.len();
+            return Err(unfit(format!("a cache needs a disk and a fast disk, not {count} disks")));
+        };
+        if cache.bytes / layer.bucket_bytes < BUCKETS_MIN {
+            let (bytes, bucket) = (cache.bytes, layer.bucket_bytes);
+            let why = format!(
+                "a cache needs {BUCKETS_MIN} buckets of {bucket} bytes, and its disk has {bytes}"
+            );
+            return Err(unfit(why));
+        }
+        let devices = vec![backing.number, cache.number];
+        let record = lab.register.record(&lab.machine, |_| ResourceKind::Cache { devices })?;
+        let set = set_of(record.id());
+        let machine = lab.machine.clone();
+        let mut cached =
+            Self { machine, member: backing.clone(), record: Some(record), device: None };
+        format(layer, (backing, cache), set)?;
+        for member in [cache, backing] {
+            let register = lab.machine.sys.join(REGISTER);
+            let node = member.node.display().to_string();
+            let failed =
+                LabError::io("the kernel's log says why bcache does not take", &member.node);
+            fs::write(register, node).map_err(failed)?;
+        }
+        cached.wait(layer, backing)?;
+        Ok(cached)
+    }
+
+    /// Waits for the device above the two, and sets its attributes.
+    fn wait(&mut self, layer: &CacheLayer, backing: &MemberDevice) -> Result<(), LabError> {
+        let folder = folder_of(&self.machine, backing.number);
+        let set = self.record.as_ref().map(|record| set_of(record.id())).unwrap_or_default();
+        let is_up =
+            || folder.join("dev").exists() && attached_set(&folder) == Some(uuid_text(&set));
+        let failed = LabError::io("bcache makes no device on", &backing.node);
+        if !wait_until(is_up) {
+            return Err(failed(std::io::ErrorKind::TimedOut.into()));
+        }
+        let above = folder.join("dev").canonicalize().map_err(failed)?;
+        let node = Path::new("/dev").join(above.file_name().unwrap_or_default());
+        let device = open_node(&node)?;
+        let failed = LabError::io("cannot look at", &node);
+        let bytes = device_bytes(&device).map_err(|errno| failed(errno.into()))?;
+        let number = block_number(&node).unwrap_or(backing.number);
+        self.member = MemberDevice { asked_path: node.clone(), node, number, bytes };
+        self.device = Some(device);
+        if let Some(bytes) = layer.sequential_cutoff {
+            let (path, value) = (folder.join("sequential_cutoff"), bytes.to_string());
+            fs::write(&path, &value).map_err(|error| {
+                let why = error.to_string();
+                DeviceError::Setting { path, value, why }
+            })?;
+        }
+        Ok(())
+    }
+}
+
+impl DeviceOfDisks for RunningCache {
+    fn member(&self) -> &MemberDevice {
+        &self.member
+    }
+
+    fn forget(&self) -> Result<(), LabError> {
+        let Some(device) = &self.device else { return Ok(()) };
+        let failed = LabError::io("cannot flush", &self.member.node);
+        flush_buffers(device).map_err(|errno| failed(errno.into()))
+    }
+
+    fn free(&mut self) -> Result<(), LabError> {
+        self.device = None;
+        let Some(record) = self.record.take() else { return Ok(()) };
+        if let ResourceKind::Cache { devices } = record.facts()?.kind {
+            free_cache(&self.machine, record.id(), &devices)?;
+        }
+        record.remove()
+    }
+}
+
+impl Drop for RunningCache {
+    fn drop(&mut self) {
+        // A cache that is in use stays in the register.
+        let _in_the_register = self.free();
+    }
+}
+
+/// Writes the superblocks of both devices.
+fn format(
+    layer: &CacheLayer,
+    (backing, cache): (&MemberDevice, &MemberDevice),
+    set: [u8; 16],
+) -> Result<(), LabError> {
+    let mut block_bytes = 512;
+    for member in [backing, cache] {
+        let failed = |errno: Errno| LabError::io("cannot look at", &member.node)(errno.into());
+        let node = open_device(&member.node, DeviceOpenMode::Look).map_err(failed)?;
+        let sizes = sector_sizes(&node).map_err(failed)?;
+        block_bytes = block_bytes.max(sizes.logical_bytes.into());
+    }
+    let roles = [
+        (cache, DeviceRole::Cache { bytes: cache.bytes }),
+        (backing, DeviceRole::Backing { mode: layer.mode_number() }),
+    ];
+    for (place, (member, role)) in (1_u8..).zip(roles) {
+        let mut uuid = set;
+        uuid[0] ^= place;
+        let bucket_bytes = layer.bucket_bytes;
+        let superblock = CacheSuperblock { role, uuid, set, bucket_bytes, block_bytes };
+        let failed = || LabError::io("cannot write the superblock of a cache to", &member.node);
+        let node = open_device(&member.node, DeviceOpenMode::WriteAlone)
+            .map_err(|errno| failed()(errno.into()))?;
+        let written = node.write_all_at(&superblock.to_bytes(), superblock::OFFSET);
+        written.and_then(|()| node.sync_all()).map_err(failed())?;
+    }
+    Ok(())
+}
