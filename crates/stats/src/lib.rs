@@ -80,4 +80,5 @@ pub use series::ljung_box::{LjungBox, ljung_box};
 pub use series::mann_kendall::{MannKendall, mann_kendall};
 pub use series::noise::SeriesMemory;
 pub use series::serial_check::{SerialCheck, serial_check};
+pub use series::settle::RoundsNeeded;
 pub use series::theil_sen::{TheilSen, theil_sen};

@@ -6,9 +6,9 @@ use std::fmt;
 use treering_model::metrics::{is_call_latency, is_counter};
 use treering_model::{BetterDirection, Metric, Trial};
 use treering_stats::{
-    ALPHA, Comparison, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, Scale,
-    StatsError, THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99, compare_paired, compare_unpaired,
-    decision_interval, decision_levels, judge_family, median, pair_rounds,
+    ALPHA, Comparison, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding,
+    RoundsNeeded, Scale, StatsError, THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99, compare_paired,
+    compare_unpaired, decision_interval, decision_levels, judge_family, median, pair_rounds,
 };
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -190,7 +190,9 @@ fn answer(about: &mut MetricComparison, verdict: &treering_stats::Verdict) {
         Finding::Small => (Verdict::Small, None),
         Finding::Same => (Verdict::Same, None),
         Finding::Unclear { rounds_needed } => (Verdict::Unclear, rounds_needed),
-        Finding::SingleRun => (Verdict::SingleRun, Some(verdict.smallest_rounds)),
+        Finding::SingleRun => {
+            (Verdict::SingleRun, Some(RoundsNeeded::exactly(verdict.smallest_rounds)))
+        }
     };
     about.p_adjusted = verdict.p_adjusted;
     about.smallest_rounds = verdict.smallest_rounds;

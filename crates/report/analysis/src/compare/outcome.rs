@@ -4,7 +4,7 @@ mod counts;
 
 use serde::{Deserialize, Serialize};
 use treering_model::{BetterDirection, RunMode, Scope, Unit};
-use treering_stats::{CampaignProgress, StoppingDecision, StoppingRule};
+use treering_stats::{CampaignProgress, RoundsNeeded, StoppingDecision, StoppingRule};
 
 use super::{ComparisonCaution, ComparisonCautionCode};
 
@@ -133,8 +133,9 @@ pub struct MetricComparison {
     pub too_few_to_ever_show: bool,
     /// Verdict on the metric.
     pub verdict: Verdict,
-    /// Estimated number of rounds that an unclear verdict or a single run needs.
-    pub rounds_needed: Option<u32>,
+    /// Estimated number of rounds that an unclear verdict or a single run needs, those so far
+    /// included.
+    pub rounds_needed: Option<RoundsNeeded>,
 }
 
 impl MetricComparison {
@@ -157,6 +158,15 @@ impl MetricComparison {
         let scale = self.baseline_median.abs().max(self.contender_median.abs());
         let (low, high) = self.difference?.interval?;
         Some((high - low) / 2.0 / scale)
+    }
+
+    /// Estimated numbers of rounds that are still missing; `None` where no number is known.
+    pub fn more_rounds(&self) -> Option<RoundsNeeded> {
+        let seen = u32::try_from(self.runs()).unwrap_or(u32::MAX);
+        let missing = |rounds: u32| rounds.saturating_sub(seen);
+        let needed = self.rounds_needed?;
+        let pessimistic = needed.pessimistic.map(missing);
+        Some(RoundsNeeded { typical: missing(needed.typical), pessimistic })
     }
 
     /// Number of runs of the variant that has fewer.

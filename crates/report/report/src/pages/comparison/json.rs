@@ -86,6 +86,7 @@ pub(super) struct ComparisonRow<'o> {
     pub(super) few_rounds: bool,
     pub(super) verdict: &'static str,
     pub(super) rounds_needed: Option<u32>,
+    pub(super) rounds_needed_most: Option<u32>,
     /// Full names of the counts that are decided where this time is not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) counts_decided: Vec<String>,
@@ -136,7 +137,8 @@ impl<'o> ComparisonRow<'o> {
             threshold: comparison.threshold,
             few_rounds: comparison.few_rounds,
             verdict: comparison.verdict.name(),
-            rounds_needed: comparison.rounds_needed,
+            rounds_needed: comparison.rounds_needed.map(|needed| needed.typical),
+            rounds_needed_most: comparison.rounds_needed.and_then(|needed| needed.pessimistic),
             counts_decided: Vec::new(),
             baseline_values: &comparison.baseline_values,
             contender_values: &comparison.contender_values,
