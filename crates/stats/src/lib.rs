@@ -61,6 +61,7 @@ pub use judging::stopping::{
     BoundaryShape, CampaignProgress, PlannedLook, RECOMMENDED_LOOK_ALPHA, RECOMMENDED_LOOKS,
     StoppingDecision, StoppingRule, group_sequential,
 };
+pub use judging::tails::TailComparison;
 pub use judging::verdict::{
     ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, THRESHOLD_ERRORS,
     THRESHOLD_LATENCY_P99, THRESHOLD_THROUGHPUT, Verdict, judge, judge_family,

@@ -5,6 +5,7 @@
 //! rounds; each that ends unclear goes on.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::disallowed_macros, reason = "the figures are those of docs/evidence/truth.md")]
 
 use treering_stats::{
     ALPHA, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, RoundsNeeded, Scale,

@@ -216,6 +216,8 @@ fn compared(
         smallest_rounds: fewest,
         too_few_to_ever_show: true,
         verdict: Verdict::SingleRun,
+        tails: None,
+        same_withheld: false,
         rounds_needed: Some(RoundsNeeded::exactly(fewest)),
     })
 }

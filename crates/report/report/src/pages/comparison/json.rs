@@ -87,6 +87,11 @@ pub(super) struct ComparisonRow<'o> {
     pub(super) verdict: &'static str,
     pub(super) rounds_needed: Option<u32>,
     pub(super) rounds_needed_most: Option<u32>,
+    pub(super) mean_ratio: Option<f64>,
+    pub(super) worst_tenth_ratio: Option<f64>,
+    pub(super) outlying_baseline: Option<usize>,
+    pub(super) outlying_contender: Option<usize>,
+    pub(super) outlying_p: Option<f64>,
     /// Full names of the counts that are decided where this time is not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) counts_decided: Vec<String>,
@@ -139,6 +144,11 @@ impl<'o> ComparisonRow<'o> {
             verdict: comparison.verdict.name(),
             rounds_needed: comparison.rounds_needed.map(|needed| needed.typical),
             rounds_needed_most: comparison.rounds_needed.and_then(|needed| needed.pessimistic),
+            mean_ratio: comparison.tails.map(|tails| tails.mean_ratio),
+            worst_tenth_ratio: comparison.tails.map(|tails| tails.worst_tenth_ratio),
+            outlying_baseline: comparison.tails.map(|tails| tails.outlying[0]),
+            outlying_contender: comparison.tails.map(|tails| tails.outlying[1]),
+            outlying_p: comparison.tails.map(|tails| tails.p_value),
             counts_decided: Vec::new(),
             baseline_values: &comparison.baseline_values,
             contender_values: &comparison.contender_values,

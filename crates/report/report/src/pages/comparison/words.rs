@@ -96,6 +96,39 @@ pub(super) fn beside_time(outcome: &Outcome) -> Vec<String> {
     sentences
 }
 
+/// Sentences on primary results whose means, worst tenth or outlying rounds say something else than
+/// the typical ratio.
+pub(super) fn hidden(outcome: &Outcome) -> Vec<String> {
+    let names = ResultNames::new(outcome);
+    let several = outcome.contenders().count() > 1;
+    let sentence = |comparison: &MetricComparison| {
+        let tails = comparison.notable_tails()?;
+        let typical = comparison.ratio?.value;
+        let contender = if several { format!("{}, ", comparison.contender) } else { String::new() };
+        let verdict = if comparison.same_withheld && !tails.is_one_sided() {
+            ", too few to tell from chance, too many to call it the same"
+        } else {
+            ""
+        };
+        Some(format!(
+            "{contender}{}: typically {typical:.3}, but {:.3} by means and {:.3} in the worst tenth; \
+             outlying {}: {} of {} of {}, {} of {} of {} (p {:.3}{verdict}).",
+            names.name(comparison),
+            tails.mean_ratio,
+            tails.worst_tenth_ratio,
+            if comparison.paired { "rounds" } else { "runs" },
+            tails.outlying[1],
+            tails.runs[1],
+            comparison.contender,
+            tails.outlying[0],
+            tails.runs[0],
+            comparison.baseline,
+            tails.p_value,
+        ))
+    };
+    outcome.comparisons.iter().filter(|one| one.primary).filter_map(sentence).collect()
+}
+
 /// A decided count: `device write requests 9,120 to 2,210 (better)`.
 fn count_words(count: &MetricComparison) -> String {
     let value = |value: f64| Number::measured(value, count.unit).text_with_unit();
@@ -293,6 +326,9 @@ fn needed(comparisons: &[&MetricComparison]) -> String {
         comparisons.iter().filter_map(|comparison| comparison.more_rounds()).collect();
     known.sort_unstable_by_key(|more| (more.pessimistic.is_none(), more.pessimistic, more.typical));
     let (Some(&middle), Some(&last)) = (known.get(known.len() / 2), known.last()) else {
+        if comparisons.iter().any(|comparison| comparison.same_withheld) {
+            return " (typically the same, but not in outlying rounds)".to_owned();
+        }
         return " (more rounds are unlikely to change this)".to_owned();
     };
     let longer = |most: u32| middle.pessimistic.is_some_and(|middle| most / 3 > middle / 2);
