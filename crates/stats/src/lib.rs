@@ -61,6 +61,7 @@ pub use judging::stopping::{
     BoundaryShape, CampaignProgress, PlannedLook, RECOMMENDED_LOOK_ALPHA, RECOMMENDED_LOOKS,
     StoppingDecision, StoppingRule, group_sequential,
 };
+pub use judging::tails::TailComparison;
 pub use judging::verdict::{
     ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, THRESHOLD_ERRORS,
     THRESHOLD_LATENCY_P99, THRESHOLD_THROUGHPUT, Verdict, judge, judge_family,
@@ -80,4 +81,5 @@ pub use series::ljung_box::{LjungBox, ljung_box};
 pub use series::mann_kendall::{MannKendall, mann_kendall};
 pub use series::noise::SeriesMemory;
 pub use series::serial_check::{SerialCheck, serial_check};
+pub use series::settle::RoundsNeeded;
 pub use series::theil_sen::{TheilSen, theil_sen};

@@ -89,7 +89,10 @@ fn the_spread_of_extreme_values_is_still_judged() {
     let verdict =
         stats::judge(&stats::ComparisonQuestion { comparison, criteria }, stats::ALPHA).unwrap();
     // Two and three runs are too few to know the noise: the fewest that can show anything.
-    assert_eq!(verdict.finding, stats::Finding::Unclear { rounds_needed: Some(4) });
+    assert_eq!(
+        verdict.finding,
+        stats::Finding::Unclear { rounds_needed: Some(stats::RoundsNeeded::exactly(4)) }
+    );
 }
 
 #[test]

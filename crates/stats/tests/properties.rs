@@ -162,7 +162,7 @@ proptest! {
             if let Ok(verdicts) = judged
                 && let Finding::Unclear { rounds_needed: Some(needed) } = verdicts[0].finding
             {
-                prop_assert!(needed as usize > comparison.runs());
+                prop_assert!(needed.typical as usize > comparison.runs());
             }
             prop_assert!(stats::check_control(&comparison, 0.05).is_ok());
         }

@@ -7,7 +7,7 @@
 use treering_model::metrics::bonnie::OPS_PER_SECOND;
 use treering_model::metrics::dbench::THROUGHPUT_MIB_PER_SECOND;
 use treering_model::metrics::latency::{LATENCY_NANOSECONDS, LATENCY_NS};
-use treering_model::metrics::{MetricSpec, rates};
+use treering_model::metrics::{MetricSpec, load, rates};
 use treering_model::{Metric, Scope, Trial};
 
 /// Workloads with headline figures.
@@ -163,7 +163,32 @@ pub fn requests(trial: &Trial) -> Vec<RequestFigures> {
     rows.retain(|row| {
         row.operations_per_second.is_some() || row.mib_per_second.is_some() || row.has_latency()
     });
+    rows.splice(0..0, since_due(trial));
     rows
+}
+
+/// Figures of an offered load, whose latencies count from when requests were due: those of each job
+/// count from when they were issued, which hides that none is issued during a stall.
+fn since_due(trial: &Trial) -> Option<RequestFigures> {
+    let value = |spec: MetricSpec, word: &str| {
+        let is_it = |metric: &&Metric| {
+            metric.scope == Scope::Trial
+                && (metric.name == spec.name || spec.word_of(&metric.name) == Some(word))
+        };
+        trial.metrics.iter().find(is_it).map(|metric| metric.value)
+    };
+    let due = |word: &str| value(load::DUE_LATENCY_NANOSECONDS, word);
+    let figures = RequestFigures {
+        of: "all, from when due".to_owned(),
+        operations_per_second: value(load::OFFERED_OPERATIONS_PER_SECOND, ""),
+        timed: value(load::DUE_OPERATIONS, "").and_then(whole),
+        p50_ns: due("p50"),
+        p99_ns: due("p99"),
+        p999_ns: due("p999"),
+        max_ns: due("max"),
+        ..RequestFigures::default()
+    };
+    figures.has_latency().then_some(figures)
 }
 
 /// Reports whether a metric is one of the headline figures.
@@ -228,7 +253,7 @@ fn whole(value: f64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::requests;
+    use super::{load, requests};
     use treering_model::{
         BetterDirection, Ending, Metric, RunMode, Scope, Trial, TrialHeader, TrialId, Unit,
     };
@@ -306,5 +331,30 @@ mod tests {
             .collect();
         assert_eq!(labels, ["all", "all read", "Flush"]);
         assert_eq!(requests(&trial("compilebench", metrics)), []);
+    }
+
+    #[test]
+    fn latencies_from_when_requests_were_due_are_the_first_row() {
+        let kind = |name: &str, value: f64| {
+            let (unit, better) = (Unit::Nanoseconds, BetterDirection::Lower);
+            Metric::new(name, Scope::Kind("log".to_owned()), value, unit, better)
+        };
+        let due = load::DUE_LATENCY_NANOSECONDS;
+        let trial = Trial {
+            metrics: vec![
+                kind("read_latency_p99_nanoseconds", 1.68e6),
+                due.of_member(&["p99"], Scope::Trial, 977e6),
+                load::OFFERED_OPERATIONS_PER_SECOND.of(Scope::Trial, 200.0),
+            ],
+            ending: Ending::Completed,
+            ..Trial::new(TrialHeader::new(TrialId::new(), "fio", RunMode::Native))
+        };
+        let rows = requests(&trial);
+        let shown: Vec<_> = rows.iter().map(|row| (row.label(), row.p99_ns)).collect();
+        assert_eq!(
+            shown,
+            [("all, from when due".to_owned(), Some(977e6)), ("log read".to_owned(), Some(1.68e6))]
+        );
+        assert_eq!(rows[0].operations_per_second, Some(200.0));
     }
 }

@@ -11,6 +11,7 @@ use treering_model::{
     BetterDirection, CHANGED_OPTIONS_FACT, Cell, CellRole, CpuTime, Ending, Fact, LEVEL_FACT,
     Metric, PhaseTotals, RunMode, Scope, Trial, TrialHeader, TrialId, Unit, WorkLimit,
 };
+use treering_stats::RoundsNeeded;
 
 /// Ten paired rounds from the reference vectors of the statistics.
 const P10A: [f64; 10] = [52.1, 49.8, 51.3, 50.7, 53.9, 48.2, 50.0, 52.8, 51.1, 49.5];
@@ -202,7 +203,10 @@ fn single_runs_get_no_inference() {
     let comparison = score(&outcome);
     near(comparison.ratio.unwrap().value, 0.5);
     assert_eq!((comparison.p, comparison.ratio.unwrap().interval), (None, None));
-    assert_eq!((comparison.verdict, comparison.rounds_needed), (Verdict::SingleRun, Some(6)));
+    assert_eq!(
+        (comparison.verdict, comparison.rounds_needed),
+        (Verdict::SingleRun, Some(RoundsNeeded::exactly(6)))
+    );
     assert_eq!(Gate::decide(&outcome), Gate::Unclear);
     assert_eq!(codes(&outcome), [Code::TooFewRounds]);
 }
@@ -212,7 +216,10 @@ fn five_rounds_are_too_few_for_any_data() {
     let base = [100.0, 110.0, 90.0, 105.0, 95.0];
     let outcome = compared(&base, &base.map(|rate| rate / 2.0));
     let comparison = score(&outcome);
-    assert_eq!((comparison.verdict, comparison.rounds_needed), (Verdict::Unclear, Some(6)));
+    assert_eq!(
+        (comparison.verdict, comparison.rounds_needed),
+        (Verdict::Unclear, Some(RoundsNeeded::exactly(6)))
+    );
     assert!(comparison.few_rounds && comparison.ratio.unwrap().interval.is_some());
     assert_eq!(codes(&outcome), [Code::TooFewRounds]);
     assert_eq!(Gate::decide(&outcome), Gate::Unclear);

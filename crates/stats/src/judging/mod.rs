@@ -8,4 +8,5 @@ pub(crate) mod pair_selection;
 pub(crate) mod power;
 pub(crate) mod rounds;
 pub(crate) mod stopping;
+pub(crate) mod tails;
 pub(crate) mod verdict;

@@ -10,7 +10,7 @@ use crate::input::{LARGEST_VALUE, require_probability};
 use crate::judging::comparison::{Comparison, RunPairing, Scale};
 use crate::judging::multiplicity::{benjamini_hochberg, holm};
 use crate::judging::power::{PowerPlan, smallest_rounds, smallest_runs_per_side};
-use crate::series::settle::UnclearComparison;
+use crate::series::settle::{RoundsNeeded, UnclearComparison, noise_of_interval};
 
 /// Default effect threshold for throughput and CPU time: 2 %.
 pub const THRESHOLD_THROUGHPUT: f64 = 0.02;
@@ -35,9 +35,10 @@ pub enum Finding {
     Same,
     /// Inconclusive. Not a synonym for "same".
     Unclear {
-        /// About how many rounds (runs per side, if unpaired) a verdict needs; always more than
-        /// there are. `None` when more rounds will not help within reason.
-        rounds_needed: Option<u32>,
+        /// About how many rounds (runs per side, if unpaired) a verdict needs, those so far
+        /// included; always more than there are. `None` when more rounds will not help within
+        /// reason.
+        rounds_needed: Option<RoundsNeeded>,
     },
     /// One run on a side: a ratio, no inference, never a colour.
     SingleRun,
@@ -129,14 +130,18 @@ pub fn judge_family(
         questions.iter().filter(of_role).filter(|q| q.comparison.p_value.is_some()).count()
     };
     let families = (family_size(CorrectionRole::Primary), family_size(CorrectionRole::Exploratory));
-    let judged = |(question, p_adjusted): (&ComparisonQuestion, Option<f64>)| {
-        let family = match question.criteria.role {
-            CorrectionRole::Primary => families.0,
-            CorrectionRole::Exploratory => families.1,
-        };
-        verdict(question, p_adjusted, family, alpha)
+    let is_rejected = |(question, p): &(&ComparisonQuestion, &Option<f64>)| {
+        question.criteria.role == CorrectionRole::Primary && p.is_some_and(|p| p < alpha)
     };
-    questions.iter().zip(adjusted).map(judged).collect()
+    let rejected = questions.iter().zip(&adjusted).filter(is_rejected).count();
+    let judged = |(question, p_adjusted): (&ComparisonQuestion, &Option<f64>)| {
+        let family = match question.criteria.role {
+            CorrectionRole::Primary => TestFamily { size: families.0, rejected },
+            CorrectionRole::Exploratory => TestFamily { size: families.1, rejected: 0 },
+        };
+        verdict(question, *p_adjusted, &family, alpha)
+    };
+    questions.iter().zip(&adjusted).map(judged).collect()
 }
 
 /// Adjusted p-values in the order of the questions; `None` where there is no p-value.
@@ -159,29 +164,38 @@ fn adjusted_p_values(questions: &[ComparisonQuestion]) -> Result<Vec<Option<f64>
     Ok(adjusted)
 }
 
+/// Comparisons that are corrected together.
+struct TestFamily {
+    /// Number of those with a p-value.
+    size: usize,
+    /// Number of those that Holm's procedure has found to differ, which frees the others of them.
+    rejected: usize,
+}
+
 fn verdict(
     question: &ComparisonQuestion,
     p_adjusted: Option<f64>,
-    family: usize,
+    family: &TestFamily,
     alpha: f64,
 ) -> Result<Verdict, StatsError> {
     let ComparisonQuestion { comparison, criteria } = question;
     // In a Benjamini-Hochberg family all members may be discoveries together, so that the floor is
     // that of one.
     let comparisons = match criteria.role {
-        CorrectionRole::Primary => u32::try_from(family.max(1)).unwrap_or(u32::MAX),
+        CorrectionRole::Primary => u32::try_from(family.size.max(1)).unwrap_or(u32::MAX),
         CorrectionRole::Exploratory => 1,
     };
+    let undecided = comparisons - u32::try_from(family.rejected).unwrap_or(0).min(comparisons - 1);
     let smallest_rounds = match comparison.design {
         RunPairing::Paired => smallest_rounds(comparisons, alpha)?,
         RunPairing::Unpaired => smallest_runs_per_side(comparisons, alpha)?,
     };
-    let plan = PowerPlan { alpha, comparisons, ..PowerPlan::default() };
+    let plan = PowerPlan { alpha, comparisons: undecided, ..PowerPlan::default() };
     Ok(Verdict {
         finding: finding(comparison, criteria, p_adjusted, &plan, smallest_rounds),
         role: criteria.role,
         p_adjusted,
-        family,
+        family: family.size,
         smallest_rounds,
         too_few_to_ever_show: comparison.runs() < smallest_rounds as usize,
     })
@@ -240,20 +254,35 @@ fn rounds_to_settle(
     margin: f64,
     plan: &PowerPlan,
     floor: u32,
-) -> Option<u32> {
+) -> Option<RoundsNeeded> {
     if comparison.few_rounds {
-        return Some(floor);
+        return Some(RoundsNeeded::exactly(floor));
     }
+    let rounds = u32::try_from(comparison.runs()).unwrap_or(u32::MAX);
     let unsettled = UnclearComparison {
         effect,
-        spread: comparison.spread?,
-        rounds: u32::try_from(comparison.runs()).unwrap_or(u32::MAX),
+        noise: noise(comparison, rounds)?,
+        rounds,
         margin,
         alpha: plan.single_alpha(),
         alpha_same: plan.alpha,
         floor,
     };
     unsettled.rounds_needed()
+}
+
+/// Noise of round differences as the rank test feels it, from its interval; the standard deviation
+/// where the interval is not exact.
+fn noise(comparison: &Comparison, rounds: u32) -> Option<f64> {
+    let exact = comparison.interval.and_then(|interval| Some((interval, interval.achieved?)));
+    let Some((interval, confidence)) = exact else { return comparison.spread };
+    let [low, high] = [interval.low, interval.high].map(|end| comparison.scale.to_working(end));
+    // Ties can make an interval of no width.
+    let half_width = (high - low) / 2.0;
+    if half_width <= 0.0 {
+        return comparison.spread;
+    }
+    Some(noise_of_interval(half_width, confidence, rounds))
 }
 
 #[cfg(test)]
@@ -263,6 +292,7 @@ mod tests {
         ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, THRESHOLD_THROUGHPUT,
         judge, judge_family,
     };
+    use crate::series::settle::RoundsNeeded;
 
     const NOISE: [f64; 10] =
         [0.002, -0.001, 0.003, -0.003, 0.001, -0.002, 0.0015, -0.0005, 0.0025, -0.0015];
@@ -293,7 +323,7 @@ mod tests {
         assert_eq!(judged(compared(1.0, 1.0, 10)), Finding::Same);
         assert!(matches!(
             judged(compared(1.0, 20.0, 10)),
-            Finding::Unclear { rounds_needed: Some(needed) } if needed > 10
+            Finding::Unclear { rounds_needed: Some(needed) } if needed.typical > 10
         ));
         assert_eq!(judged(compared(2.0, 1.0, 1)), Finding::SingleRun);
     }
@@ -339,7 +369,10 @@ mod tests {
         let verdict =
             judge(&ComparisonQuestion { comparison: compared(3.0, 1.0, 5), criteria }, ALPHA)
                 .unwrap();
-        assert_eq!(verdict.finding, Finding::Unclear { rounds_needed: Some(6) });
+        assert_eq!(
+            verdict.finding,
+            Finding::Unclear { rounds_needed: Some(RoundsNeeded::exactly(6)) }
+        );
         assert!(verdict.too_few_to_ever_show);
         assert_eq!(verdict.smallest_rounds, 6);
         // Nor are they enough to be called the same.
@@ -360,7 +393,10 @@ mod tests {
         let five = judge_family(&[question(CorrectionRole::Primary); 5], ALPHA).unwrap();
         assert!(five.iter().all(|verdict| verdict.too_few_to_ever_show));
         assert!(five.iter().all(|verdict| verdict.smallest_rounds == 8 && verdict.family == 5));
-        assert!(matches!(five[0].finding, Finding::Unclear { rounds_needed: Some(8..) }));
+        assert!(matches!(
+            five[0].finding,
+            Finding::Unclear { rounds_needed: Some(RoundsNeeded { typical: 8.., .. }) }
+        ));
         // Exploratory ones all rise together.
         let exploratory = judge_family(&[question(CorrectionRole::Exploratory); 5], ALPHA).unwrap();
         assert!(exploratory.iter().all(|verdict| verdict.finding == Finding::Better));
@@ -376,7 +412,7 @@ mod tests {
                 criteria: throughput(CorrectionRole::Primary),
             };
             match judge_family(&[question; 30], ALPHA).unwrap()[0].finding {
-                Finding::Unclear { rounds_needed: Some(rounds) } => rounds,
+                Finding::Unclear { rounds_needed: Some(rounds) } => rounds.pessimistic.unwrap(),
                 other => panic!("{other:?}"),
             }
         };
@@ -425,6 +461,9 @@ mod tests {
         let criteria = throughput(CorrectionRole::Primary);
         let verdict = judge(&ComparisonQuestion { comparison, criteria }, ALPHA).unwrap();
         assert_eq!(verdict.smallest_rounds, 4);
-        assert!(matches!(verdict.finding, Finding::Unclear { rounds_needed: Some(4..) }));
+        assert!(matches!(
+            verdict.finding,
+            Finding::Unclear { rounds_needed: Some(RoundsNeeded { typical: 4.., .. }) }
+        ));
     }
 }

@@ -9,12 +9,27 @@
 use crate::distribution::{normal_cumulative, normal_quantile};
 use crate::judging::power::fewest_rounds;
 
-/// Required mean chance to settle the comparison. The chance depends on the unknown true
-/// difference; in the worst case at least .80 is left of this mean.
-const MEAN_CHANCE: f64 = 0.93;
+/// Rounds, those so far included, that settle an unclear comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RoundsNeeded {
+    /// Rounds that settle it more often than not.
+    pub typical: u32,
+    /// Rounds that settle it in four of five cases; `None` above [`crate::MOST_ROUNDS`].
+    pub pessimistic: Option<u32>,
+}
 
-/// Efficiency of the signed-rank test relative to Student's t with normal noise: 3 / pi.
-const EFFICIENCY: f64 = 3.0 / std::f64::consts::PI;
+impl RoundsNeeded {
+    /// A number that is certain.
+    pub const fn exactly(rounds: u32) -> Self {
+        Self { typical: rounds, pessimistic: Some(rounds) }
+    }
+}
+
+/// Mean chance to settle the comparison with the typical number of rounds.
+const TYPICAL_CHANCE: f64 = 0.6;
+
+/// Mean chance to settle it with the pessimistic number.
+const PESSIMISTIC_CHANCE: f64 = 0.88;
 
 /// Number of values of the true noise over which the chance is averaged.
 const NOISES: u32 = 12;
@@ -24,13 +39,14 @@ const NOISES: u32 = 12;
 pub(crate) struct UnclearComparison {
     /// Observed difference on the working scale.
     pub(crate) effect: f64,
-    /// Standard deviation of the round differences, on that scale.
-    pub(crate) spread: f64,
+    /// Standard deviation of normal round differences whose interval would be as wide.
+    pub(crate) noise: f64,
     /// Rounds so far, at least two.
     pub(crate) rounds: u32,
     /// Smallest difference that matters, on that scale; 0 if any does.
     pub(crate) margin: f64,
-    /// Significance level for a difference: that of the family's hardest step.
+    /// Significance level for a difference: that of the step at which the family's correction
+    /// stopped.
     pub(crate) alpha: f64,
     /// Significance level of the equivalence test, on each side.
     pub(crate) alpha_same: f64,
@@ -39,23 +55,23 @@ pub(crate) struct UnclearComparison {
 }
 
 impl UnclearComparison {
-    /// Fewest new rounds that settle the comparison with the required chance, more than there are
-    /// so far; `None` above [`crate::MOST_ROUNDS`].
-    pub(crate) fn rounds_needed(&self) -> Option<u32> {
+    /// Fewest rounds that settle the comparison when it goes on with its rounds so far; `None`
+    /// if even the typical number is above [`crate::MOST_ROUNDS`].
+    pub(crate) fn rounds_needed(&self) -> Option<RoundsNeeded> {
         let fewest = self.floor.max(self.rounds.saturating_add(1));
-        if self.spread <= 0.0 {
-            return Some(fewest);
+        if self.noise <= 0.0 {
+            return Some(RoundsNeeded::exactly(fewest));
         }
         let noises = self.noises();
-        let difference_quantile = normal_quantile(1.0 - self.alpha / 2.0);
-        let equivalence_quantile = normal_quantile(1.0 - self.alpha_same);
-        let enough = |rounds: u32| {
-            self.chance(rounds, &noises, [difference_quantile, equivalence_quantile]) >= MEAN_CHANCE
+        let quantiles = [1.0 - self.alpha / 2.0, 1.0 - self.alpha_same].map(normal_quantile);
+        let with_chance = |from: u32, chance: f64| {
+            fewest_rounds(from, |rounds| self.chance(rounds, &noises, quantiles) >= chance)
         };
-        fewest_rounds(fewest, enough)
+        let typical = with_chance(fewest, TYPICAL_CHANCE)?;
+        Some(RoundsNeeded { typical, pessimistic: with_chance(typical, PESSIMISTIC_CHANCE) })
     }
 
-    /// Equally probable values of the true noise: the observed spread over the root of a mean
+    /// Equally probable values of the true noise: the observed one over the root of a mean
     /// square, with Wilson-Hilferty quantiles.
     fn noises(&self) -> Vec<f64> {
         let freedom = f64::from(self.rounds.max(2) - 1);
@@ -63,20 +79,19 @@ impl UnclearComparison {
         let noise = |place: u32| {
             let z = normal_quantile((f64::from(place) + 0.5) / f64::from(NOISES));
             let mean_square = (1.0 - part + z * part.sqrt()).max(0.05).powi(3);
-            self.spread / mean_square.sqrt()
+            self.noise / mean_square.sqrt()
         };
         (0..NOISES).map(noise).collect()
     }
 
-    /// Mean chance that `rounds` new rounds find a difference or exclude one. `quantiles` are the
-    /// normal quantiles of the two tests.
+    /// Mean chance that the comparison finds a difference or excludes one once it has `rounds`
+    /// rounds, of which those so far are known. `quantiles` are the normal quantiles of both tests.
     fn chance(&self, rounds: u32, noises: &[f64], quantiles: [f64; 2]) -> f64 {
-        let (seen, new) = (f64::from(self.rounds), f64::from(rounds));
+        let (seen, all) = (f64::from(self.rounds), f64::from(rounds));
         let [difference_quantile, equivalence_quantile] =
-            quantiles.map(|normal| student(normal, new - 1.0));
+            quantiles.map(|normal| student(normal, all - 1.0));
         let of_noise = |noise: &f64| {
-            let noise = noise / EFFICIENCY.sqrt();
-            let error = noise / new.sqrt();
+            let error = noise / all.sqrt();
             // Estimates between these sizes leave the comparison unclear.
             let (from, to) = (
                 (self.margin - equivalence_quantile * error).max(0.0),
@@ -85,12 +100,20 @@ impl UnclearComparison {
             if from >= to {
                 return 1.0;
             }
-            let deviation = noise * (1.0 / seen + 1.0 / new).sqrt();
-            let below = |size: f64| normal_cumulative((size - self.effect.abs()) / deviation);
+            let deviation = noise * (1.0 / seen - 1.0 / all).max(0.0).sqrt();
+            let below = |size: f64| normal_cumulative((size - self.effect) / deviation);
             1.0 - (below(to) - below(from)) - (below(-from) - below(-to))
         };
         noises.iter().map(of_noise).sum::<f64>() / noises.len() as f64
     }
+}
+
+/// Standard deviation of normal differences whose exact interval over so many rounds would have
+/// this half width at this confidence: wide tails count as the rank test feels them.
+pub(crate) fn noise_of_interval(half_width: f64, confidence: f64, rounds: u32) -> f64 {
+    let rounds = f64::from(rounds);
+    let quantile = student(normal_quantile(f64::midpoint(1.0, confidence)), rounds - 1.0);
+    half_width * rounds.sqrt() / quantile
 }
 
 /// Quantile of Student's t from the corresponding normal quantile, by the expansion in one over the

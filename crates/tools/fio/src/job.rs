@@ -13,7 +13,7 @@ use treering_script::{
 
 use super::headline::Headline;
 use super::namespace::{DIRECTORY, FileName, numbered};
-use super::offered::JobLoad;
+use super::offered::{JobLoad, led_by_due};
 use super::options::{CLASSIC, JOB_FILE, NATIVE, REUSE, SET};
 use super::run_plan::RunPlan;
 use super::session::{JobSession, SETUP};
@@ -464,7 +464,10 @@ impl Job for FileJob {
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {
         let workers = self.plan.workers.iter();
-        Headline::new(&self.plan).foreseen(workers.map(|worker| worker.job.directions().collect()))
+        let headline = Headline::new(&self.plan);
+        let headline = headline.foreseen(workers.map(|worker| worker.job.directions().collect()));
+        let offered = self.plan.offered.as_ref().map(JobLoad::foreseen).unwrap_or_default();
+        led_by_due(offered, headline)
     }
 
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {

@@ -16,7 +16,7 @@ use treering_script::{
 use super::headline::Headline;
 use super::layout::{Layout, LayoutCounters, LayoutOutcome, MakeDirectories};
 use super::namespace::numbered;
-use super::offered::{JobLoad, RunningLoad};
+use super::offered::{self, JobLoad, RunningLoad};
 use super::run_plan::RunPlan;
 use super::runner::{Deadlines, FlowShare, Runner, SteadyShare};
 use super::sizes::{Extents, extents};
@@ -332,8 +332,8 @@ impl Session for JobSession {
     }
 
     fn metrics(&self) -> Vec<Metric> {
-        let offered = self.running.as_ref().map(RunningLoad::metrics);
-        self.headline.metrics().into_iter().chain(offered.into_iter().flatten()).collect()
+        let offered = self.running.as_ref().map(RunningLoad::metrics).unwrap_or_default();
+        offered::led_by_due(offered, self.headline.metrics())
     }
 
     fn remains(&self) -> Vec<String> {

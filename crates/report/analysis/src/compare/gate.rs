@@ -71,6 +71,7 @@ impl Gate {
         reasons.extend(missing.into_iter().filter(is_said).map(GateReason::Caution));
         let is_open = |comparison: &&MetricComparison| {
             matches!(comparison.verdict, Verdict::Unclear | Verdict::SingleRun)
+                || comparison.stalls_more()
         };
         for (_, variant) in outcome.contenders() {
             let contender = variant.name.clone();

@@ -6,9 +6,10 @@ use std::fmt;
 use treering_model::metrics::{is_call_latency, is_counter};
 use treering_model::{BetterDirection, Metric, Trial};
 use treering_stats::{
-    ALPHA, Comparison, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, Scale,
-    StatsError, THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99, compare_paired, compare_unpaired,
-    decision_interval, decision_levels, judge_family, median, pair_rounds,
+    ALPHA, Comparison, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding,
+    RoundsNeeded, Scale, StatsError, THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99, TailComparison,
+    compare_paired, compare_unpaired, decision_interval, decision_levels, judge_family, median,
+    pair_rounds,
 };
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -190,8 +191,14 @@ fn answer(about: &mut MetricComparison, verdict: &treering_stats::Verdict) {
         Finding::Small => (Verdict::Small, None),
         Finding::Same => (Verdict::Same, None),
         Finding::Unclear { rounds_needed } => (Verdict::Unclear, rounds_needed),
-        Finding::SingleRun => (Verdict::SingleRun, Some(verdict.smallest_rounds)),
+        Finding::SingleRun => {
+            (Verdict::SingleRun, Some(RoundsNeeded::exactly(verdict.smallest_rounds)))
+        }
     };
+    // Rounds that stall on one side change no typical ratio, but they are a difference.
+    if about.verdict == Verdict::Same && about.notable_tails().is_some() {
+        (about.verdict, about.same_withheld) = (Verdict::Unclear, true);
+    }
     about.p_adjusted = verdict.p_adjusted;
     about.smallest_rounds = verdict.smallest_rounds;
     about.too_few_to_ever_show = verdict.too_few_to_ever_show;
@@ -367,13 +374,10 @@ fn question(
         // Symmetric in the variants, so that the verdict does not depend on which is the baseline.
         Scale::Difference => threshold * baseline_median.abs().max(contender_median.abs()),
     };
-    let direction = match metric.better {
-        BetterDirection::Higher => Direction::HigherIsBetter,
-        BetterDirection::Lower => Direction::LowerIsBetter,
-    };
+    let direction = direction(metric.better);
     let role = if metric.primary { CorrectionRole::Primary } else { CorrectionRole::Exploratory };
     let estimate = estimate(&comparison);
-    let is_ratio = scale == Scale::Ratio;
+    let tails = TailComparison::new((&base, &other), comparison.design, direction).ok().flatten();
     let about = MetricComparison {
         workload: job.workload.to_owned(),
         mode: job.mode,
@@ -394,8 +398,8 @@ fn question(
         contender_values: other,
         baseline_median,
         contender_median,
-        ratio: is_ratio.then_some(estimate),
-        difference: (!is_ratio).then_some(estimate),
+        ratio: (scale == Scale::Ratio).then_some(estimate),
+        difference: (scale == Scale::Difference).then_some(estimate),
         p: comparison.p_value,
         decided: None,
         same_as: None,
@@ -406,6 +410,8 @@ fn question(
         smallest_rounds: 0,
         too_few_to_ever_show: false,
         verdict: Verdict::Unclear,
+        tails,
+        same_withheld: false,
         rounds_needed: None,
     };
     let criteria = Criteria { direction, role, effect_threshold };
@@ -427,6 +433,13 @@ fn counted(
     let number = |place: &usize| job.rounds.numbers.get(*place).copied();
     let rounds: Vec<u32> = pairs.rounds.iter().filter_map(number).collect();
     (pairs.base, pairs.variant, rounds)
+}
+
+const fn direction(better: BetterDirection) -> Direction {
+    match better {
+        BetterDirection::Higher => Direction::HigherIsBetter,
+        BetterDirection::Lower => Direction::LowerIsBetter,
+    }
 }
 
 fn estimate(comparison: &Comparison) -> Estimate {

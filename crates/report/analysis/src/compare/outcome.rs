@@ -4,7 +4,9 @@ mod counts;
 
 use serde::{Deserialize, Serialize};
 use treering_model::{BetterDirection, RunMode, Scope, Unit};
-use treering_stats::{CampaignProgress, StoppingDecision, StoppingRule};
+use treering_stats::{
+    CampaignProgress, RoundsNeeded, StoppingDecision, StoppingRule, TailComparison,
+};
 
 use super::{ComparisonCaution, ComparisonCautionCode};
 
@@ -133,8 +135,13 @@ pub struct MetricComparison {
     pub too_few_to_ever_show: bool,
     /// Verdict on the metric.
     pub verdict: Verdict,
-    /// Estimated number of rounds that an unclear verdict or a single run needs.
-    pub rounds_needed: Option<u32>,
+    /// What the typical ratio hides; `None` without a ratio, with few runs, and within one run.
+    pub tails: Option<TailComparison>,
+    /// True where the typical ratio is the same and the verdict is unclear because of the tails.
+    pub same_withheld: bool,
+    /// Estimated number of rounds that an unclear verdict or a single run needs, those so far
+    /// included.
+    pub rounds_needed: Option<RoundsNeeded>,
 }
 
 impl MetricComparison {
@@ -157,6 +164,31 @@ impl MetricComparison {
         let scale = self.baseline_median.abs().max(self.contender_median.abs());
         let (low, high) = self.difference?.interval?;
         Some((high - low) / 2.0 / scale)
+    }
+
+    /// Means, worst tenth and outlying rounds, where they say something else than the typical
+    /// ratio.
+    pub fn notable_tails(&self) -> Option<&TailComparison> {
+        // Where the interval is too wide for any verdict, so are means and worst tenths.
+        let is_wide = self.verdict == Verdict::Unclear && !self.same_withheld;
+        let says_more = |tails: &&TailComparison| {
+            tails.is_one_sided() || !is_wide && tails.disagrees(self.threshold)
+        };
+        self.tails.as_ref().filter(|_| self.same_as.is_none()).filter(says_more)
+    }
+
+    /// Reports whether rounds of the contender stall, which a small or better typical ratio hides.
+    pub(super) fn stalls_more(&self) -> bool {
+        self.notable_tails().is_some_and(|tails| tails.outlying[1] > tails.outlying[0])
+    }
+
+    /// Estimated numbers of rounds that are still missing; `None` where no number is known.
+    pub fn more_rounds(&self) -> Option<RoundsNeeded> {
+        let seen = u32::try_from(self.runs()).unwrap_or(u32::MAX);
+        let missing = |rounds: u32| rounds.saturating_sub(seen);
+        let needed = self.rounds_needed?;
+        let pessimistic = needed.pessimistic.map(missing);
+        Some(RoundsNeeded { typical: missing(needed.typical), pessimistic })
     }
 
     /// Number of runs of the variant that has fewer.

@@ -8,7 +8,7 @@ use treering_model::metrics::{MetricSpec, rates, times};
 use treering_model::{
     BetterDirection, IMPORT_FACT, ITERATION_PHASE, Metric, Scope, TaskTotals, Trial, Unit,
 };
-use treering_stats::{ALPHA, Scale, compare_paired, holm, median, smallest_rounds};
+use treering_stats::{ALPHA, RoundsNeeded, Scale, compare_paired, holm, median, smallest_rounds};
 
 use super::jobs::{ComparedJob, title};
 
@@ -216,6 +216,8 @@ fn compared(
         smallest_rounds: fewest,
         too_few_to_ever_show: true,
         verdict: Verdict::SingleRun,
-        rounds_needed: Some(fewest),
+        tails: None,
+        same_withheld: false,
+        rounds_needed: Some(RoundsNeeded::exactly(fewest)),
     })
 }

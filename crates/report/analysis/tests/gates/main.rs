@@ -9,3 +9,4 @@ mod noise;
 mod pools;
 mod settings;
 mod sides;
+mod tails;

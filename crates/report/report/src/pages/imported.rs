@@ -1,6 +1,9 @@
 //! Page of `treering import`: outputs found in logs, one row each, and unparsed parts.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use treering_model::{Caution, Ending, Trial, TrialHeader};
+use treering_stats::{ALPHA, smallest_rounds};
 
 use super::identity::utc;
 use crate::{Cell, Column, Report, Table};
@@ -22,6 +25,8 @@ pub struct ImportedRow {
     pub cautions: Vec<Caution>,
     /// Description of its numbers of phases, tasks and metrics.
     pub holds: String,
+    /// Full names of its primary metrics.
+    pub primary: BTreeSet<String>,
 }
 
 impl ImportedRow {
@@ -42,6 +47,7 @@ impl ImportedRow {
             ending: trial.ending.clone(),
             cautions: trial.cautions.clone(),
             holds: holds(trial, apart),
+            primary: primary_of(trial),
         }
     }
 }
@@ -85,13 +91,42 @@ pub fn page(rows: &[ImportedRow], notes: &[String], is_dry: bool) -> Report {
         ]);
     }
     page.table(table);
-    for note in notes {
+    for note in notes.iter().cloned().chain(too_few_runs(rows)) {
         page.note(note);
     }
     for row in rows {
         page.cautions(&row.cautions);
     }
     page
+}
+
+fn primary_of(trial: &Trial) -> BTreeSet<String> {
+    let primary = trial.metrics.iter().filter(|metric| metric.primary);
+    primary.map(|metric| metric.scope.metric_name(&metric.name)).collect()
+}
+
+/// Notes on labels that were run several times, but too few for the results that are compared
+/// together.
+fn too_few_runs(rows: &[ImportedRow]) -> Vec<String> {
+    let mut labels: BTreeMap<&str, BTreeMap<_, (u32, BTreeSet<&String>)>> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.ending == Ending::Completed) {
+        let about = &row.beginning;
+        let jobs = labels.entry(about.label.as_str()).or_default();
+        let (runs, primary) = jobs.entry((&about.workload, &about.parameters)).or_default();
+        *runs += 1;
+        primary.extend(&row.primary);
+    }
+    let note = |(label, jobs): (&str, BTreeMap<_, (u32, BTreeSet<&String>)>)| {
+        let runs = jobs.values().map(|(runs, _)| *runs).min()?;
+        let results: usize = jobs.values().map(|(_, primary)| primary.len()).sum();
+        let fewest = smallest_rounds(u32::try_from(results).ok()?, ALPHA).ok()?;
+        let text = format!(
+            "'{label}': {runs} runs of each job; the {results} results that decide are compared \
+             together, and {fewest} runs are the fewest that can show a difference of any."
+        );
+        (results > 1 && (2..fewest).contains(&runs)).then_some(text)
+    };
+    labels.into_iter().filter_map(note).collect()
 }
 
 /// Describes the contents of a trial.
@@ -107,4 +142,41 @@ fn holds(trial: &Trial, (phases, metrics): (usize, usize)) -> String {
         count(trial.metrics.len() + metrics, "metric"),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use treering_model::{BetterDirection, Metric, RunMode, Scope, TrialId, Unit};
+
+    use super::{Ending, ImportedRow, Trial, TrialHeader, too_few_runs};
+
+    /// A run of fs_mark with so many threads.
+    fn row(threads: &str) -> ImportedRow {
+        let scope = Scope::Kind("create".to_owned());
+        let (unit, better) = (Unit::FilesPerSecond, BetterDirection::Higher);
+        let metric = Metric::new("files_per_second", scope, 100.0, unit, better);
+        let trial = Trial {
+            metrics: vec![metric.primary_if(true)],
+            ending: Ending::Completed,
+            ..Trial::new(TrialHeader {
+                label: "base".to_owned(),
+                parameters: vec![("threads".to_owned(), threads.to_owned())],
+                ..TrialHeader::new(TrialId::new(), "fs_mark", RunMode::Classic)
+            })
+        };
+        ImportedRow::new(String::new(), "fs_mark", true, &trial, (0, 0))
+    }
+
+    #[test]
+    fn six_runs_of_two_thread_counts_are_too_few_and_of_one_are_enough() {
+        let of = |threads: &[&str], runs: usize| -> Vec<String> {
+            let rows: Vec<ImportedRow> = threads.repeat(runs).into_iter().map(row).collect();
+            too_few_runs(&rows)
+        };
+        let notes = of(&["1", "16"], 6);
+        assert!(notes.concat().contains("and 7 runs are the fewest"), "{notes:?}");
+        assert_eq!(of(&["1", "16"], 7), [""; 0]);
+        assert_eq!(of(&["1"], 6), [""; 0]);
+        assert_eq!(of(&["1", "16"], 1), [""; 0], "single runs are compared within the run");
+    }
 }

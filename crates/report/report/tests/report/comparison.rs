@@ -177,7 +177,15 @@ fn the_json_is_as_documented() {
         for number in ["pairs", "baseline_median", "contender_median"] {
             assert!(comparison[number].is_number(), "{number}");
         }
-        for maybe in ["ratio", "ratio_low", "ratio_high", "p", "p_adjusted", "rounds_needed"] {
+        for maybe in [
+            "ratio",
+            "ratio_low",
+            "ratio_high",
+            "p",
+            "p_adjusted",
+            "rounds_needed",
+            "rounds_needed_most",
+        ] {
             assert!(comparison[maybe].is_number() || comparison[maybe].is_null(), "{maybe}");
         }
         assert!(["higher", "lower"].contains(&comparison["better"].as_str().unwrap()));

@@ -30,6 +30,8 @@ pub(super) use stream::{Dispatch, Stream, WorkerSchedule};
 const LANES_MAX: u64 = 1024;
 /// Highest offered rate, in requests per second.
 const RATE_MAX: u64 = 100_000_000;
+/// Quantile of the latencies from when requests were due that decides a comparison.
+const DECIDING: &str = "p99";
 const QUANTILES: [(&str, f64); 4] = [("p50", 0.5), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999)];
 
 /// Share of the offered load that a section issues.
@@ -105,11 +107,33 @@ impl JobLoad {
         self.shares.get(section).map_or(1, |share| share.lanes)
     }
 
+    /// Metrics that a run will have. The values of the latencies are meaningless.
+    pub(super) fn foreseen(&self) -> Vec<Metric> {
+        let words = QUANTILES.map(|(word, _)| word).into_iter().chain(["max"]);
+        let latency = |word: &str| {
+            let metric = DUE_LATENCY_NANOSECONDS.of_member(&[word], Scope::Trial, 1.0);
+            metric.primary_if(word == DECIDING)
+        };
+        let rate = OFFERED_OPERATIONS_PER_SECOND.of(Scope::Trial, self.per_second as f64);
+        words.map(latency).chain([rate]).collect()
+    }
+
     /// Creates the streams of a run.
     pub(super) fn begin(&self) -> RunningLoad {
         let streams = self.shares.iter().map(|share| Arc::new(Stream::new(share.terms))).collect();
         RunningLoad { offered: self.clone(), streams, tally: OfferedTally::default() }
     }
+}
+
+/// Metrics of a run, those from when requests were due first. They decide in place of the rates,
+/// which are offered and not reached.
+pub(super) fn led_by_due(offered: Vec<Metric>, headline: Vec<Metric>) -> Vec<Metric> {
+    let is_led = offered.iter().any(|metric| metric.primary);
+    let follows = |metric: Metric| if is_led { metric.primary_if(false) } else { metric };
+    let (due, others): (Vec<Metric>, Vec<Metric>) = offered
+        .into_iter()
+        .partition(|metric| DUE_LATENCY_NANOSECONDS.word_of(&metric.name).is_some());
+    due.into_iter().chain(headline.into_iter().map(follows)).chain(others).collect()
 }
 
 /// Refuses options of an offered load without a rate.
@@ -260,7 +284,8 @@ impl RunningLoad {
             return metrics;
         }
         let of = |word: &str, ns: u64| {
-            DUE_LATENCY_NANOSECONDS.of_member(&[word], Scope::Trial, ns as f64).of_tasks(due)
+            let metric = DUE_LATENCY_NANOSECONDS.of_member(&[word], Scope::Trial, ns as f64);
+            metric.primary_if(word == DECIDING).of_tasks(due)
         };
         // Requests that did not end within the grace took longer than that, or than the slowest
         // that did.
@@ -283,10 +308,12 @@ impl RunningLoad {
 #[cfg(test)]
 mod tests {
     use crate::language::{Engine, Section};
+    use treering_model::Scope;
+    use treering_model::metrics::load::OFFERED_OPERATIONS_PER_SECOND;
     use treering_script::Settings;
 
     use super::super::options::NATIVE;
-    use super::{JobLoad, RATE};
+    use super::{JobLoad, RATE, led_by_due};
 
     fn job_load(jobs: &mut [Section]) -> JobLoad {
         let settings = Settings::new(vec![(RATE.to_owned(), "100".to_owned())]);
@@ -305,6 +332,18 @@ mod tests {
         jobs[1].rate_iops = [0, 200, 100];
         assert_eq!(rates(&job_load(&mut jobs)), [70.0, 30.0]);
         assert_eq!(jobs[0].rate_iops, [0; 3], "the stream says when requests come");
+    }
+
+    #[test]
+    fn latencies_from_when_requests_were_due_come_first_and_decide() {
+        let offered = job_load(&mut [Section::default()]);
+        let rate = OFFERED_OPERATIONS_PER_SECOND.of(Scope::Trial, 100.0).primary_if(true);
+        let metrics = led_by_due(offered.foreseen(), vec![rate.clone()]);
+        let primary: Vec<&str> =
+            metrics.iter().filter(|metric| metric.primary).map(|one| one.name.as_str()).collect();
+        assert_eq!(primary, ["due_latency_p99_nanoseconds"]);
+        assert!(metrics[0].name.starts_with("due_latency"), "{metrics:?}");
+        assert_eq!(led_by_due(Vec::new(), vec![rate.clone()]), [rate], "without an offered load");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use treering_analysis::compare::Outcome;
 use super::json::ComparisonRow;
 use crate::formats::csv::{text_field, write_record};
 
-const HEADER: [&str; 33] = [
+const HEADER: [&str; 34] = [
     "workload",
     "mode",
     "job",
@@ -42,6 +42,7 @@ const HEADER: [&str; 33] = [
     "decided_level",
     "decided_low",
     "decided_high",
+    "rounds_needed_most",
 ];
 
 /// Writes header and rows.
@@ -55,6 +56,7 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
 
 fn fields(row: &ComparisonRow<'_>) -> [String; HEADER.len()] {
     let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
+    let count = |rounds: Option<u32>| rounds.map_or_else(String::new, |rounds| rounds.to_string());
     let better = row.better.word();
     [
         text_field(row.workload),
@@ -82,7 +84,7 @@ fn fields(row: &ComparisonRow<'_>) -> [String; HEADER.len()] {
         row.primary.to_string(),
         row.threshold.to_string(),
         row.verdict.to_owned(),
-        row.rounds_needed.map_or_else(String::new, |rounds| rounds.to_string()),
+        count(row.rounds_needed),
         row.within_one_run.to_string(),
         row.observed.to_string(),
         text_field(row.title),
@@ -90,5 +92,6 @@ fn fields(row: &ComparisonRow<'_>) -> [String; HEADER.len()] {
         number(row.decided_level),
         number(row.decided_low),
         number(row.decided_high),
+        count(row.rounds_needed_most),
     ]
 }

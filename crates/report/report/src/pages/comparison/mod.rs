@@ -28,7 +28,7 @@ use self::answer::answer;
 use self::charts::{forest, raw_numbers, rounds};
 use self::observed::{charts_of, counters_of, tables_of};
 use self::tables::{INTERVAL, brief, by_metric, figures, variants, verdicts};
-use self::words::{beside_time, control, sentences};
+use self::words::{beside_time, control, hidden, sentences};
 use super::environment::{differences, everything};
 use super::profile;
 use crate::{Block, Chart, Report, Warning};
@@ -127,7 +127,9 @@ pub fn page(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
     }
     let is_brief = view.detail == PageDetail::Brief;
     let mut page = Report::new(title(outcome));
-    for sentence in sentences(outcome).into_iter().chain(beside_time(outcome)) {
+    for sentence in
+        sentences(outcome).into_iter().chain(hidden(outcome)).chain(beside_time(outcome))
+    {
         page.paragraph(sentence);
     }
     if let Some(sentence) = control(outcome) {

@@ -2,7 +2,8 @@
 
 use treering_analysis::compare::{MetricComparison, Outcome, VariantSummary, Verdict};
 use treering_model::metrics::{cpu, times};
-use treering_model::{BetterDirection, Scope, Unit};
+use treering_model::{BetterDirection, Scope, Unit, thousands};
+use treering_stats::RoundsNeeded;
 
 use crate::pages::identity::metric_words;
 use crate::table::titled;
@@ -64,7 +65,7 @@ pub(super) fn verdicts(
     ]);
     let needs = comparisons.iter().any(|c| c.rounds_needed.is_some());
     if needs {
-        columns.push(Column::count("needs"));
+        columns.push(Column::text("needs"));
     }
     columns.extend([Column::mixed("base"), Column::mixed("new")]);
     let name = if primary { "primary" } else { "exploratory" };
@@ -118,7 +119,7 @@ pub(super) fn brief(comparisons: &[&MetricComparison], several_contenders: bool)
     ]);
     let needs = comparisons.iter().any(|c| c.rounds_needed.is_some());
     if needs {
-        columns.push(Column::count("needs"));
+        columns.push(Column::text("needs"));
     }
     let keys = if several_contenders { 2 } else { 1 };
     let caption = comparisons.first().map_or("", |first| first.title.as_str());
@@ -216,7 +217,8 @@ fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> Str
                  two runs and says nothing about how runs differ.";
     }
     if needs {
-        note += " needs: about how many rounds a verdict needs.";
+        note += " needs: about how many more rounds a verdict needs, typically and, in four of five \
+                 cases, at most.";
     }
     note
 }
@@ -366,8 +368,20 @@ pub(super) fn is_unbounded(comparison: &MetricComparison) -> bool {
     comparison.decided.is_some_and(|decided| decided.interval.is_none())
 }
 
+/// Numbers of missing rounds in words: `31`, `31-108`, `31 or far more`.
+pub(super) fn more_words(more: RoundsNeeded) -> String {
+    let count = |rounds: u32| thousands(&rounds.to_string());
+    match more.pessimistic {
+        Some(most) if most > more.typical => format!("{}-{}", count(more.typical), count(most)),
+        Some(_) => count(more.typical),
+        None => format!("{} or far more", count(more.typical)),
+    }
+}
+
 fn rounds_needed(comparison: &MetricComparison) -> Cell {
-    comparison.rounds_needed.map_or(Cell::Missing, |needed| Cell::whole(u64::from(needed)))
+    comparison
+        .more_rounds()
+        .map_or(Cell::Missing, |more| Cell::text(format!("+{}", more_words(more))))
 }
 
 /// Value cell whose unit is part of the row's label, unless its style scales.

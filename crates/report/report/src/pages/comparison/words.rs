@@ -4,8 +4,9 @@
 use treering_analysis::compare::{MetricComparison, Outcome, VariantSummary, Verdict};
 use treering_model::metrics::times;
 use treering_model::{Scope, Unit, thousands};
+use treering_stats::RoundsNeeded;
 
-use super::tables::{label, whole_time};
+use super::tables::{label, more_words, whole_time};
 use crate::Number;
 use crate::pages::identity::metric_words;
 
@@ -61,7 +62,7 @@ fn sentence(outcome: &Outcome, baseline: &str, variant: &VariantSummary) -> Stri
 pub(super) fn beside_time(outcome: &Outcome) -> Vec<String> {
     let names = ResultNames::new(outcome);
     let several = outcome.contenders().count() > 1;
-    let mut undecided: Vec<Option<u32>> = Vec::new();
+    let mut undecided: Vec<Option<RoundsNeeded>> = Vec::new();
     let mut sentences = Vec::new();
     for open in outcome.comparisons.iter().filter(|comparison| comparison.is_open_by_time()) {
         let counts = outcome.counts_decided_beside(open);
@@ -70,9 +71,9 @@ pub(super) fn beside_time(outcome: &Outcome) -> Vec<String> {
             continue;
         }
         let contender = if several { format!("{}, ", open.contender) } else { String::new() };
-        let rounds = open.rounds_needed.map_or_else(
+        let rounds = open.more_rounds().map_or_else(
             || "more rounds are unlikely to decide it by time".to_owned(),
-            |rounds| format!("{} rounds by time", thousands(&rounds.to_string())),
+            |more| format!("{} more rounds by time", more_words(more)),
         );
         let counts: Vec<String> = counts.into_iter().map(count_words).collect();
         sentences.push(format!(
@@ -83,7 +84,8 @@ pub(super) fn beside_time(outcome: &Outcome) -> Vec<String> {
     }
     if let Some(most) = undecided.into_iter().max() {
         let more = most.map_or_else(String::new, |most| {
-            format!("; `--resume --rounds {most}` is likely to decide by time")
+            let rounds = most.pessimistic.unwrap_or(most.typical);
+            format!("; `--resume --rounds {rounds}` is likely to decide by time")
         });
         sentences.push(format!(
             "What time leaves unclear, counts may show: the same command with `--resume --trace \
@@ -92,6 +94,39 @@ pub(super) fn beside_time(outcome: &Outcome) -> Vec<String> {
         ));
     }
     sentences
+}
+
+/// Sentences on primary results whose means, worst tenth or outlying rounds say something else than
+/// the typical ratio.
+pub(super) fn hidden(outcome: &Outcome) -> Vec<String> {
+    let names = ResultNames::new(outcome);
+    let several = outcome.contenders().count() > 1;
+    let sentence = |comparison: &MetricComparison| {
+        let tails = comparison.notable_tails()?;
+        let typical = comparison.ratio?.value;
+        let contender = if several { format!("{}, ", comparison.contender) } else { String::new() };
+        let verdict = if comparison.same_withheld && !tails.is_one_sided() {
+            ", too few to tell from chance, too many to call it the same"
+        } else {
+            ""
+        };
+        Some(format!(
+            "{contender}{}: typically {typical:.3}, but {:.3} by means and {:.3} in the worst tenth; \
+             outlying {}: {} of {} of {}, {} of {} of {} (p {:.3}{verdict}).",
+            names.name(comparison),
+            tails.mean_ratio,
+            tails.worst_tenth_ratio,
+            if comparison.paired { "rounds" } else { "runs" },
+            tails.outlying[1],
+            tails.runs[1],
+            comparison.contender,
+            tails.outlying[0],
+            tails.runs[0],
+            comparison.baseline,
+            tails.p_value,
+        ))
+    };
+    outcome.comparisons.iter().filter(|one| one.primary).filter_map(sentence).collect()
 }
 
 /// A decided count: `device write requests 9,120 to 2,210 (better)`.
@@ -285,20 +320,25 @@ fn change(comparison: &MetricComparison) -> Option<String> {
     Some(format!("{sign}{} %", thousands(&format!("{:.0}", percent.abs()))))
 }
 
-/// Estimated number of rounds that the median unclear verdict needs.
+/// Estimated numbers of further rounds that the median unclear verdict needs.
 fn needed(comparisons: &[&MetricComparison]) -> String {
-    let mut known: Vec<u32> = comparisons.iter().filter_map(|c| c.rounds_needed).collect();
-    known.sort_unstable();
-    let (Some(&middle), Some(&most)) = (known.get(known.len() / 2), known.last()) else {
+    let mut known: Vec<RoundsNeeded> =
+        comparisons.iter().filter_map(|comparison| comparison.more_rounds()).collect();
+    known.sort_unstable_by_key(|more| (more.pessimistic.is_none(), more.pessimistic, more.typical));
+    let (Some(&middle), Some(&last)) = (known.get(known.len() / 2), known.last()) else {
+        if comparisons.iter().any(|comparison| comparison.same_withheld) {
+            return " (typically the same, but not in outlying rounds)".to_owned();
+        }
         return " (more rounds are unlikely to change this)".to_owned();
     };
-    let count = |value: u32| thousands(&value.to_string());
-    let note = match comparisons.len() - known.len() {
-        0 if most > middle.saturating_mul(3) / 2 => format!(", {} for all", count(most)),
-        0 => String::new(),
-        hopeless => format!("; more rounds are unlikely to decide {hopeless}"),
+    let longer = |most: u32| middle.pessimistic.is_some_and(|middle| most / 3 > middle / 2);
+    let note = match (comparisons.len() - known.len(), last.pessimistic) {
+        (0, Some(most)) if longer(most) => format!(", {} for all", thousands(&most.to_string())),
+        (0, _) => String::new(),
+        (hopeless, _) => format!("; more rounds are unlikely to decide {hopeless}"),
     };
-    format!(" (about {} rounds needed{note})", count(middle))
+    let rounds = if middle == RoundsNeeded::exactly(1) { "round" } else { "rounds" };
+    format!(" (about {} more {rounds} needed{note})", more_words(middle))
 }
 
 #[cfg(test)]
