@@ -84,6 +84,9 @@ pub enum CautionCode {
     PlayedLate,
     /// The trial should start on a fresh filesystem, but it had been used before.
     NotFresh,
+    /// Requests of a closed loop with a rate began after they were due: the latencies leave out the
+    /// time that they waited to begin.
+    RequestsLate,
 }
 
 /// Operations below which random draws decide the figures of a mix: with the published mix of FFSB
@@ -96,7 +99,7 @@ pub const FLUSH_PERCENT_MUCH: f64 = 50.0;
 
 impl CautionCode {
     /// Every code.
-    pub const ALL: [Self; 39] = [
+    pub const ALL: [Self; 40] = [
         Self::CachesNotDropped,
         Self::AppendedToExisting,
         Self::MayNotFit,
@@ -136,6 +139,7 @@ impl CautionCode {
         Self::MountsDiffer,
         Self::PlayedLate,
         Self::NotFresh,
+        Self::RequestsLate,
     ];
 
     /// Name in JSON and in the store.
@@ -180,6 +184,7 @@ impl CautionCode {
             Self::MountsDiffer => "mounts_differ",
             Self::PlayedLate => "played_late",
             Self::NotFresh => "not_fresh",
+            Self::RequestsLate => "requests_late",
         }
     }
 
@@ -237,6 +242,7 @@ impl CautionCode {
             | Self::MetricMissing
             | Self::ProcessesLeft
             | Self::NotFresh
+            | Self::RequestsLate
             | Self::TooFewOperations => self.advice_about_workload(),
             Self::NotQuiet
             | Self::Stolen
@@ -281,6 +287,10 @@ impl CautionCode {
             Self::NotFresh => {
                 "format it: `treering layout TREE --fresh-copy --on DEVICE` and plans do that, and \
                  fail where mkfs does"
+            }
+            Self::RequestsLate => {
+                "`treering run fio --offered-rate N` offers the rate whatever is slow, and counts \
+                 latencies from when requests were due"
             }
             // Only `TooFewOperations` is left; the other codes have advice above.
             _ => "let it run longer, until some thousands of operations ran",

@@ -15,13 +15,24 @@ fn help(program: &Program, verb: &[String], pages: &mut String) {
     assert_eq!(reported.stderr, "", "help is what was asked for");
     let title = [&["treering".to_owned()], verb].concat().join(" ");
     *pages += &format!("$ {title} --help\n{}\n", reported.stdout);
-    let mut lines = reported.stdout.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let all = reported.stdout.lines();
+    let lines: Vec<&str> = if verb.is_empty() {
+        // The verbs are in groups, the old names in one line.
+        all.take_while(|line| *line != "Options:").collect()
+    } else {
+        let commands = all.skip_while(|line| *line != "Commands:").skip(1);
+        commands.take_while(|line| !line.is_empty()).collect()
+    };
     // Names begin in the third column; what stands further right goes on from the line before.
-    let names = lines.by_ref().take_while(|line| !line.is_empty()).filter_map(|line| {
-        let name = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '))?;
-        name.split(' ').next().filter(|name| *name != "help")
+    let names = lines.into_iter().flat_map(|line| {
+        let names = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '));
+        let names = names.unwrap_or_default();
+        match names.split_once(", ") {
+            Some((first, _)) if !first.contains(' ') => names.split(", ").collect::<Vec<_>>(),
+            _ => names.split(' ').take(1).filter(|name| !name.is_empty()).collect(),
+        }
     });
-    for name in names {
+    for name in names.filter(|name| *name != "help") {
         help(program, &[verb, &[name.to_owned()]].concat(), pages);
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::language::{Engine, ExitScope};
-use treering_model::{Counters, Metric, Op, TaskTotals};
+use treering_model::{Caution, CautionCode, Counters, Metric, Op, TaskTotals};
 use treering_script::{
     Conductor, CounterBoard, Deadline, IoQueue, NoListener, ParallelGroup, ParallelOptions, Phase,
     QueueKind, Session, SessionError, SessionResult, SessionStop, SignalEffect, StatusText, Task,
@@ -29,6 +29,8 @@ use super::worker::Worker;
 pub(super) const SETUP: &str = "setup";
 pub(super) const DIRECTORIES: &str = "directories";
 pub(super) const LAYOUT: &str = "layout";
+/// A hundredth of the requests may be late without a caution: p99 does not show them.
+const LATE_SHARE: u64 = 100;
 /// Errno of a job with neither a `size` nor existing files (`EINVAL`).
 const UNSIZED: i32 = 22;
 
@@ -44,6 +46,8 @@ pub(super) struct JobSession {
     failure: Option<SessionError>,
     /// True once a finished job has ended all others.
     ended: bool,
+    /// Requests that began late, and all requests, of jobs with a rate.
+    late: [u64; 2],
     /// Offered load of the run, if there is one.
     running: Option<RunningLoad>,
     /// Interim reports, and the interval at which to check if one is due.
@@ -63,6 +67,7 @@ impl JobSession {
             extents: Vec::new(),
             failure: None,
             ended: false,
+            late: [0; 2],
             status: status.map(|triggers| {
                 let look_every = triggers.look_every();
                 (Status::new(triggers), look_every)
@@ -265,7 +270,23 @@ impl JobSession {
         if let (Some(running), Some(offered)) = (&mut self.running, &tally.offered) {
             running.worked(offered);
         }
+        let is_rated = worker.job.rate.iter().chain(&worker.job.rate_iops).any(|rate| *rate > 0);
+        if is_rated && tally.offered.is_none() {
+            self.late[0] += tally.late;
+            self.late[1] += tally.directions.iter().map(|done| done.requests).sum::<u64>();
+        }
         self.headline.worked(number, totals, &tally);
+    }
+
+    /// Caution about a loop that fell behind its rate.
+    fn late_requests(&self) -> Option<Caution> {
+        let [late, all] = self.late;
+        let message = format!(
+            "{late} of {all} requests with a rate began more than 1 ms after they were due, since \
+             earlier ones had not ended; their latencies count from when they began"
+        );
+        let is_behind = late > 0 && late * LATE_SHARE >= all;
+        is_behind.then_some(Caution { code: CautionCode::RequestsLate, message })
     }
 }
 
@@ -334,6 +355,10 @@ impl Session for JobSession {
     fn metrics(&self) -> Vec<Metric> {
         let offered = self.running.as_ref().map(RunningLoad::metrics).unwrap_or_default();
         offered::led_by_due(offered, self.headline.metrics())
+    }
+
+    fn cautions(&self) -> Vec<Caution> {
+        self.late_requests().into_iter().collect()
     }
 
     fn remains(&self) -> Vec<String> {

@@ -145,6 +145,9 @@ pub(crate) struct Tally {
     /// Number of these syncs that count as short requests.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub short_syncs: u64,
+    /// Number of requests with a rate that began late.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub late: u64,
     /// Number of requests by the queue depth at issue: 1, 2, 4, 8, 16, 32, 64 or more.
     pub depths: [u64; 7],
     /// Number of submissions by their requests: 0, 4, 8, 16, 32, 64, more.
@@ -188,6 +191,7 @@ impl Default for Tally {
             directions: Default::default(),
             sync: Latencies::default(),
             short_syncs: 0,
+            late: 0,
             depths: [0; 7],
             submits: [0; 7],
             completes: [0; 7],

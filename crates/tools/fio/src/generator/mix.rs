@@ -14,17 +14,23 @@ pub(super) struct DirectionMix {
     until: u64,
     /// Direction chosen before a pause.
     waited: Option<Direction>,
+    /// Requests with a rate that began late.
+    late: u64,
 }
+
+/// Delay in microseconds from which on a request with a rate counts as late.
+const LATE_US: u64 = 1000;
 
 impl DirectionMix {
     pub(super) const fn new(draws: Tausworthe) -> Self {
-        Self { draws, direction: Direction::Read, until: 0, waited: None }
+        Self { draws, direction: Direction::Read, until: 0, waited: None, late: 0 }
     }
 
     /// Resets the counts at the end of the ramp time.
     pub(super) fn begin_anew(&mut self) {
         self.until = 0;
         self.waited = None;
+        self.late = 0;
     }
 
     /// Restarts the draws for another pass.
@@ -114,6 +120,12 @@ impl Generator {
         u64::try_from(due).unwrap_or(u64::MAX)
     }
 
+    /// Number of requests with a rate that began late, because earlier ones took longer than the
+    /// rate leaves for them.
+    pub(in super::super) const fn late(&self) -> u64 {
+        self.mix.late
+    }
+
     /// Draws the due time of the next request, after one was made.
     pub(super) fn draw_time(&mut self, direction: Direction) {
         let (place, least) = (direction.place(), self.job.blocks(direction).least.max(1));
@@ -129,12 +141,16 @@ impl Generator {
     }
 
     fn paced(&mut self, direction: Direction, now_us: u64) -> DirectionChoice {
-        if self.due_us(direction) <= now_us {
+        let due = self.due_us(direction);
+        if due <= now_us {
+            // Without a rate everything is due from the start.
+            let is_late = due > 0 && now_us - due > LATE_US;
+            self.mix.late += u64::from(is_late);
             return DirectionChoice::Data(direction);
         }
         let other = other(direction);
         let share = [self.job.mix_read, 100 - self.job.mix_read, 0][other.place()];
-        let (mut direction, mut due) = (direction, self.due_us(direction));
+        let (mut direction, mut due) = (direction, due);
         if self.job.rw.is_mixed() && share > 0 {
             let due_other = self.due_us(other);
             if due_other <= now_us || due_other < due {

@@ -256,3 +256,20 @@ fn a_request_that_does_not_fit_ends_the_pass() {
         assert!(ended, "{settings}");
     }
 }
+
+#[test]
+fn requests_of_a_loop_that_fell_behind_its_rate_are_counted_as_late() {
+    let late_of = |settings: &str, now_us: u64| {
+        let mut generator = generator(settings);
+        let mut issued = 0;
+        while issued < 10 {
+            issued += u64::from(matches!(generator.next(now_us), IoAction::Request(_)));
+        }
+        generator.late()
+    };
+    // The first request is due at once, the tenth after 9 ms.
+    let rated = "rw=write\nsize=1m\nbs=4k\nrate_iops=1000";
+    assert_eq!(late_of(rated, 50_000), 9);
+    assert_eq!(late_of(rated, 9500), 8);
+    assert_eq!(late_of("rw=write\nsize=1m\nbs=4k", 50_000), 0);
+}

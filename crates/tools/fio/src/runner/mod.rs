@@ -408,6 +408,7 @@ impl Script for Runner {
         }
         let mut tally = std::mem::take(&mut self.tally);
         self.complete(&mut tally);
+        tally.late = self.generator.late();
         tally.offered = self.pacing.schedule.take().map(|schedule| schedule.tally());
         tally.steady = self.end_conditions.steady.take().and_then(|share| share.result());
         if let Some(snapshot) = self.deadlines.snapshot.take() {

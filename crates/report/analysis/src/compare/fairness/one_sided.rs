@@ -12,12 +12,13 @@ use crate::compare::variant::Factor;
 
 /// Cautions that are no difference of conditions: undropped caches have a caution of their own, the
 /// others follow from a variant's speed or from where results were kept.
-const ELSEWHERE: [CautionCode; 5] = [
+const ELSEWHERE: [CautionCode; 6] = [
     CautionCode::CachesNotDropped,
     CautionCode::StoreStaged,
     CautionCode::TooFewOperations,
     CautionCode::TooShort,
     CautionCode::FlushesDecide,
+    CautionCode::RequestsLate,
 ];
 
 /// Cautions that only the plan of a trial can bring about, by a key of its variant.

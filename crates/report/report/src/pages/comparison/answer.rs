@@ -6,7 +6,7 @@ use treering_model::{BetterDirection, Unit, counted};
 
 use super::ComparisonView;
 use super::tables::{by_metric, is_unbounded, label, shown_interval, value, verdict};
-use super::words::sentences;
+use super::words::{hidden, sentences};
 use super::{jobs, title};
 use crate::{Cell, Column, Number, NumberStyle, Report, Table};
 
@@ -23,6 +23,9 @@ pub(super) fn answer(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
     let sentences = sentences(outcome);
     if sentences.len() <= SENTENCES_MAX {
         page.paragraph(sentences.join(" "));
+    }
+    for sentence in hidden(outcome).into_iter().take(NOTES_MAX) {
+        page.paragraph(sentence);
     }
     for note in view.notes.iter().take(NOTES_MAX) {
         page.note(note.as_str());

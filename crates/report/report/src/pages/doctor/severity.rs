@@ -36,6 +36,7 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::TooFewOperations,
     CautionCode::NamesCollided,
     CautionCode::FlushesDecide,
+    CautionCode::RequestsLate,
     CautionCode::VersionUnknown,
     CautionCode::OtherwiseThanRecorded,
     CautionCode::TraceIncomplete,
