@@ -95,7 +95,7 @@ fn a_pack_names_neither_machine_nor_user_nor_place() {
     // The variants are still two.
     let to = program();
     to.run(["merge", file]).ends_with(0);
-    let page = to.run(["report", "--plan", "quick"]).ends_with(0).stdout;
+    let page = to.run(["report", "--plan", "quick", "--full"]).ends_with(0).stdout;
     assert!(page.contains("fs_mark"), "{page}");
 }
 

@@ -15,7 +15,7 @@ use treering_analysis::compare::{
 use treering_analysis::selection::{ComparedTrials, PlannedTerms, SelectedVariant, TrialSelection};
 use treering_conduct::plan::Judging;
 use treering_model::{Cell, CellRole, Ending, TrialId};
-use treering_report::pages::comparison::{ComparisonView, DataFormat, page};
+use treering_report::pages::comparison::{ComparisonView, DataFormat, PageDetail, page};
 use treering_report::{Report, formats};
 use treering_store::{Filter, Store, TrialState, TrialSummary};
 
@@ -24,7 +24,7 @@ use self::stored::{StoredTrials, failed_selection, query_of, selection, summarie
 use super::charts;
 use super::output::{self, with_writer};
 use super::trial::{command_line, quoted};
-use crate::arguments::{CompareArgs, OutputArgs, PageArgs, ReportArgs, metric_names, percentage};
+use crate::arguments::{CompareArgs, OutputArgs, ReportArgs, metric_names, percentage};
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
 
@@ -191,7 +191,9 @@ fn tell(
         with_writer(args.page.output.as_deref(), |out| format.write(&outcome, out))?;
     }
     if format.is_none() || args.page.charts.is_some() {
-        let page = paged(args, source, variants, &mut compared, &outcome)?;
+        let about = (args, variants, &outcome);
+        let detail = args.page.detail();
+        let page = paged(about, source, &mut compared, detail)?;
         if format.is_none() {
             let (format, output) =
                 (args.page.format().map(str::to_owned), args.page.output.clone());
@@ -200,7 +202,12 @@ fn tell(
             output::write(&page, &OutputArgs { format, output, width })?;
         }
         if let Some(dir) = &args.page.charts {
-            charts::write(&page, dir)?;
+            // An answer has no charts.
+            let whole = match detail {
+                PageDetail::Full => page,
+                _ => paged(about, source, &mut compared, PageDetail::Full)?,
+            };
+            charts::write(&whole, dir)?;
         }
     }
     Ok(outcome)
@@ -223,11 +230,10 @@ fn judged(args: &ReportArgs, compared: &ComparedTrials) -> Result<Outcome, Failu
 
 /// The page of a comparison.
 fn paged(
-    args: &ReportArgs,
+    (args, variants, outcome): (&ReportArgs, &[SelectedVariant], &Outcome),
     source: &StoredTrials<'_>,
-    variants: &[SelectedVariant],
     compared: &mut ComparedTrials,
-    outcome: &Outcome,
+    detail: PageDetail,
 ) -> Result<Report, Failure> {
     let environment = environment(&compared.baseline, &compared.contenders);
     let repeat = repeat(&compared.baseline, &compared.contenders);
@@ -243,7 +249,7 @@ fn paged(
         environment: &environment,
         profiles: &profiles,
         observed: &observed,
-        detail: args.page.detail(),
+        detail,
     };
     Ok(page(outcome, &view))
 }
@@ -255,8 +261,7 @@ pub(crate) fn page_of_campaign(
     campaign: &str,
     trials: Vec<TrialSummary>,
 ) -> Result<Option<Report>, Failure> {
-    let page = PageArgs { full: true, ..PageArgs::default() };
-    let args = ReportArgs { campaign: Some(campaign.to_owned()), page, ..ReportArgs::default() };
+    let args = ReportArgs { campaign: Some(campaign.to_owned()), ..ReportArgs::default() };
     let (source, query) = (StoredTrials(store), query_of(&args));
     let selection = selection(&source, trials, &query)?;
     if selection.nothing_to_compare(&query).is_some() {
@@ -269,7 +274,8 @@ pub(crate) fn page_of_campaign(
     compared.ignore_parameters(&planned.ignore);
     // Variants without any job in common, for example.
     let Ok(outcome) = judged(&args, &compared) else { return Ok(None) };
-    paged(&args, &source, &variants, &mut compared, &outcome).map(Some)
+    let about = (&args, &variants[..], &outcome);
+    paged(about, &source, &mut compared, PageDetail::Full).map(Some)
 }
 
 /// Refuses an unknown format before any trial is read.

@@ -128,8 +128,8 @@ pub(super) fn of_job(
     let several = baseline.len() > 1 || contender.len() > 1;
     if !rounds.paired && several {
         let message = format!(
-            "{label}: {} and {} are compared as two independent samples",
-            counted(baseline.len(), "trial"),
+            "{label}: {} and {} trials are compared as two independent samples",
+            baseline.len(),
             contender.len()
         );
         cautions.push(ComparisonCaution::new(Code::Unpaired, message));
@@ -137,10 +137,9 @@ pub(super) fn of_job(
     if rounds.left_out != [0, 0] {
         let [base, other] = rounds.left_out;
         let message = format!(
-            "{label}: {} of '{}' and {other} of '{}' left out, without a partner near in time",
-            counted(base, "trial"),
-            names.0,
-            names.1
+            "{label}: {base} trials of '{}' and {other} of '{}' have no partner near in time and \
+             are left out",
+            names.0, names.1
         );
         cautions.push(ComparisonCaution::new(Code::Unpaired, message));
     }

@@ -8,7 +8,7 @@ use super::ComparisonView;
 use super::tables::{by_metric, is_unbounded, label, shown_interval, value, verdict};
 use super::words::{hidden, sentences};
 use super::{jobs, title};
-use crate::{Cell, Column, Number, NumberStyle, Report, Table};
+use crate::{Block, Cell, Column, Number, NumberStyle, Report, Table, Warning};
 
 /// Maximum number of rows; the whole page has all.
 const ROWS_MAX: usize = 6;
@@ -47,10 +47,15 @@ pub(super) fn answer(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
             0 => String::new(),
             more => format!("; and {}", counted(more, "more caution")),
         };
-        page.note(format!("caution: {} ({}){more}", caution.message, caution.code.name()));
+        let warning = Warning {
+            code: caution.code.name().to_owned(),
+            message: format!("{}{more}", caution.message),
+            advice: String::new(),
+        };
+        page.blocks.push(Block::Cautions { cautions: vec![warning] });
     }
-    page.command("Everything", &format!("{} --full", view.command));
-    page.command("With charts", &format!("{} --output report.html", view.command));
+    let purpose = "Everything (with charts: -o report.html in place of --full)";
+    page.command(purpose, &format!("{} --full", view.command));
     page
 }
 
