@@ -1,4 +1,4 @@
-//! What a typical ratio hides: the ratio of means, that of the worst tenth, and outlying runs.
+//! Tails that a typical ratio hides: the ratio of means, that of the worst tenth, outlying runs.
 //!
 //! Not here: the verdict on the typical ratio (`verdict`). A run that stalls now and then changes
 //! no median. It changes the mean, which decides how long much work takes, and the worst tenth,

@@ -135,7 +135,7 @@ pub struct MetricComparison {
     pub too_few_to_ever_show: bool,
     /// Verdict on the metric.
     pub verdict: Verdict,
-    /// What the typical ratio hides; `None` without a ratio, with few runs, and within one run.
+    /// Tails that the typical ratio hides; `None` without a ratio, with few runs, and within one run.
     pub tails: Option<TailComparison>,
     /// True where the typical ratio is the same and the verdict is unclear because of the tails.
     pub same_withheld: bool,
@@ -169,7 +169,7 @@ impl MetricComparison {
     /// Means, worst tenth and outlying rounds, where they say something else than the typical
     /// ratio.
     pub fn notable_tails(&self) -> Option<&TailComparison> {
-        // Where the interval is too wide for any verdict, so are means and worst tenths.
+        // An interval too wide for any verdict makes means and worst tenths too wide as well.
         let is_wide = self.verdict == Verdict::Unclear && !self.same_withheld;
         let says_more = |tails: &&TailComparison| {
             tails.is_one_sided() || !is_wide && tails.disagrees(self.threshold)
