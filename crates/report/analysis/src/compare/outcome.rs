@@ -135,7 +135,7 @@ pub struct MetricComparison {
     pub too_few_to_ever_show: bool,
     /// Verdict on the metric.
     pub verdict: Verdict,
-    /// Tails that the typical ratio hides; `None` without a ratio, with few runs, and within one run.
+    /// Tails that the typical ratio hides; `None` without a ratio, with few runs, within one run.
     pub tails: Option<TailComparison>,
     /// True where the typical ratio is the same and the verdict is unclear because of the tails.
     pub same_withheld: bool,
