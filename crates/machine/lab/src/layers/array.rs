@@ -1,21 +1,22 @@
 //! Arrays of the driver md. They have no superblock: nothing but the filesystem writes to the
 //! disks, and an array is known by its number, its disks and the sequence number of its device.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::makedev;
 use treering_model::{ArrayLayer, Layer};
-use treering_sys::{ArraySettings, Errno, device_bytes, flush_buffers, start_array};
+use treering_sys::{ArraySettings, Errno, start_array};
 
 use super::array_removal::{free_array, sequence};
 use super::mapping::{MappingStack, open_node};
-use super::parts::{DeviceOfDisks, DeviceOverParts, cut};
+use super::parts::{DeviceOverParts, cut};
+use super::recorded_device::RecordedDevice;
 use super::targets;
 use crate::device::{AcquiredStorage, LabDevice, MappedDevices, MemberDevice};
 use crate::error::unfit;
 use crate::filesystems::load_module;
-use crate::machine::{DeviceNumber, KernelMounts, block_number, word};
+use crate::machine::{DeviceNumber, KernelMounts, word};
 use crate::register::{OwnedRecord, RecordedArray, ResourceKind, sequence_line};
 use crate::{DeviceError, Lab, LabError};
 
@@ -82,98 +83,56 @@ pub(super) fn of_disks(mut device: LabDevice, layer: &ArrayLayer) -> Result<LabD
         let why = format!("RAID 0 needs disks of one size, not of {first} and {bytes} bytes");
         return Err(unfit(why));
     }
-    let array = RunningArray::new(&lab, layer, &disks)?;
+    let array = started(&lab, layer, &disks)?;
     let storage = AcquiredStorage::Mapped(Box::new(DeviceOverParts { device: array, parts }));
     let cautions = device.cautions.clone();
     Ok(LabDevice { lab, storage, below: Some(Box::new(device)), cautions })
 }
 
-/// Started array. Dropping stops it.
-#[derive(Debug)]
-struct RunningArray {
-    machine: KernelMounts,
-    member: MemberDevice,
-    /// Record of the array; `None` after its end.
-    record: Option<OwnedRecord>,
-    /// Open descriptor of the array; `None` while it is stopped.
-    device: Option<File>,
-}
-
-impl RunningArray {
-    fn new(lab: &Lab, layer: &ArrayLayer, disks: &[MemberDevice]) -> Result<Self, LabError> {
-        let folder = |number: u32| lab.machine.sys.join(format!("block/md{number}"));
-        let number = (0..=NUMBER_MAX).rev().find(|number| !folder(*number).exists());
-        let number = number.ok_or_else(|| unfit("all numbers of arrays are taken".to_owned()))?;
-        let kind = ResourceKind::Array(RecordedArray {
-            level: layer.level.into(),
-            number,
-            disks: disks.iter().map(|disk| disk.number).collect(),
-            sequence: None,
-        });
-        let mut record = lab.register.record(&lab.machine, |_| kind)?;
-        let new_array = lab.machine.sys.join(NEW_ARRAY);
-        if let Err(error) = fs::write(&new_array, format!("md{number}")) {
-            record.remove()?;
-            return Err(LabError::io("cannot make an array by", new_array)(error));
-        }
-        let sequence = sequence(&folder(number));
-        if let Some(sequence) = sequence {
-            record.append(&sequence_line(sequence))?;
-        }
-        let node = PathBuf::from(format!("/dev/md{number}"));
-        let none = DeviceNumber { major: 0, minor: 0 };
-        let member = MemberDevice { asked_path: node.clone(), node, number: none, bytes: 0 };
-        let machine = lab.machine.clone();
-        let mut array = Self { machine, member, record: Some(record), device: None };
-        array.start(layer, disks)?;
-        tune(layer, &folder(number))?;
-        Ok(array)
+/// Makes and starts an array; what is returned stops it.
+fn started(
+    lab: &Lab,
+    layer: &ArrayLayer,
+    disks: &[MemberDevice],
+) -> Result<RecordedDevice, LabError> {
+    let folder = |number: u32| lab.machine.sys.join(format!("block/md{number}"));
+    let number = (0..=NUMBER_MAX).rev().find(|number| !folder(*number).exists());
+    let number = number.ok_or_else(|| unfit("all numbers of arrays are taken".to_owned()))?;
+    let kind = ResourceKind::Array(RecordedArray {
+        level: layer.level.into(),
+        number,
+        disks: disks.iter().map(|disk| disk.number).collect(),
+        sequence: None,
+    });
+    let mut record = lab.register.record(&lab.machine, |_| kind)?;
+    let new_array = lab.machine.sys.join(NEW_ARRAY);
+    if let Err(error) = fs::write(&new_array, format!("md{number}")) {
+        record.remove()?;
+        return Err(LabError::io("cannot make an array by", new_array)(error));
     }
-
-    fn start(&mut self, layer: &ArrayLayer, disks: &[MemberDevice]) -> Result<(), LabError> {
-        let node = self.member.node.clone();
-        let device = open_node(&node)?;
-        let number = |disk: &MemberDevice| makedev(disk.number.major, disk.number.minor);
-        let numbers: Vec<u64> = disks.iter().map(number).collect();
-        let started = start_array(&device, settings(layer)?, &numbers);
-        let failed = |action: &'static str| {
-            let node = node.clone();
-            move |errno: Errno| LabError::io(action, node)(errno.into())
+    let sequence = sequence(&folder(number));
+    if let Some(sequence) = sequence {
+        record.append(&sequence_line(sequence))?;
+    }
+    let node = PathBuf::from(format!("/dev/md{number}"));
+    let none = DeviceNumber { major: 0, minor: 0 };
+    let member =
+        MemberDevice { asked_path: node.clone(), node: node.clone(), number: none, bytes: 0 };
+    let end =
+        |machine: &KernelMounts, record: &OwnedRecord, _: &MemberDevice| match record.facts()?.kind
+        {
+            ResourceKind::Array(array) => free_array(machine, &array),
+            _ => Ok(()),
         };
-        started.map_err(failed("the kernel's log says why it does not start"))?;
-        self.member.bytes = device_bytes(&device).map_err(failed("cannot look at"))?;
-        self.member.number = block_number(&node).unwrap_or(self.member.number);
-        self.device = Some(device);
-        Ok(())
-    }
-}
-
-impl DeviceOfDisks for RunningArray {
-    fn member(&self) -> &MemberDevice {
-        &self.member
-    }
-
-    fn forget(&self) -> Result<(), LabError> {
-        let Some(device) = &self.device else { return Ok(()) };
-        let failed = LabError::io("cannot flush", &self.member.node);
-        flush_buffers(device).map_err(|errno| failed(errno.into()))
-    }
-
-    fn free(&mut self) -> Result<(), LabError> {
-        self.device = None;
-        let Some(record) = self.record.take() else { return Ok(()) };
-        if let ResourceKind::Array(array) = record.facts()?.kind {
-            free_array(&self.machine, &array)?;
-        }
-        record.remove()
-    }
-}
-
-impl Drop for RunningArray {
-    fn drop(&mut self) {
-        // An array that is in use stays in the register.
-        let _in_the_register = self.free();
-    }
+    let mut array = RecordedDevice::new(&lab.machine, member, record, end);
+    let numbers: Vec<u64> =
+        disks.iter().map(|disk| makedev(disk.number.major, disk.number.minor)).collect();
+    let failed = LabError::io("the kernel's log says why it does not start", &node);
+    start_array(&open_node(&node)?, settings(layer)?, &numbers)
+        .map_err(|errno: Errno| failed(errno.into()))?;
+    array.open()?;
+    tune(layer, &folder(number))?;
+    Ok(array)
 }
 
 /// Sets the attributes of a started array.

@@ -2,22 +2,23 @@
 //! here, with a UUID that follows from the record, and emptied at the end, so that no later boot
 //! takes them up.
 
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use treering_model::{CacheLayer, Layer};
-use treering_sys::{DeviceOpenMode, Errno, device_bytes, flush_buffers, open_device, sector_sizes};
+use treering_sys::{DeviceOpenMode, Errno, open_device, sector_sizes};
 
 use super::cache_removal::{attached_set, folder_of, free_cache, set_of, uuid_text, wait_until};
-use super::mapping::{MappingStack, open_node};
-use super::parts::{DeviceOfDisks, DeviceOverParts, cut};
+use super::mapping::MappingStack;
+use super::parts::{DeviceOverParts, cut};
+use super::recorded_device::RecordedDevice;
 use super::superblock::{self, CacheSuperblock, DeviceRole};
 use super::targets;
 use crate::device::{AcquiredStorage, LabDevice, MappedDevices, MemberDevice};
 use crate::error::unfit;
 use crate::filesystems::load_module;
-use crate::machine::{KernelMounts, block_number};
+use crate::machine::KernelMounts;
 use crate::register::{OwnedRecord, ResourceKind};
 use crate::{DeviceError, Lab, LabError};
 
@@ -57,116 +58,77 @@ pub(super) fn before_disk(
     let lab = device.lab.clone();
     let members = device.members();
     let mut parts = MappingStack::default();
-    let cached = match members.as_slice() {
+    let device_above = match members.as_slice() {
         [whole] => {
             let share = u64::from(layer.cache_percent);
             parts = cut(&lab, whole, &[100 - share, share])?;
-            RunningCache::new(&lab, layer, &parts.members())?
+            cached(&lab, layer, &parts.members())?
         }
-        _ => RunningCache::new(&lab, layer, &members)?,
+        _ => cached(&lab, layer, &members)?,
     };
-    let storage = AcquiredStorage::Mapped(Box::new(DeviceOverParts { device: cached, parts }));
+    let over = DeviceOverParts { device: device_above, parts };
+    let storage = AcquiredStorage::Mapped(Box::new(over));
     let cautions = device.cautions.clone();
     Ok(LabDevice { lab, storage, below: Some(Box::new(device)), cautions })
 }
 
-/// Device with a cache. Dropping ends both.
-#[derive(Debug)]
-struct RunningCache {
-    machine: KernelMounts,
-    member: MemberDevice,
-    /// Record of the cache; `None` after its end.
-    record: Option<OwnedRecord>,
-    /// Open descriptor of the device; `None` while it is ended.
-    device: Option<File>,
-}
-
-impl RunningCache {
-    fn new(lab: &Lab, layer: &CacheLayer, disks: &[MemberDevice]) -> Result<Self, LabError> {
-        let [backing, cache] = disks else {
-            let count = disks.len();
-            return Err(unfit(format!("a cache needs a disk and a fast disk, not {count} disks")));
+/// Makes a device with a cache; what is returned ends both.
+fn cached(
+    lab: &Lab,
+    layer: &CacheLayer,
+    disks: &[MemberDevice],
+) -> Result<RecordedDevice, LabError> {
+    let [backing, cache] = disks else {
+        let count = disks.len();
+        return Err(unfit(format!("a cache needs a disk and a fast disk, not {count} disks")));
+    };
+    if cache.bytes / layer.bucket_bytes < BUCKETS_MIN {
+        let (bytes, bucket) = (cache.bytes, layer.bucket_bytes);
+        let why = format!(
+            "a cache needs {BUCKETS_MIN} buckets of {bucket} bytes, and its disk has {bytes}"
+        );
+        return Err(unfit(why));
+    }
+    let devices = vec![backing.number, cache.number];
+    let record = lab.register.record(&lab.machine, |_| ResourceKind::Cache { devices })?;
+    let set = set_of(record.id());
+    let end =
+        |machine: &KernelMounts, record: &OwnedRecord, _: &MemberDevice| match record.facts()?.kind
+        {
+            ResourceKind::Cache { devices } => free_cache(machine, record.id(), &devices),
+            _ => Ok(()),
         };
-        if cache.bytes / layer.bucket_bytes < BUCKETS_MIN {
-            let (bytes, bucket) = (cache.bytes, layer.bucket_bytes);
-            let why = format!(
-                "a cache needs {BUCKETS_MIN} buckets of {bucket} bytes, and its disk has {bytes}"
-            );
-            return Err(unfit(why));
-        }
-        let devices = vec![backing.number, cache.number];
-        let record = lab.register.record(&lab.machine, |_| ResourceKind::Cache { devices })?;
-        let set = set_of(record.id());
-        let machine = lab.machine.clone();
-        let mut cached =
-            Self { machine, member: backing.clone(), record: Some(record), device: None };
-        format(layer, (backing, cache), set)?;
-        for member in [cache, backing] {
-            let register = lab.machine.sys.join(REGISTER);
-            let node = member.node.display().to_string();
-            let failed =
-                LabError::io("the kernel's log says why bcache does not take", &member.node);
-            fs::write(register, node).map_err(failed)?;
-        }
-        cached.wait(layer, backing)?;
-        Ok(cached)
+    let mut cached = RecordedDevice::new(&lab.machine, backing.clone(), record, end);
+    format(layer, (backing, cache), set)?;
+    for member in [cache, backing] {
+        let register = lab.machine.sys.join(REGISTER);
+        let node = member.node.display().to_string();
+        let failed = LabError::io("the kernel's log says why bcache does not take", &member.node);
+        fs::write(register, node).map_err(failed)?;
     }
-
-    /// Waits for the device above the two, and sets its attributes.
-    fn wait(&mut self, layer: &CacheLayer, backing: &MemberDevice) -> Result<(), LabError> {
-        let folder = folder_of(&self.machine, backing.number);
-        let set = self.record.as_ref().map(|record| set_of(record.id())).unwrap_or_default();
-        let is_up =
-            || folder.join("dev").exists() && attached_set(&folder) == Some(uuid_text(&set));
-        let failed = LabError::io("bcache makes no device on", &backing.node);
-        if !wait_until(is_up) {
-            return Err(failed(std::io::ErrorKind::TimedOut.into()));
-        }
-        let above = folder.join("dev").canonicalize().map_err(failed)?;
-        let node = Path::new("/dev").join(above.file_name().unwrap_or_default());
-        let device = open_node(&node)?;
-        let failed = LabError::io("cannot look at", &node);
-        let bytes = device_bytes(&device).map_err(|errno| failed(errno.into()))?;
-        let number = block_number(&node).unwrap_or(backing.number);
-        self.member = MemberDevice { asked_path: node.clone(), node, number, bytes };
-        self.device = Some(device);
-        if let Some(bytes) = layer.sequential_cutoff {
-            let (path, value) = (folder.join("sequential_cutoff"), bytes.to_string());
-            fs::write(&path, &value).map_err(|error| {
-                let why = error.to_string();
-                DeviceError::Setting { path, value, why }
-            })?;
-        }
-        Ok(())
+    let folder = folder_of(&lab.machine, backing.number);
+    cached.member.node = node_above(&folder, backing, &set)?;
+    cached.member.asked_path.clone_from(&cached.member.node);
+    cached.open()?;
+    if let Some(bytes) = layer.sequential_cutoff {
+        let (path, value) = (folder.join("sequential_cutoff"), bytes.to_string());
+        fs::write(&path, &value).map_err(|error| {
+            let why = error.to_string();
+            DeviceError::Setting { path, value, why }
+        })?;
     }
+    Ok(cached)
 }
 
-impl DeviceOfDisks for RunningCache {
-    fn member(&self) -> &MemberDevice {
-        &self.member
+/// Waits for the device above the two; returns its node.
+fn node_above(folder: &Path, backing: &MemberDevice, set: &[u8; 16]) -> Result<PathBuf, LabError> {
+    let is_up = || folder.join("dev").exists() && attached_set(folder) == Some(uuid_text(set));
+    let failed = LabError::io("bcache makes no device on", &backing.node);
+    if !wait_until(is_up) {
+        return Err(failed(std::io::ErrorKind::TimedOut.into()));
     }
-
-    fn forget(&self) -> Result<(), LabError> {
-        let Some(device) = &self.device else { return Ok(()) };
-        let failed = LabError::io("cannot flush", &self.member.node);
-        flush_buffers(device).map_err(|errno| failed(errno.into()))
-    }
-
-    fn free(&mut self) -> Result<(), LabError> {
-        self.device = None;
-        let Some(record) = self.record.take() else { return Ok(()) };
-        if let ResourceKind::Cache { devices } = record.facts()?.kind {
-            free_cache(&self.machine, record.id(), &devices)?;
-        }
-        record.remove()
-    }
-}
-
-impl Drop for RunningCache {
-    fn drop(&mut self) {
-        // A cache that is in use stays in the register.
-        let _in_the_register = self.free();
-    }
+    let above = folder.join("dev").canonicalize().map_err(failed)?;
+    Ok(Path::new("/dev").join(above.file_name().unwrap_or_default()))
 }
 
 /// Writes the superblocks of both devices.

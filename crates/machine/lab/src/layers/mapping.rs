@@ -6,14 +6,13 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::Duration;
 
-use treering_sys::{
-    DeviceMapper, DeviceOpenMode, Errno, MapperTarget, device_bytes, flush_buffers, open_device,
-};
+use treering_sys::{DeviceMapper, DeviceOpenMode, Errno, MapperTarget, open_device};
 
+use super::recorded_device::RecordedDevice;
 use super::removal::{free_mapping, name, uuid};
 use crate::device::{MappedDevices, MemberDevice};
-use crate::machine::{DeviceNumber, KernelMounts};
-use crate::register::{OwnedRecord, ResourceKind, mapped_line};
+use crate::machine::DeviceNumber;
+use crate::register::{ResourceKind, mapped_line};
 use crate::{Lab, LabError};
 
 /// Longest wait for the node of a new device.
@@ -22,29 +21,22 @@ const STEP: Duration = Duration::from_millis(20);
 /// Unit of tables, in bytes.
 pub(super) const SECTOR: u64 = 512;
 
-/// Mapped device. Dropping removes it.
-#[derive(Debug)]
-pub(super) struct Mapping {
-    machine: KernelMounts,
-    pub(super) member: MemberDevice,
-    /// Record of the mapping; `None` after its removal.
-    record: Option<OwnedRecord>,
-    /// Open descriptor of the device; `None` during the removal.
-    device: Option<File>,
-}
-
 /// Mapped devices of a layer, each on those before it. Dropping removes the last one first.
 #[derive(Debug, Default)]
 pub(super) struct MappingStack {
-    mappings: Vec<Mapping>,
+    mappings: Vec<RecordedDevice>,
     /// Number of devices at the end that are for what is above.
     pub(super) tops: usize,
 }
 
 impl MappingStack {
     /// Makes one more device.
-    pub(super) fn push(&mut self, lab: &Lab, table: &[MapperTarget]) -> Result<&Mapping, LabError> {
-        self.mappings.push(Mapping::new(lab, table)?);
+    pub(super) fn push(
+        &mut self,
+        lab: &Lab,
+        table: &[MapperTarget],
+    ) -> Result<&RecordedDevice, LabError> {
+        self.mappings.push(mapped_device(lab, table)?);
         Ok(&self.mappings[self.mappings.len() - 1])
     }
 }
@@ -56,7 +48,7 @@ impl MappedDevices for MappingStack {
     }
 
     fn forget(&self) -> Result<(), LabError> {
-        self.mappings.iter().try_for_each(Mapping::forget)
+        self.mappings.iter().try_for_each(RecordedDevice::forget)
     }
 
     fn release(mut self: Box<Self>) -> Result<(), LabError> {
@@ -73,67 +65,41 @@ impl Drop for MappingStack {
     }
 }
 
-impl Mapping {
-    /// Makes a device with this table, which covers it without gaps.
-    fn new(lab: &Lab, table: &[MapperTarget]) -> Result<Self, LabError> {
-        let kind = table.first().map(|target| target.kind).unwrap_or_default();
-        let failed = |action: &'static str| {
-            move |errno: Errno| LabError::io(action, format!("a {kind} device"))(errno.into())
-        };
-        let mapper = DeviceMapper::open().map_err(failed("cannot make"))?;
-        let target = kind.to_owned();
-        let mut record = lab
-            .register
-            .record(&lab.machine, |_| ResourceKind::Mapping { target, number: None })?;
-        let (name, uuid) = (name(record.id()), uuid(record.id()));
-        let number = match mapper.create(&name, &uuid) {
-            Ok(number) => DeviceNumber::from_stat(number),
-            Err(errno) => {
-                record.remove()?;
-                return Err(failed("cannot make")(errno));
-            }
-        };
-        record.append(&mapped_line(number))?;
-        let node = PathBuf::from(format!("/dev/dm-{}", number.minor));
-        let member = MemberDevice { asked_path: node.clone(), node, number, bytes: 0 };
-        let machine = lab.machine.clone();
-        let mut mapping = Self { machine, member, record: Some(record), device: None };
-        mapper.load(&uuid, table).map_err(failed("the kernel's log says why it refuses"))?;
-        mapper.resume(&uuid).map_err(failed("cannot start"))?;
-        let device = open_node(&mapping.member.node)?;
-        let found = device_bytes(&device);
-        mapping.member.bytes = found.map_err(failed("cannot look at"))?;
-        mapping.device = Some(device);
-        Ok(mapping)
-    }
-
-    /// Sends a message to its target.
-    pub(super) fn message(&self, message: &str) -> Result<(), LabError> {
-        let Some(record) = &self.record else { return Ok(()) };
-        let sent = DeviceMapper::open().and_then(|it| it.message(&uuid(record.id()), message));
-        sent.map_err(|errno| LabError::io("cannot set up", &self.member.node)(errno.into()))
-    }
-
-    /// Writes back and drops the kernel's buffers of the device.
-    fn forget(&self) -> Result<(), LabError> {
-        let Some(device) = &self.device else { return Ok(()) };
-        let failed = LabError::io("cannot flush", &self.member.node);
-        flush_buffers(device).map_err(|errno| failed(errno.into()))
-    }
-
-    fn free(&mut self) -> Result<(), LabError> {
-        self.device = None;
-        let Some(record) = self.record.take() else { return Ok(()) };
-        free_mapping(&self.machine, record.id(), Some(self.member.number))?;
-        record.remove()
-    }
+/// Makes a device with this table, which covers it without gaps.
+fn mapped_device(lab: &Lab, table: &[MapperTarget]) -> Result<RecordedDevice, LabError> {
+    let kind = table.first().map(|target| target.kind).unwrap_or_default();
+    let failed = |action: &'static str| {
+        move |errno: Errno| LabError::io(action, format!("a {kind} device"))(errno.into())
+    };
+    let mapper = DeviceMapper::open().map_err(failed("cannot make"))?;
+    let target = kind.to_owned();
+    let mut record =
+        lab.register.record(&lab.machine, |_| ResourceKind::Mapping { target, number: None })?;
+    let (name, uuid) = (name(record.id()), uuid(record.id()));
+    let number = match mapper.create(&name, &uuid) {
+        Ok(number) => DeviceNumber::from_stat(number),
+        Err(errno) => {
+            record.remove()?;
+            return Err(failed("cannot make")(errno));
+        }
+    };
+    record.append(&mapped_line(number))?;
+    let node = PathBuf::from(format!("/dev/dm-{}", number.minor));
+    let member = MemberDevice { asked_path: node.clone(), node, number, bytes: 0 };
+    let mut mapping = RecordedDevice::new(&lab.machine, member, record, |machine, record, own| {
+        free_mapping(machine, record.id(), Some(own.number))
+    });
+    mapper.load(&uuid, table).map_err(failed("the kernel's log says why it refuses"))?;
+    mapper.resume(&uuid).map_err(failed("cannot start"))?;
+    mapping.open()?;
+    Ok(mapping)
 }
 
-impl Drop for Mapping {
-    fn drop(&mut self) {
-        // A mapping that is in use stays in the register.
-        let _in_the_register = self.free();
-    }
+/// Sends a message to the target of a mapped device.
+pub(super) fn message(mapping: &RecordedDevice, message: &str) -> Result<(), LabError> {
+    let Some(record) = mapping.record() else { return Ok(()) };
+    let sent = DeviceMapper::open().and_then(|it| it.message(&uuid(record.id()), message));
+    sent.map_err(|errno| LabError::io("cannot set up", &mapping.member.node)(errno.into()))
 }
 
 /// Opens the node of a new device, waiting for it.

@@ -12,6 +12,7 @@ mod file;
 mod mapping;
 mod overlay;
 mod parts;
+mod recorded_device;
 mod removal;
 mod superblock;
 mod targets;

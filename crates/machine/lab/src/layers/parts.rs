@@ -1,6 +1,7 @@
 //! Devices that are made of several disks: of the devices below, or of the parts of a single one.
 
 use super::mapping::{MappingStack, SECTOR};
+use super::recorded_device::RecordedDevice;
 use super::targets::linear;
 use crate::device::{MappedDevices, MemberDevice};
 use crate::error::unfit;
@@ -33,27 +34,15 @@ pub(super) fn cut(
 
 /// A device, and the parts that it stands on; none if it stands on whole devices.
 #[derive(Debug)]
-pub(super) struct DeviceOverParts<T> {
+pub(super) struct DeviceOverParts {
     // Fields are dropped in this order: the device first.
-    pub(super) device: T,
+    pub(super) device: RecordedDevice,
     pub(super) parts: MappingStack,
 }
 
-/// A device on several disks. Dropping ends it.
-pub(super) trait DeviceOfDisks: std::fmt::Debug {
-    /// The device for what is above.
-    fn member(&self) -> &MemberDevice;
-
-    /// Writes back and drops the kernel's buffers of the device.
-    fn forget(&self) -> Result<(), LabError>;
-
-    /// Ends the device.
-    fn free(&mut self) -> Result<(), LabError>;
-}
-
-impl<T: DeviceOfDisks> MappedDevices for DeviceOverParts<T> {
+impl MappedDevices for DeviceOverParts {
     fn members(&self) -> Vec<MemberDevice> {
-        vec![self.device.member().clone()]
+        vec![self.device.member.clone()]
     }
 
     fn forget(&self) -> Result<(), LabError> {

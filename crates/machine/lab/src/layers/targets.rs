@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use treering_model::{CryptLayer, Layer, SnapshotLayer, ThinLayer};
 use treering_sys::{DeviceMapper, MapperTarget};
 
-use super::mapping::{MappingStack, SECTOR};
+use super::mapping::{MappingStack, SECTOR, message};
 use crate::device::{AcquiredStorage, LabDevice, MemberDevice};
 use crate::error::unfit;
 use crate::tools::ToolPath;
@@ -149,7 +149,7 @@ fn thin(
     let second = stack.push(lab, &linear(members, metadata, data))?.member.number;
     let pool = format!("{} {second} {block} 0", first.number);
     let pool = stack.push(lab, &[target("thin-pool", data, pool)])?;
-    pool.message("create_thin 0")?;
+    message(pool, "create_thin 0")?;
     let volume = format!("{} 0", pool.member.number);
     stack.push(lab, &[target("thin", data, volume)]).map(drop)
 }

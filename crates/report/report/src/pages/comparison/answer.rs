@@ -5,10 +5,10 @@ use treering_analysis::compare::{ComparisonCaution, MetricComparison, Outcome};
 use treering_model::{BetterDirection, Unit, counted};
 
 use super::ComparisonView;
-use super::tables::{by_metric, is_unbounded, label, shown_interval, value, verdict};
+use super::tables::{by_metric, interval_as, label, ratio_as, value, verdict};
 use super::words::{hidden, sentences};
 use super::{jobs, title};
-use crate::{Block, Cell, Column, Number, NumberStyle, Report, Table, Warning};
+use crate::{Block, Cell, Column, Report, Table, Warning};
 
 /// Maximum number of rows; the whole page has all.
 const ROWS_MAX: usize = 6;
@@ -100,8 +100,8 @@ fn table(rows: &[&MetricComparison], several_jobs: bool, several_contenders: boo
         }
         cells.extend([
             verdict(comparison),
-            gain(comparison),
-            gain_interval(comparison),
+            ratio_as(comparison, turned(comparison.better)),
+            interval_as(comparison, turned(comparison.better)),
             value(comparison.baseline_median, comparison.unit),
             value(comparison.contender_median, comparison.unit),
         ]);
@@ -110,40 +110,10 @@ fn table(rows: &[&MetricComparison], several_jobs: bool, several_contenders: boo
     table
 }
 
-/// Number of times that the contender is as good as its baseline; a difference in the unit of the
-/// metric where there is no ratio.
-fn gain(comparison: &MetricComparison) -> Cell {
-    match (comparison.ratio, comparison.difference) {
-        (Some(ratio), _) => turned(ratio.value, comparison.better).into(),
-        (None, Some(difference)) => Cell::measured(difference.value, comparison.unit),
-        (None, None) => Cell::Missing,
+/// Form of ratios of which more is better.
+const fn turned(better: BetterDirection) -> fn(f64) -> f64 {
+    match better {
+        BetterDirection::Higher => |ratio| ratio,
+        BetterDirection::Lower => |ratio| 1.0 / ratio,
     }
-}
-
-fn gain_interval(comparison: &MetricComparison) -> Cell {
-    if is_unbounded(comparison) {
-        return Cell::text("unbounded");
-    }
-    match (shown_interval(comparison), comparison.ratio.is_some()) {
-        (Some((low, high)), true) => {
-            let ends = [low, high].map(|end| turned(end, comparison.better));
-            let [low, high] = ends;
-            if low.value <= high.value {
-                Cell::between(low, high)
-            } else {
-                Cell::between(high, low)
-            }
-        }
-        (Some((low, high)), false) => Cell::range(low, high, comparison.unit),
-        (None, _) => Cell::Missing,
-    }
-}
-
-/// Ratio of which more is better.
-fn turned(ratio: f64, better: BetterDirection) -> Number {
-    let value = match better {
-        BetterDirection::Higher => ratio,
-        BetterDirection::Lower => 1.0 / ratio,
-    };
-    Number { value, unit: String::new(), style: NumberStyle::Ratio }
 }

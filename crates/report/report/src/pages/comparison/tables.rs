@@ -336,8 +336,13 @@ pub(super) fn verdict(comparison: &MetricComparison) -> Cell {
 }
 
 pub(super) fn ratio(comparison: &MetricComparison) -> Cell {
+    ratio_as(comparison, |ratio| ratio)
+}
+
+/// Cell of the ratio in another form; of the difference where there is no ratio.
+pub(super) fn ratio_as(comparison: &MetricComparison, form: fn(f64) -> f64) -> Cell {
     match (comparison.ratio, comparison.difference) {
-        (Some(ratio), _) => of_ratio(ratio.value).into(),
+        (Some(ratio), _) => of_ratio(form(ratio.value)).into(),
         (None, Some(difference)) => Cell::measured(difference.value, comparison.unit),
         (None, None) => Cell::Missing,
     }
@@ -345,11 +350,19 @@ pub(super) fn ratio(comparison: &MetricComparison) -> Cell {
 
 /// Interval cell that agrees with the verdict; for operations within one run, their own interval.
 pub(super) fn interval(comparison: &MetricComparison) -> Cell {
+    interval_as(comparison, |ratio| ratio)
+}
+
+/// Interval cell with its ratios in another form.
+pub(super) fn interval_as(comparison: &MetricComparison, form: fn(f64) -> f64) -> Cell {
     if is_unbounded(comparison) {
         return Cell::text("unbounded");
     }
     match (shown_interval(comparison), comparison.ratio.is_some()) {
-        (Some((low, high)), true) => Cell::between(of_ratio(low), of_ratio(high)),
+        (Some((low, high)), true) => {
+            let (low, high) = (form(low), form(high));
+            Cell::between(of_ratio(low.min(high)), of_ratio(low.max(high)))
+        }
         (Some((low, high)), false) => Cell::range(low, high, comparison.unit),
         (None, _) => Cell::Missing,
     }
