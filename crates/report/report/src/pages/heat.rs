@@ -3,7 +3,9 @@
 use std::io;
 
 use serde::Serialize;
-use treering_model::{HeatOnDevice, HeatReport, HotData, LayoutHeat, LayoutMap, Trial, Unit};
+use treering_model::{
+    HeatOnDevice, HeatReport, HotData, LayoutHeat, LayoutMap, Trial, Unit, counted,
+};
 
 use crate::{Cell, Chart, Column, Concentration, HeatLayer, Number, Report, Table, json};
 
@@ -72,7 +74,7 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
     if let Some(more) = reports.len().checked_sub(PHASES_MOST).filter(|more| *more > 0) {
         page.note(format!(
             "The hot data of {} are omitted; `treering export` includes them.",
-            counted(more as u64, "more phase")
+            counted(more, "more phase")
         ));
     }
 }
@@ -141,11 +143,6 @@ fn on_device(heat: &HeatReport, device: &HeatOnDevice) -> String {
         bytes(device.other_bytes),
         heat.half_life_seconds
     )
-}
-
-fn counted(count: u64, word: &str) -> String {
-    let s = if count == 1 { "" } else { "s" };
-    format!("{} {word}{s}", Number::whole(count).text())
 }
 
 /// Table of the share of accesses on the hottest data.
