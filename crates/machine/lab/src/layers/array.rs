@@ -9,9 +9,9 @@ use treering_model::{ArrayLayer, Layer};
 use treering_sys::{ArraySettings, Errno, start_array};
 
 use super::array_removal::{free_array, sequence};
-use super::mapping::{MappingStack, open_node};
+use super::mapping::MappingStack;
 use super::parts::{DeviceOverParts, cut};
-use super::recorded_device::RecordedDevice;
+use super::recorded_device::{RecordedDevice, open_node};
 use super::targets;
 use crate::device::{AcquiredStorage, LabDevice, MappedDevices, MemberDevice};
 use crate::error::unfit;

@@ -1,12 +1,9 @@
 //! Mapped devices: made by the device mapper with a name and UUID of the lab, so that a later
 //! release finds exactly those.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::thread::sleep;
-use std::time::Duration;
+use std::path::PathBuf;
 
-use treering_sys::{DeviceMapper, DeviceOpenMode, Errno, MapperTarget, open_device};
+use treering_sys::{DeviceMapper, Errno, MapperTarget};
 
 use super::recorded_device::RecordedDevice;
 use super::removal::{free_mapping, name, uuid};
@@ -15,9 +12,6 @@ use crate::machine::DeviceNumber;
 use crate::register::{ResourceKind, mapped_line};
 use crate::{Lab, LabError};
 
-/// Longest wait for the node of a new device.
-const PATIENCE: Duration = Duration::from_secs(5);
-const STEP: Duration = Duration::from_millis(20);
 /// Unit of tables, in bytes.
 pub(super) const SECTOR: u64 = 512;
 
@@ -100,18 +94,4 @@ pub(super) fn message(mapping: &RecordedDevice, message: &str) -> Result<(), Lab
     let Some(record) = mapping.record() else { return Ok(()) };
     let sent = DeviceMapper::open().and_then(|it| it.message(&uuid(record.id()), message));
     sent.map_err(|errno| LabError::io("cannot set up", &mapping.member.node)(errno.into()))
-}
-
-/// Opens the node of a new device, waiting for it.
-pub(super) fn open_node(node: &Path) -> Result<File, LabError> {
-    let mut waited = Duration::ZERO;
-    loop {
-        match open_device(node, DeviceOpenMode::Look) {
-            Err(Errno::NOENT) if waited < PATIENCE => {
-                sleep(STEP);
-                waited += STEP;
-            }
-            opened => return opened.map_err(|e| LabError::io("cannot open", node)(e.into())),
-        }
-    }
 }

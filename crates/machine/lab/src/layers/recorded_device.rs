@@ -1,15 +1,21 @@
-//! Device that a layer made in the kernel, with the record by which it is ended: a mapped device, an
-//! array or a cache.
+//! Device that a layer made in the kernel, with the record by which it is ended: a mapped device,
+//! an array or a cache.
 
 use std::fs::File;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
 
-use treering_sys::{Errno, device_bytes, flush_buffers};
+use treering_sys::{DeviceOpenMode, Errno, device_bytes, flush_buffers, open_device};
 
-use super::mapping::open_node;
 use crate::LabError;
 use crate::device::MemberDevice;
 use crate::machine::{KernelMounts, block_number};
 use crate::register::OwnedRecord;
+
+/// Longest wait for the node of a new device.
+const PATIENCE: Duration = Duration::from_secs(5);
+const STEP: Duration = Duration::from_millis(20);
 
 /// Ends a device of the kernel, as its record and its own facts name it.
 type EndDevice = fn(&KernelMounts, &OwnedRecord, &MemberDevice) -> Result<(), LabError>;
@@ -73,5 +79,19 @@ impl Drop for RecordedDevice {
     fn drop(&mut self) {
         // A device that is in use stays in the register.
         let _in_the_register = self.free();
+    }
+}
+
+/// Opens the node of a new device, waiting for it.
+pub(super) fn open_node(node: &Path) -> Result<File, LabError> {
+    let mut waited = Duration::ZERO;
+    loop {
+        match open_device(node, DeviceOpenMode::Look) {
+            Err(Errno::NOENT) if waited < PATIENCE => {
+                sleep(STEP);
+                waited += STEP;
+            }
+            opened => return opened.map_err(|e| LabError::io("cannot open", node)(e.into())),
+        }
     }
 }
