@@ -230,8 +230,8 @@ pub(crate) struct ImportArgs {
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Labels, with commas between: the first output of each tool gets the first, the second the
-    /// second; of MMTests the first run [default: the file's name, with a number behind it where a
-    /// tool is there several times; the name of the run].
+    /// second; of MMTests the first run. A single label is that of all files [default: the file's
+    /// name, with a number behind it where a tool is there several times; the name of the run].
     #[arg(long, value_name = "LABELS", value_delimiter = ',')]
     pub(crate) label: Vec<String>,
     /// Show what would be imported, and store nothing.
@@ -240,6 +240,9 @@ pub(crate) struct ImportArgs {
     /// Import again what was imported before; it counts as another run.
     #[arg(long)]
     pub(crate) again: bool,
+    /// An entry for each output, however many there are.
+    #[arg(long)]
+    pub(crate) full: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
     #[command(flatten)]

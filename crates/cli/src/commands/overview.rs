@@ -12,7 +12,7 @@ use treering_report::overview::{
 use treering_store::{Filter, LoadDetail, Store, TrialState, TrialSummary};
 
 use super::output::with_writer;
-use super::trial::command_line;
+use super::trial::known_command_line;
 use super::{history, report};
 use crate::arguments::OverviewArgs;
 use crate::failure::Failure;
@@ -159,7 +159,7 @@ impl<'s> Stored<'s> {
                 .cell
                 .as_ref()
                 .map_or_else(String::new, |cell| self.name(cell.campaign)),
-            command: command_line(&trial),
+            command: known_command_line(&trial),
             trial,
         });
         Ok(stored.collect())

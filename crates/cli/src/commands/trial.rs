@@ -12,11 +12,6 @@ pub(crate) fn outline(job: &dyn Job, facts: &TargetFacts, calls: bool) -> Result
     super::output::with_writer(None, |out| write_outline(job, facts, calls, out))
 }
 
-/// The command line that repeats a trial, quoted for a shell.
-pub(crate) fn command_line(trial: &Trial) -> String {
-    trial::command_line(trial, treering_registry::workloads())
-}
-
 /// Command line of the trial; `None` for an imported log that lacks the job or the directory.
 pub(crate) fn known_command_line(trial: &Trial) -> Option<String> {
     trial::known_command_line(trial, treering_registry::workloads())

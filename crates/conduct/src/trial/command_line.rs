@@ -1,6 +1,6 @@
 //! Command lines that repeat stored trials.
 
-use treering_model::{IMPORT_FACT, RunMode, Trial};
+use treering_model::{IMPORT_COMMAND_FACT, IMPORT_FACT, RunMode, Trial};
 use treering_script::{Settings, ValueKind, Workload};
 
 use super::beginning::named as workload_named;
@@ -86,9 +86,28 @@ fn search_line<'p>(own: impl Iterator<Item = &'p (String, String)>, dir: &str) -
 
 /// Command line of the trial; `None` for an imported log that lacks the job or the directory.
 pub fn known_command_line(trial: &Trial, workloads: &[&'static dyn Workload]) -> Option<String> {
+    if let Some(logged) = trial.fact(IMPORT_COMMAND_FACT) {
+        let words = logged.split_whitespace().map(quoted).collect::<Vec<_>>();
+        return Some(format!("treering {}", words.join(" ")));
+    }
+    if trial.fact(IMPORT_FACT).is_some() && !has_known_options(trial, workloads) {
+        return None;
+    }
     let line = command_line(trial, workloads);
     let (target, tool) = (&trial.beginning.target, &trial.beginning.workload);
     let lacks_place = target.is_empty() && line.contains(&quoted(""));
     let is_unknown = lacks_place || line == format!("treering {tool}");
     (trial.fact(IMPORT_FACT).is_none() || !is_unknown).then_some(line)
+}
+
+/// Reports whether the tool takes all parameters of an imported trial as options. Importers name
+/// what a log says, which is not always what can be typed.
+fn has_known_options(trial: &Trial, workloads: &[&'static dyn Workload]) -> bool {
+    let beginning = &trial.beginning;
+    let Some(workload) = workload_named(workloads, &beginning.workload) else { return false };
+    let specs = match beginning.mode {
+        RunMode::Classic => workload.manifest().classic,
+        RunMode::Native => workload.manifest().native,
+    };
+    beginning.parameters.iter().all(|(name, _)| specs.iter().any(|spec| spec.name == name))
 }

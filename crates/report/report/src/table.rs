@@ -82,6 +82,12 @@ impl Column {
         Self::new(name, "", ColumnKind::Mixed, Align::Right)
     }
 
+    /// Aligns the cells to the right.
+    #[must_use]
+    pub(crate) fn right(self) -> Self {
+        Self { align: Align::Right, ..self }
+    }
+
     /// Sets the better direction.
     #[must_use]
     pub fn better(self, better: BetterDirection) -> Self {

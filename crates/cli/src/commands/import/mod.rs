@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
-use treering_model::{Annotation, AnnotationKind, Trial, TrialId};
+use treering_model::{Annotation, AnnotationKind, Trial, TrialId, counted};
 use treering_registry::{
     ImportFile, ImportFileError, ImportFiles, ImportReader, ORIGIN_FACTS, OutputOutline, PhaseRows,
     TrialOrigin, completed_trial, events_of, labels, origin_of, read_files, remarks, tools,
@@ -19,6 +19,9 @@ use crate::commands::output;
 use crate::failure::{Failure, Kind};
 use crate::places;
 use crate::storage::{failure, open_to_write};
+
+/// Maximum number of trials in the store that are each named; more are counted.
+const SKIPPED_MAX: usize = 3;
 
 /// Imports the files.
 pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
@@ -57,7 +60,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
                 let (trial, table) = completed_trial(content, outline, file, &label, now_unix_ms);
                 let is_kept = match &mut keeper {
                     None => false,
-                    Some(keeper) => keeper.keep(&trial, &table, args.again, &mut counters)?,
+                    Some(keeper) => keeper.keep(&trial, &table, args.again)?,
                 };
                 let (first, last) = outline.lines;
                 let place = format!("{}:{first}-{last}", file.name);
@@ -78,7 +81,9 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
             }
         }
     }
-    output::write(&page(&rows, &counters, args.dry_run), &args.output)?;
+    counters.extend(keeper.map_or_else(Vec::new, Keeper::notes));
+    let is_whole = args.full || args.output.format.is_some();
+    output::write(&page(&rows, &counters, args.dry_run, is_whole), &args.output)?;
     // Trials that could be read are stored even if others could not.
     first_failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
@@ -107,6 +112,8 @@ struct Keeper {
     store: Store,
     trials: HashSet<TrialId>,
     origins: HashMap<TrialOrigin, TrialId>,
+    /// A note for each trial that was in the store already.
+    skipped: Vec<String>,
 }
 
 impl Keeper {
@@ -129,7 +136,16 @@ impl Keeper {
                 origins.entry(origin).or_insert(of_trial[0].0);
             }
         }
-        Ok(Self { store, trials, origins })
+        Ok(Self { store, trials, origins, skipped: Vec::new() })
+    }
+
+    /// Notes on the trials that were in the store already; many are counted.
+    fn notes(self) -> Vec<String> {
+        if self.skipped.len() <= SKIPPED_MAX {
+            return self.skipped;
+        }
+        let skipped = counted(self.skipped.len(), "output");
+        vec![format!("{skipped} already in the store: skipped (--again stores them once more)")]
     }
 
     fn know(&mut self, trial: &Trial) {
@@ -151,19 +167,13 @@ impl Keeper {
     }
 
     /// Stores a trial unless it is stored already, since a duplicate would look like another run.
-    fn keep(
-        &mut self,
-        trial: &Trial,
-        rows: &PhaseRows,
-        again: bool,
-        counters: &mut Vec<String>,
-    ) -> Result<bool, Failure> {
+    fn keep(&mut self, trial: &Trial, rows: &PhaseRows, again: bool) -> Result<bool, Failure> {
         let about = &trial.beginning;
         if let Some(there) = self.stands(trial)
             && (there == about.trial || !again)
         {
             let hint = if there == about.trial { "" } else { " (--again stores it once more)" };
-            counters.push(format!(
+            self.skipped.push(format!(
                 "'{}' of {} is already in the store as {there}: skipped{hint}",
                 about.label, about.workload
             ));

@@ -23,7 +23,7 @@ pub(crate) use self::gating::{Gating, nothing_compared};
 use self::stored::{StoredTrials, failed_selection, query_of, selection, summaries};
 use super::charts;
 use super::output::{self, with_writer};
-use super::trial::{command_line, quoted};
+use super::trial::{known_command_line, quoted};
 use crate::arguments::{CompareArgs, OutputArgs, ReportArgs, metric_names, percentage};
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
@@ -337,7 +337,7 @@ fn repeat(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> Vec<(St
             "" => String::new(),
             label => format!(" --label {}", quoted(label)),
         };
-        let line = command_line(newest);
+        let line = known_command_line(newest)?;
         // Words after the dashes belong to the program that is run.
         let line = match line.split_once(" -- ") {
             Some((own, program)) => format!("{own}{label} -- {program}"),

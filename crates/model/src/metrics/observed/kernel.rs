@@ -16,8 +16,8 @@ metrics! {
     IO_URING_WORKERS_CPU_SECONDS = "kernel_io_uring_workers_cpu_seconds", Seconds, Lower;
     /// Commits of the journal (jbd2) or of the whole tree (btrfs), or checkpoints (f2fs).
     JOURNAL_COMMITS = "kernel_journal_commits", Count, Lower;
-    /// Fast commits of ext4, which are not among the commits of the journal.
-    FAST_COMMITS = "kernel_fast_commits", Count, Lower;
+    /// Fast commits of ext4, which are not among the commits of the journal, and cheaper.
+    FAST_COMMITS = "kernel_fast_commits", Count, Higher;
     /// Writes to the log of XFS.
     LOG_WRITES = "kernel_log_writes", Count, Lower;
     /// Forces of the log of XFS: requests to write what is not yet written of it.

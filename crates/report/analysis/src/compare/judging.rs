@@ -9,7 +9,7 @@ use treering_stats::{
     ALPHA, Comparison, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding,
     RoundsNeeded, Scale, StatsError, THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99, TailComparison,
     compare_paired, compare_unpaired, decision_interval, decision_levels, judge_family, median,
-    pair_rounds,
+    pair_rounds, smallest_rounds,
 };
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -464,6 +464,10 @@ fn default_threshold(metric: &Metric) -> f64 {
 fn too_few_rounds(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
     let few = comparisons.iter().filter(|c| c.primary && c.too_few_to_ever_show);
     let family = comparisons.iter().filter(|c| c.primary).count();
+    let is_question = |c: &&MetricComparison| c.primary && !c.within_one_run && c.same_as.is_none();
+    let questions = comparisons.iter().filter(is_question).count();
+    let smallest = u32::try_from(questions).ok().and_then(|n| smallest_rounds(n, ALPHA).ok());
+    let smallest = smallest.unwrap_or_default();
     let message = |comparison: &MetricComparison| {
         let shortage = match (comparison.paired, comparison.runs()) {
             (true, 1) => "round",
@@ -477,7 +481,11 @@ fn too_few_rounds(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
             comparison.contender,
             comparison.baseline,
             comparison.runs(),
-            comparison.smallest_rounds
+            match comparison.verdict {
+                // It has no p-value, so it is in no family.
+                Verdict::SingleRun => comparison.smallest_rounds.max(smallest),
+                _ => comparison.smallest_rounds,
+            }
         )
     };
     few.map(|comparison| ComparisonCaution::new(Code::TooFewRounds, message(comparison))).collect()

@@ -28,7 +28,7 @@ pub struct StoredTrial {
     /// Short id of its campaign's first trial; empty outside campaigns.
     pub campaign: String,
     /// Command line that repeats the trial.
-    pub command: String,
+    pub command: Option<String>,
 }
 
 /// Packs the newest trials as far as the size limit allows; returns the packs and the number of
@@ -62,7 +62,7 @@ fn list_name(list: usize) -> String {
 
 fn detail(stored: &StoredTrial) -> DetailPage {
     let StoredTrial { name, trial, campaign, command } = stored;
-    let view = TrialView { short_id: name, command: Some(command), ..TrialView::default() };
+    let view = TrialView { short_id: name, command: command.as_deref(), ..TrialView::default() };
     let mut shown = trial.clone();
     // A value of several lines is a document, which does not belong in a list.
     shown.facts.retain(|fact| !fact.value.contains('\n'));
@@ -158,7 +158,7 @@ mod tests {
                 ..Trial::new(TrialHeader::new(*id, "fs_mark", RunMode::Native))
             },
             campaign: String::new(),
-            command: "treering run fs_mark --dir /mnt".to_owned(),
+            command: Some("treering run fs_mark --dir /mnt".to_owned()),
         };
         names.iter().map(stored).collect()
     }

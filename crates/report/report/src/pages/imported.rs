@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use treering_model::{Caution, Ending, Trial, TrialHeader};
+use treering_model::{Caution, Ending, Trial, TrialHeader, quoted};
 use treering_stats::{ALPHA, smallest_rounds};
 
 use super::identity::utc;
@@ -52,8 +52,14 @@ impl ImportedRow {
     }
 }
 
-/// Page of the import: rows in file order, followed by notes.
-pub fn page(rows: &[ImportedRow], notes: &[String], is_dry: bool) -> Report {
+/// Maximum number of outputs that each have an entry on a page that is not whole.
+const ENTRIES_MAX: usize = 3;
+/// Maximum number of labels that the next command compares.
+const COMPARED_MAX: usize = 5;
+
+/// Page of the import: rows in file order, followed by notes and the next command. A page that is
+/// not whole counts the outputs of each label and tool if there are many.
+pub fn page(rows: &[ImportedRow], notes: &[String], is_dry: bool, is_whole: bool) -> Report {
     let mut page = Report::new("Import");
     let kept = rows.iter().filter(|row| row.is_kept).count();
     page.paragraph(match (is_dry, rows.len(), kept) {
@@ -67,6 +73,21 @@ pub fn page(rows: &[ImportedRow], notes: &[String], is_dry: bool) -> Report {
             format!("{count} outputs found; {kept} of them new and stored.")
         }
     });
+    page.table(if is_whole || rows.len() <= ENTRIES_MAX { entries(rows) } else { counts(rows) });
+    for note in notes.iter().cloned().chain(too_few_runs(rows)) {
+        page.note(note);
+    }
+    for row in rows {
+        page.cautions(&row.cautions);
+    }
+    if let Some((purpose, command)) = next_command(rows).filter(|_| !is_dry) {
+        page.command(purpose, &command);
+    }
+    page
+}
+
+/// Table with an entry for each output.
+fn entries(rows: &[ImportedRow]) -> Table {
     let columns = vec![
         Column::long_text("where"),
         Column::text("tool"),
@@ -90,14 +111,71 @@ pub fn page(rows: &[ImportedRow], notes: &[String], is_dry: bool) -> Report {
             Cell::text(&row.holds),
         ]);
     }
-    page.table(table);
-    for note in notes.iter().cloned().chain(too_few_runs(rows)) {
-        page.note(note);
-    }
+    table
+}
+
+/// Table that counts the outputs, jobs and runs of each label and tool.
+fn counts(rows: &[ImportedRow]) -> Table {
+    let columns = vec![
+        Column::long_text("label"),
+        Column::text("tool"),
+        Column::count("outputs"),
+        Column::count("jobs"),
+        Column::text("runs of each job").right(),
+        Column::text("not completed").right(),
+    ];
+    let mut table = Table::new("imported", "", columns);
+    let mut groups: Vec<Vec<&ImportedRow>> = Vec::new();
     for row in rows {
-        page.cautions(&row.cautions);
+        let key = |row: &ImportedRow| (row.beginning.label.clone(), row.tool.clone());
+        match groups.iter_mut().find(|group| key(group[0]) == key(row)) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
     }
-    page
+    for group in groups {
+        let mut jobs: BTreeMap<_, u64> = BTreeMap::new();
+        for row in &group {
+            *jobs.entry(&row.beginning.parameters).or_default() += 1;
+        }
+        let (least, most) = (jobs.values().min().copied(), jobs.values().max().copied());
+        let runs = match (least.unwrap_or(0), most.unwrap_or(0)) {
+            (least, most) if least == most => least.to_string(),
+            (least, most) => format!("{least} to {most}"),
+        };
+        let others = group.iter().filter(|row| row.ending != Ending::Completed).count();
+        table.rows.push(vec![
+            Cell::some_text(&group[0].beginning.label),
+            Cell::text(&group[0].tool),
+            Cell::whole(group.len() as u64),
+            Cell::whole(jobs.len() as u64),
+            Cell::text(runs),
+            Cell::some_text(&(others > 0).then(|| others.to_string()).unwrap_or_default()),
+        ]);
+    }
+    table
+}
+
+/// Command that is usually next, with its purpose: to compare the labels that have outputs of one
+/// tool, or to look at the trials.
+fn next_command(rows: &[ImportedRow]) -> Option<(&'static str, String)> {
+    let first = rows.iter().find(|row| row.is_kept)?;
+    let mut labels: Vec<&str> = Vec::new();
+    for row in rows.iter().filter(|row| row.tool == first.tool) {
+        if !labels.contains(&row.beginning.label.as_str()) {
+            labels.push(&row.beginning.label);
+        }
+    }
+    if !(2..=COMPARED_MAX).contains(&labels.len()) || labels.contains(&"") {
+        return Some(match rows {
+            [_] => ("To look at it", format!("treering show {}", first.beginning.trial.text())),
+            _ => ("To look at them", "treering list".to_owned()),
+        });
+    }
+    let contenders = labels[1..].iter().map(|label| format!(" --contender {}", quoted(label)));
+    let contenders: String = contenders.collect();
+    let baseline = quoted(labels[0]);
+    Some(("To compare them", format!("treering report --baseline {baseline}{contenders}")))
 }
 
 fn primary_of(trial: &Trial) -> BTreeSet<String> {
@@ -148,7 +226,7 @@ fn holds(trial: &Trial, (phases, metrics): (usize, usize)) -> String {
 mod tests {
     use treering_model::{BetterDirection, Metric, RunMode, Scope, TrialId, Unit};
 
-    use super::{Ending, ImportedRow, Trial, TrialHeader, too_few_runs};
+    use super::{Ending, ImportedRow, Trial, TrialHeader, next_command, page, too_few_runs};
 
     /// A run of fs_mark with so many threads.
     fn row(threads: &str) -> ImportedRow {
@@ -178,5 +256,24 @@ mod tests {
         assert_eq!(of(&["1", "16"], 7), [""; 0]);
         assert_eq!(of(&["1"], 6), [""; 0]);
         assert_eq!(of(&["1", "16"], 1), [""; 0], "single runs are compared within the run");
+    }
+
+    #[test]
+    fn many_outputs_are_counted_by_label_and_the_labels_are_compared_next() {
+        let of = |label: &str, threads: &str| {
+            let mut row = row(threads);
+            row.beginning.label = label.to_owned();
+            row
+        };
+        let [old, new] = ["6.1 old", "new"];
+        let rows = [of(old, "1"), of(old, "1"), of(old, "8"), of(new, "1"), of(new, "8")];
+        let page = page(&rows, &[], false, false);
+        let text = format!("{:?}", page.blocks);
+        assert!(text.contains("1 to 2"), "runs of each job: {text}");
+        let (_, command) = next_command(&rows).unwrap();
+        assert_eq!(command, "treering report --baseline '6.1 old' --contender new");
+        let (_, command) = next_command(&rows[..1]).unwrap();
+        assert!(command.starts_with("treering show "), "{command}");
+        assert_eq!(next_command(&rows[..2]).unwrap().1, "treering list");
     }
 }

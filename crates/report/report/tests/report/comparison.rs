@@ -9,7 +9,7 @@ use treering_model::{
     TrialHeader, TrialId, Unit,
 };
 use treering_report::formats::ALL;
-use treering_report::pages::comparison::{ComparisonView, DataFormat, page};
+use treering_report::pages::comparison::{ComparisonView, DataFormat, PageDetail, page};
 
 use crate::rendered;
 
@@ -128,6 +128,45 @@ fn a_comparison_in_every_format() {
 #[test]
 fn one_run_against_one_in_every_format() {
     golden("comparison_single", &one_run());
+}
+
+/// A variant whose jobs have 16, 1 and 4 workers, with as many directories and fewer files each.
+fn of_workers(name: &str, late: i64, rounds: usize) -> ComparedVariant {
+    let mut all = variant(name, late, if late > 0 { 1.25 } else { 1.0 }, rounds);
+    let of_job = |(number, workers): (usize, u32)| {
+        let mut trials = all.trials.clone();
+        for trial in &mut trials {
+            trial.beginning.started_unix_ms += 100 * i64::try_from(number).unwrap();
+            let parameters = [("files", 64 / workers), ("workers", workers)];
+            trial.beginning.parameters =
+                parameters.map(|(name, value)| (name.to_owned(), value.to_string())).to_vec();
+        }
+        trials
+    };
+    all.trials = [16, 1, 4].into_iter().enumerate().flat_map(of_job).collect();
+    all
+}
+
+/// Answer on one screen of a comparison of jobs with 16, 1 and 4 workers.
+fn answer_by_workers(rounds: usize) -> String {
+    let (base, new) = (of_workers("base", 0, rounds), of_workers("new", 500, rounds));
+    let outcome = compare(&base, &[new], &ComparisonTerms::default()).unwrap();
+    let view = ComparisonView { detail: PageDetail::Answer, ..ComparisonView::default() };
+    rendered(&page(&outcome, &view), *treering_report::formats::by_name("plain").as_ref().unwrap())
+}
+
+#[test]
+fn jobs_of_one_workload_that_ran_once_are_rows_by_their_workers_without_verdicts() {
+    let text = answer_by_workers(1);
+    insta::assert_snapshot!("comparison_series_single", text);
+    assert_eq!(text.matches("no verdict").count(), 1, "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("9 of each side at least"), "of nine results: {text}");
+}
+
+#[test]
+fn jobs_of_one_workload_are_rows_by_their_workers_with_verdicts() {
+    insta::assert_snapshot!("comparison_series", answer_by_workers(9));
 }
 
 #[test]

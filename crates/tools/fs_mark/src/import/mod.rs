@@ -96,6 +96,7 @@ fn header(log: &Log<'_>, at: usize, trial: &mut ForeignTrial, remarks: &mut Vec<
         Ok(command) => {
             trial.parameters = command.parameters;
             trial.target = command.directories.join(" ");
+            trial.record_command(&words[1..]);
         }
         Err(odd) => remarks.push(Remark { line: at + 1, what: odd.to_string() }),
     }

@@ -41,6 +41,8 @@ pub(super) enum OutputLine {
     Path(String),
     /// Used share of the filesystem, in percent.
     Used(f64),
+    /// Arguments of the command line.
+    Command(Vec<String>),
     /// Option under its name in classic runs.
     Option(&'static str, String),
     /// Row of a test: its direction, and its rate in MiB/s.
@@ -69,8 +71,7 @@ const OPTIONS: [(&str, &str); 13] = [
 ];
 
 /// Option names and line prefixes that are not imported.
-const FURNITURE: [&str; 27] = [
-    "Command line",
+const FURNITURE: [&str; 26] = [
     "Machine",
     "TestID",
     "StartTime",
@@ -105,6 +106,12 @@ pub(super) fn line(text: &str) -> Option<OutputLine> {
     if let Some(tail) = text.strip_prefix("IOR-") {
         let version = tail.strip_suffix(": MPI Coordinated Test of Parallel I/O")?;
         return Some(OutputLine::Version(version.to_owned()));
+    }
+    if let Some(command) = text.strip_prefix("Command line").map(str::trim_start)
+        && let Some(words) = command.strip_prefix(':')
+    {
+        let arguments = words.split_whitespace().skip(1).map(str::to_owned);
+        return Some(OutputLine::Command(arguments.collect()));
     }
     if text.starts_with("FS") && text.contains("Used FS:") {
         let used = text.split("Used FS:").nth(1)?.split('%').next()?;

@@ -62,6 +62,7 @@ struct ParsedRun {
     finished_unix_ms: Option<i64>,
     path: String,
     used_percent: Option<f64>,
+    arguments: Vec<String>,
     parameters: Vec<(&'static str, String)>,
     rows: Vec<(AccessSide, f64)>,
     summaries: Vec<SummaryLine>,
@@ -75,6 +76,7 @@ impl ParsedRun {
             OutputLine::Finished(at) => self.finished_unix_ms = at,
             OutputLine::Path(path) => self.path = path,
             OutputLine::Used(percent) => self.used_percent = Some(percent),
+            OutputLine::Command(arguments) => self.arguments = arguments,
             OutputLine::Option(name, value) => self.parameters.push((name, value)),
             OutputLine::Row(side, rate) => self.rows.push((side, rate)),
             OutputLine::Summary(summary) => self.summaries.push(summary),
@@ -96,6 +98,7 @@ impl ParsedRun {
             return None;
         }
         trial.record_tool(self.version.as_deref());
+        trial.record_command(&self.arguments);
         for (name, value) in &self.parameters {
             trial.parameter(name, value);
         }

@@ -3,8 +3,8 @@
 use std::iter::once;
 
 use treering_model::{
-    Caution, Ending, Fact, IMPORT_FACT, Metric, PhaseTotals, RunMode, TaskTotals, Trial,
-    TrialEvent, TrialHeader,
+    Caution, Ending, Fact, IMPORT_COMMAND_FACT, IMPORT_FACT, Metric, PhaseTotals, RunMode,
+    TaskTotals, Trial, TrialEvent, TrialHeader,
 };
 
 use crate::import::rows::PhaseRows;
@@ -87,6 +87,15 @@ impl ForeignTrial {
     pub fn record_tool(&mut self, version: Option<&str>) {
         let tool = format!("{} {}", self.workload, version.unwrap_or_default());
         self.fact(IMPORT_FACT, tool.trim());
+    }
+
+    /// Records the command line that the log has: the tool with these arguments.
+    pub fn record_command<W: AsRef<str>>(&mut self, arguments: &[W]) {
+        if !arguments.is_empty() {
+            let arguments = arguments.iter().map(AsRef::as_ref);
+            let words: Vec<&str> = once(self.workload).chain(arguments).collect();
+            self.fact(IMPORT_COMMAND_FACT, words.join(" "));
+        }
     }
 
     /// Sets the end of the run, in milliseconds since 1970; if the start is known, this determines

@@ -33,15 +33,19 @@ pub fn remarks(files: &[ImportFile]) -> Vec<String> {
 
 /// Assigns the labels of the command line: the first output of every tool gets the first label, the
 /// second output the second, so that outputs of the same side share a label. In results of MMTests
-/// all iterations of the first run get the first label.
+/// all iterations of the first run get the first label. A single label is that of all files, if
+/// none has several outputs of a tool.
 ///
 /// # Errors
-/// When there are fewer labels than outputs of a tool.
+/// When there are fewer labels than outputs of a tool, and several.
 pub fn labels(files: &[ImportFile], wanted: &[String]) -> Result<Vec<String>, ConfigError> {
     if wanted.is_empty() {
         return Ok(files.iter().flat_map(labels_by_file).collect());
     }
     let all = numbered(files);
+    if let ([only], true) = (wanted, files.len() > 1 && files.iter().all(has_one_side)) {
+        return Ok(vec![only.clone(); all.len()]);
+    }
     let label =
         |(number, found): &(usize, &OutputOutline)| match (wanted.get(*number), &found.label) {
             (Some(label), _) | (None, Some(label)) => Ok(label.clone()),
@@ -77,6 +81,12 @@ fn labels_by_file(file: &ImportFile) -> Vec<String> {
         None => format!("{}#{}", file.name, number + 1),
     };
     all.into_iter().map(label).collect()
+}
+
+/// True if a file has no two outputs of one tool that are not rounds of one side.
+fn has_one_side(file: &ImportFile) -> bool {
+    file.position.is_some()
+        || numbered(std::slice::from_ref(file)).iter().all(|(number, _)| *number == 0)
 }
 
 /// File, tool, first line and name of the trials that are rounds of one side.

@@ -2,10 +2,11 @@
 //! by contenders, the worst caution, and the commands for all else.
 
 use treering_analysis::compare::{ComparisonCaution, MetricComparison, Outcome};
-use treering_model::{BetterDirection, Unit, counted};
+use treering_model::{Unit, counted};
 
 use super::ComparisonView;
-use super::tables::{by_metric, interval_as, label, ratio_as, value, verdict};
+use super::series::JobSeries;
+use super::tables::{by_metric, interval_as, label, ratio_as, turned, value, verdict};
 use super::words::{hidden, sentences};
 use super::{jobs, title};
 use crate::{Block, Cell, Column, Report, Table, Warning};
@@ -40,7 +41,11 @@ pub(super) fn answer(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
         })
         .collect();
     if !rows.is_empty() {
-        page.table(table(&rows, jobs.len() > 1, outcome.contenders().count() > 1));
+        let contenders = outcome.contenders().count();
+        page.table(match JobSeries::new(&jobs) {
+            Some(series) => series.table(&rows, contenders),
+            None => table(&rows, jobs.len() > 1, contenders > 1),
+        });
     }
     if let Some(caution) = worst(outcome) {
         let more = match outcome.cautions.len() - 1 {
@@ -108,12 +113,4 @@ fn table(rows: &[&MetricComparison], several_jobs: bool, several_contenders: boo
         table.rows.push(cells);
     }
     table
-}
-
-/// Form of ratios of which more is better.
-const fn turned(better: BetterDirection) -> fn(f64) -> f64 {
-    match better {
-        BetterDirection::Higher => |ratio| ratio,
-        BetterDirection::Lower => |ratio| 1.0 / ratio,
-    }
 }

@@ -12,6 +12,7 @@ mod csv;
 mod json;
 mod lkp;
 mod observed;
+mod series;
 mod tables;
 mod words;
 

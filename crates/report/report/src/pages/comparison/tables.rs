@@ -348,6 +348,14 @@ pub(super) fn ratio_as(comparison: &MetricComparison, form: fn(f64) -> f64) -> C
     }
 }
 
+/// Form of ratios of which more is better.
+pub(super) const fn turned(better: BetterDirection) -> fn(f64) -> f64 {
+    match better {
+        BetterDirection::Higher => |ratio| ratio,
+        BetterDirection::Lower => |ratio| 1.0 / ratio,
+    }
+}
+
 /// Interval cell that agrees with the verdict; for operations within one run, their own interval.
 pub(super) fn interval(comparison: &MetricComparison) -> Cell {
     interval_as(comparison, |ratio| ratio)

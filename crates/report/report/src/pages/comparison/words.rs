@@ -4,7 +4,7 @@
 use treering_analysis::compare::{MetricComparison, Outcome, VariantSummary, Verdict};
 use treering_model::metrics::times;
 use treering_model::{Scope, Unit, thousands};
-use treering_stats::RoundsNeeded;
+use treering_stats::{ALPHA, RoundsNeeded, smallest_rounds};
 
 use super::tables::{label, more_words, whole_time};
 use crate::Number;
@@ -33,10 +33,7 @@ fn sentence(outcome: &Outcome, baseline: &str, variant: &VariantSummary) -> Stri
         return format!("{about}: {why}.");
     }
     if primary.iter().all(|c| c.verdict == Verdict::SingleRun) {
-        return format!(
-            "{about}: no verdict. One of the variants has a single run; its ratios show what \
-             happened once and prove nothing."
-        );
+        return format!("{about}: no verdict. {}", single_runs(&primary));
     }
     let order = [
         Verdict::Worse,
@@ -55,6 +52,18 @@ fn sentence(outcome: &Outcome, baseline: &str, variant: &VariantSummary) -> Stri
         .filter_map(|comparison| names.clause(comparison, &of(comparison), primary.len()))
         .collect();
     format!("{about}{}: {}.", names.only_job(), clauses.join("; "))
+}
+
+/// Sentences on results of which one side was run once: why they decide nothing, and what would.
+fn single_runs(primary: &[&MetricComparison]) -> String {
+    let results = primary.iter().filter(|c| !c.within_one_run && c.same_as.is_none()).count();
+    let family = u32::try_from(results.max(1)).unwrap_or(u32::MAX);
+    let fewest = smallest_rounds(family, ALPHA)
+        .map_or_else(|_| String::new(), |fewest| format!(", {fewest} of each side at least"));
+    format!(
+        "One side ran once, and one run does not say how much runs differ. A verdict needs more \
+         runs{fewest}, with the sides by turns."
+    )
 }
 
 /// Sentences on results that time leaves unclear: counts of the same rounds that are decided, or
@@ -309,7 +318,12 @@ fn listed(words: &[String]) -> String {
 
 /// Formats the change in percent: `+38 %`, `-2.3 %`.
 fn change(comparison: &MetricComparison) -> Option<String> {
-    let percent = (comparison.ratio?.value - 1.0) * 100.0;
+    percentage(comparison.ratio?.value)
+}
+
+/// Formats a ratio as a change in percent.
+pub(super) fn percentage(ratio: f64) -> Option<String> {
+    let percent = (ratio - 1.0) * 100.0;
     if !percent.is_finite() {
         return None;
     }

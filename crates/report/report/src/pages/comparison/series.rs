@@ -1,0 +1,153 @@
+//! Jobs of a comparison as a series: one workload that is varied by the number of its threads or
+//! the like, with a row for each number, as MMTests prints it.
+
+use treering_analysis::compare::{MetricComparison, Verdict};
+use treering_model::{Unit, counted};
+
+use super::tables::{interval_as, label, turned, value, verdict};
+use super::words::percentage;
+use crate::{Cell, Column, Table};
+
+/// Maximum number of rows; the whole page has all.
+const ROWS_MAX: usize = 10;
+/// Parameters by which one workload is usually varied, the most telling first. The number of files
+/// or directories often follows that of the threads.
+const VARIED: [&str; 10] =
+    ["workers", "threads", "clients", "ranks", "numjobs", "iodepth", "bs", "size", "files", "dirs"];
+
+/// Jobs of one workload with their places in the series.
+pub(super) struct JobSeries<'o> {
+    workload: &'o str,
+    parameter: &'o str,
+    /// Distinguishing parameters of each job, and its value of the parameter.
+    values: Vec<(&'o str, &'o str)>,
+}
+
+impl<'o> JobSeries<'o> {
+    /// Orders jobs by the parameter that varies; `None` if they are no series.
+    pub(super) fn new(jobs: &[Vec<&'o MetricComparison>]) -> Option<Self> {
+        let (first, others) = jobs.split_first()?;
+        let first = first[0];
+        let is_same = |other: &&MetricComparison| {
+            (&other.workload, other.mode) == (&first.workload, first.mode)
+        };
+        if others.is_empty() || !others.iter().all(|job| is_same(&job[0])) {
+            return None;
+        }
+        let names: Vec<&str> = parameters(&first.job).map(|(name, _)| name).collect();
+        let usual =
+            VARIED.into_iter().filter_map(|usual| names.iter().find(|name| **name == usual));
+        let only = names.first().filter(|_| names.len() == 1);
+        usual.chain(only).find_map(|name| Self::by(name, jobs))
+    }
+
+    /// Orders jobs by a parameter whose values are different numbers.
+    fn by(parameter: &'o str, jobs: &[Vec<&'o MetricComparison>]) -> Option<Self> {
+        let value = |job: &Vec<&'o MetricComparison>| {
+            let (_, value) = parameters(&job[0].job).find(|(name, _)| *name == parameter)?;
+            Some((job[0].job.as_str(), value, value.parse::<f64>().ok()?))
+        };
+        let mut values = jobs.iter().map(value).collect::<Option<Vec<_>>>()?;
+        values.sort_by(|(.., left), (.., right)| left.total_cmp(right));
+        let is_varied = values.windows(2).all(|pair| pair[0].2 < pair[1].2);
+        let values = values.into_iter().map(|(job, value, _)| (job, value)).collect();
+        is_varied.then(|| Self { workload: &jobs[0][0].workload, parameter, values })
+    }
+
+    /// Table of primary metrics, metric by metric in the order of the values. Changes are turned so
+    /// that more than 0 % is better.
+    pub(super) fn table(&self, primary: &[&'o MetricComparison], contenders: usize) -> Table {
+        let rows = self.rows(primary);
+        let metrics = rows.windows(2).filter(|pair| !is_same_metric(pair[0].1, pair[1].1)).count();
+        let is_single = rows.iter().all(|(_, row)| row.verdict == Verdict::SingleRun);
+        let mut columns = vec![Column::text(self.parameter).right()];
+        if metrics > 0 {
+            columns.push(Column::long_text("metric"));
+        }
+        if contenders > 1 {
+            columns.push(Column::long_text("contender"));
+        }
+        let keys = columns.len();
+        let name = |own: Option<&String>, usual: &str| {
+            own.filter(|_| contenders == 1).map_or(usual.to_owned(), Clone::clone)
+        };
+        let first = rows.first().map(|(_, row)| row);
+        columns.extend([
+            Column::mixed(&name(first.map(|row| &row.baseline), "base")),
+            Column::mixed(&name(first.map(|row| &row.contender), "new")),
+            Column::text("better by").right(),
+        ]);
+        if !is_single {
+            columns.extend([Column::range("times as good", Unit::Count), Column::text("verdict")]);
+        }
+        let caption = self.caption(first.filter(|_| metrics == 0), rows.len());
+        let mut table = Table::new("answer", &caption, columns).with_keys(keys);
+        for (number, row) in rows.into_iter().take(ROWS_MAX) {
+            let mut cells = vec![Cell::text(number)];
+            if metrics > 0 {
+                cells.push(Cell::text(label(row)));
+            }
+            if contenders > 1 {
+                cells.push(Cell::text(&row.contender));
+            }
+            cells.extend([
+                value(row.baseline_median, row.unit),
+                value(row.contender_median, row.unit),
+                Cell::some_text(&better_by(row)),
+            ]);
+            if !is_single {
+                cells.extend([interval_as(row, turned(row.better)), verdict(row)]);
+            }
+            table.rows.push(cells);
+        }
+        table
+    }
+
+    /// Primary comparisons with their values of the parameter. Operations within a run stand for it
+    /// only where there is nothing else.
+    fn rows(&self, primary: &[&'o MetricComparison]) -> Vec<(&'o str, &'o MetricComparison)> {
+        let has_whole = primary.iter().any(|row| !row.within_one_run);
+        let kept = primary.iter().filter(|row| row.same_as.is_none());
+        let kept: Vec<&MetricComparison> =
+            kept.copied().filter(|row| !(has_whole && row.within_one_run)).collect();
+        let mut leaders: Vec<&MetricComparison> = Vec::new();
+        for row in &kept {
+            if !leaders.iter().any(|leader| is_same_metric(leader, row)) {
+                leaders.push(row);
+            }
+        }
+        let mut rows = Vec::new();
+        for leader in leaders {
+            for (job, value) in &self.values {
+                let of_cell =
+                    |row: &&&'o MetricComparison| row.job == *job && is_same_metric(row, leader);
+                rows.extend(kept.iter().filter(of_cell).map(|row| (*value, *row)));
+            }
+        }
+        rows
+    }
+
+    /// Caption with the workload, the only metric, and the rows that are left out.
+    fn caption(&self, only: Option<&&MetricComparison>, rows: usize) -> String {
+        let metric = only.map_or_else(String::new, |row| format!(", {}", label(row)));
+        let left_out = match rows.saturating_sub(ROWS_MAX) {
+            0 => String::new(),
+            left_out => format!(" {} not shown here.", counted(left_out, "row")),
+        };
+        format!("{}{metric}.{left_out}", self.workload)
+    }
+}
+
+/// Parameters in the name of a job: `files=1000 workers=4`.
+fn parameters(job: &str) -> impl Iterator<Item = (&str, &str)> {
+    job.split_whitespace().filter_map(|word| word.split_once('='))
+}
+
+fn is_same_metric(one: &MetricComparison, other: &MetricComparison) -> bool {
+    (&one.scope, &one.name, one.unit) == (&other.scope, &other.name, other.unit)
+}
+
+/// Change in percent, more than 0 where the contender is better; empty without a ratio.
+fn better_by(row: &MetricComparison) -> String {
+    row.ratio.and_then(|ratio| percentage(turned(row.better)(ratio.value))).unwrap_or_default()
+}
