@@ -137,6 +137,15 @@ pub(crate) fn labels() -> Vec<CompletionCandidate> {
     plain(all.filter(|label| !label.is_empty()).collect::<BTreeSet<_>>())
 }
 
+/// Names of the metrics in the default store.
+pub(crate) fn metrics() -> Vec<CompletionCandidate> {
+    plain(store().and_then(|store| store.metric_names().ok()).unwrap_or_default())
+}
+
+pub(crate) fn profiles() -> Vec<CompletionCandidate> {
+    plain(treering_age::profiles().map(|(name, _)| name))
+}
+
 pub(crate) fn plans() -> Vec<CompletionCandidate> {
     let cells = stored(&Filter::default()).into_iter().filter_map(|summary| summary.cell);
     plain(cells.map(|cell| cell.plan).collect::<BTreeSet<_>>())

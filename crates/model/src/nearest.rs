@@ -28,6 +28,43 @@ pub fn suggestion(word: &str, known: &[&str], what: &str) -> String {
     }
 }
 
+/// Beginning of the part of the trial in the name of a metric of a phase.
+pub const PHASE_PREFIX: &str = "phase ";
+
+/// Edits between two names of metrics, in the part of the trial and in the last word. A last word
+/// that is only begun is one edit.
+pub struct MetricEdits<'w> {
+    part: (&'w str, usize),
+    last: (&'w str, usize),
+}
+
+impl<'w> MetricEdits<'w> {
+    /// Compares a typed name with a known one.
+    pub fn between(unknown: &'w str, name: &str) -> Self {
+        let (part, last) = unknown.rsplit_once('/').unwrap_or(("", unknown));
+        let (known_part, known_last) = name.rsplit_once('/').unwrap_or(("", name));
+        let edits = |word: &str, other: &str| edit_distance(word, other).unwrap_or(word.len());
+        let of_last = match known_last.strip_prefix(last) {
+            Some("") => 0,
+            Some(_) if !last.is_empty() => 1,
+            _ => edits(last, known_last),
+        };
+        let of_part = edits(part, known_part);
+        let part = part.strip_prefix(PHASE_PREFIX).unwrap_or(part);
+        Self { part: (part, of_part), last: (last, of_last) }
+    }
+
+    /// Number of edits.
+    pub fn sum(&self) -> usize {
+        self.part.1.saturating_add(self.last.1)
+    }
+
+    /// True if both parts are slips of the pen.
+    pub fn are_slips(&self) -> bool {
+        [self.part, self.last].into_iter().all(|(word, edits)| is_slip(word, edits))
+    }
+}
+
 /// True if a word with this number of edits is a slip of the pen and not another word.
 pub fn is_slip(word: &str, edits: usize) -> bool {
     edits <= 1 || edits * 3 <= word.chars().count()

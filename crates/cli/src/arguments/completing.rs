@@ -15,7 +15,7 @@ use treering_script::Workload;
 use super::{classic_command, command, link, named};
 use crate::completion::{
     Candidates, campaigns, caution_codes, comparison_formats, datasets, export_forms, filesystems,
-    labels, page_formats, personalities, plans, trials, workloads,
+    labels, metrics, page_formats, personalities, plans, profiles, trials, workloads,
 };
 
 #[derive(Debug, Args)]
@@ -105,6 +105,8 @@ fn candidates(command: &str, arg: &Arg) -> Option<Candidates> {
         ("compare" | "report", "format") => comparison_formats,
         (_, "format") => page_formats,
         (_, "accept") => caution_codes,
+        (_, "primary" | "metric") => metrics,
+        (_, "profile") => profiles,
         (_, "filesystems") => filesystems,
         ("completions", "names") => workloads,
         _ => return None,

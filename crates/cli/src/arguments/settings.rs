@@ -1,7 +1,8 @@
 //! Converts the options of a workload to clap arguments, and the parsed values to settings.
 
+use super::CompareArgs;
 use clap::error::{ContextKind, ContextValue};
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Args as _, Command};
 use treering_conduct::plan::shipped_files;
 use treering_model::nearest::nearest;
 use treering_script::{OptionSpec, OptionSupport, SettingFiles, Settings, ValueKind};
@@ -87,9 +88,24 @@ pub(crate) fn settings_of_words(
             }
             _ => None,
         };
-        crate::failure::Failure::new(crate::failure::Kind::Usage, first)
-            .maybe_hint(meant.map(|name| format!("did you mean `--{name}`?")))
-            .hint("workload options follow `--`, as for `treering run`")
+        let unknown = match error.get(ContextKind::InvalidArg) {
+            Some(ContextValue::String(word)) => Some(word.as_str()),
+            _ => None,
+        };
+        let own = unknown.filter(|word| is_of_compare(word));
+        let hint = match (own, meant) {
+            (Some(own), _) => format!("`{own}` is an option of treering: put it before the `--`"),
+            (None, Some(meant)) => format!("did you mean `--{meant}`?"),
+            (None, None) => "workload options follow `--`, as for `treering run`".to_owned(),
+        };
+        crate::failure::Failure::new(crate::failure::Kind::Usage, first).hint(hint)
     })?;
     Ok(settings(specs, &matches))
+}
+
+/// True for an option of `treering compare` itself.
+fn is_of_compare(word: &str) -> bool {
+    let own = CompareArgs::augment_args(Command::new("compare"));
+    let name = word.trim_start_matches('-');
+    own.get_arguments().any(|argument| argument.get_long() == Some(name))
 }

@@ -8,6 +8,7 @@ use treering_report::pages::trials_json::TrialList;
 use treering_store::{Filter, LoadDetail, Store, StoreError, TrialState};
 
 use super::output;
+use super::report::{TrialProperty, check_known};
 use crate::arguments::ListArgs;
 use crate::failure::Failure;
 use crate::storage::{failure, open_to_read};
@@ -21,7 +22,17 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
         ..Filter::default()
     };
     let rows = match open_to_read(args.store.store.as_deref())? {
-        Some(store) => rows(&store, &filter).map_err(|error| failure(&error))?,
+        Some(store) => {
+            let rows = rows(&store, &filter).map_err(|error| failure(&error))?;
+            let asked = [
+                (TrialProperty::Workload, &filter.workload),
+                (TrialProperty::Label, &filter.label),
+            ];
+            for (property, value) in asked.into_iter().filter(|_| rows.is_empty()) {
+                value.as_deref().map_or(Ok(()), |value| check_known(&store, property, value))?;
+            }
+            rows
+        }
         None => Vec::new(),
     };
     output::write_or_data(&page(&rows), &TrialList::new(&rows), &args.output)?;

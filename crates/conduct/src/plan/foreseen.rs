@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use treering_model::metrics::{cpu, is_observable, observable_names, times};
-use treering_model::nearest::{edit_distance, is_slip};
+use treering_model::nearest::{MetricEdits, PHASE_PREFIX};
 use treering_model::{Metric, Scope};
 use treering_observe::deciding_latency;
 use treering_script::{
@@ -20,8 +20,6 @@ const OF_TRIAL: [&str; 3] =
 const OF_PHASE: [&str; 2] = [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
 /// Metrics that a report adds to each kind of task.
 const OF_KIND: [&str; 2] = [times::SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
-/// Beginning of the names of metrics of a phase.
-const PHASE_PREFIX: &str = "phase ";
 /// Maximum number of groups of a session that is asked for its phases.
 const GROUPS_MAX: usize = 1_000;
 /// Maximum number of phases that are listed; those of a job with more are not known before.
@@ -124,37 +122,6 @@ fn names_of(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(name.clone()));
     names
-}
-
-/// Edits between two names of metrics, in the part of the trial and in the last word. A last word
-/// that is only begun is one edit.
-struct MetricEdits<'w> {
-    part: (&'w str, usize),
-    last: (&'w str, usize),
-}
-
-impl<'w> MetricEdits<'w> {
-    fn between(unknown: &'w str, name: &str) -> Self {
-        let (part, last) = unknown.rsplit_once('/').unwrap_or(("", unknown));
-        let (known_part, known_last) = name.rsplit_once('/').unwrap_or(("", name));
-        let edits = |word: &str, other: &str| edit_distance(word, other).unwrap_or(word.len());
-        let of_last = match known_last.strip_prefix(last) {
-            Some("") => 0,
-            Some(_) if !last.is_empty() => 1,
-            _ => edits(last, known_last),
-        };
-        let of_part = edits(part, known_part);
-        let part = part.strip_prefix(PHASE_PREFIX).unwrap_or(part);
-        Self { part: (part, of_part), last: (last, of_last) }
-    }
-
-    fn sum(&self) -> usize {
-        self.part.1.saturating_add(self.last.1)
-    }
-
-    fn are_slips(&self) -> bool {
-        [self.part, self.last].into_iter().all(|(word, edits)| is_slip(word, edits))
-    }
 }
 
 /// Names of the phases of a job, from its session without the work; `None` if they depend on it.

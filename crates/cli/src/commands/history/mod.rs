@@ -15,6 +15,7 @@ use treering_report::pages::history::{HistoryView, page};
 use treering_store::{LoadDetail, ReadingsQuery, Store};
 
 use super::output;
+use super::report::{TrialProperty, check_known};
 use crate::arguments::{HistoryArgs, SeriesArgs, percentage};
 use crate::exit_codes::UNCLEAR;
 use crate::failure::{Failure, Kind};
@@ -67,6 +68,9 @@ pub(super) fn found(store: &Store, args: &SeriesArgs) -> Result<History, Failure
     };
     let trials = store.readings(&wanted).map_err(|error| failure(&error))?;
     let all = trials.len();
+    if let Some(workload) = args.workload.as_deref().filter(|_| all == 0) {
+        check_known(store, TrialProperty::Workload, workload)?;
+    }
     let dated: Vec<DatedTrial> =
         trials.into_iter().filter_map(|trial| dated(trial, &args.by)).collect();
     if dated.is_empty() && all > 0 {

@@ -2,7 +2,7 @@
 //! page are in other crates.
 
 mod gating;
-mod plans;
+mod known_names;
 mod stored;
 
 use std::collections::BTreeSet;
@@ -14,12 +14,13 @@ use treering_analysis::compare::{
 };
 use treering_analysis::selection::{ComparedTrials, PlannedTerms, SelectedVariant, TrialSelection};
 use treering_conduct::plan::Judging;
-use treering_model::{Cell, CellRole, Ending, TrialId};
+use treering_model::{Cell, CellRole, Ending, Metric, TrialId};
 use treering_report::pages::comparison::{ComparisonView, DataFormat, PageDetail, page};
 use treering_report::{Report, formats};
 use treering_store::{Filter, Store, TrialState, TrialSummary};
 
 pub(crate) use self::gating::{Gating, nothing_compared};
+pub(crate) use self::known_names::{TrialProperty, check_known};
 use self::stored::{StoredTrials, failed_selection, query_of, selection, summaries};
 use super::charts;
 use super::output::{self, with_writer};
@@ -79,7 +80,7 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
         primary: judging.primary.clone(),
         page: args.page.clone(),
     };
-    compare_variants(&asked, &absent)
+    compare_variants(&asked, &absent, |_| Ok(()))
 }
 
 /// Variants of a campaign all of whose trials failed, each with its first error.
@@ -112,11 +113,15 @@ pub(crate) fn failed_variants(
 
 /// Compares the trials that the arguments select.
 pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
-    compare_variants(args, &[])
+    compare_variants(args, &[], |compared| check_primary(args, compared))
 }
 
-/// Compares the variants that have trials; `absent` are those without.
-fn compare_variants(args: &ReportArgs, absent: &[&str]) -> Result<ExitCode, Failure> {
+/// Compares the variants that have trials, once `check` has passed them; `absent` are those without.
+fn compare_variants(
+    args: &ReportArgs,
+    absent: &[&str],
+    check: impl Fn(&ComparedTrials) -> Result<(), Failure>,
+) -> Result<ExitCode, Failure> {
     check_format(args.page.format())?;
     let gating = Gating::of(&args.page)?;
     let format = DataFormat::by_name(args.page.format().unwrap_or_default());
@@ -136,6 +141,7 @@ fn compare_variants(args: &ReportArgs, absent: &[&str]) -> Result<ExitCode, Fail
     let args = &as_planned(args, &planned);
     let variants = selection.variants(&query).map_err(failed_selection)?;
     let mut compared = compared(&source, &selection, &variants)?;
+    check(&compared)?;
     // A parameter that the plan ignores may be one of a job without trials yet.
     compared.ignore_parameters(&planned.ignore);
     if let Some(name) = compared.ignore_parameters(&args.ignore) {
@@ -151,6 +157,18 @@ fn compare_variants(args: &ReportArgs, absent: &[&str]) -> Result<ExitCode, Fail
 fn unknown_parameter(name: &str) -> Failure {
     let message = format!("--ignore: no trial of the variants has a parameter '{name}'");
     Failure::new(Kind::Usage, message).hint("`treering show ID` lists the parameters of a trial")
+}
+
+/// Refuses a primary metric of the command line that no trial of the variants has.
+fn check_primary(args: &ReportArgs, compared: &ComparedTrials) -> Result<(), Failure> {
+    let contenders = compared.contenders.iter().chain(&compared.observed);
+    let trials = std::iter::once(&compared.baseline).chain(contenders).flat_map(|one| &one.trials);
+    let metrics: BTreeSet<String> =
+        trials.flat_map(|trial| &trial.metrics).map(Metric::full_name).collect();
+    let asked = metric_names(&args.primary);
+    let Some(unknown) = asked.iter().find(|name| !metrics.contains(*name)) else { return Ok(()) };
+    let message = format!("--primary {unknown}: no trial of the variants has this metric");
+    Err(Failure::new(Kind::Usage, message).hint(known_names::metrics(unknown, &metrics)))
 }
 
 /// Completes the arguments with the primary metrics and the threshold of the plan.

@@ -9,7 +9,7 @@ use treering_analysis::selection::{
 use treering_model::{Trial, TrialId};
 use treering_store::{Filter, LoadDetail, Store, StoreError, TrialState, TrialSummary};
 
-use super::plans;
+use super::{TrialProperty, check_known};
 use crate::arguments::ReportArgs;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results};
@@ -84,7 +84,10 @@ pub(super) fn summaries(store: &Store, args: &ReportArgs) -> Result<Vec<TrialSum
         Filter { workload: args.workload.clone(), plan: args.plan.clone(), ..Filter::default() };
     let mut summaries = store.trials(&filter).map_err(|error| failure(&error))?;
     if let Some(plan) = args.plan.as_deref().filter(|_| summaries.is_empty()) {
-        plans::check_plan(store, plan)?;
+        check_known(store, TrialProperty::Plan, plan)?;
+    }
+    if let Some(workload) = args.workload.as_deref().filter(|_| summaries.is_empty()) {
+        check_known(store, TrialProperty::Workload, workload)?;
     }
     let campaign_of = |summary: &TrialSummary| summary.cell.as_ref().map(|cell| cell.campaign);
     if let Some(prefix) = &args.campaign {

@@ -235,6 +235,9 @@ pub(super) fn kinds_in_short(kinds: &[KindSummary]) -> Table {
     table
 }
 
+/// Smallest number of timed calls of which one in a hundred is slower than the p99.
+const FEWEST_OF_P99: u64 = 100;
+
 /// Table of system calls and their latencies. p99.9 is shown when enough calls were timed.
 pub(super) fn calls(ops: &[OpSummary]) -> Table {
     let latency = |name: &str| Column::number(name, Unit::Nanoseconds).better(Lower);
@@ -252,9 +255,13 @@ pub(super) fn calls(ops: &[OpSummary]) -> Table {
         columns.push(latency("p99.9"));
     }
     columns.push(latency("max"));
-    let caption = "Latency of system calls. Errors include expected ones, such as a directory \
-                   that already exists.";
-    let mut table = Table::new("calls", caption, columns);
+    let mut caption = "Latency of system calls. Errors include expected ones, such as a directory \
+                       that already exists."
+        .to_owned();
+    if ops.iter().any(|op| (1..FEWEST_OF_P99).contains(&op.timed)) {
+        caption += " The p99 of fewer than 100 timed calls is the slowest of them.";
+    }
+    let mut table = Table::new("calls", &caption, columns);
     table.rows.extend(ops.iter().map(|op| {
         let timed = (op.calls > 0).then(|| 100.0 * op.timed as f64 / op.calls as f64);
         let mut cells = vec![

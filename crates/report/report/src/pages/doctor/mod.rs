@@ -120,9 +120,9 @@ fn resolution(found: &Diagnosis<'_>) -> String {
         return "Too little could be measured.".to_owned();
     };
     format!(
-        "Differences above {} % are detected four times out of five with {} rounds of {} s, at \
-         the .05 level, if whole runs vary as this probe did. A comparison reports its own noise \
-         and the rounds it needs.",
+        "A difference above {} % would be detected four times out of five with {} rounds of {} s, \
+         at the .05 level, if whole runs vary as this probe did. A comparison reports its own \
+         noise and the rounds it needs.",
         figure(resolution.percent),
         resolution.rounds,
         resolution.run_seconds

@@ -97,7 +97,7 @@ fn between(points: &[SeriesPoint], (first, last): (usize, usize)) -> String {
     if first == last {
         String::new()
     } else {
-        format!(", or any point between {} and {}", key(first), key(last))
+        format!(" (its place is uncertain: from {} to {})", key(first), key(last))
     }
 }
 
