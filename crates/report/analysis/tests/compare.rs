@@ -345,8 +345,13 @@ fn a_job_whose_options_a_variant_changes_is_compared_as_the_same_job() {
         variant
     };
     let base = of_plan("a", 0, &P10A, ["1", "4"], false);
-    let declared = of_plan("b", 1, &P10B, ["4", "4"], true);
+    let mut declared = of_plan("b", 1, &P10B, ["4", "4"], true);
+    for phase in declared.trials.iter_mut().flat_map(|trial| &mut trial.phases) {
+        phase.files += 100;
+    }
     let outcome = compare(&base, &[declared], &ComparisonTerms::default()).unwrap();
+    let unequal = outcome.cautions.iter().find(|caution| caution.code == Code::UnequalWork);
+    assert!(unequal.is_some_and(|caution| caution.is_declared), "{:?}", outcome.cautions);
     assert!(!codes(&outcome).contains(&Code::ParametersDiffer), "{:?}", codes(&outcome));
     let primary: Vec<&MetricComparison> =
         outcome.comparisons.iter().filter(|comparison| comparison.primary).collect();

@@ -65,7 +65,7 @@ impl<'t> TrialGroup<'t> {
 }
 
 /// Job of a plan that the variant of a trial changes.
-fn changed_job(trial: &Trial) -> Option<&str> {
+pub(super) fn changed_job(trial: &Trial) -> Option<&str> {
     let is_changed = trial.facts.iter().any(|fact| fact.name == CHANGED_OPTIONS_FACT);
     trial.beginning.cell.as_ref().filter(|_| is_changed).map(|cell| cell.job.as_str())
 }

@@ -15,7 +15,7 @@ use treering_model::{CautionCode, STEP_FACT, Trial, WorkLimit, counted};
 use treering_stats::median;
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
-use super::jobs::ComparedJob;
+use super::jobs::{ComparedJob, changed_job};
 use super::pairs::AlignedTrials;
 use super::terms::ComparisonTerms;
 use super::variant::{ComparedVariant, Factor, fact, is_completed};
@@ -118,7 +118,10 @@ pub(super) fn of_job(
     // Amounts of work are comparable only where both trials of a pair completed.
     let unequal = unequal_work(&baseline, &contender);
     let about = format!("{label}: a trial of '{}' against one of '{}': ", names.0, names.1);
-    cautions.extend(of_list(Code::UnequalWork, about, &unequal));
+    // Options that a variant changes by the plan may change the work.
+    let is_declared = baseline.iter().chain(&contender).any(|trial| changed_job(trial).is_some());
+    let unequal = of_list(Code::UnequalWork, about, &unequal);
+    cautions.extend(unequal.map(|caution| caution.declared_if(is_declared)));
     let short = too_short(&baseline, &contender, terms);
     let about = format!(
         "{label}, '{}' against '{}': measured for less than {SHORT_SECONDS:.0} s a trial: ",
