@@ -99,7 +99,10 @@ one list of operations; its fingerprint is part of the result. docs/aging.md has
 /// The command.
 pub(super) fn command() -> Command {
     let manifest = AgeWorkload.manifest();
-    let base = Command::new(AGE).args(manifest.native.iter().map(argument));
+    let base = Command::new(AGE)
+        .next_help_heading("Options of the aging")
+        .args(manifest.native.iter().map(argument))
+        .next_help_heading("Options of every run");
     let target = |_dir: Arg| {
         Arg::new("dir")
             .value_name("TARGET")

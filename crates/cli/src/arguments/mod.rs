@@ -580,6 +580,7 @@ fn native_command(workload: &'static dyn Workload) -> Command {
     let manifest = workload.manifest();
     let base = Command::new(manifest.name)
         .next_display_order(None)
+        .next_help_heading("Options of the workload")
         .args(manifest.native.iter().map(argument));
     let base = if manifest.name == FIO { CheckArgs::augment_args(base) } else { base };
     native_options(base).about(manifest.about).long_about(None)
@@ -587,5 +588,6 @@ fn native_command(workload: &'static dyn Workload) -> Command {
 
 /// Adds the options that every native run has.
 fn native_options(base: Command) -> Command {
+    let base = base.next_help_heading("Options of every run");
     AnyRunArgs::augment_args(NativeRunArgs::augment_args(base))
 }

@@ -59,6 +59,7 @@ mod ownership;
 mod places;
 mod planted;
 mod played;
+mod printed_commands;
 mod rank_plans;
 mod ranks_apart;
 mod reboots;
