@@ -66,13 +66,13 @@ impl<'w> MetricEdits<'w> {
 }
 
 /// True if a word with this number of edits is a slip of the pen and not another word.
-pub fn is_slip(word: &str, edits: usize) -> bool {
+pub(crate) fn is_slip(word: &str, edits: usize) -> bool {
     edits <= 1 || edits * 3 <= word.chars().count()
 }
 
 /// Number of edits between two words; `None` if one is too long to compare. Case, and dashes for
 /// underscores or spaces, are no edits.
-pub fn edit_distance(word: &str, other: &str) -> Option<usize> {
+pub(crate) fn edit_distance(word: &str, other: &str) -> Option<usize> {
     Some(osa_distance(&normal(word)?, &normal(other)?))
 }
 

@@ -116,7 +116,7 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     compare_variants(args, &[], |compared| check_primary(args, compared))
 }
 
-/// Compares the variants that have trials, once `check` has passed them; `absent` are those without.
+/// Compares the variants that have trials, once `check` has passed them; `absent` have none.
 fn compare_variants(
     args: &ReportArgs,
     absent: &[&str],
