@@ -112,7 +112,10 @@ impl<'s> ImportReader<'s> {
         let at = line.saturating_sub(1);
         self.log.forget();
         if let Some(importer) = importers().iter().find(|importer| importer.begins(&self.log, at)) {
-            importer.read_each(&mut self.log, at, hand_on);
+            importer.read_each(&mut self.log, at, &mut |content| match content {
+                ImportedTrial::Foreign(trial) if !trial.has_numbers() => ControlFlow::Continue(()),
+                content => hand_on(content),
+            });
         }
         self.log.take_failure()
     }
@@ -173,11 +176,20 @@ fn walk(log: &mut Log<'_>, collector: &mut dyn OutputCollector) -> ImportResult 
             continue;
         };
         let mut count = 0;
+        let mut has_empty = false;
         let reading = importer.read_each(log, at, &mut |content| {
-            collector.add(importer.tool(), at + 1, count, content);
-            count += 1;
+            if matches!(&content, ImportedTrial::Foreign(trial) if !trial.has_numbers()) {
+                has_empty = true;
+            } else {
+                collector.add(importer.tool(), at + 1, count, content);
+                count += 1;
+            }
             ControlFlow::Continue(())
         });
+        if has_empty {
+            let what = format!("looks like {}, but has no result: not imported", importer.tool());
+            imported.remarks.push(Remark { line: at + 1, what });
+        }
         let end = reading.end.clamp(at + 1, log.len());
         collector.end(count, end);
         imported.remarks.extend(reading.remarks);

@@ -63,19 +63,26 @@ pub(super) fn line(text: &str) -> Option<OutputLine> {
         ["The", "test", "will", "run", "during", minutes, "minutes."] => {
             whole(minutes).map(|_| OutputLine::Furniture)
         }
-        ["Final", "score", "for", "writes:", score]
-        | ["Final", "score", "for", "writes", ":", score] => {
-            whole(score).map(|score| OutputLine::Score(ScoreSide::Writes, score))
+        ["Final", "score", "for", "writes:", behind @ ..]
+        | ["Final", "score", "for", "writes", ":", behind @ ..] => {
+            score(behind).map(|score| OutputLine::Score(ScoreSide::Writes, score))
         }
-        ["Final", "score", "for", "reads:", score]
-        | ["Final", "score", "for", "reads", ":", score] => {
-            whole(score).map(|score| OutputLine::Score(ScoreSide::Reads, score))
+        ["Final", "score", "for", "reads:", behind @ ..]
+        | ["Final", "score", "for", "reads", ":", behind @ ..] => {
+            score(behind).map(|score| OutputLine::Score(ScoreSide::Reads, score))
         }
         words if words == HEADING => Some(OutputLine::TableBegins),
         // Error messages of blogbench do not end with a newline.
         _ if text.contains("(): No space left on device") => Some(OutputLine::Full),
         words => row(words),
     }
+}
+
+/// Parses a score, to which harnesses may have added a remark. Several numbers are a table of theirs.
+fn score(words: &[&str]) -> Option<u64> {
+    let (score, remark) = words.split_first()?;
+    let is_table = remark.iter().any(|word| whole(word).is_some());
+    whole(score).filter(|_| !is_table)
 }
 
 fn row(words: &[&str]) -> Option<OutputLine> {
@@ -108,6 +115,7 @@ mod tests {
             ),
             ("Final score for writes:            95", OutputLine::Score(ScoreSide::Writes, 95)),
             ("Final score for reads :             0", OutputLine::Score(ScoreSide::Reads, 0)),
+            ("Final score for writes: 95 (ext4)", OutputLine::Score(ScoreSide::Writes, 95)),
             ("write(): No space left on devicewrite(): No space left on device", OutputLine::Full),
         ];
         for (text, wanted) in known {

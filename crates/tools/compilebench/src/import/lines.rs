@@ -74,12 +74,18 @@ const FIRST_WORDS: [&str; 16] = [
 
 /// True if a line, or the first part of a broken line, can be one of compilebench.
 pub(super) fn may_begin(text: &str) -> bool {
-    let first = first_word(text);
+    let first = first_word(without_comment(text));
     first.starts_with('=') || FIRST_WORDS.contains(&first)
+}
+
+/// Line without the sign of a comment, behind which results are kept in scripts and data files.
+fn without_comment(text: &str) -> &str {
+    text.strip_prefix("# ").unwrap_or(text)
 }
 
 /// Parses a line.
 pub(super) fn line(text: &str) -> Option<LogLine> {
+    let text = without_comment(text);
     let words: Vec<&str> = text.split_whitespace().collect();
     match words.as_slice() {
         ["run", "complete:"] | ["creating", _] | ["error", "on", "drop", "caches,", ..] => {

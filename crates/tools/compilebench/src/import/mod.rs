@@ -169,6 +169,11 @@ impl ParsedRun {
             trial.parameter("initial-dirs", initial_dirs);
             trial.parameter("runs", runs);
         }
+        let is_sample = self.summary.has_sample_lines();
+        if is_sample {
+            self.phases = Default::default();
+            self.remarks.clear();
+        }
         let has_lines = self.phases.iter().any(|tasks| !tasks.is_empty());
         trial.metrics = if has_lines {
             self.summary.metrics(&self.phases)
@@ -192,7 +197,11 @@ impl ParsedRun {
         if has_lines {
             remarks.extend(self.summary.disagreements());
         } else if self.summary.is_begun() {
-            let message = "a summary without the lines of the run: its averages are used";
+            let message = if is_sample {
+                "the lines are only a sample of the run that the summary counts: its averages are used"
+            } else {
+                "a summary without the lines of the run: its averages are used"
+            };
             remarks.push(Remark { line: at + 1, what: message.to_owned() });
         }
         trial

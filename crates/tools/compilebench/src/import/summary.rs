@@ -58,6 +58,24 @@ impl ParsedSummary {
         self.printed.len() == TALLIES.len()
     }
 
+    /// True if the lines are less than half of the operations that the rows count: pages show a few
+    /// lines of a run.
+    pub(super) fn has_sample_lines(&self) -> bool {
+        let counted = self.counted.values().map(|sums| sums.runs).sum::<u64>();
+        let printed = self.rows().map(|row| row.runs).sum::<u64>();
+        counted.saturating_mul(2) < printed
+    }
+
+    /// Printed rows of kinds that ran.
+    fn rows(&self) -> impl Iterator<Item = &SummaryLine> {
+        self.printed.values().filter_map(|(_, row)| row.as_ref()).filter(|row| row.runs > 0)
+    }
+
+    /// True if a row counts more operations than the lines have.
+    fn lacks_lines(&self, row: &SummaryLine) -> bool {
+        self.counted.get(row.tally).is_none_or(|sums| sums.runs < row.runs)
+    }
+
     /// Remarks about printed rows that differ from the lines.
     pub(super) fn disagreements(&self) -> Vec<Remark> {
         let mut remarks = Vec::new();
@@ -84,20 +102,24 @@ impl ParsedSummary {
     }
 
     /// Metrics by kind of operation: total work over total time, and seconds per operation; CPU
-    /// from the summary.
+    /// from the summary. Rows of which lines are missing stand for themselves.
     pub(super) fn metrics(&self, phases: &[Vec<TaskTotals>]) -> Vec<Metric> {
+        let lacking: Vec<&SummaryLine> = self.rows().filter(|row| self.lacks_lines(row)).collect();
+        let is_whole = |task: &&TaskTotals| {
+            !task.tally.is_empty() && !lacking.iter().any(|row| row.tally == task.tally)
+        };
         let mut kinds: BTreeMap<&str, Vec<&TaskTotals>> = BTreeMap::new();
-        for task in phases.iter().flatten().filter(|task| !task.tally.is_empty()) {
+        for task in phases.iter().flatten().filter(is_whole) {
             kinds.entry(&task.kind).or_default().push(task);
         }
-        kinds.iter().flat_map(|(kind, tasks)| self.kind_metrics(kind, tasks)).collect()
+        let by_lines = kinds.iter().flat_map(|(kind, tasks)| self.kind_metrics(kind, tasks));
+        by_lines.chain(lacking.iter().copied().flat_map(Self::row_metrics)).collect()
     }
 
     /// Metrics from the printed averages of each row, for a log without lines, whose work and time
     /// are unknown.
     pub(super) fn metrics_alone(&self) -> Vec<Metric> {
-        let rows = self.printed.values().filter_map(|(_, row)| row.as_ref());
-        rows.filter(|row| row.runs > 0).flat_map(Self::row_metrics).collect()
+        self.rows().flat_map(Self::row_metrics).collect()
     }
 
     fn row_metrics(row: &SummaryLine) -> [Metric; 2] {

@@ -42,14 +42,19 @@ impl Importer for FilebenchImporter {
 
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
         let text = log.line(at);
-        let is_near = ["Filebench Version ", "Per-Operation Breakdown", "IO Summary:"]
+        let is_near = ["Filebench Version ", "Run took ", "Per-Operation Breakdown", "IO Summary:"]
             .into_iter()
             .any(|words| text.contains(words));
         let parsed = || log.read(at, line).map(|(parsed, _)| parsed);
         is_near
             && matches!(
                 parsed(),
-                Some(OutputLine::Version(_) | OutputLine::Breakdown | OutputLine::Summary(_))
+                Some(
+                    OutputLine::Version(_)
+                        | OutputLine::Took(_)
+                        | OutputLine::Breakdown
+                        | OutputLine::Summary(_)
+                )
             )
     }
 
@@ -61,6 +66,8 @@ impl Importer for FilebenchImporter {
             let read = if log.line(next).trim().is_empty() { None } else { log.read(next, line) };
             let is_new = match &read {
                 Some((OutputLine::Version(_), _)) => next > at,
+                // A run says once how long it took.
+                Some((OutputLine::Took(_), _)) => output.has_taken,
                 Some((OutputLine::Breakdown | OutputLine::Summary(_), _)) => false,
                 _ => next > at && any_begins(log, next),
             };
@@ -90,6 +97,8 @@ impl Importer for FilebenchImporter {
 struct ParsedOutput {
     trial: ForeignTrial,
     version: String,
+    /// True once the run has said how long it took.
+    has_taken: bool,
     /// Failure messages of the run.
     failures: Vec<String>,
     /// Kinds of operation of the table being read.
@@ -112,7 +121,10 @@ impl ParsedOutput {
             OutputLine::Starting(count, name, label) => {
                 trial.parameter(&format!("{name} {label}"), count);
             }
-            OutputLine::Took(seconds) => trial.fact("import.nominal_seconds", seconds),
+            OutputLine::Took(seconds) => {
+                self.has_taken = true;
+                trial.fact("import.nominal_seconds", seconds);
+            }
             OutputLine::Breakdown => self.flows.clear(),
             OutputLine::Flow(flow) => self.flows.push(flow),
             OutputLine::Summary(summary) => {
@@ -145,7 +157,7 @@ impl ParsedOutput {
             self.trial.is_interrupted = true;
         }
         let Some((flows, summary)) = self.tables.last().cloned() else {
-            remark("it has no summary; kept as interrupted".to_owned());
+            remark("it has no summary".to_owned());
             self.trial.is_interrupted = true;
             return self.trial;
         };

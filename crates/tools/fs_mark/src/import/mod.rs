@@ -204,8 +204,9 @@ impl ParsedTable {
     fn add_to(&mut self, trial: &mut ForeignTrial) {
         let (Some(first), Some(last)) = (&self.first, &self.last) else { return };
         trial.metrics.extend(self.whole_rate(last.count));
-        let points = last.used_percent.saturating_sub(first.used_percent);
-        trial.fact(USED_GROWTH_FACT, points);
+        if let (Some(first), Some(last)) = (first.used_percent, last.used_percent) {
+            trial.fact(USED_GROWTH_FACT, last.saturating_sub(first));
+        }
         trial.fact(USED_GROWTH_FILES_FACT, last.count - first.count);
         trial.parameter("rows", self.rows.len());
         if !trial.parameters.iter().any(|(name, _)| name == "size") {

@@ -5,7 +5,8 @@ use treering_kit::import::number::{decimal, whole};
 /// Row of an iteration.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct IterationRow {
-    pub(super) used_percent: u64,
+    /// Used share of the filesystem; `None` in a table without that column.
+    pub(super) used_percent: Option<u64>,
     /// Number of files so far, over all iterations.
     pub(super) count: u64,
     pub(super) size_bytes: u64,
@@ -31,8 +32,17 @@ impl IterationRow {
 /// Reads a row.
 pub(super) fn row(text: &str) -> Option<IterationRow> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    let (&[used, count, size, rate, overhead], times) = words.split_first_chunk::<5>()?;
-    if !rate.contains('.') || !(times.is_empty() || times.len() == 3 * CALLS.len()) {
+    let times_count = 3 * CALLS.len();
+    let (used, words) = match words.len() {
+        4 => (None, words.as_slice()),
+        count if count == 4 + times_count => (None, words.as_slice()),
+        _ => {
+            let (used, words) = words.split_first()?;
+            (Some(whole(used).filter(|percent| *percent <= 100)?), words)
+        }
+    };
+    let (&[count, size, rate, overhead], times) = words.split_first_chunk::<4>()?;
+    if !rate.contains('.') || !(times.is_empty() || times.len() == times_count) {
         return None;
     }
     let mut calls = Vec::new();
@@ -40,7 +50,7 @@ pub(super) fn row(text: &str) -> Option<IterationRow> {
         calls.push((call, [whole(times[0])?, whole(times[1])?, whole(times[2])?]));
     }
     Some(IterationRow {
-        used_percent: whole(used).filter(|percent| *percent <= 100)?,
+        used_percent: used,
         count: whole(count)?,
         size_bytes: whole(size)?,
         files_per_second: decimal(rate)?,
@@ -49,10 +59,10 @@ pub(super) fn row(text: &str) -> Option<IterationRow> {
     })
 }
 
-/// True for the line of column names.
+/// True for the line of column names, of which the first may be missing.
 pub(super) fn is_heading(text: &str) -> bool {
-    let mut words = text.split_whitespace();
-    let names = ["FSUse%", "Count", "Size", "Files/sec", "App", "Overhead"];
+    let mut words = text.split_whitespace().skip_while(|word| *word == "FSUse%");
+    let names = ["Count", "Size", "Files/sec", "App", "Overhead"];
     names.into_iter().all(|name| words.next() == Some(name))
 }
 
@@ -88,7 +98,7 @@ mod tests {
     #[test]
     fn plain_and_verbose_rows_are_read() {
         let plain = row("     2         8000            1        375.6         27175895").unwrap();
-        assert_eq!((plain.used_percent, plain.count, plain.size_bytes), (2, 8000, 1));
+        assert_eq!((plain.used_percent, plain.count, plain.size_bytes), (Some(2), 8000, 1));
         assert_eq!((plain.files_per_second, plain.overhead_us), (375.6, 27_175_895));
         assert!(plain.calls.is_empty());
         let verbose = row(
@@ -99,6 +109,8 @@ mod tests {
         .unwrap();
         assert_eq!(verbose.calls[2], ("fsync", [558, 774, 11_722]));
         assert!(!verbose.follows(&plain), "another size");
+        let without = row("  8000   51200   375.6   27175895").unwrap();
+        assert_eq!((without.used_percent, without.count), (None, 8000));
         for odd in ["", "1 2 3 4 5", "101 2 3 4.0 5", "1 2 3 4.0 5 6", "a 2 3 4.0 5"] {
             assert_eq!(row(odd), None, "{odd}");
         }
@@ -109,6 +121,7 @@ mod tests {
         let heading = "FSUse%        Count         Size    Files/sec     App Overhead";
         assert!(is_heading(heading));
         assert!(is_heading(&format!("{heading}        CREAT (Min/Avg/Max)")));
+        assert!(is_heading("Count  Size  Files/sec  App Overhead"));
         assert!(!is_heading("FSUse% Count"));
         assert_eq!(closing("p90 Files/sec: 44362"), Some(TrailingLine::Statistic));
         assert_eq!(

@@ -1,5 +1,6 @@
 //! Decoration of log lines by other programs: terminal colours, and times and names before each
-//! line, as `ts`, syslog, the journal, the kernel's log and docker compose write them.
+//! line, as `ts`, syslog, the journal, the kernel's log, docker compose, autotest and avocado write
+//! them.
 
 use std::collections::BTreeSet;
 
@@ -10,6 +11,8 @@ const ESCAPE: char = '\u{1b}';
 const BEL: char = '\u{7}';
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+/// Names of levels, some shortened to five letters.
+const LEVELS: [&str; 7] = ["DEBUG", "INFO", "WARNI", "WARNING", "ERROR", "CRITI", "CRITICAL"];
 const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
 /// Removes escape sequences that colour the text or move the cursor (ECMA-48).
@@ -88,6 +91,9 @@ impl KnownPrefixes {
         let mut line = behind_container(line);
         for _ in 0..STAMPS_MOST {
             let Some(tail) = stamp(line) else { break };
+            if let Some(behind) = behind_level(tail) {
+                return behind;
+            }
             line = match writer(tail) {
                 Some((host, program, behind)) if self.is_writer(host, program) => behind,
                 _ => tail,
@@ -123,6 +129,28 @@ fn behind_container(line: &str) -> &str {
     }
 }
 
+/// Text after `DEBUG| [stdout] `, as test harnesses write it behind the time, with the place in
+/// their code: `utils L0153 DEBUG| [stdout] ` or `DEBUG|     utils:0153| [stdout] `.
+fn behind_level(text: &str) -> Option<&str> {
+    let (before, behind) = text.split_once('|')?;
+    let (place, level) = before.trim_end().rsplit_once(' ').unwrap_or(("", before.trim_end()));
+    let is_place = place.is_empty()
+        || place.rsplit_once(" L").is_some_and(|(_, line)| is_digits(line.trim_end()));
+    if !is_place || !LEVELS.contains(&level) {
+        return None;
+    }
+    let in_module = behind.split_once('|').and_then(|(place, behind)| {
+        place.rsplit_once(':').filter(|(_, line)| is_digits(line)).map(|_| behind)
+    });
+    let message = in_module.unwrap_or(behind);
+    let message = message.strip_prefix(' ').unwrap_or(message);
+    let streams = ["[stdout] ", "[stderr] "].into_iter();
+    let of_stream = streams.into_iter().find_map(|stream| message.strip_prefix(stream));
+    // An empty line has lost its last blank.
+    let is_empty = ["[stdout]", "[stderr]"].contains(&message);
+    Some(if is_empty { &message[message.len()..] } else { of_stream.unwrap_or(message) })
+}
+
 /// Splits `HOST PROGRAM: ` from the rest.
 fn writer(text: &str) -> Option<(&str, &str, &str)> {
     let (host, tail) = text.split_once(' ')?;
@@ -147,7 +175,8 @@ fn stamp(line: &str) -> Option<&str> {
         Some(inner) => (inner, true),
         None => (line, false),
     };
-    let behind = written_date(inner).or_else(|| iso_date(inner)).or_else(|| time(inner))?;
+    let dated = written_date(inner).or_else(|| iso_date(inner)).or_else(|| short_date(inner));
+    let behind = dated.or_else(|| time(inner))?;
     let behind = if is_bracketed { behind.strip_prefix(']')? } else { behind };
     match behind.strip_prefix(' ') {
         Some(behind) => Some(behind),
@@ -199,6 +228,12 @@ fn iso_date(text: &str) -> Option<&str> {
     let tail = digits(text, 4, 4)?.strip_prefix(['-', '/'])?;
     let tail = digits(tail, 2, 2)?.strip_prefix(['-', '/'])?;
     time(digits(tail, 2, 2)?.strip_prefix(['T', ' '])?)
+}
+
+/// Text after `11/22 17:35:09`.
+fn short_date(text: &str) -> Option<&str> {
+    let day = digits(text, 2, 2)?.strip_prefix('/')?;
+    time(digits(day, 2, 2)?.strip_prefix(' ')?)
 }
 
 /// Text after `17:35:09`, with an optional fraction and zone.
@@ -262,6 +297,10 @@ mod tests {
             "Nov 22 17:35:09 oak run.sh[12]: ",
             "<13>Nov 22 17:35:09 oak run.sh[12]: ",
             "2026-11-22T17:35:09+0000 oak kernel[1]: [ 1.5] ",
+            "17:35:09 DEBUG| [stdout] ",
+            "17:35:09 INFO | ",
+            "11/22 17:35:09 DEBUG|         utils:0287| [stdout] ",
+            "2026-11-22 17:35:09,123 process          L0453 DEBUG| [stdout] ",
             "web_1  | ",
             "my-web-12 | ",
             "bench.fs-1  | 2026-11-22T17:35:09.123456789Z ",

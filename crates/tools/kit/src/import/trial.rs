@@ -60,6 +60,12 @@ impl ForeignTrial {
         self.metrics.splice(..0, rows.metrics());
     }
 
+    /// True if the trial has any result.
+    pub fn has_numbers(&self) -> bool {
+        let has_totals = !self.phases.is_empty() || !self.tasks.is_empty();
+        has_totals || !self.metrics.is_empty() || !self.rows.is_empty()
+    }
+
     /// Completes the trial with the data that the log lacks: identity, label, time.
     pub fn with(mut self, beginning: TrialHeader) -> Trial {
         self.unfold();

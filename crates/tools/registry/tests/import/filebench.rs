@@ -1,7 +1,7 @@
 //! Import of filebench: shortened outputs with invented numbers.
 
 use treering_model::{CautionCode, Scope};
-use treering_registry::{ForeignTrial, import};
+use treering_registry::{ForeignTrial, ImportedTrial, import};
 
 use crate::logs::only;
 
@@ -106,10 +106,24 @@ fn outputs_of_1_4_are_read() {
 }
 
 #[test]
+fn two_reports_in_one_paste_without_their_headers_are_two_trials() {
+    let (_, report) = FILEBENCH.split_once("1.620: Running...\n").unwrap();
+    let report = report.replace("11.770: Shutting down processes\n", "");
+    let other = report.replace("10000.300 ops/s", "20000.300 ops/s");
+    let imported = import(format!("{report}and on the other disk:\n{other}").as_bytes());
+    let rates = imported.found.iter().map(|found| match &found.content {
+        ImportedTrial::Foreign(trial) => value(trial, &Scope::Trial, "operations_per_second"),
+        ImportedTrial::Own(_) => 0.0,
+    });
+    assert_eq!(rates.collect::<Vec<_>>(), [10_000.3, 20_000.3]);
+}
+
+#[test]
 fn runs_without_valid_figures_are_interrupted() {
     let (before, _) = FILEBENCH.split_once("11.770: Per").unwrap();
-    assert_eq!(reported(before), ["1: it has no summary; kept as interrupted"]);
-    assert!(only(&import(before.as_bytes())).is_interrupted);
+    let near_miss = "1: looks like filebench, but has no result: not imported";
+    assert_eq!(reported(before), ["1: it has no summary", near_miss]);
+    assert_eq!(import(before.as_bytes()).found, []);
     let early =
         FILEBENCH.replace("1.620: Running...", "9.1: WARNING! Run stopped early: NO VALID RESULTS");
     let remark = "its figures are not valid: `WARNING! Run stopped early: NO VALID RESULTS`";

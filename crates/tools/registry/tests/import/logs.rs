@@ -103,6 +103,25 @@ fn compilebench_is_read_line_by_line_and_its_summary_checked() {
 }
 
 #[test]
+fn a_summary_counts_more_than_the_sample_of_lines_above_it() {
+    let summary = COMPILEBENCH.split_once("run complete:").unwrap().1;
+    let summary = summary.replace("runs 2 avg 16.68", "runs 30 avg 8.25");
+    let page = format!("create dir kernel-0 222MB in 20.00 seconds (11.12 MB/s)\n{summary}");
+    let imported = import(page.as_bytes());
+    let trial = only(&imported);
+    let create = Scope::Kind("initial create".to_owned());
+    assert!((metric(trial, &create, "mean_mib_per_second") - 8.25).abs() < 1e-9);
+    assert!((metric(trial, &create, "cpu_seconds") - 3.0).abs() < 1e-9);
+    assert!(trial.phases.is_empty(), "a sample is no phase");
+    assert!(imported.remarks[0].what.contains("only a sample"), "{:?}", imported.remarks);
+    // A page may keep it behind the sign of a comment, or in the log of a test harness.
+    for before in ["# ", "12:06:53 DEBUG| [stdout] "] {
+        let kept: String = page.lines().map(|line| format!("{before}{line}\n")).collect();
+        assert_eq!(only(&import(kept.as_bytes())).metrics, trial.metrics, "{before}");
+    }
+}
+
+#[test]
 fn contradictions_are_remarked_with_their_line() {
     let reported = |text: &str| -> Vec<String> {
         let imported = import(text.as_bytes());
