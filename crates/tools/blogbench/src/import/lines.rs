@@ -78,7 +78,8 @@ pub(super) fn line(text: &str) -> Option<OutputLine> {
     }
 }
 
-/// Parses a score, to which harnesses may have added a remark. Several numbers are a table of theirs.
+/// Parses a score, to which harnesses may have added a remark. Several numbers are a table of
+/// theirs.
 fn score(words: &[&str]) -> Option<u64> {
     let (score, remark) = words.split_first()?;
     let is_table = remark.iter().any(|word| whole(word).is_some());

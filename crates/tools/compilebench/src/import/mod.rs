@@ -198,7 +198,7 @@ impl ParsedRun {
             remarks.extend(self.summary.disagreements());
         } else if self.summary.is_begun() {
             let message = if is_sample {
-                "the lines are only a sample of the run that the summary counts: its averages are used"
+                "the lines are only a sample of what the summary counts: its averages are used"
             } else {
                 "a summary without the lines of the run: its averages are used"
             };
