@@ -206,8 +206,9 @@ fn a_page_ends_with_its_origin_and_the_command_that_repeats_it() {
         ..TrialView::default()
     };
     let text = html(&trial::page(&fixture::aging(), &view));
-    let foot = text.split_once("class=\"origin\"").unwrap().1;
-    assert!(foot.contains("treering run compilebench --dir DIR"));
+    let (above, foot) = text.split_once("class=\"origin\"").unwrap();
+    assert!(above.ends_with("treering run compilebench --dir DIR</pre></div><section "), "{above}");
+    assert!(foot.contains("duration"), "{foot}");
 }
 
 /// Trial that filled a device and aged it in four steps.

@@ -90,13 +90,11 @@ pub fn page(trial: &Trial, view: &TrialView<'_>) -> Report {
         page.table(seconds);
     }
     add_circumstances(&mut page, trial);
-    let mut origin = PageOrigin::of_trials(std::iter::once(trial));
     if let Some(command) = view.command {
         page.heading("Repeat");
         page.command("The same trial again", command);
-        origin = origin.with_command("The same trial again", command);
     }
-    page.origin(origin);
+    page.origin(PageOrigin::of_trials(std::iter::once(trial)));
     page
 }
 
