@@ -129,6 +129,10 @@ pub(crate) struct PageArgs {
     /// Also write every chart as an SVG file to this directory, which is created if needed.
     #[arg(long, value_name = "DIR")]
     pub(crate) charts: Option<PathBuf>,
+    /// With --charts: draw them for a paper, 3.5 inches wide, with letters of 8 points, light, with
+    /// title and legend only; traces take 7 inches.
+    #[arg(long, requires = "charts")]
+    pub(crate) paper: bool,
 }
 
 impl PageArgs {
@@ -335,6 +339,12 @@ pub(crate) struct ReportArgs {
     /// workload's choice].
     #[arg(long, value_name = "METRIC,…")]
     pub(crate) primary: Vec<String>,
+    /// Print the plan of the trials' campaign as TOML for `treering compare PLAN`, and no page.
+    #[arg(long, conflicts_with_all = ["gate", "format", "charts"])]
+    pub(crate) print_plan: bool,
+    /// Command line that conducted the campaign, where that has just been done.
+    #[arg(skip)]
+    pub(crate) typed: Option<String>,
     #[command(flatten)]
     pub(crate) page: PageArgs,
 }

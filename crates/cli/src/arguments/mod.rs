@@ -204,6 +204,10 @@ pub(crate) struct ShowArgs {
     /// Also write every chart as an SVG file to this directory, which is created if needed.
     #[arg(long, value_name = "DIR")]
     pub(crate) charts: Option<PathBuf>,
+    /// With --charts: draw them for a paper, 3.5 inches wide, with letters of 8 points, light, with
+    /// title and legend only; traces take 7 inches.
+    #[arg(long, requires = "charts")]
+    pub(crate) paper: bool,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }

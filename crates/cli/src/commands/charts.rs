@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use treering_report::{BEGINNING_BYTES, Drawing, Report, drawings, is_drawing};
+use treering_report::{BEGINNING_BYTES, Drawing, DrawingPreset, Report, drawings, is_drawing};
 use treering_sys::write_whole_file;
 
 use crate::classic_output::say;
@@ -18,11 +18,12 @@ pub(crate) fn prepare(dir: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Writes the charts of a page. If one of the files exists and is not a chart of treering's, no
-/// file is written.
-pub(crate) fn write(page: &Report, dir: &Path) -> Result<(), Failure> {
+/// Writes the charts of a page, for screens or for a paper. If one of the files exists and is not a
+/// chart of treering's, no file is written.
+pub(crate) fn write(page: &Report, dir: &Path, is_for_paper: bool) -> Result<(), Failure> {
     prepare(dir)?;
-    let drawings = drawings(page);
+    let preset = if is_for_paper { DrawingPreset::Paper } else { DrawingPreset::Screen };
+    let drawings = drawings(page, preset);
     for Drawing { name, .. } in &drawings {
         let path = dir.join(name);
         if !may_be_written(&path) {

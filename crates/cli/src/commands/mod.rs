@@ -33,6 +33,7 @@ mod store;
 mod sweep;
 mod trace;
 mod trial;
+mod typed;
 mod watch;
 
 use std::ffi::OsString;

@@ -112,7 +112,7 @@ impl<'s> Stored<'s> {
         trials: &[&TrialSummary],
     ) -> Result<Option<ComparedCampaign>, Failure> {
         let (name, own) = (self.name(first), trials.iter().map(|one| (*one).clone()).collect());
-        let Some(report) = report::page_of_campaign(self.store, &name, own)? else {
+        let Some((report, verdicts)) = report::page_of_campaign(self.store, &name, own)? else {
             return Ok(None);
         };
         let Some((oldest, cell)) = trials.first().and_then(|one| Some((one, one.cell.as_ref()?)))
@@ -128,6 +128,7 @@ impl<'s> Stored<'s> {
             plan: cell.plan.clone(),
             text: text.to_owned(),
             report,
+            verdicts,
             trials: trials.iter().filter_map(|one| self.campaign_trial(one)).collect(),
         }))
     }

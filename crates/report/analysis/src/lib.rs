@@ -32,7 +32,8 @@ pub use fresh_copy::{CopyMeasure, MeasureSummary, copy_measures};
 pub use kind::{KindSummary, is_compiled};
 pub use known::KnownTotals;
 pub use layouts::{
-    LAYOUT_MEASURES, LayoutMeasure, LayoutPoint, LayoutTrend, layout_series, layout_trend, layouts,
+    LAYOUT_MEASURES, LayoutMeasure, LayoutPoint, LayoutTrend, TrendSpan, layout_series,
+    layout_trend, layouts,
 };
 pub use leading_counters::leading_counters;
 pub use phase::PhaseSummary;

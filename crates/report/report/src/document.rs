@@ -69,14 +69,29 @@ pub enum Block {
         /// Lists of values, one for each metric and variant.
         lists: Vec<RawList>,
     },
+    /// Foot of the page, for formats that have one.
+    Origin(PageOrigin),
 }
 
 impl Block {
     /// Reports whether only graphical formats show the block: its contents also appear in tables,
     /// or are too long to read.
     pub(crate) fn is_beside_text(&self) -> bool {
-        matches!(self, Self::Chart(_) | Self::Folded { .. } | Self::RawNumbers { .. })
+        matches!(
+            self,
+            Self::Chart(_) | Self::Folded { .. } | Self::RawNumbers { .. } | Self::Origin(_)
+        )
     }
+}
+
+/// Origin of a page's figures: when and where they were measured, and the command that measures
+/// them again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageOrigin {
+    /// Facts in display order, each with its name: `kernel` and `6.18.44`.
+    pub facts: Vec<(String, String)>,
+    /// Command lines with their purposes, quoted for a shell.
+    pub commands: Vec<(String, String)>,
 }
 
 /// Values of a metric on one variant, in round order.
@@ -175,6 +190,11 @@ impl Report {
         self.blocks.push(Block::Command { purpose, line });
     }
 
+    /// Adds the origin of the figures, the foot of the page.
+    pub fn origin(&mut self, origin: PageOrigin) {
+        self.blocks.push(Block::Origin(origin));
+    }
+
     /// Tables of the page in order, without collapsed ones.
     pub fn tables(&self) -> impl Iterator<Item = &Table> {
         self.blocks.iter().filter_map(|block| match block {
@@ -187,7 +207,8 @@ impl Report {
             | Block::Note { .. }
             | Block::Chart(_)
             | Block::Folded { .. }
-            | Block::RawNumbers { .. } => None,
+            | Block::RawNumbers { .. }
+            | Block::Origin(_) => None,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Charts of a page as SVG files: file names and contents.
 
-use crate::charts::MARK;
+use crate::charts::{DrawingPreset, MARK};
 use crate::{Block, Chart, Report};
 
 /// Maximum number of characters of one part of a file name.
@@ -20,14 +20,14 @@ pub struct Drawing {
 }
 
 /// Renders the charts of a page, in order.
-pub fn drawings(report: &Report) -> Vec<Drawing> {
+pub fn drawings(report: &Report, preset: DrawingPreset) -> Vec<Drawing> {
     let mut part = String::new();
     let mut drawings: Vec<Drawing> = Vec::new();
     for block in &report.blocks {
         match block {
             Block::Heading { text } => part = slug(text),
             Block::Chart(chart) => {
-                let Some(svg) = chart.alone() else { continue };
+                let Some(svg) = chart.alone(preset) else { continue };
                 let svg = format!("{BEGINNING}{MARK}\n{svg}\n");
                 let words = [part.as_str(), &subject(chart)];
                 let words = words.into_iter().filter(|word| !word.is_empty());
@@ -56,6 +56,7 @@ pub const BEGINNING_BYTES: usize = BEGINNING.len() + MARK.len();
 fn subject(chart: &Chart) -> String {
     let (sort, of) = match chart {
         Chart::Forest(_) => ("ratios", ""),
+        Chart::Bars(_) => ("times", ""),
         Chart::Ratios(ratios) => ("ratio-by-round", ratios.metric.as_str()),
         Chart::Rounds(rounds) => ("rounds", rounds.metric.as_str()),
         Chart::Concentration(concentration) => ("hot-data", concentration.of.as_str()),

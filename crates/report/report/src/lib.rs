@@ -21,12 +21,13 @@ mod table;
 mod verdict;
 
 pub use charts::{
-    Aging, AgingVariant, Chart, Concentration, DeviceMapChart, Forest, ForestRow, HeatLayer,
-    Latencies, LatencyVariant, LayoutTimeline, LayoutTimelineVariant, RatioVariant, Ratios, Rounds,
-    RoundsVariant, Timeline, TimelineVariant, TraceChart, TraceChartRun,
+    Aging, AgingVariant, Bar, Bars, Chart, Concentration, DeviceMapChart, DrawingPreset, Forest,
+    ForestRow, HeatLayer, Latencies, LatencyVariant, LayoutTimeline, LayoutTimelineVariant,
+    RatioVariant, Ratios, Rounds, RoundsVariant, Timeline, TimelineVariant, TraceChart,
+    TraceChartRun,
 };
 pub use data::{Data, write_data};
-pub use document::{Block, KeyValue, RawList, Report, Warning};
+pub use document::{Block, KeyValue, PageOrigin, RawList, Report, Warning};
 pub use drawings::{BEGINNING_BYTES, Drawing, drawings, is_drawing};
 pub use formats::Format;
 pub use number::{Number, NumberStyle};

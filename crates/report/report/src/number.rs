@@ -76,6 +76,16 @@ impl Number {
         Self { value: seconds, unit: Unit::Seconds.symbol().to_owned(), style: NumberStyle::Span }
     }
 
+    /// Creates a difference of values in a unit; that of shares is in percentage points.
+    pub(crate) fn difference(value: f64, unit: Unit) -> Self {
+        match unit {
+            Unit::Percent => {
+                Self { value, unit: "percentage points".to_owned(), style: NumberStyle::Measured }
+            }
+            unit => Self::measured(value, unit),
+        }
+    }
+
     /// Returns the number with another notation.
     #[must_use]
     pub(crate) fn styled(self, style: NumberStyle) -> Self {

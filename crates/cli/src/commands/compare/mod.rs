@@ -31,6 +31,7 @@ pub(super) use self::host::Terminal;
 pub(super) use self::store::PlanStore;
 use super::lab;
 use super::report::{self, Campaign};
+use super::typed::typed_again;
 use crate::arguments::{CompareArgs, StoreArgs};
 use crate::classic_output::say;
 use crate::colour;
@@ -269,6 +270,7 @@ fn page_of(plan: &Plan, args: &CompareArgs, campaign: TrialId) -> Result<ExitCod
             || plan.variants.iter().any(|variant| variant.against.is_some()),
         compares_jobs: plan.compares_jobs(),
         judging: &plan.judging,
+        typed: typed_again(std::env::args_os()),
         args,
     })
 }

@@ -3,23 +3,29 @@
 
 mod known;
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use jiff::Timestamp;
 use treering_analysis::history::{
     DatedTrial, FEWEST_POINTS, History, HistoryTerms, explain, history,
 };
-use treering_model::{LINK_FACT, Trial, VARIANT_FACT};
+use treering_model::{LINK_FACT, Trial, TrialId, VARIANT_FACT};
+use treering_report::PageOrigin;
 use treering_report::pages::history::json::HistoryData;
 use treering_report::pages::history::{HistoryView, page};
 use treering_store::{LoadDetail, ReadingsQuery, Store};
 
 use super::output;
 use super::report::{TrialProperty, check_known};
+use super::typed::typed_again;
 use crate::arguments::{HistoryArgs, SeriesArgs, percentage};
 use crate::exit_codes::UNCLEAR;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
+
+/// Maximum number of series whose trials the foot of the page tells about.
+const ORIGIN_SERIES: usize = 20;
 
 /// Shows the history.
 pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
@@ -28,6 +34,7 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
         return Err(no_results());
     };
     let mut found = found(&store, &args.series)?;
+    let origin = origin_of(&store, &found)?;
     drop(store);
     if let Some(code) = known::change(args, &found)? {
         return Ok(code);
@@ -38,8 +45,23 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
     let (by, anchor) = (args.series.by.as_str(), args.series.anchor.as_deref());
     let view = HistoryView { by, anchor, draws: output::is_html(args.output.format()) };
     let data = HistoryData::new(&found, by, anchor);
-    output::write_or_data(&page(&found, &view), &data, &args.output)?;
+    let mut shown = page(&found, &view);
+    shown.origin(origin.with_command("The same page", &typed_again(std::env::args_os())));
+    output::write_or_data(&shown, &data, &args.output)?;
     Ok(if args.gate { gate(&found, &terms) } else { ExitCode::SUCCESS })
+}
+
+/// Origin of the figures: the first and the last trial of each series.
+fn origin_of(store: &Store, found: &History) -> Result<PageOrigin, Failure> {
+    let ends = found.series.iter().take(ORIGIN_SERIES).flat_map(|series| {
+        let (first, last) = (series.points.first(), series.points.last());
+        let first = first.and_then(|point| point.trials.first());
+        [first, last.and_then(|point| point.trials.last())].into_iter().flatten().copied()
+    });
+    let ends: BTreeSet<TrialId> = ends.collect();
+    let ends: Vec<TrialId> = ends.into_iter().collect();
+    let trials = store.load_many(&ends, LoadDetail::Headlines).map_err(|error| failure(&error))?;
+    Ok(PageOrigin::of_trials(trials.iter()))
 }
 
 /// Gives each point that has none a link: the address with the key of the point.

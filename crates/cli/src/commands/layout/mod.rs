@@ -15,8 +15,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use treering_lab::{ReadOnlyView, ViewKind};
 use treering_model::LayoutMap;
 use treering_observe::layout::{LayoutSurvey, SurveyPlan, WalkCounts, survey};
-use treering_report::drawings;
 use treering_report::pages::layout::{LayoutView, map_page, page, write_json};
+use treering_report::{DrawingPreset, drawings};
 use treering_sys::write_whole_file;
 
 use super::{charts, output};
@@ -74,7 +74,7 @@ fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
         return Err(failed(&"it exists and is not a chart made by treering")
             .hint("choose another name or move the file away"));
     }
-    let drawing = drawings(&map_page(path, map.clone())).into_iter().next();
+    let drawing = drawings(&map_page(path, map.clone()), DrawingPreset::Screen).into_iter().next();
     let svg = drawing.map(|drawing| drawing.svg).unwrap_or_default();
     let written = write_whole_file(file, |mut out| out.write_all(svg.as_bytes()));
     written.map_err(|error| failed(&error))

@@ -1,6 +1,7 @@
 //! `treering report`: compares stored trials. The selection of variants, the comparison and the
 //! page are in other crates.
 
+mod again;
 mod gating;
 mod known_names;
 mod stored;
@@ -9,22 +10,21 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use treering_analysis::compare::{
-    ComparedVariant, ComparisonCautionCode, ComparisonTerms, Factor, Outcome, compare_observed,
-    environment,
+    ComparisonCautionCode, ComparisonTerms, Factor, Outcome, compare_observed, environment,
 };
 use treering_analysis::selection::{ComparedTrials, PlannedTerms, SelectedVariant, TrialSelection};
 use treering_conduct::plan::Judging;
 use treering_model::{Cell, CellRole, Ending, Metric, TrialId};
-use treering_report::pages::comparison::{ComparisonView, DataFormat, PageDetail, page};
-use treering_report::{Report, formats};
+use treering_report::pages::comparison::{ComparisonView, DataFormat, PageDetail, page, sentences};
+use treering_report::{PageOrigin, Report, formats};
 use treering_store::{Filter, Store, TrialState, TrialSummary};
 
+use self::again::{again, measured_again, print_plan, repeat};
 pub(crate) use self::gating::{Gating, nothing_compared};
 pub(crate) use self::known_names::{TrialProperty, check_known};
 use self::stored::{StoredTrials, failed_selection, query_of, selection, summaries};
 use super::charts;
 use super::output::{self, with_writer};
-use super::trial::{known_command_line, quoted};
 use crate::arguments::{CompareArgs, OutputArgs, ReportArgs, metric_names, percentage};
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
@@ -44,13 +44,16 @@ pub(crate) struct Campaign<'a> {
     pub(crate) compares_jobs: bool,
     /// The plan's rules for the comparison.
     pub(crate) judging: &'a Judging,
+    /// The command line that conducts the campaign again.
+    pub(crate) typed: String,
     /// The command line.
     pub(crate) args: &'a CompareArgs,
 }
 
 /// Reports a campaign by its variants.
 pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> {
-    let Campaign { trial, variants, has_own_baselines, compares_jobs, judging, args } = campaign;
+    let Campaign { trial, variants, has_own_baselines, compares_jobs, judging, typed, args } =
+        campaign;
     let opened = open_to_read(args.page.store.store.as_deref())?.ok_or_else(no_results)?;
     let short = opened.short_ids(&[*trial]).map_err(|error| failure(&error))?.concat();
     let all = opened.trials(&Filter::default()).map_err(|error| failure(&error))?;
@@ -78,6 +81,8 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
         include_excluded: false,
         threshold: judging.threshold.map(|share| format!("{}%", share * 100.0)),
         primary: judging.primary.clone(),
+        print_plan: false,
+        typed: Some(typed.clone()),
         page: args.page.clone(),
     };
     compare_variants(&asked, &absent, |_| Ok(()))
@@ -133,7 +138,13 @@ fn compare_variants(
         };
     };
     let (source, query) = (StoredTrials(&store), query_of(args));
-    let selection = selection(&source, summaries(&store, args)?, &query)?;
+    let summaries = summaries(&store, args)?;
+    if args.print_plan {
+        let newest = summaries.iter().rev().find_map(|one| one.cell.as_ref());
+        print_plan(args, &store, newest.map(|cell| cell.campaign))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let selection = selection(&source, summaries, &query)?;
     if let Some(why) = selection.nothing_to_compare(&query).filter(|_| args.page.gate) {
         return Ok(nothing_compared(&args.page, &why));
     }
@@ -225,7 +236,7 @@ fn tell(
                 PageDetail::Full => page,
                 _ => paged(about, source, &mut compared, PageDetail::Full)?,
             };
-            charts::write(&whole, dir)?;
+            charts::write(&whole, dir, args.page.paper)?;
         }
     }
     Ok(outcome)
@@ -260,6 +271,7 @@ fn paged(
         if draws { compared.profiles(source).map_err(failed_selection)? } else { Vec::new() };
     let observed =
         if draws { compared.observed_jobs(source).map_err(failed_selection)? } else { Vec::new() };
+    let origin = origin_of(args, source.0, compared)?;
     let view = ComparisonView {
         command: &again(args, variants),
         repeat: &repeat,
@@ -267,18 +279,34 @@ fn paged(
         environment: &environment,
         profiles: &profiles,
         observed: &observed,
+        origin: Some(&origin),
         detail,
     };
     Ok(page(outcome, &view))
 }
 
-/// The page of a campaign, whose trials are given in the order of time; `None` where its variants
-/// cannot be compared.
+/// Origin of the figures of a comparison, with the command that measures it again.
+fn origin_of(
+    args: &ReportArgs,
+    store: &Store,
+    compared: &ComparedTrials,
+) -> Result<PageOrigin, Failure> {
+    let variants = std::iter::once(&compared.baseline).chain(&compared.contenders);
+    let origin = PageOrigin::of_trials(variants.flat_map(|variant| &variant.trials));
+    let again = measured_again(args, store, &compared.baseline)?;
+    Ok(match again {
+        Some((purpose, line)) => origin.with_command(purpose, &line),
+        None => origin,
+    })
+}
+
+/// The page of a campaign with the verdict of each contender in a sentence; `None` where its
+/// variants cannot be compared. Trials are given in the order of time.
 pub(crate) fn page_of_campaign(
     store: &Store,
     campaign: &str,
     trials: Vec<TrialSummary>,
-) -> Result<Option<Report>, Failure> {
+) -> Result<Option<(Report, Vec<String>)>, Failure> {
     let args = ReportArgs { campaign: Some(campaign.to_owned()), ..ReportArgs::default() };
     let (source, query) = (StoredTrials(store), query_of(&args));
     let selection = selection(&source, trials, &query)?;
@@ -293,7 +321,8 @@ pub(crate) fn page_of_campaign(
     // Variants without any job in common, for example.
     let Ok(outcome) = judged(&args, &compared) else { return Ok(None) };
     let about = (&args, &variants[..], &outcome);
-    paged(about, &source, &mut compared, PageDetail::Full).map(Some)
+    let page = paged(about, &source, &mut compared, PageDetail::Full)?;
+    Ok(Some((page, sentences(&outcome))))
 }
 
 /// Refuses an unknown format before any trial is read.
@@ -309,59 +338,4 @@ pub(crate) fn check_format(name: Option<&str>) -> Result<(), Failure> {
     names.retain(|name| seen.insert(*name));
     let message = format!("--format: '{name}' is not one of: {}", names.join(", "));
     Err(Failure::new(Kind::Usage, message))
-}
-
-/// Command line that reproduces the page, with every variant named.
-fn again(args: &ReportArgs, variants: &[SelectedVariant]) -> String {
-    let mut line = "treering report".to_owned();
-    let mut add = |name: &str, value: &str| line += &format!(" --{name} {}", quoted(value));
-    if let Some(store) = &args.page.store.store {
-        add("store", &store.to_string_lossy());
-    }
-    if let Some(plan) = &args.plan {
-        add("plan", plan);
-    }
-    if let Some(campaign) = &args.campaign {
-        add("campaign", campaign);
-    }
-    // What the plan says itself cannot be said by naming a baseline.
-    let by_the_plan = variants.iter().any(|variant| variant.against.is_some());
-    for (place, variant) in variants.iter().enumerate().filter(|_| !by_the_plan) {
-        add(if place == 0 { "baseline" } else { "contender" }, &variant.selector());
-    }
-    if let Some(workload) = &args.workload {
-        add("workload", workload);
-    }
-    if !args.ignore.is_empty() {
-        add("ignore", &args.ignore.join(","));
-    }
-    if let Some(threshold) = &args.threshold {
-        add("threshold", threshold);
-    }
-    if !args.primary.is_empty() {
-        add("primary", &args.primary.join(","));
-    }
-    if args.include_excluded {
-        line += " --include-excluded";
-    }
-    line
-}
-
-/// Command line, label included, that repeats the newest trial of each variant.
-fn repeat(baseline: &ComparedVariant, contenders: &[ComparedVariant]) -> Vec<(String, String)> {
-    let of_variant = |variant: &ComparedVariant| {
-        let newest = variant.trials.last()?;
-        let label = match newest.beginning.label.as_str() {
-            "" => String::new(),
-            label => format!(" --label {}", quoted(label)),
-        };
-        let line = known_command_line(newest)?;
-        // Words after the dashes belong to the program that is run.
-        let line = match line.split_once(" -- ") {
-            Some((own, program)) => format!("{own}{label} -- {program}"),
-            None => format!("{line}{label}"),
-        };
-        Some((variant.name.clone(), line))
-    };
-    std::iter::once(baseline).chain(contenders).filter_map(of_variant).collect()
 }

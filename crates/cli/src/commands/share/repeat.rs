@@ -13,6 +13,7 @@ use treering_conduct::repeat::{PackedTrials, RepeatOptions, Repetition};
 use treering_conduct::{PlanEnd, PlanOptions, carry_out};
 use treering_model::{Cell, CellRole, Trial, TrialBuilder, TrialEvent, TrialId};
 use treering_pack::PackReader;
+use treering_report::PageOrigin;
 use treering_report::pages::comparison::{ComparisonView, PageDetail, page};
 use treering_store::{Filter, LoadDetail};
 
@@ -150,6 +151,8 @@ fn show(
     let outcome = compare_observed(&was, &here, &[], &terms)
         .map_err(|error| Failure::of(Kind::Usage, &error))?;
     let environment = environment(&was, &here);
+    let variants = std::iter::once(&was).chain(&here);
+    let origin = PageOrigin::of_trials(variants.flat_map(|variant| &variant.trials));
     let view = ComparisonView {
         command: &command,
         repeat: &[],
@@ -157,6 +160,7 @@ fn show(
         environment: &environment,
         profiles: &[],
         observed: &[],
+        origin: Some(&origin),
         detail: PageDetail::Full,
     };
     let format = OutputArgs { format: args.format.clone(), ..OutputArgs::default() };

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode, Failure> {
     let page = page(&trial, &view);
     output::write_or_data(&page, &ShownTrial::new(&trial, &view), &args.output)?;
     if let Some(dir) = &args.charts {
-        charts::write(&page, dir)?;
+        charts::write(&page, dir, args.paper)?;
     }
     Ok(ExitCode::SUCCESS)
 }

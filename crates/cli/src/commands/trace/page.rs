@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use treering_report::pages::trace::{TracedRun, json, page};
-use treering_report::{drawings, formats};
+use treering_report::{DrawingPreset, drawings, formats};
 
 use super::{files, window};
 use crate::arguments::{OutputArgs, PlotArgs};
@@ -37,7 +37,7 @@ pub(super) fn plot(args: &PlotArgs) -> Result<ExitCode, Failure> {
     let page = page(&runs, true);
     output::with_writer(Some(&args.output), |out| {
         if extension.as_deref() == Some("svg") {
-            let drawings = drawings(&page);
+            let drawings = drawings(&page, DrawingPreset::Screen);
             return drawings.first().map_or(Ok(()), |first| out.write_all(first.svg.as_bytes()));
         }
         formats::by_name("html").map_or(Ok(()), |html| html.render(&page, out))

@@ -52,6 +52,7 @@ pub(super) fn figure(aging: &Aging) -> Figure {
         spoken: format!("Time of each task of kind {kind} over the run"),
         size: (WIDTH, HEIGHT),
         drawing: drawing(aging, &up),
+        narrow: None,
         below: String::new(),
     }
 }
@@ -96,7 +97,7 @@ fn drawing(aging: &Aging, up: &Axis) -> Markup {
     let at = |point: &(u32, f64)| (across.place(f64::from(point.0)), up.place(point.1));
     let variants = aging.variants.len();
     let few = variants == 1 && aging.variants[0].points.len() <= POINTED_AT;
-    let ticks = across.ticks(7).into_iter().filter(|(value, _)| value.fract() == 0.0);
+    let ticks = across.ticks(5).into_iter().filter(|(value, _)| value.fract() == 0.0);
     let ticks: Vec<(f64, String)> =
         ticks.map(|(value, _)| (across.place(value), format!("{value:.0}"))).collect();
     html! {

@@ -5,15 +5,28 @@ use std::fmt::Write;
 
 use maud::{Markup, html};
 
-use super::mark::{line, px};
+use super::mark::{line, px, trimmed};
 use crate::{Number, NumberStyle};
 
-const COLUMNS: usize = 128;
-const CELL: (f64, f64) = (6.5, 9.0);
+/// Geometry of a grid.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CellGrid {
+    columns: usize,
+    /// Width and height of a cell.
+    cell: (f64, f64),
+    /// Blank height below each row of cells.
+    gap: f64,
+    /// Maximum number of addresses.
+    ticks: usize,
+}
+
+/// Grid over the width of a page.
+pub(super) const WIDE: CellGrid = CellGrid { columns: 128, cell: (8.06, 9.0), gap: 1.0, ticks: 16 };
+/// Grid at the size of a small chart, beside others.
+pub(super) const SMALL: CellGrid = CellGrid { columns: 64, cell: (5.18, 4.4), gap: 0.4, ticks: 6 };
+
 /// Width of the address column.
 const LEFT: f64 = 68.0;
-/// Maximum number of addresses.
-const TICKS: usize = 16;
 
 /// Appearance of a cell.
 pub(super) trait CellPaint: Copy + Ord {
@@ -28,34 +41,38 @@ pub(super) struct Cells<P> {
     first: usize,
     looks: Vec<Option<P>>,
     cell_bytes: u64,
+    grid: CellGrid,
 }
 
 impl<P: CellPaint> Cells<P> {
     /// Creates the grid from the appearance of all cells of a device; `None` leaves a cell blank.
-    pub(super) fn new(looks: Vec<Option<P>>, cell_bytes: u64) -> Self {
-        let first = looks.iter().position(Option::is_some).unwrap_or(0) / COLUMNS * COLUMNS;
+    pub(super) fn new(looks: Vec<Option<P>>, cell_bytes: u64, grid: CellGrid) -> Self {
+        let columns = grid.columns;
+        let first = looks.iter().position(Option::is_some).unwrap_or(0) / columns * columns;
         let last = looks.iter().rposition(Option::is_some).map_or(first, |place| place + 1);
         let looks = looks.get(first..last).unwrap_or_default().to_vec();
-        Self { first, looks, cell_bytes }
+        Self { first, looks, cell_bytes, grid }
     }
 
     fn rows(&self) -> usize {
-        self.looks.len().div_ceil(COLUMNS)
+        self.looks.len().div_ceil(self.grid.columns)
     }
 
     /// Width and height of the drawing.
     pub(super) fn size(&self) -> (f64, f64) {
-        (LEFT + COLUMNS as f64 * CELL.0, self.rows().max(1) as f64 * CELL.1 + 4.0)
+        let CellGrid { columns, cell, .. } = self.grid;
+        (LEFT + columns as f64 * cell.0, self.rows().max(1) as f64 * cell.1 + 4.0)
     }
 
     /// Draws one path for each appearance: few elements, however many cells.
     pub(super) fn drawing(&self) -> Markup {
+        let CellGrid { columns, cell, gap, ticks } = self.grid;
         let mut paths: BTreeMap<P, String> = BTreeMap::new();
-        for (row, looks) in self.looks.chunks(COLUMNS).enumerate() {
+        for (row, looks) in self.looks.chunks(columns).enumerate() {
             let mut column = 0;
             for alike in looks.chunk_by(|current, next| current == next) {
-                let (x, y) = (LEFT + column as f64 * CELL.0, row as f64 * CELL.1);
-                let (width, height) = (px(alike.len() as f64 * CELL.0), px(CELL.1 - 1.0));
+                let (x, y) = (LEFT + column as f64 * cell.0, row as f64 * cell.1);
+                let (width, height) = (px(alike.len() as f64 * cell.0), px(cell.1 - gap));
                 column += alike.len();
                 let Some(look) = alike[0] else { continue };
                 let path = paths.entry(look).or_default();
@@ -63,13 +80,14 @@ impl<P: CellPaint> Cells<P> {
                 let _always = write!(path, "M{} {}h{width}v{height}h-{width}z", px(x), px(y));
             }
         }
-        let every = self.rows().div_ceil(TICKS).max(1);
+        // Cells have powers of two as sizes, and so have round addresses.
+        let every = self.rows().div_ceil(ticks).max(1).next_power_of_two();
         html! {
             @for row in (0..self.rows()).step_by(every) {
-                @let y = row as f64 * CELL.1;
-                @let address = (self.first + row * COLUMNS) as u64 * self.cell_bytes;
+                @let y = row as f64 * cell.1;
+                @let address = (self.first + row * columns) as u64 * self.cell_bytes;
                 text class="tick" x=(px(LEFT - 6.0)) y=(px(y + 9.0)) text-anchor="end" {
-                    (sized(address))
+                    (trimmed(&sized(address)))
                 }
                 (line("grid", (LEFT - 4.0, y), (LEFT, y)))
             }

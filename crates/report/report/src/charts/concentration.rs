@@ -25,6 +25,7 @@ pub(super) fn figure(concentration: &Concentration) -> Figure {
         spoken: format!("Share of the accesses by share of the data of {of}"),
         size: (WIDTH, HEIGHT),
         drawing: drawing(&concentration.curve),
+        narrow: None,
         below: "The straight line: all parts of the data are used equally.".to_owned(),
     }
 }

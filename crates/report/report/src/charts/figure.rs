@@ -16,8 +16,25 @@ pub(crate) const STYLE: &str = include_str!("chart.css");
 /// Marker of generated files, by which a later run knows that it may overwrite them.
 pub(crate) const MARK: &str = "<!-- Made by treering. -->";
 
-/// Margin around a drawing in a file of its own.
+/// Margin around a drawing in a file of its own, and in a figure of a paper.
 const MARGIN: f64 = 16.0;
+const PAPER_MARGIN: f64 = 4.0;
+
+/// Width of a figure of a paper: a column of a page in two columns. Letters of 13 units, of which a
+/// column holds some 400, have 8 points there.
+const PAPER_INCHES: f64 = 3.5;
+/// Width of a drawing, in its own units, from which it takes both columns.
+const TWO_COLUMNS_FROM: f64 = 600.0;
+
+/// Sort of file that a chart is drawn for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DrawingPreset {
+    /// Screens and slides: with explanations, in the theme of the viewer.
+    #[default]
+    Screen,
+    /// Papers: 3.5 inches wide, light, with title and legend only.
+    Paper,
+}
 
 /// Parts of a chart. All texts are escaped.
 pub(super) struct Figure {
@@ -37,6 +54,8 @@ pub(super) struct Figure {
     /// Width and height of the drawing in its own units.
     pub(super) size: (f64, f64),
     pub(super) drawing: Markup,
+    /// Size and drawing of a narrow layout, where the chart has one.
+    pub(super) narrow: Option<((f64, f64), Markup)>,
     /// Remark below the drawing.
     pub(super) below: String,
 }
@@ -62,7 +81,14 @@ impl Figure {
                         ul class="legend" { @for entry in &self.legend { (entry.on_page()) } }
                     }
                 }
-                (self.svg("", self.size, &self.drawing))
+                @match &self.narrow {
+                    // The page's style shows the one that fits.
+                    Some((size, drawing)) => {
+                        (self.svg("wide", self.size, &self.drawing))
+                        (self.svg("narrow", *size, drawing))
+                    },
+                    None => (self.svg("", self.size, &self.drawing)),
+                }
                 @if !self.below.is_empty() { p class="aside" { (self.below) } }
             }
         }
@@ -74,6 +100,19 @@ impl Figure {
             b { (self.title) } (self.says)
             @if !self.aside.is_empty() { " " span class="aside" { (self.aside) } }
         }
+    }
+
+    /// Text alternative with the figures of the legend, which on a page stand beside the drawing:
+    /// `Latency of create calls. xfs p50 12 µs`.
+    fn alternative(&self) -> String {
+        let entry = |entry: &LegendEntry| match entry.text.as_str() {
+            "" => entry.name.clone(),
+            text => format!("{} {text}", entry.name).trim_start().to_owned(),
+        };
+        let entries: Vec<String> = self.legend.iter().map(entry).collect();
+        let parts = [self.spoken.as_str(), &entries.join("; "), &self.below];
+        let parts = parts.iter().map(|part| part.trim_end_matches('.'));
+        parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join(". ") + "."
     }
 
     /// Wraps a drawing of this chart in an `svg` element.
@@ -88,9 +127,54 @@ impl Figure {
     }
 
     /// Renders the chart as a self-contained SVG element.
-    pub(super) fn alone(&self) -> String {
-        let (width, height) = self.size;
-        let mut y = MARGIN;
+    pub(super) fn alone(&self, preset: DrawingPreset) -> String {
+        let is_paper = preset == DrawingPreset::Paper;
+        let ((width, height), drawing) = match &self.narrow {
+            Some((size, drawing)) if is_paper => (*size, drawing),
+            _ => (self.size, &self.drawing),
+        };
+        let margin = if is_paper { PAPER_MARGIN } else { MARGIN };
+        let mut y = margin;
+        let (head, foot) = self.texts(is_paper, width, &mut y);
+        let mut end = y + height;
+        let foot: Vec<Markup> = foot
+            .iter()
+            .map(|line| {
+                end += 17.0;
+                html! { text class="aside" x="0" y=(px(end)) { (line) } }
+            })
+            .collect();
+        let (whole_width, whole_height) = (width + 2.0 * margin, end + margin);
+        let class = format!("chart {}", self.class);
+        let (shown_width, shown_height) = if is_paper {
+            let inches = if width > TWO_COLUMNS_FROM { 2.0 * PAPER_INCHES } else { PAPER_INCHES };
+            let height = inches * whole_height / whole_width;
+            (format!("{inches}in"), format!("{height:.3}in"))
+        } else {
+            (px(whole_width), px(whole_height))
+        };
+        // A figure of a paper is not dark where its reader's screen is.
+        let palette = if is_paper { light(PALETTE) } else { PALETTE };
+        let root = html! {
+            svg xmlns="http://www.w3.org/2000/svg" class=(class) role="img"
+                aria-label=(self.alternative()) width=(shown_width) height=(shown_height)
+                viewBox=(format!("0 0 {} {}", px(whole_width), px(whole_height))) {
+                title { (self.title) }
+                style { (PreEscaped(palette)) (PreEscaped(STYLE)) (PreEscaped(ALONE)) }
+                rect class="clear" x="0" y="0" width="100%" height="100%" {}
+                g transform=(format!("translate({} 0)", px(margin))) {
+                    @for line in &head { (line) }
+                    g transform=(format!("translate(0 {})", px(y))) { (drawing) }
+                    @for line in &foot { (line) }
+                }
+            }
+        };
+        root.into_string()
+    }
+
+    /// Lines above the drawing, and texts of the lines below it; moves `y` below the former. A
+    /// paper has its own caption, and gets the title and the legend only.
+    fn texts(&self, is_paper: bool, width: f64, y: &mut f64) -> (Vec<Markup>, Vec<String>) {
         let mut head: Vec<Markup> = Vec::new();
         let mut add = |class: &str, text: &str, y: &mut f64| {
             for line in wrapped(text, width) {
@@ -98,38 +182,25 @@ impl Figure {
                 head.push(html! { text class=(class) x="0" y=(px(*y)) { (line) } });
             }
         };
-        add("title", &format!("{}{}", self.title, self.says), &mut y);
-        add("aside", &self.aside, &mut y);
-        add("aside", &self.key, &mut y);
+        if is_paper {
+            add("title", &self.title, y);
+        } else {
+            add("title", &format!("{}{}", self.title, self.says), y);
+            add("aside", &self.aside, y);
+            add("aside", &self.key, y);
+        }
         for entry in &self.legend {
-            y += 19.0;
-            head.push(entry.alone(y, width));
+            *y += 19.0;
+            head.push(entry.alone(*y, width));
         }
-        y += 12.0;
-        let mut foot: Vec<Markup> = Vec::new();
-        let mut end = y + height;
-        for line in wrapped(&self.below, width) {
-            end += 17.0;
-            foot.push(html! { text class="aside" x="0" y=(px(end)) { (line) } });
-        }
-        let (whole_width, whole_height) = (width + 2.0 * MARGIN, end + MARGIN);
-        let class = format!("chart {}", self.class);
-        let root = html! {
-            svg xmlns="http://www.w3.org/2000/svg" class=(class) role="img"
-                aria-label=(self.spoken) width=(px(whole_width)) height=(px(whole_height))
-                viewBox=(format!("0 0 {} {}", px(whole_width), px(whole_height))) {
-                title { (self.title) }
-                style { (PreEscaped(PALETTE)) (PreEscaped(STYLE)) (PreEscaped(ALONE)) }
-                rect class="clear" x="0" y="0" width="100%" height="100%" {}
-                g transform=(format!("translate({} 0)", px(MARGIN))) {
-                    @for line in &head { (line) }
-                    g transform=(format!("translate(0 {})", px(y))) { (self.drawing) }
-                    @for line in &foot { (line) }
-                }
-            }
-        };
-        root.into_string()
+        *y += 12.0;
+        (head, if is_paper { Vec::new() } else { wrapped(&self.below, width) })
     }
+}
+
+/// Palette without the theme for dark screens.
+fn light(palette: &'static str) -> &'static str {
+    palette.split_once("@media").map_or(palette, |(light, _)| light)
 }
 
 /// Style that a page provides and a file of its own needs.

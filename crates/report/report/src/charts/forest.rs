@@ -1,8 +1,9 @@
-//! Forest plot: a line for each ratio with its interval, over the band of differences below the
-//! threshold.
+//! Forest plot: a line for each ratio with its interval and a row of small dots, one for each
+//! round, over the band of differences below the threshold.
 //!
-//! Drawn twice: wide with the names beside the plot, and narrow with the names above their rows;
-//! the page's style shows the one that fits.
+//! Every ratio is turned so that more than 1, to the right, is better, whatever the metric. Drawn
+//! twice: wide with the names beside the plot, and narrow with the names above their rows; the
+//! page's style shows the one that fits.
 
 use maud::{Markup, html};
 use treering_analysis::compare::Verdict;
@@ -11,6 +12,7 @@ use treering_model::BetterDirection;
 use super::axis::{Axis, AxisScale};
 use super::figure::Figure;
 use super::mark::{MarkShape, change_text, label, line, mark, px, ratio_text};
+use super::plot::{dot_path, spread};
 use super::{Forest, ForestRow};
 use crate::escape::visible;
 use crate::verdict::words;
@@ -21,30 +23,36 @@ const FARTHEST: f64 = 6.9;
 /// Limit to which intervals may extend the axis, as a multiple of the farthest ratio.
 const STRETCH: f64 = 3.0;
 
+/// Maximum number of dots of a row; more rounds are thinned evenly.
+const DOTS: usize = 60;
+
+/// Maximum number of rows in the text alternative.
+const SPOKEN_ROWS: usize = 8;
+
 /// Geometry of the plot.
 struct ForestLayout {
     wide: bool,
     width: f64,
     /// Left and right edge of the ratio axis.
     plot: (f64, f64),
-    /// Height of a row, and vertical position of the mark in it.
-    row: (f64, f64),
+    /// Height of a row, and vertical positions of the mark and of the dots in it.
+    row: (f64, f64, f64),
     /// Height above the first row.
     top: f64,
     /// Top of each row, and the bottom of the last one.
     tops: Vec<f64>,
     several: bool,
-    /// True when rows have different better directions and state their own.
-    mixed: bool,
 }
 
 impl ForestLayout {
     fn new(forest: &Forest, wide: bool) -> Self {
         let first = forest.rows.first();
         let several = forest.rows.iter().any(|row| Some(&row.contender) != first.map(contender));
-        let mixed = forest.rows.iter().any(|row| Some(row.better) != first.map(|row| row.better));
-        let (width, row, top) =
-            if wide { (1100.0, (28.0, 14.0), 26.0) } else { (380.0, (64.0, 50.0), 26.0) };
+        let (width, row, top) = if wide {
+            (1100.0, (34.0, 14.0, 27.0), 26.0)
+        } else {
+            (380.0, (74.0, 50.0, 64.0), 26.0)
+        };
         let plot = match (wide, several) {
             (true, true) => (385.0, 832.0),
             (true, false) => (245.0, 832.0),
@@ -58,7 +66,7 @@ impl ForestLayout {
             end += row.0;
         }
         tops.push(end);
-        Self { wide, width, plot, row, top, tops, several, mixed }
+        Self { wide, width, plot, row, top, tops, several }
     }
 
     /// Top of a row.
@@ -85,44 +93,41 @@ fn contender(row: &ForestRow) -> &String {
     &row.contender
 }
 
-/// Renders the chart in both layouts, for a page.
-pub(super) fn on_page(forest: &Forest) -> Markup {
-    let figure = figure(forest);
-    html! {
-        figure class="chart forest" {
-            figcaption { (figure.words()) }
-            @for wide in [true, false] {
-                @let (size, drawing) = laid_out(forest, wide);
-                (figure.svg(if wide { "wide" } else { "narrow" }, size, &drawing))
-            }
-        }
-    }
-}
-
-/// Chart in its wide layout.
+/// Chart in its wide and its narrow layout.
 pub(super) fn figure(forest: &Forest) -> Figure {
+    let ends = ends(forest);
     let clipped = forest.rows.iter().any(|row| {
-        let beyond = |(low, high): (f64, f64)| low < ends(forest).0 || high > ends(forest).1;
+        let beyond = |(low, high): (f64, f64)| low < ends.0 || high > ends.1;
         row.unbounded
-            || row.interval.is_some_and(beyond)
-            || row.ratio.is_some_and(|ratio| beyond((ratio, ratio)))
+            || row.turned_interval().is_some_and(beyond)
+            || row.turned_ratio().is_some_and(|ratio| beyond((ratio, ratio)))
     });
+    let dots = if forest.rows.iter().any(|row| !row.rounds.is_empty()) {
+        " and a small dot for each round"
+    } else {
+        ""
+    };
     let arrow = if clipped { " An arrow: the interval extends beyond the chart." } else { "" };
     let (size, drawing) = laid_out(forest, true);
     let baseline = visible(&forest.baseline);
     Figure {
         class: "forest",
-        title: format!("Ratio to {baseline}"),
+        title: format!("Times as good as {baseline}"),
         says: format!(
-            " with the interval that agrees with the verdict, on a logarithmic axis. {}",
-            directions(forest)
+            ", with the interval that agrees with the verdict{dots}, on a logarithmic axis. More \
+             than 1, to the right, is better."
         ),
-        aside: format!("Grey band: {}, below the threshold.{arrow}", band_words(forest)),
+        aside: format!(
+            "Grey band: {}, below the threshold.{arrow} Tables have ratios as measured, contender \
+             over baseline.",
+            band_words(forest)
+        ),
         key: String::new(),
         legend: Vec::new(),
-        spoken: format!("Ratios to {baseline} with intervals"),
+        spoken: format!("Times as good as {baseline}. {}", spoken_rows(forest)),
         size,
         drawing,
+        narrow: Some(laid_out(forest, false)),
         below: String::new(),
     }
 }
@@ -133,16 +138,6 @@ fn laid_out(forest: &Forest, wide: bool) -> ((f64, f64), Markup) {
     let axis = Axis::new(AxisScale::Log, ends(forest), layout.plot);
     let height = layout.bottom() + 26.0;
     ((layout.width, height), drawing(forest, &layout, &axis))
-}
-
-/// Label of the better direction.
-fn directions(forest: &Forest) -> &'static str {
-    let has = |better| forest.rows.iter().any(|row| row.better == better);
-    match (has(BetterDirection::Higher), has(BetterDirection::Lower)) {
-        (true, true) => "↑: higher is better, ↓: lower is better.",
-        (false, true) => "Lower is better.",
-        _ => "Higher is better.",
-    }
 }
 
 fn band_words(forest: &Forest) -> String {
@@ -173,12 +168,12 @@ fn ends(forest: &Forest) -> (f64, f64) {
         let margin = row.threshold.max(0.01).ln_1p() * 1.6;
         take(margin);
         take(-margin);
-        if let Some(ratio) = row.ratio {
+        if let Some(ratio) = row.turned_ratio() {
             take(ratio.ln());
         }
     }
     let reach = ends.1.max(-ends.0) * STRETCH;
-    for (low, high) in forest.rows.iter().filter_map(|row| row.interval) {
+    for (low, high) in forest.rows.iter().filter_map(ForestRow::turned_interval) {
         ends.0 = ends.0.min(low.ln().max(-reach).max(-FARTHEST));
         ends.1 = ends.1.max(high.ln().min(reach).min(FARTHEST));
     }
@@ -229,12 +224,6 @@ fn band(row: &ForestRow, layout: &ForestLayout, axis: &Axis, top: f64) -> Markup
 fn grid(forest: &Forest, layout: &ForestLayout, axis: &Axis, bottom: f64) -> Markup {
     let unity = axis.place(1.0);
     let (left, right) = layout.plot;
-    let all_better = |better| forest.rows.iter().all(|row| row.better == better);
-    let hints = match (all_better(BetterDirection::Higher), all_better(BetterDirection::Lower)) {
-        (true, _) => Some(("◀ worse", "better ▶")),
-        (_, true) => Some(("◀ better", "worse ▶")),
-        _ => None,
-    };
     html! {
         @for (value, text) in axis.ticks(5) {
             @let x = axis.place(value);
@@ -244,14 +233,12 @@ fn grid(forest: &Forest, layout: &ForestLayout, axis: &Axis, bottom: f64) -> Mar
         (line("one", (unity, layout.top - 4.0), (unity, bottom)))
         text class="tick" x=(px(unity)) y=(px(layout.top - 9.0))
             text-anchor=(anchor(unity, layout.plot)) { (label(&forest.baseline, 140.0)) }
-        @if let Some((before, behind)) = hints {
-            @if unity - left > 130.0 {
-                text class="hint" x=(px(left)) y=(px(layout.top - 9.0)) { (before) }
-            }
-            @if right - unity > 130.0 {
-                text class="hint" x=(px(right)) y=(px(layout.top - 9.0)) text-anchor="end" {
-                    (behind)
-                }
+        @if unity - left > 130.0 {
+            text class="hint" x=(px(left)) y=(px(layout.top - 9.0)) { "◀ worse" }
+        }
+        @if right - unity > 130.0 {
+            text class="hint" x=(px(right)) y=(px(layout.top - 9.0)) text-anchor="end" {
+                "better ▶"
             }
         }
     }
@@ -269,7 +256,8 @@ fn anchor(x: f64, (left, right): (f64, f64)) -> &'static str {
 fn of_row(row: &ForestRow, layout: &ForestLayout, axis: &Axis, top: f64, repeats: bool) -> Markup {
     html! {
         g class=(format!("row {}", row.verdict.name())) {
-            title { (spoken(row)) }
+            // Narrow screens have no pointer that hovers.
+            @if layout.wide { title { (spoken(row)) } }
             @if !(layout.wide && repeats) {
                 (line("rule", (0.0, top), (layout.width, top)))
             }
@@ -277,27 +265,23 @@ fn of_row(row: &ForestRow, layout: &ForestLayout, axis: &Axis, top: f64, repeats
             rect class="ground" x="0" y=(px(top)) width=(px(layout.width))
                 height=(px(layout.row.0)) {}
             (names(row, layout, top, repeats))
-            @if let Some(ratio) = row.ratio {
+            @if let Some(ratio) = row.turned_ratio() {
                 (estimate(row, ratio, axis, top + layout.row.1))
+                (dots(row, axis, top + layout.row.2))
             }
         }
     }
 }
 
 fn names(row: &ForestRow, layout: &ForestLayout, top: f64, repeats: bool) -> Markup {
-    let sign = match (layout.mixed, row.better) {
-        (false, _) => "",
-        (true, BetterDirection::Higher) => " ↑",
-        (true, BetterDirection::Lower) => " ↓",
-    };
-    let metric = format!("{}{sign}", row.metric);
+    let metric = &row.metric;
     let figures = figures(row);
     let (y, words) = (px(top + 18.0), words(row.verdict));
     html! {
         @if layout.wide {
             @if !repeats {
                 @let room = if layout.several { 224.0 } else { 236.0 };
-                text class="name" x="0" y=(y) { (label(&metric, room)) }
+                text class="name" x="0" y=(y) { (label(metric, room)) }
             }
             @if layout.several {
                 text class="name" x="232" y=(y) { (label(&row.contender, 146.0)) }
@@ -308,7 +292,7 @@ fn names(row: &ForestRow, layout: &ForestLayout, top: f64, repeats: bool) -> Mar
             @let whole = if layout.several {
                 format!("{metric} · {}", row.contender)
             } else {
-                metric
+                metric.clone()
             };
             text class="name" x="0" y=(px(top + 17.0)) { (label(&whole, 292.0)) }
             text class="value aside" x="0" y=(px(top + 34.0)) { (figures) }
@@ -319,9 +303,29 @@ fn names(row: &ForestRow, layout: &ForestLayout, top: f64, repeats: bool) -> Mar
     }
 }
 
-/// Formats the ratio with its interval.
+impl ForestRow {
+    /// Turns a ratio so that more than 1 is better.
+    fn turned(&self, ratio: f64) -> f64 {
+        match self.better {
+            BetterDirection::Higher => ratio,
+            BetterDirection::Lower => 1.0 / ratio,
+        }
+    }
+
+    fn turned_ratio(&self) -> Option<f64> {
+        self.ratio.map(|ratio| self.turned(ratio))
+    }
+
+    fn turned_interval(&self) -> Option<(f64, f64)> {
+        let (low, high) = self.interval?;
+        let (low, high) = (self.turned(low), self.turned(high));
+        Some((low.min(high), low.max(high)))
+    }
+}
+
+/// Formats the turned ratio with its interval.
 fn figures(row: &ForestRow) -> String {
-    match (row.ratio, row.interval) {
+    match (row.turned_ratio(), row.turned_interval()) {
         (Some(ratio), Some((low, high))) => {
             format!("{} ({}–{})", ratio_text(ratio), ratio_text(low), ratio_text(high))
         }
@@ -334,14 +338,36 @@ fn figures(row: &ForestRow) -> String {
 /// Text alternative of a row.
 fn spoken(row: &ForestRow) -> String {
     let subject = format!("{}, {}", visible(&row.metric), visible(&row.contender));
-    let better = row.better.phrase();
-    let change = row.ratio.map_or_else(String::new, |ratio| format!(" = {}", change_text(ratio)));
-    format!("{subject}: {}{change}, {} ({better})", figures(row), words(row.verdict))
+    let measured = row.ratio.map_or_else(String::new, |ratio| {
+        format!(": measured {}, {}", change_text(ratio), row.better.phrase())
+    });
+    format!("{subject}: {}, {}{measured}", figures(row), words(row.verdict))
+}
+
+/// Text alternative of all rows, or of the first ones of many.
+fn spoken_rows(forest: &Forest) -> String {
+    let texts = forest.rows.iter().take(SPOKEN_ROWS).map(|row| {
+        let subject = format!("{}, {}", visible(&row.metric), visible(&row.contender));
+        format!("{subject}: {}, {}", figures(row), words(row.verdict))
+    });
+    let more = match forest.rows.len().saturating_sub(SPOKEN_ROWS) {
+        0 => String::new(),
+        more => format!("; {more} more in the tables"),
+    };
+    texts.collect::<Vec<_>>().join("; ") + &more + "."
+}
+
+/// Draws a small dot for each round below the interval, from end to end of the axis.
+fn dots(row: &ForestRow, axis: &Axis, y: f64) -> Markup {
+    let shown = spread(row.rounds.len(), DOTS).into_iter().map(|place| row.rounds[place]);
+    let points = shown.map(|ratio| (axis.place(row.turned(ratio)), y));
+    let path = dot_path(points);
+    html! { @if !path.is_empty() { path class="each" d=(path) {} } }
 }
 
 /// Draws the interval as a line, with an arrow where it leaves the plot, and the estimate on it.
 fn estimate(row: &ForestRow, ratio: f64, axis: &Axis, y: f64) -> Markup {
-    let bounds = if row.unbounded { Some((0.0, f64::INFINITY)) } else { row.interval };
+    let bounds = if row.unbounded { Some((0.0, f64::INFINITY)) } else { row.turned_interval() };
     let (low, high) = bounds.unwrap_or((ratio, ratio));
     let (from, to, x) = (axis.place(low), axis.place(high), axis.place(ratio));
     let arrow = |x: f64, back: f64| {

@@ -4,7 +4,7 @@
 use treering_model::{LayoutHeat, LayoutMap, LayoutMapCell};
 
 use super::HeatLayer;
-use super::cells::{CellPaint, Cells, sized};
+use super::cells::{CellPaint, Cells, SMALL, WIDE, sized};
 use super::figure::{Figure, LegendEntry};
 use super::mark::MarkShape;
 use crate::escape::visible;
@@ -48,7 +48,8 @@ pub(super) fn figure(layer: &HeatLayer) -> Figure {
     let looks: Vec<Option<HeatLook>> = (0..temperatures.len())
         .map(|place| look(map.cells.get(place), temperatures[place], hottest))
         .collect();
-    let cells = Cells::new(looks, map.cell_bytes);
+    let grid = if layer.is_small { SMALL } else { WIDE };
+    let cells = Cells::new(looks, map.cell_bytes, grid);
     Figure {
         class: "map",
         title: visible(&layer.title),
@@ -61,9 +62,10 @@ pub(super) fn figure(layer: &HeatLayer) -> Figure {
         ),
         key: String::new(),
         legend: legend(map, &temperatures),
-        spoken: "Hot data on the device".to_owned(),
+        spoken: format!("{}, as a map of the device", visible(&layer.title)),
         size: cells.size(),
         drawing: cells.drawing(),
+        narrow: None,
         below: String::new(),
     }
 }
@@ -149,7 +151,12 @@ mod tests {
         assert_eq!(look(None, 1.0, 4.0), Some(HeatLook::Hot(STEPS - 2)));
         assert_eq!(look(None, 0.0, 4.0), None);
         let title = "hot".to_owned();
-        let drawn = figure(&HeatLayer { title, map, heat: heat(4096, &[1.0, 2.0, 0.0, 4.0]) });
+        let drawn = figure(&HeatLayer {
+            title,
+            map,
+            heat: heat(4096, &[1.0, 2.0, 0.0, 4.0]),
+            is_small: false,
+        });
         let drawing = drawn.drawing.into_string();
         assert_eq!(drawing.matches("map-hot").count(), 1, "{drawing}");
         assert!(drawing.contains("map-free"), "{drawing}");

@@ -41,6 +41,7 @@ pub(super) fn figure(latencies: &Latencies) -> Figure {
         spoken: format!("Latency of {call} by the share of the calls"),
         size: (WIDTH, HEIGHT),
         drawing: drawing(latencies),
+        narrow: None,
         below: String::new(),
     }
 }

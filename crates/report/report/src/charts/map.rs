@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use treering_model::{LayoutMap, LayoutMapCell};
 
 use super::DeviceMapChart;
-use super::cells::{CellPaint, Cells, sized};
+use super::cells::{CellPaint, Cells, SMALL, WIDE, sized};
 use super::figure::{Figure, LegendEntry};
 use super::mark::MarkShape;
 use crate::escape::visible;
@@ -58,21 +58,27 @@ pub(super) fn figure(chart: &DeviceMapChart) -> Figure {
     let map = &chart.map;
     let largest = largest(map);
     let looks = map.cells.iter().map(|cell| most(cell, &largest)).collect();
-    let cells = Cells::new(looks, map.cell_bytes);
+    let grid = if chart.is_small { SMALL } else { WIDE };
+    let cells = Cells::new(looks, map.cell_bytes, grid);
     Figure {
         class: "map",
         title: visible(&chart.title),
         says: String::new(),
-        aside: format!(
-            "Addresses increase from left to right and from row to row; a cell is {}, in the \
-             colour of what occupies most of it, paler the less it holds.",
-            sized(map.cell_bytes)
-        ),
+        aside: if chart.is_small {
+            format!("A cell is {}.", sized(map.cell_bytes))
+        } else {
+            format!(
+                "Addresses increase from left to right and from row to row; a cell is {}, in the \
+                 colour of what occupies most of it, paler the less it holds.",
+                sized(map.cell_bytes)
+            )
+        },
         key: String::new(),
         legend: legend(map, &largest),
-        spoken: "Map of the device".to_owned(),
+        spoken: format!("{}, as a map of the device", visible(&chart.title)),
         size: cells.size(),
         drawing: cells.drawing(),
+        narrow: None,
         below: String::new(),
     }
 }

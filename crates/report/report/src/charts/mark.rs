@@ -62,7 +62,7 @@ pub(super) fn label(text: &str, room: f64) -> Markup {
 }
 
 /// Shortens text to `room` units, with an ellipsis where it was cut.
-fn shortened(text: &str, room: f64) -> String {
+pub(super) fn shortened(text: &str, room: f64) -> String {
     if text.chars().map(breadth).sum::<f64>() <= room {
         return text.to_owned();
     }

@@ -4,6 +4,7 @@
 
 mod aging;
 mod axis;
+mod bars;
 mod cells;
 mod concentration;
 mod figure;
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use treering_analysis::compare::Verdict;
 use treering_model::{BetterDirection, LayoutHeat, LayoutMap, Unit};
 
+pub use figure::DrawingPreset;
 pub(crate) use figure::{MARK, PALETTE, STYLE};
 pub(crate) use plot::MOST_SIDES;
 pub(crate) use spark::{SparkChange, SparkValues};
@@ -41,6 +43,8 @@ use crate::escape::visible;
 pub enum Chart {
     /// Ratios with their intervals, one below the other.
     Forest(Forest),
+    /// Amounts as horizontal bars.
+    Bars(Bars),
     /// Ratio of each round.
     Ratios(Ratios),
     /// Values of each trial, where trials are not paired.
@@ -83,10 +87,17 @@ pub struct LayoutTimeline {
     pub measure: String,
     /// Unit of its values.
     pub unit: Unit,
+    /// Work on the horizontal axis: completed tasks, or operations of an aging run.
+    #[serde(default = "completed_tasks")]
+    pub by: String,
     /// Variants drawn in one plot, the baseline first.
     pub variants: Vec<LayoutTimelineVariant>,
     /// Description of the trend; may be empty.
     pub trend: String,
+}
+
+fn completed_tasks() -> String {
+    "completed tasks".to_owned()
 }
 
 /// A layout measure over one variant's run.
@@ -94,7 +105,7 @@ pub struct LayoutTimeline {
 pub struct LayoutTimelineVariant {
     /// Name of the variant; empty if it is the only one.
     pub name: String,
-    /// Number of completed tasks and the value at that time, finite; at least two points.
+    /// Amount of work done and the value at that time, finite; at least two points.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -105,6 +116,9 @@ pub struct DeviceMapChart {
     pub title: String,
     /// Map to draw.
     pub map: LayoutMap,
+    /// True for a map that is placed beside others, at the size of a small chart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_small: bool,
 }
 
 /// Temperatures overlaid on a device map.
@@ -116,6 +130,9 @@ pub struct HeatLayer {
     pub map: LayoutMap,
     /// Temperatures to overlay.
     pub heat: LayoutHeat,
+    /// True for a map at the size of a small chart.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_small: bool,
 }
 
 /// Ratios with their intervals on a logarithmic axis.
@@ -141,6 +158,9 @@ pub struct ForestRow {
     pub ratio: Option<f64>,
     /// Interval of the ratio; both ends positive.
     pub interval: Option<(f64, f64)>,
+    /// Ratio of each round that counts, positive; empty where trials are not paired.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rounds: Vec<f64>,
     /// True when the rounds are too few for any interval.
     #[serde(default)]
     pub unbounded: bool,
@@ -150,6 +170,30 @@ pub struct ForestRow {
     pub threshold: f64,
     /// Better direction of the metric.
     pub better: BetterDirection,
+}
+
+/// Amounts as horizontal bars, one below the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bars {
+    /// Title of the chart.
+    pub title: String,
+    /// Continuation of the title.
+    pub says: String,
+    /// Unit of the amounts.
+    pub unit: Unit,
+    /// Bars from top to bottom.
+    pub bars: Vec<Bar>,
+}
+
+/// A bar with its figures.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Bar {
+    /// Name of the bar.
+    pub name: String,
+    /// Length of the bar, finite and not negative.
+    pub value: f64,
+    /// Figures beside the bar.
+    pub figures: String,
 }
 
 /// Ratios of one metric, round by round, on a logarithmic axis.
@@ -202,6 +246,13 @@ pub struct Rounds {
     /// Key that values at the same index share where they are not rounds: `date`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// Name of each index in place of a number, such as a kernel; may be empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<String>,
+    /// Time of each index in milliseconds since 1970 (UTC), ascending, for an axis of dates; may be
+    /// empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<i64>,
     /// Changes between values, drawn as vertical lines.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<RoundsEvent>,
@@ -415,8 +466,6 @@ impl Chart {
     /// Renders the chart as SVG, with title and legend.
     pub(crate) fn figure(&self) -> Markup {
         match self {
-            Self::Forest(forest) => forest::on_page(forest),
-            Self::Ratios(ratios) => ratios::on_page(ratios),
             Self::Remark { title, text } => html! {
                 @if !title.is_empty() { h3 { (visible(title)) } }
                 @if !text.is_empty() { p class="caption" { (visible(text)) } }
@@ -427,26 +476,37 @@ impl Chart {
 
     /// Reports whether the chart is small enough to be placed beside others.
     pub(crate) fn is_small(&self) -> bool {
-        !matches!(
-            self,
+        match self {
+            Self::Map(chart) => chart.is_small,
             Self::Forest(_)
-                | Self::Ratios(_)
-                | Self::Map(_)
-                | Self::Heat(_)
-                | Self::Trace(_)
-                | Self::Remark { .. }
-        )
+            | Self::Ratios(_)
+            | Self::Bars(_)
+            | Self::Heat(_)
+            | Self::Trace(_)
+            | Self::Remark { .. } => false,
+            _ => true,
+        }
     }
 
     /// Renders the chart as an SVG file; `None` for a remark.
-    pub(crate) fn alone(&self) -> Option<String> {
-        self.drawn().map(|figure| figure.alone())
+    pub(crate) fn alone(&self, preset: DrawingPreset) -> Option<String> {
+        let small = match (self, preset) {
+            (Self::Map(chart), DrawingPreset::Paper) => {
+                Some(Self::Map(DeviceMapChart { is_small: true, ..chart.clone() }))
+            }
+            (Self::Heat(layer), DrawingPreset::Paper) => {
+                Some(Self::Heat(HeatLayer { is_small: true, ..layer.clone() }))
+            }
+            _ => None,
+        };
+        small.as_ref().unwrap_or(self).drawn().map(|figure| figure.alone(preset))
     }
 
     fn drawn(&self) -> Option<Figure> {
         match self {
             Self::Forest(forest) => Some(forest::figure(forest)),
             Self::Ratios(ratios) => Some(ratios::figure(ratios)),
+            Self::Bars(bars) => Some(bars::figure(bars)),
             Self::Rounds(rounds) => Some(rounds::figure(rounds)),
             Self::Scaling(chart) => Some(sweep::scaling::figure(chart)),
             Self::Curves(chart) => Some(sweep::curves::figure(chart)),

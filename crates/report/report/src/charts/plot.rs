@@ -135,12 +135,14 @@ pub(super) fn path(points: &[(f64, f64)]) -> Option<String> {
     (parts.len() > 1).then(|| format!("M{}", parts.join("L")))
 }
 
-/// Draws all points as one path to save space: a zero-length line with round caps is a dot.
+/// Path of all points, to save space: a zero-length line with round caps is a dot.
+pub(super) fn dot_path(points: impl Iterator<Item = (f64, f64)>) -> String {
+    points.fold(String::new(), |path, (x, y)| path + &format!("M{} {}h0", px(x), px(y)))
+}
+
+/// Draws all points as one path.
 pub(super) fn dots(points: impl Iterator<Item = (f64, f64)>) -> Markup {
-    let mut path = String::new();
-    for (x, y) in points {
-        path += &format!("M{} {}h0", px(x), px(y));
-    }
+    let path = dot_path(points);
     html! { @if !path.is_empty() { path class="dots" d=(path) {} } }
 }
 

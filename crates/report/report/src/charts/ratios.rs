@@ -1,10 +1,12 @@
-//! Chart of the ratio of each round, contender over baseline, on a logarithmic axis: a mark for
-//! each round, the estimate as a line, its interval as a shaded area.
+//! Chart of the ratio of each round, turned so that more than 1 is better, on a logarithmic axis: a
+//! mark for each round, the estimate as a broken line, and at the right edge the interval of each
+//! contender beside the others, since areas on one another would blend.
 //!
 //! Drawn twice, wide and narrow; the page's style shows the one that fits. Unpaired rounds are
 //! drawn in `rounds`.
 
 use maud::{Markup, html};
+use treering_model::BetterDirection;
 
 use super::axis::{Axis, AxisScale};
 use super::figure::{Figure, LegendEntry};
@@ -26,6 +28,8 @@ struct RatiosLayout {
     down: (f64, f64),
     /// Maximum number of round labels.
     numbered: usize,
+    /// True for tooltips at the marks; narrow screens have no pointer that hovers.
+    has_tooltips: bool,
 }
 
 const WIDE: RatiosLayout = RatiosLayout {
@@ -33,30 +37,29 @@ const WIDE: RatiosLayout = RatiosLayout {
     across: (60.0, 1096.0),
     down: (10.0, 176.0),
     numbered: 30,
+    has_tooltips: true,
 };
-const NARROW: RatiosLayout =
-    RatiosLayout { size: (400.0, 226.0), across: (60.0, 396.0), down: (10.0, 186.0), numbered: 8 };
+const NARROW: RatiosLayout = RatiosLayout {
+    size: (400.0, 226.0),
+    across: (60.0, 396.0),
+    down: (10.0, 186.0),
+    numbered: 8,
+    has_tooltips: false,
+};
 
-/// Renders the chart in both layouts, for a page.
-pub(super) fn on_page(ratios: &Ratios) -> Markup {
-    let figure = figure(ratios);
-    html! {
-        figure class="chart ratios" {
-            figcaption {
-                (figure.words())
-                ul class="legend" { @for entry in &figure.legend { (entry.on_page()) } }
-            }
-            @for (name, layout) in [("wide", WIDE), ("narrow", NARROW)] {
-                (figure.svg(name, layout.size, &drawing(ratios, &layout)))
-            }
-            @if !figure.below.is_empty() { p class="aside" { (figure.below) } }
-        }
+/// Width at the right edge that the interval of a contender takes.
+const ASIDE: f64 = 20.0;
+
+impl RatiosLayout {
+    /// Left and right edge of the rounds, with room for the intervals of so many contenders.
+    fn rounds(&self, variants: usize) -> (f64, f64) {
+        (self.across.0, self.across.1 - ASIDE * variants as f64)
     }
 }
 
-/// Chart in its wide layout.
+/// Chart in its wide and its narrow layout.
 pub(super) fn figure(ratios: &Ratios) -> Figure {
-    let better = ratios.better.phrase();
+    let ratios = &turned(ratios);
     let below = match ratios.left_out {
         0 => String::new(),
         more => format!("Charts omitted here (their values are among the raw numbers): {more}."),
@@ -65,33 +68,56 @@ pub(super) fn figure(ratios: &Ratios) -> Figure {
     Figure {
         class: "ratios",
         title: metric.clone(),
-        says: format!(", ratio to {baseline} by round, {better}."),
+        says: format!(", times as good as {baseline} by round; more is better."),
         aside: String::new(),
-        key: "A mark is the ratio of one round, the line is the estimate, the band its interval."
+        key: "A mark is the ratio of one round, the line is the estimate; at the right edge its \
+              interval."
             .to_owned(),
         legend: legend(ratios),
-        spoken: format!("{metric}: ratio to {baseline} of each round"),
+        spoken: format!("{metric}: times as good as {baseline} in each round"),
         size: WIDE.size,
         drawing: drawing(ratios, &WIDE),
+        narrow: Some((NARROW.size, drawing(ratios, &NARROW))),
         below,
     }
 }
 
+/// Ratios of which more is better, whatever the metric.
+fn turned(ratios: &Ratios) -> Ratios {
+    if ratios.better == BetterDirection::Higher {
+        return ratios.clone();
+    }
+    let variant = |variant: &RatioVariant| RatioVariant {
+        ratios: variant.ratios.iter().map(|ratio| ratio.map(|ratio| 1.0 / ratio)).collect(),
+        ratio: 1.0 / variant.ratio,
+        interval: variant.interval.map(|(low, high)| (1.0 / high, 1.0 / low)),
+        ..variant.clone()
+    };
+    Ratios {
+        better: BetterDirection::Higher,
+        variants: ratios.variants.iter().map(variant).collect(),
+        ..ratios.clone()
+    }
+}
+
 fn legend(ratios: &Ratios) -> Vec<LegendEntry> {
-    let entry = |(place, variant): (usize, &RatioVariant)| {
-        let interval = match variant.interval {
-            Some((low, high)) => format!(" ({}–{})", ratio_text(low), ratio_text(high)),
-            None if variant.unbounded => " (unbounded)".to_owned(),
-            None => String::new(),
-        };
-        LegendEntry {
-            class: class(place + 1, ratios.variants.len() + 1),
-            shape: shape(place + 1),
-            name: visible(&variant.name),
-            text: format!("{}{interval}", ratio_text(variant.ratio)),
-        }
+    let entry = |(place, variant): (usize, &RatioVariant)| LegendEntry {
+        class: class(place + 1, ratios.variants.len() + 1),
+        shape: shape(place + 1),
+        name: visible(&variant.name),
+        text: figures(variant),
     };
     ratios.variants.iter().enumerate().map(entry).collect()
+}
+
+/// Formats an estimate with its interval.
+fn figures(variant: &RatioVariant) -> String {
+    let interval = match variant.interval {
+        Some((low, high)) => format!(" ({}–{})", ratio_text(low), ratio_text(high)),
+        None if variant.unbounded => " (unbounded)".to_owned(),
+        None => String::new(),
+    };
+    format!("{}{interval}", ratio_text(variant.ratio))
 }
 
 /// Logarithms of the lowest and highest ratio on the axis: every round, and the band around 1.
@@ -112,11 +138,12 @@ fn ends(ratios: &Ratios) -> (f64, f64) {
 fn drawing(ratios: &Ratios, layout: &RatiosLayout) -> Markup {
     let axis = Axis::new(AxisScale::Log, ends(ratios), (layout.down.1, layout.down.0));
     let count = ratios.numbers.len().max(1);
-    let slot = (layout.across.1 - layout.across.0) / count as f64;
+    let (left, inner) = layout.rounds(ratios.variants.len());
+    let slot = (inner - left) / count as f64;
     let factor = 1.0 + ratios.threshold.max(0.0);
     let (top, bottom) = (axis.place(factor), axis.place(1.0 / factor));
     let unity = axis.place(1.0);
-    let (left, right) = layout.across;
+    let right = layout.across.1;
     html! {
         rect class="band" x=(px(left)) y=(px(top)) width=(px(right - left))
             height=(px(bottom - top)) {}
@@ -128,7 +155,12 @@ fn drawing(ratios: &Ratios, layout: &RatiosLayout) -> Markup {
         (line("one", (left, unity), (right, unity)))
         (numbers(ratios, layout, slot))
         @for (place, variant) in ratios.variants.iter().enumerate() {
-            (estimate(variant, &class(place + 1, ratios.variants.len() + 1), layout, &axis))
+            g class=(class(place + 1, ratios.variants.len() + 1)) {
+                title { (visible(&variant.name)) ": " (figures(variant)) }
+                (line("median", (left, axis.place(variant.ratio)),
+                    (inner, axis.place(variant.ratio))))
+                (interval(variant, place, inner + ASIDE * (place as f64 + 0.5), &axis))
+            }
         }
         @for (place, variant) in ratios.variants.iter().enumerate() {
             (marks(ratios, variant, place, layout, &axis))
@@ -136,20 +168,21 @@ fn drawing(ratios: &Ratios, layout: &RatiosLayout) -> Markup {
     }
 }
 
-/// Draws the estimate across all rounds, over its interval.
-fn estimate(variant: &RatioVariant, class: &str, layout: &RatiosLayout, axis: &Axis) -> Markup {
-    let (left, right) = layout.across;
-    let y = axis.place(variant.ratio);
+/// Draws the interval of a contender as a vertical line with its estimate.
+fn interval(variant: &RatioVariant, place: usize, x: f64, axis: &Axis) -> Markup {
+    let bounds = if variant.unbounded { Some((0.0, f64::INFINITY)) } else { variant.interval };
     html! {
-        g class=(class) {
-            title { (visible(&variant.name)) ": " (ratio_text(variant.ratio)) }
-            @if let Some((low, high)) = variant.interval {
-                @let (top, bottom) = (axis.place(high), axis.place(low));
-                path class="swath" d=(format!("M{} {}H{}V{}H{}Z", px(left), px(top), px(right),
-                    px(bottom), px(left))) {}
-            }
-            (line("median", (left, y), (right, y)))
+        @if let Some((low, high)) = bounds {
+            @let (top, bottom) = (px(axis.place(high)), px(axis.place(low)));
+            @let (left, x) = (px(x - 4.0), px(x));
+            // An end without a cap lies beyond the axis.
+            @let cap = |is_inside: bool, y: &str| {
+                if is_inside { format!("M{left} {y}h8") } else { String::new() }
+            };
+            path class="whisker" d=(format!("M{x} {top}V{bottom}{}{}",
+                cap(high <= axis.high, &top), cap(low >= axis.low, &bottom))) {}
         }
+        (mark(shape(place + 1), x, axis.place(variant.ratio), 4.5))
     }
 }
 
@@ -162,11 +195,12 @@ fn marks(
     axis: &Axis,
 ) -> Markup {
     let variants = ratios.variants.len() as f64;
-    let slot = (layout.across.1 - layout.across.0) / ratios.numbers.len().max(1) as f64;
+    let (left, inner) = layout.rounds(ratios.variants.len());
+    let slot = (inner - left) / ratios.numbers.len().max(1) as f64;
     let apart = (slot * 0.8 / variants).min(16.0);
     let size = (apart * 0.48).clamp(1.5, 5.0);
     let x = |round: usize| {
-        let middle = layout.across.0 + slot * (round as f64 + 0.5);
+        let middle = left + slot * (round as f64 + 0.5);
         middle + (place as f64 - (variants - 1.0) / 2.0) * apart
     };
     let points =
@@ -178,10 +212,12 @@ fn marks(
         } @else {
             @for (round, ratio) in points {
                 g class=(class) {
-                    title {
-                        (visible(&variant.name)) ", round "
-                        (ratios.numbers.get(round).copied().unwrap_or_default()) ": "
-                        (ratio_text(ratio)) " = " (change_text(ratio))
+                    @if layout.has_tooltips {
+                        title {
+                            (visible(&variant.name)) ", round "
+                            (ratios.numbers.get(round).copied().unwrap_or_default()) ": "
+                            (ratio_text(ratio)) " = " (change_text(ratio))
+                        }
                     }
                     (mark(shape(place + 1), x(round), axis.place(ratio), size))
                 }
@@ -197,7 +233,8 @@ fn numbers(ratios: &Ratios, layout: &RatiosLayout, slot: f64) -> Markup {
     let powers = (0..7).map(|power| 10usize.pow(power));
     let mut nice = powers.flat_map(|power| [power, 2 * power, 5 * power]);
     let step = nice.find(|step| *step >= least).unwrap_or(least);
-    let middle = f64::midpoint(layout.across.0, layout.across.1);
+    let (left, inner) = layout.rounds(ratios.variants.len());
+    let middle = f64::midpoint(left, inner);
     html! {
         @for (place, number) in ratios.numbers.iter().enumerate().step_by(step) {
             text class="tick" x=(px(layout.across.0 + slot * (place as f64 + 0.5)))

@@ -7,11 +7,11 @@
 use maud::{Markup, html};
 use treering_model::Unit;
 
-use super::axis::Axis;
+use super::axis::{Axis, AxisScale, date_ticks};
 use super::figure::{Figure, LegendEntry};
-use super::mark::{line, mark, px, trimmed};
+use super::mark::{line, mark, px, shortened, trimmed};
 use super::plot::{
-    ACROSS, DOWN, HEIGHT, WIDTH, axis_remark, class, dots, feet, path, shape, value_axis,
+    ACROSS, DOWN, HEIGHT, WIDTH, axis_remark, class, dots, feet, path, shape, spread, value_axis,
     value_grid,
 };
 use super::{Rounds, RoundsVariant};
@@ -51,9 +51,59 @@ pub(super) fn figure(rounds: &Rounds) -> Figure {
         spoken: format!("{} of each trial, by {}", visible(&rounds.metric), by(rounds)),
         size: (WIDTH, HEIGHT),
         drawing: drawing(rounds, &axis),
+        narrow: None,
         below,
     }
 }
+
+/// Horizontal places of the rounds.
+struct RoundPlaces {
+    middles: Vec<f64>,
+    /// Width of a round, or the typical one on an axis of dates.
+    slot: f64,
+    /// Axis of dates.
+    dates: Option<Axis>,
+}
+
+impl RoundPlaces {
+    fn new(rounds: &Rounds) -> Self {
+        let variants = rounds.variants.iter();
+        let count = variants.map(|variant| variant.values.len()).max().unwrap_or(0);
+        let slot = (ACROSS.1 - ACROSS.0) / count.max(1) as f64;
+        if let (Some(first), Some(last)) = (rounds.times.first(), rounds.times.last())
+            && rounds.times.len() == count
+        {
+            let room = slot.min(ROOM) / 2.0;
+            let ends = (ACROSS.0 + room, ACROSS.1 - room);
+            let axis = Axis::new(AxisScale::Linear, (*first as f64, *last as f64), ends);
+            let middles = rounds.times.iter().map(|time| axis.place(*time as f64)).collect();
+            return Self { middles, slot, dates: Some(axis) };
+        }
+        let middles = (0..count).map(|place| ACROSS.0 + slot * (place as f64 + 0.5)).collect();
+        Self { middles, slot, dates: None }
+    }
+
+    fn middle(&self, place: usize) -> f64 {
+        self.middles.get(place).copied().unwrap_or(ACROSS.0)
+    }
+
+    /// Place between a round and the one before it.
+    fn before(&self, place: usize) -> f64 {
+        match place.checked_sub(1) {
+            Some(previous) => f64::midpoint(self.middle(previous), self.middle(place)),
+            None => ACROSS.0,
+        }
+    }
+}
+
+/// Maximum room at both ends of an axis of dates.
+const ROOM: f64 = 12.0;
+
+/// Maximum number of dates or names below the plot.
+const DATES: usize = 4;
+
+/// Maximum length of a name below the plot.
+const NAME: f64 = 76.0;
 
 fn by(rounds: &Rounds) -> String {
     rounds.by.as_deref().map_or_else(|| "round".to_owned(), visible)
@@ -92,8 +142,8 @@ fn median(variant: &RoundsVariant) -> Option<f64> {
 }
 
 fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
-    let count = rounds.variants.iter().map(|variant| variant.values.len()).max().unwrap_or(0);
-    let slot = (ACROSS.1 - ACROSS.0) / count.max(1) as f64;
+    let places = RoundPlaces::new(rounds);
+    let (count, slot) = (places.middles.len(), places.slot);
     let variants = rounds.variants.len();
     // Values in ns or bytes are formatted with a unit of their own.
     let text = |value: f64| {
@@ -102,8 +152,8 @@ fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
     };
     html! {
         (value_grid(axis, text))
-        (numbers(rounds, count, slot))
-        (events(rounds, slot))
+        (feet_of(rounds, &places))
+        (events(rounds, &places))
         @for (place, variant) in rounds.variants.iter().enumerate() {
             @if let Some(median) = median(variant) {
                 @let y = axis.place(median);
@@ -113,11 +163,11 @@ fn drawing(rounds: &Rounds, axis: &Axis) -> Markup {
                 }
             }
         }
-        @if slot < WHISKERS_FROM { (bands(rounds, axis, slot)) }
+        @if slot < WHISKERS_FROM { (bands(rounds, axis, &places)) }
         @if count * variants > SINGLE_MARKS {
-            (crowd(rounds, axis, slot))
+            (crowd(rounds, axis, &places))
         } @else {
-            @for round in 0..count { (of_round(rounds, axis, round, slot)) }
+            @for round in 0..count { (of_round(rounds, axis, round, &places)) }
         }
     }
 }
@@ -127,8 +177,28 @@ fn number(rounds: &Rounds, place: usize) -> u64 {
     rounds.numbers.get(place).map_or(place as u64 + 1, |number| u64::from(*number))
 }
 
+/// Draws dates, names or round numbers below the plot.
+fn feet_of(rounds: &Rounds, places: &RoundPlaces) -> Markup {
+    if let Some(axis) = &places.dates {
+        let (first, last) = (rounds.times[0], rounds.times[rounds.times.len() - 1]);
+        let ticks = date_ticks(first, last, DATES).into_iter();
+        let ticks: Vec<(f64, String)> =
+            ticks.map(|(time, text)| (axis.place(time as f64), text)).collect();
+        return feet(&ticks, &by(rounds));
+    }
+    if !rounds.keys.is_empty() {
+        let shown = spread(places.middles.len().min(rounds.keys.len()), DATES).into_iter();
+        let ticks: Vec<(f64, String)> = shown
+            .map(|place| (places.middle(place), shortened(&visible(&rounds.keys[place]), NAME)))
+            .collect();
+        return feet(&ticks, &format!("{}, in the order of time", by(rounds)));
+    }
+    numbers(rounds, places)
+}
+
 /// Draws round numbers below the plot; of many only multiples of a round step.
-fn numbers(rounds: &Rounds, count: usize, slot: f64) -> Markup {
+fn numbers(rounds: &Rounds, places: &RoundPlaces) -> Markup {
+    let count = places.middles.len();
     let digits = (0..count).map(|place| number(rounds, place)).max().unwrap_or(1).to_string().len();
     let most = usize::min(NUMBERED, 64 / (digits + 3)).max(2) as u64;
     let least = (count as u64).div_ceil(most);
@@ -138,8 +208,7 @@ fn numbers(rounds: &Rounds, count: usize, slot: f64) -> Markup {
     // Swept values are few and unevenly spaced: label all of them.
     let is_sweep = rounds.by.is_some() && !rounds.numbers.is_empty();
     let shown = (0..count).filter(|place| is_sweep || number(rounds, *place).is_multiple_of(step));
-    let tick =
-        |place: usize| (ACROSS.0 + slot * (place as f64 + 0.5), number(rounds, place).to_string());
+    let tick = |place: usize| (places.middle(place), number(rounds, place).to_string());
     let ticks: Vec<(f64, String)> = shown.map(tick).collect();
     let named = by(rounds);
     let foot = match &rounds.by {
@@ -152,10 +221,10 @@ fn numbers(rounds: &Rounds, count: usize, slot: f64) -> Markup {
 }
 
 /// Draws each event as a vertical line, with its description as a tooltip.
-fn events(rounds: &Rounds, slot: f64) -> Markup {
+fn events(rounds: &Rounds, places: &RoundPlaces) -> Markup {
     html! {
         @for event in &rounds.events {
-            @let x = ACROSS.0 + slot * event.place as f64;
+            @let x = places.before(event.place);
             g {
                 title { (visible(&event.what)) }
                 (line("event", (x, DOWN.0), (x, DOWN.1)))
@@ -165,8 +234,8 @@ fn events(rounds: &Rounds, slot: f64) -> Markup {
 }
 
 /// Draws the intervals of each variant as a band.
-fn bands(rounds: &Rounds, axis: &Axis, slot: f64) -> Markup {
-    let x = |place: usize| ACROSS.0 + slot * (place as f64 + 0.5);
+fn bands(rounds: &Rounds, axis: &Axis, places: &RoundPlaces) -> Markup {
+    let x = |place: usize| places.middle(place);
     let band = |variant: &RoundsVariant| {
         let known = variant.intervals.iter().enumerate();
         let known: Vec<(usize, (f64, f64))> =
@@ -186,9 +255,9 @@ fn bands(rounds: &Rounds, axis: &Axis, slot: f64) -> Markup {
 }
 
 /// Draws all trials of each variant as dots.
-fn crowd(rounds: &Rounds, axis: &Axis, slot: f64) -> Markup {
+fn crowd(rounds: &Rounds, axis: &Axis, places: &RoundPlaces) -> Markup {
     let variants = rounds.variants.len();
-    let x = |place: usize| ACROSS.0 + slot * (place as f64 + 0.5);
+    let x = |place: usize| places.middle(place);
     let points = |variant: &RoundsVariant| -> Vec<(f64, f64)> {
         let values = variant.values.iter().enumerate();
         values.filter_map(|(round, value)| Some((x(round), axis.place((*value)?)))).collect()
@@ -205,11 +274,14 @@ fn interval(variant: &RoundsVariant, round: usize) -> Option<(f64, f64)> {
 }
 
 /// Draws the marks of a round side by side, joined by a line.
-fn of_round(rounds: &Rounds, axis: &Axis, round: usize, slot: f64) -> Markup {
-    let variants = rounds.variants.len();
-    let apart = (slot * 0.8 / variants as f64).min(16.0);
-    let size = (apart * 0.48).clamp(1.5, 5.0);
-    let middle = ACROSS.0 + slot * (round as f64 + 0.5);
+fn of_round(rounds: &Rounds, axis: &Axis, round: usize, places: &RoundPlaces) -> Markup {
+    let (variants, slot) = (rounds.variants.len(), places.slot);
+    // A point of a series is of one level: levels do not stand beside one another.
+    let beside = if rounds.by.is_some() && !rounds.paired { 1 } else { variants };
+    let apart = (slot * 0.8 / beside as f64).min(16.0);
+    let size = (apart * 0.48).clamp(if beside == 1 { 2.4 } else { 1.5 }, 5.0);
+    let apart = if beside == 1 { 0.0 } else { apart };
+    let middle = places.middle(round);
     let x = |place: usize| middle + (place as f64 - (variants as f64 - 1.0) / 2.0) * apart;
     let points: Vec<(usize, f64)> = (rounds.variants.iter().enumerate())
         .filter_map(|(place, variant)| Some((place, *variant.values.get(round)?.as_ref()?)))
@@ -230,8 +302,14 @@ fn of_round(rounds: &Rounds, axis: &Axis, round: usize, slot: f64) -> Markup {
         @for (place, value) in points {
             g class=(class(place, variants)) {
                 title {
-                    (visible(&rounds.variants[place].name)) ", " (word) " "
-                    (number(rounds, round)) ": " (shown(value, rounds.unit))
+                    @match rounds.keys.get(round) {
+                        Some(key) => (visible(key)),
+                        None => {
+                            (visible(&rounds.variants[place].name)) ", " (word) " "
+                            (number(rounds, round))
+                        },
+                    }
+                    ": " (shown(value, rounds.unit))
                     @if let Some((low, high)) = interval(&rounds.variants[place], round) {
                         " (" (shown(low, rounds.unit)) " to " (shown(high, rounds.unit)) ")"
                     }

@@ -36,7 +36,7 @@ pub(super) fn figure(timeline: &Timeline) -> Figure {
         says: " over time, higher is better.".to_owned(),
         aside: format!("{slices}{}", axis_remark(&up)).trim_end().to_owned(),
         key: if timeline.variants.iter().any(|variant| variant.rounds > 1) {
-            "Line: median over the rounds; band: from the slowest to the fastest.".to_owned()
+            "Line: median over the rounds; upright: from the slowest to the fastest.".to_owned()
         } else {
             String::new()
         },
@@ -44,6 +44,7 @@ pub(super) fn figure(timeline: &Timeline) -> Figure {
         spoken: format!("{unit} over time in {phase}"),
         size: (WIDTH, HEIGHT),
         drawing: drawing(timeline, &up),
+        narrow: None,
         below: String::new(),
     }
 }
@@ -99,8 +100,12 @@ fn drawing(timeline: &Timeline, up: &Axis) -> Markup {
         (value_grid(up, |_| None))
         (feet(&ticks, &format!("{word} from the start of the phase")))
         @for (place, variant) in timeline.variants.iter().enumerate() {
-            @if let Some(path) = swath(variant, up, x) {
-                g class=(class(place, variants)) { path class="swath" d=(path) {} }
+            g class=(class(place, variants)) {
+                @if variants > 1 {
+                    (whiskers(timeline, place, up, x))
+                } @else if let Some(path) = swath(variant, up, x) {
+                    path class="swath" d=(path) {}
+                }
             }
         }
         @for (place, variant) in timeline.variants.iter().enumerate() {
@@ -121,6 +126,24 @@ fn drawing(timeline: &Timeline, up: &Axis) -> Markup {
         (spots(timeline, &across, slice, word))
     }
 }
+
+/// Draws a line from the slowest to the fastest round at some slices, side by side for the
+/// variants: their areas would blend.
+fn whiskers(timeline: &Timeline, place: usize, up: &Axis, x: impl Fn(usize) -> f64) -> Markup {
+    let variants = timeline.variants.len();
+    let slices = &timeline.variants[place].slices;
+    let aside = (place as f64 - (variants as f64 - 1.0) / 2.0) * 2.6;
+    let parts = spread(slices.len(), WHISKERS).into_iter().filter_map(|at| {
+        let (_, low, high) = slices[at];
+        let (top, foot) = (px(up.place(high)), px(up.place(low)));
+        (low < high).then(|| format!("M{} {top}V{foot}", px(x(at) + aside)))
+    });
+    let path: String = parts.collect();
+    html! { @if !path.is_empty() { path class="whisker" d=(path) {} } }
+}
+
+/// Maximum number of slices of a variant with a line from the slowest to the fastest round.
+const WHISKERS: usize = 24;
 
 /// Area from the slowest to the fastest round; `None` where it has no height.
 fn swath(variant: &TimelineVariant, up: &Axis, x: impl Fn(usize) -> f64) -> Option<String> {

@@ -10,6 +10,7 @@ use super::plot::{
 };
 use super::{LayoutTimeline, LayoutTimelineVariant};
 use crate::escape::visible;
+use crate::number::grouped;
 use treering_model::Unit;
 
 /// Maximum number of points of the line, and of dots on it.
@@ -24,22 +25,41 @@ pub(super) fn figure(timeline: &LayoutTimeline) -> Figure {
     let up = value_axis(values, NEVER);
     let measure = visible(&timeline.measure);
     let unit = match timeline.unit {
-        Unit::Percent => " in %",
+        Unit::Percent => " (%)",
         Unit::Count => "",
         other => other.symbol(),
     };
     Figure {
         class: "timeline",
         title: format!("{measure}{unit}"),
-        says: " as the filesystem ages.".to_owned(),
+        says: format!(" by {}.", visible(&timeline.by)),
         aside: axis_remark(&up).to_owned(),
         key: String::new(),
         legend: legend(timeline),
-        spoken: format!("{measure} by number of completed tasks"),
+        spoken: spoken(timeline, &measure),
         size: (WIDTH, HEIGHT),
         drawing: drawing(timeline, &up),
+        narrow: None,
         below: visible(&timeline.trend),
     }
+}
+
+/// Text alternative with the ends of each line.
+fn spoken(timeline: &LayoutTimeline, measure: &str) -> String {
+    let number = |value: f64| trimmed(&format!("{value:.2}"));
+    let ends = timeline.variants.iter().filter_map(|variant| {
+        let (first, last) = (variant.points.first()?, variant.points.last()?);
+        let name = if variant.name.is_empty() { "" } else { " of " };
+        let name = format!("{name}{}", visible(&variant.name));
+        Some(format!(
+            "{measure}{name} from {} to {} over {} {}",
+            number(first.1),
+            number(last.1),
+            grouped(&format!("{:.0}", last.0 - first.0)),
+            visible(&timeline.by)
+        ))
+    });
+    ends.collect::<Vec<_>>().join("; ")
 }
 
 /// Names of the variants, if there are several.
@@ -65,13 +85,12 @@ fn drawing(timeline: &LayoutTimeline, up: &Axis) -> Markup {
         places.map(|place| (across.place(points[place].0), up.place(points[place].1))).collect()
     };
     let lines: Vec<Vec<(f64, f64)>> = timeline.variants.iter().map(line).collect();
-    let ticks = across.ticks(7).into_iter().filter(|(value, _)| value.fract() == 0.0);
+    let ticks = across.ticks(4).into_iter().filter(|(value, _)| value.fract() == 0.0);
     let ticks: Vec<(f64, String)> =
-        ticks.map(|(value, _)| (across.place(value), format!("{value:.0}"))).collect();
-    let text = |value: f64| Some(trimmed(&format!("{value:.2}")));
+        ticks.map(|(value, text)| (across.place(value), text)).collect();
     html! {
-        (value_grid(up, text))
-        (feet(&ticks, "completed tasks"))
+        (value_grid(up, |_| None))
+        (feet(&ticks, &visible(&timeline.by)))
         @for (place, at) in lines.iter().enumerate() {
             g class=(class(place, lines.len())) {
                 @if let Some(path) = path(at) { path class="curve" d=(path) {} }

@@ -27,7 +27,10 @@ impl Format for Markdown {
                 Block::KeyValues { pairs } => write_pairs(pairs, out)?,
                 Block::Cautions { cautions } => write_warnings(cautions, out)?,
                 Block::Command { purpose, line } => write_command(purpose, line, out)?,
-                Block::Chart(_) | Block::Folded { .. } | Block::RawNumbers { .. } => {}
+                Block::Chart(_)
+                | Block::Folded { .. }
+                | Block::RawNumbers { .. }
+                | Block::Origin(_) => {}
             }
         }
         Ok(())

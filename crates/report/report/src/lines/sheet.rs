@@ -48,7 +48,9 @@ fn lines(block: &Block, look: &TextLook) -> Vec<String> {
         Block::KeyValues { pairs } => of_pairs(pairs, look),
         Block::Cautions { cautions } => of_warnings(cautions, look),
         Block::Command { purpose, line } => of_command(purpose, line, look),
-        Block::Chart(_) | Block::Folded { .. } | Block::RawNumbers { .. } => Vec::new(),
+        Block::Chart(_) | Block::Folded { .. } | Block::RawNumbers { .. } | Block::Origin(_) => {
+            Vec::new()
+        }
     }
 }
 

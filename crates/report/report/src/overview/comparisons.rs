@@ -26,6 +26,8 @@ pub struct ComparedCampaign {
     pub text: String,
     /// Page of the comparison.
     pub report: Report,
+    /// Verdict of each contender in a sentence.
+    pub verdicts: Vec<String>,
     /// Trials of the campaign in time order.
     pub trials: Vec<CampaignTrial>,
 }
@@ -46,15 +48,6 @@ pub struct CampaignTrial {
 }
 
 impl ComparedCampaign {
-    /// Verdict of the comparison: the first paragraph of its page.
-    fn verdict(&self) -> &str {
-        let mut paragraphs = self.report.blocks.iter().filter_map(|block| match block {
-            Block::Paragraph { text } => Some(text.as_str()),
-            _ => None,
-        });
-        paragraphs.next().unwrap_or_default()
-    }
-
     /// Page without the blocks for which only separate files have space.
     fn short(&self) -> Report {
         let blocks = self.report.blocks.iter();
@@ -142,7 +135,11 @@ pub(super) fn table(overview: &Overview<'_>) -> Markup {
                                 }
                                 td { (utc(campaign.started_unix_ms)) }
                                 td class="r" { (campaign.trials.len()) }
-                                td class="wraps verdict" { (visible(campaign.verdict())) }
+                                td class="wraps verdict" {
+                                    @for verdict in &campaign.verdicts {
+                                        div { (visible(verdict)) }
+                                    }
+                                }
                             }
                         }
                     }

@@ -16,7 +16,7 @@ mod trials;
 use std::collections::HashMap;
 
 use maud::{Markup, html};
-use treering_analysis::history::History;
+use treering_analysis::history::{FEWEST_POINTS, History, HistorySeries};
 use treering_model::TrialId;
 
 pub use comparisons::{CampaignTrial, ComparedCampaign};
@@ -84,10 +84,17 @@ pub fn render<E>(
     let matrix = matrix::Matrix::new(overview.history, &notable);
     let mut packs = series::packs(overview, &matrix, &view, &names);
     packs.extend(comparisons::packs(overview.campaigns));
+    let is_judged = |series: &HistorySeries| series.points.len() >= FEWEST_POINTS;
+    // Verdicts come first where no series has an answer.
     let top = html! {
         (notable::summary(overview, &notable))
-        (matrix.markup(&view))
-        (comparisons::table(overview))
+        @if overview.history.series.iter().any(is_judged) {
+            (matrix.markup(&view))
+            (comparisons::table(overview))
+        } @else {
+            (comparisons::table(overview))
+            (matrix.markup(&view))
+        }
     };
     let used: usize = packs.iter().map(PagePack::bytes).sum();
     let room = MOST_BYTES.saturating_sub(used + top.0.len() + FRAME_BYTES);

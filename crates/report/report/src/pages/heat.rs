@@ -19,7 +19,7 @@ pub fn page(path: &str, heat: &HeatReport, layer: Option<(LayoutMap, LayoutHeat)
     add_phase(&mut page, None, heat, layer.is_some());
     if let Some((map, heat)) = layer {
         let title = format!("Where the requests went: {path}");
-        page.chart(Chart::Heat(HeatLayer { title, map, heat }));
+        page.chart(Chart::Heat(HeatLayer { title, map, heat, is_small: false }));
     }
     page
 }

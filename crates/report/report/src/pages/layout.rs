@@ -22,7 +22,11 @@ pub struct LayoutView<'v> {
 /// Page with only the map of the device.
 pub fn map_page(path: &str, map: LayoutMap) -> Report {
     let mut page = Report::new(format!("Map of {path}"));
-    page.chart(Chart::Map(DeviceMapChart { title: format!("Disk layout: {path}"), map }));
+    page.chart(Chart::Map(DeviceMapChart {
+        title: format!("Disk layout: {path}"),
+        map,
+        is_small: false,
+    }));
     page
 }
 

@@ -40,8 +40,9 @@ pub(super) fn add_aging(page: &mut Report, trial: &Trial) {
         return;
     }
     page.heading("Aging");
-    let pair =
-        |(name, title): &(&str, &str)| Some(((*title).to_owned(), fact_cell(trial.fact(name)?)));
+    let pair = |(name, title): &(&str, &str)| {
+        Some(((*title).to_owned(), fact_cell(name, trial.fact(name)?)))
+    };
     let after = |metric: &Metric| match &metric.scope {
         Scope::Phase(phase) if metric.name == SCORE_PERCENT.name => {
             let title = format!("layout score after {phase}");
@@ -53,8 +54,12 @@ pub(super) fn add_aging(page: &mut Report, trial: &Trial) {
     page.key_values(AGING_FACTS.iter().filter_map(pair).chain(scores));
 }
 
-fn fact_cell(value: &str) -> Cell {
-    value.parse().map_or_else(|_| Cell::text(value), Cell::whole)
+fn fact_cell(name: &str, value: &str) -> Cell {
+    match value.parse::<u64>() {
+        Ok(bytes) if name.ends_with("_bytes") => Cell::measured(bytes as f64, Unit::Bytes),
+        Ok(count) => Cell::whole(count),
+        Err(_) => Cell::text(value),
+    }
 }
 
 /// Adds the layout after each phase; nothing for a trial without layouts.
@@ -82,9 +87,13 @@ pub(super) fn add(page: &mut Report, trial: &Trial, with_charts: bool) {
         page.table(trends);
     }
     if with_charts {
-        page.blocks
-            .extend(timelines(&points).map(|timeline| Block::Chart(Chart::Layout(timeline))));
-        page.blocks.extend(maps(trial).into_iter().map(Block::Chart));
+        // The first chart and the maps of an aging run open its page.
+        let opening = usize::from(is_aging(trial));
+        let rest = timelines(&points).skip(opening);
+        page.blocks.extend(rest.map(|timeline| Block::Chart(Chart::Layout(timeline))));
+        let maps = maps(trial).into_iter();
+        let is_left = |chart: &Chart| opening == 0 || !matches!(chart, Chart::Map(_));
+        page.blocks.extend(maps.filter(is_left).map(Block::Chart));
     }
 }
 
@@ -110,6 +119,9 @@ fn phases(points: &[&LayoutPoint]) -> Table {
     table
 }
 
+/// Place of the column with the change in the table of trends.
+const CHANGE: usize = 4;
+
 /// Table of the trends of the layout measures.
 fn trends(points: &[LayoutPoint]) -> Table {
     let columns = vec![
@@ -117,20 +129,24 @@ fn trends(points: &[LayoutPoint]) -> Table {
         Column::count("n"),
         Column::mixed("first"),
         Column::mixed("last"),
-        Column::mixed("over ten tasks"),
+        Column::mixed("over"),
         Column::mixed("low–high"),
     ];
-    let caption = "How the layout moves within this run: change over ten tasks with its 95 % \
-                   interval (Theil-Sen). It describes this run and is not a verdict.";
-    let mut table = Table::new("layout_trends", caption, columns);
+    let mut table = Table::new("layout_trends", "", columns);
     for measure in &LAYOUT_MEASURES {
         let Some(trend) = layout_trend(points, measure) else { continue };
+        let over = trend.span.words();
+        table.columns[CHANGE].name = format!("over {over}");
+        table.caption = format!(
+            "How the layout moves within this run: change over {over} with its 95 % interval \
+             (Theil-Sen). It describes this run and is not a verdict."
+        );
         table.rows.push(vec![
             Cell::text(measure.name),
             Cell::whole(trend.layouts as u64),
             cell(measure, Some(trend.ends.0)),
             cell(measure, Some(trend.ends.1)),
-            change(measure, trend.per_10_tasks).into(),
+            change(measure, trend.change).into(),
             trend.interval.map_or(Cell::Missing, |(low, high)| {
                 Cell::between(change(measure, low), change(measure, high))
             }),
@@ -139,12 +155,11 @@ fn trends(points: &[LayoutPoint]) -> Table {
     table
 }
 
-/// Change in the unit of the measure.
+/// Change in the unit of the measure; that of a share is in percentage points.
 fn change(measure: &LayoutMeasure, value: f64) -> Number {
     match measure.unit {
-        Unit::Percent => Number::measured(value, Unit::Percent).styled(NumberStyle::Measured),
         Unit::Count => Number { value, unit: String::new(), style: NumberStyle::Measured },
-        unit => Number::measured(value, unit),
+        unit => Number::difference(value, unit),
     }
 }
 
@@ -156,30 +171,35 @@ pub(super) fn placed_on_axis(measure: &LayoutMeasure) -> (String, Unit, f64) {
     }
 }
 
-fn timelines(points: &[LayoutPoint]) -> impl Iterator<Item = LayoutTimeline> + '_ {
-    let timeline = |measure: &LayoutMeasure| {
-        let series = layout_series(points, measure);
-        let trend = layout_trend(points, measure);
-        let (measure_name, unit, scale) = placed_on_axis(measure);
-        (series.len() >= 2).then(|| LayoutTimeline {
-            measure: measure_name,
-            unit,
-            variants: vec![LayoutTimelineVariant {
-                name: String::new(),
-                points: series.into_iter().map(|(n, value)| (n as f64, value * scale)).collect(),
-            }],
-            trend: trend.map_or_else(String::new, |trend| trend_text(measure, &trend)),
-        })
-    };
-    LAYOUT_MEASURES.iter().filter_map(timeline)
+/// Chart of each measure over the run.
+pub(super) fn timelines(points: &[LayoutPoint]) -> impl Iterator<Item = LayoutTimeline> + '_ {
+    LAYOUT_MEASURES.iter().filter_map(|measure| timeline(points, measure))
+}
+
+/// Chart of a measure over the run; `None` for fewer than two layouts.
+fn timeline(points: &[LayoutPoint], measure: &LayoutMeasure) -> Option<LayoutTimeline> {
+    let (span, series) = layout_series(points, measure);
+    let trend = layout_trend(points, measure);
+    let (measure_name, unit, scale) = placed_on_axis(measure);
+    (series.len() >= 2).then(|| LayoutTimeline {
+        measure: measure_name,
+        unit,
+        by: span.counted().to_owned(),
+        variants: vec![LayoutTimelineVariant {
+            name: String::new(),
+            points: series.into_iter().map(|(n, value)| (n as f64, value * scale)).collect(),
+        }],
+        trend: trend.map_or_else(String::new, |trend| trend_text(measure, &trend)),
+    })
 }
 
 fn trend_text(measure: &LayoutMeasure, trend: &LayoutTrend) -> String {
-    let text = |value: f64| change(measure, value).text_with_unit();
+    let text = |value: f64| change(measure, value).text();
     let around = trend
         .interval
         .map_or_else(String::new, |(low, high)| format!(" ({} to {})", text(low), text(high)));
-    format!("Over ten tasks: {}{around}.", text(trend.per_10_tasks))
+    let change = change(measure, trend.change).text_with_unit();
+    format!("Over {}: {change}{around}.", trend.span.words())
 }
 
 /// Map of an artifact, if it is one, with the name of its phase.
@@ -189,13 +209,34 @@ pub(super) fn map_after<'t>(trial: &'t Trial, made: &Artifact) -> Option<(&'t st
     Some((phase.map_or("the end", |phase| &phase.name), map))
 }
 
+/// Maps after the first and after the last phase, small enough to stand side by side; none for
+/// fewer than two.
+pub(super) fn first_and_last_maps(trial: &Trial) -> Vec<DeviceMapChart> {
+    let of = |artifact: &Artifact| {
+        let (phase, map) = map_after(trial, artifact)?;
+        Some((phase.to_owned(), map))
+    };
+    let first = trial.artifacts.iter().find_map(of);
+    let last = trial.artifacts.iter().rev().find_map(of);
+    let (Some(first), Some(last)) = (first, last) else { return Vec::new() };
+    if first.0 == last.0 {
+        return Vec::new();
+    }
+    let chart = |word: &str, (phase, map): (String, LayoutMap)| DeviceMapChart {
+        title: format!("{word}: after {phase}"),
+        map,
+        is_small: true,
+    };
+    vec![chart("Fresh", first), chart("Aged", last)]
+}
+
 /// Maps of the last phases, each followed by its heat maps.
 fn maps(trial: &Trial) -> Vec<Chart> {
     let chart = |artifact: &Artifact| {
         let (name, map) = map_after(trial, artifact)?;
         let heat = hot(trial, artifact.phase, name, &map);
         let title = format!("Disk layout after {name}");
-        let map = Chart::Map(DeviceMapChart { title, map });
+        let map = Chart::Map(DeviceMapChart { title, map, is_small: false });
         Some(std::iter::once(map).chain(heat).collect())
     };
     let mut maps: Vec<Vec<Chart>> = trial.artifacts.iter().filter_map(chart).collect();
@@ -215,7 +256,7 @@ fn hot(trial: &Trial, phase: Option<u32>, name: &str, map: &LayoutMap) -> Vec<Ch
             _ => "reads and writes as issued",
         };
         let title = format!("Hot data in {name}: {of}");
-        Chart::Heat(HeatLayer { title, map: map.clone(), heat })
+        Chart::Heat(HeatLayer { title, map: map.clone(), heat, is_small: false })
     };
     heat.map(chart).collect()
 }

@@ -15,6 +15,7 @@ pub mod imported;
 pub mod layout;
 mod layouts;
 pub mod machine;
+mod origin;
 mod profile;
 pub mod run;
 pub mod tools;

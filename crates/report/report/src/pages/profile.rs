@@ -156,7 +156,7 @@ fn timelines(
     let mut words = Vec::new();
     if variants.iter().any(|variant| variant.added > 1) && !charts.is_empty() {
         words.push(
-            "The line is the median over the rounds, the band behind it spans the slowest to the \
+            "The line is the median over the rounds, what stands upright spans the slowest to the \
              fastest round; a line ends where fewer than half of the rounds continue."
                 .to_owned(),
         );

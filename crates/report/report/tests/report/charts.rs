@@ -14,8 +14,8 @@ use treering_model::{
 use treering_report::formats::by_name;
 use treering_report::pages::comparison::{ComparisonView, page};
 use treering_report::{
-    Aging, AgingVariant, Block, Chart, Latencies, LatencyVariant, Report, Rounds, RoundsVariant,
-    Timeline, TimelineVariant, drawings, is_drawing,
+    Aging, AgingVariant, Block, Chart, DrawingPreset, Latencies, LatencyVariant, Report, Rounds,
+    RoundsVariant, Timeline, TimelineVariant, drawings, is_drawing,
 };
 
 use crate::comparison::trial;
@@ -307,7 +307,7 @@ fn assert_drawing(svg: &str) {
 #[test]
 fn every_chart_is_a_file_of_its_own() {
     let report = page_of(&three());
-    let files = drawings(&report);
+    let files = drawings(&report, DrawingPreset::Screen);
     let drawn = charts(&report).filter(|chart| !matches!(chart, Chart::Remark { .. })).count();
     assert_eq!(files.len(), drawn);
     files.iter().for_each(|file| assert_drawing(&file.svg));
@@ -330,7 +330,7 @@ fn every_chart_is_a_file_of_its_own() {
 
 #[test]
 fn hostile_names_make_safe_file_names() {
-    let files = drawings(&page_of(&hostile()));
+    let files = drawings(&page_of(&hostile()), DrawingPreset::Screen);
     assert!(files.len() > 4);
     let mut names: Vec<&String> = files.iter().map(|file| &file.name).collect();
     for file in &files {
@@ -385,6 +385,8 @@ fn thousands_of_rounds_are_dots() {
         numbers: Vec::new(),
         variants: vec![variant.clone(), variant],
         by: None,
+        keys: Vec::new(),
+        times: Vec::new(),
         events: Vec::new(),
         left_out: 0,
     };
@@ -438,7 +440,7 @@ proptest! {
         }));
         report.chart(Chart::Remark { title: name(), text: name() });
         assert_sound(&html(&report));
-        let files = drawings(&report);
+        let files = drawings(&report, DrawingPreset::Screen);
         assert_eq!(files.len(), 3);
         files.iter().for_each(|file| assert_drawing(&file.svg));
     }

@@ -176,12 +176,13 @@ fn charts_show_every_ratio_and_every_trial() {
                 title.contains(&comparison.contender) && title.contains(comparison.verdict.name())
             })
         };
-        assert!(rows.iter().filter(reported).count() >= 2);
+        assert!(rows.iter().filter(reported).count() >= 1);
     }
-    // Three metrics in two drawings; nine rounds of btrfs, eight of xfs, whose fourth trial failed.
+    // Three metrics in the wide drawings; nine rounds of btrfs, eight of xfs, whose fourth trial
+    // failed.
     let titles = document.descendants().filter(|node| node.has_tag_name("title")).map(text_of);
     let of_rounds = titles.filter(|title| title.contains(", round ")).count();
-    assert_eq!(of_rounds, 2 * 3 * (8 + 9));
+    assert_eq!(of_rounds, 3 * (8 + 9));
     assert!(!text.contains("xfs, round 4:") && text.contains("xfs, round 5:"));
     assert!(text.contains("btrfs, round 4:"));
 }
@@ -301,6 +302,7 @@ fn a_chart_draws_extreme_values() {
         contender: String::new(),
         ratio,
         interval,
+        rounds: vec![f64::MAX, 5e-324],
         unbounded: false,
         verdict: Verdict::Unclear,
         threshold: 0.0,
@@ -325,6 +327,8 @@ fn a_chart_draws_extreme_values() {
         numbers: vec![7],
         variants,
         by: None,
+        keys: Vec::new(),
+        times: vec![i64::MAX],
         events: Vec::new(),
         left_out: 3,
     };
@@ -351,6 +355,7 @@ fn a_wide_interval_ends_in_an_arrow() {
         contender: "xfs".to_owned(),
         ratio: Some(1.02),
         interval: Some(interval),
+        rounds: Vec::new(),
         unbounded: false,
         verdict: Verdict::Unclear,
         threshold: 0.02,

@@ -5,9 +5,9 @@ use treering_model::{
     FileLayout, LayoutFree, LayoutFreeBin, LayoutIntervals, LayoutMap, LayoutMapCell,
     LayoutMapGroup,
 };
-use treering_report::drawings;
 use treering_report::formats::ALL;
 use treering_report::pages::layout::{LayoutView, map_page, page, write_json};
+use treering_report::{DrawingPreset, drawings};
 
 const ODD: &str = "</svg><script>\u{9b}31m\u{202e}\n&\"";
 
@@ -92,7 +92,7 @@ fn every_format_takes_any_name() {
 
 #[test]
 fn a_map_is_a_drawing_of_its_own() {
-    let drawings = drawings(&map_page(ODD, map()));
+    let drawings = drawings(&map_page(ODD, map()), DrawingPreset::Screen);
     assert_eq!(drawings.len(), 1);
     let svg = roxmltree::Document::parse(&drawings[0].svg).unwrap();
     let classes: Vec<&str> = svg
@@ -104,6 +104,6 @@ fn a_map_is_a_drawing_of_its_own() {
         assert!(classes.contains(&class), "{class}: {classes:?}");
     }
     let empty = LayoutMap { cell_bytes: 4096, ..LayoutMap::default() };
-    let drawings = treering_report::drawings(&map_page("x", empty));
+    let drawings = treering_report::drawings(&map_page("x", empty), DrawingPreset::Screen);
     assert!(roxmltree::Document::parse(&drawings[0].svg).is_ok());
 }

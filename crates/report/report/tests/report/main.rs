@@ -4,7 +4,7 @@
 //! hostile texts; `comparison` covers comparisons in the same way; `html` checks the HTML's
 //! contents, and `charts` the drawings; `mail` checks the 72 columns of plain text; `overview`
 //! checks the head of a comparison page, `scaling` the page of a sweep over ranks; `exports` reads
-//! every export back.
+//! every export back; `pictures` has the rules of all pictures.
 
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 
@@ -19,6 +19,7 @@ mod layout;
 mod mail;
 mod observed;
 mod overview;
+mod pictures;
 mod scaling;
 
 use treering_report::{Format, Report};

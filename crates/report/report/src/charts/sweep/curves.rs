@@ -33,6 +33,7 @@ pub(in super::super) fn figure(chart: &Curves) -> Figure {
         spoken: format!("{} by {}", visible(&chart.metric), visible(&chart.key)),
         size: (WIDTH, HEIGHT),
         drawing: drawing(chart, &up),
+        narrow: None,
         below: "Lines at the marks: 95 % intervals.".to_owned(),
     }
 }

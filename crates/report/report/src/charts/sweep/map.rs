@@ -30,6 +30,7 @@ pub(in super::super) fn figure(chart: &SweepMap) -> Figure {
         spoken: format!("{} by {down} and {across}", visible(&chart.metric)),
         size: (WIDTH, HEIGHT),
         drawing: drawing(chart),
+        narrow: None,
         below: String::new(),
     }
 }

@@ -34,6 +34,7 @@ pub(in super::super) fn figure(chart: &ScalingChart) -> Figure {
         spoken: format!("{} by {}", visible(&chart.metric), visible(&chart.key)),
         size: (WIDTH, HEIGHT),
         drawing: drawing(chart),
+        narrow: None,
         below: lines.to_owned(),
     }
 }

@@ -132,6 +132,7 @@ pub(super) fn figure(chart: &TraceChart) -> Figure {
             .to_owned(),
         size: (WIDTH, height),
         drawing: drawing(chart, &measures, height),
+        narrow: None,
         below,
     }
 }

@@ -12,7 +12,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::charts::{PALETTE, STYLE as CHARTS};
 use crate::escape::visible;
 use crate::formats::csv::spreadsheet_text;
-use crate::{Block, Chart, Format, KeyValue, Number, NumberStyle, RawList, Report, Tone, Warning};
+use crate::{
+    Block, Chart, Format, KeyValue, Number, NumberStyle, PageOrigin, RawList, Report, Tone, Warning,
+};
 
 const STYLE: &str = include_str!("style.css");
 const SCRIPT: &str = include_str!("script.js");
@@ -74,7 +76,10 @@ pub(crate) fn frame(title: &str, style: &str, script: &str, body: &Markup) -> Ma
             body {
                 main {
                     (body)
-                    footer { "Made by treering. This file loads no external resources." }
+                    footer {
+                        "Made by treering " (env!("CARGO_PKG_VERSION"))
+                        ". This file loads no external resources."
+                    }
                 }
                 script { (PreEscaped(SCRIPT)) (PreEscaped(script)) }
             }
@@ -163,6 +168,29 @@ fn block_markup(block: &Block) -> Markup {
             details class="beside" { summary { (visible(title)) } (table::markup(table)) }
         },
         Block::RawNumbers { lists } => of_raw_numbers(lists),
+        Block::Origin(origin) => of_origin(origin),
+    }
+}
+
+/// Foot of a page: facts in one line, and the commands below it.
+fn of_origin(origin: &PageOrigin) -> Markup {
+    html! {
+        section class="origin" aria-label="Origin of the figures" {
+            p {
+                @for (place, (name, value)) in origin.facts.iter().enumerate() {
+                    @if place > 0 { " · " }
+                    span class="fact" {
+                        span class="aside" { (visible(name)) } " " (visible(value))
+                    }
+                }
+            }
+            @for (purpose, line) in &origin.commands {
+                div class="command" {
+                    p { (visible(purpose)) ":" }
+                    pre class="copied" { (visible(line)) }
+                }
+            }
+        }
     }
 }
 

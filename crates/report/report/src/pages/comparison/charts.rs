@@ -159,11 +159,21 @@ fn row(comparison: &MetricComparison, several_jobs: bool) -> ForestRow {
         contender: comparison.contender.clone(),
         ratio,
         interval: interval.filter(|(low, high)| is_positive(*low) && is_positive(*high)),
+        rounds: round_ratios(comparison),
         unbounded: is_unbounded(comparison),
         verdict: comparison.verdict,
         threshold: threshold(comparison),
         better: comparison.better,
     }
+}
+
+/// Ratio of each round, where rounds are pairs.
+fn round_ratios(comparison: &MetricComparison) -> Vec<f64> {
+    if !comparison.paired || comparison.within_one_run {
+        return Vec::new();
+    }
+    let ratios = numbered(comparison).map(|(_, base, value)| value / base);
+    ratios.filter(|ratio| is_positive(*ratio)).collect()
 }
 
 /// Charts of a metric: one for all contenders, or several when they are too many or were paired
@@ -231,6 +241,8 @@ fn chart(
         numbers: base.keys().copied().collect(),
         variants,
         by: None,
+        keys: Vec::new(),
+        times: Vec::new(),
         events: Vec::new(),
         left_out: 0,
     }

@@ -29,10 +29,11 @@ use self::answer::answer;
 use self::charts::{forest, raw_numbers, rounds};
 use self::observed::{charts_of, counters_of, tables_of};
 use self::tables::{INTERVAL, brief, by_metric, figures, variants, verdicts};
-use self::words::{beside_time, control, hidden, sentences};
+pub use self::words::sentences;
+use self::words::{beside_time, control, hidden};
 use super::environment::{differences, everything};
 use super::profile;
-use crate::{Block, Chart, Report, Warning};
+use crate::{Block, Chart, PageOrigin, Report, Warning};
 
 /// Maximum number of contenders named in the title; further ones are counted.
 const TITLED: usize = 6;
@@ -59,6 +60,8 @@ pub struct ComparisonView<'v> {
     pub profiles: &'v [JobProfile],
     /// Observer results of the jobs, for formats with graphics.
     pub observed: &'v [ObservedJob],
+    /// Origin of the figures, for the foot of a whole page.
+    pub origin: Option<&'v PageOrigin>,
     /// Amount of detail on the page.
     pub detail: PageDetail,
 }
@@ -128,21 +131,19 @@ pub fn page(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
     }
     let is_brief = view.detail == PageDetail::Brief;
     let mut page = Report::new(title(outcome));
-    for sentence in
-        sentences(outcome).into_iter().chain(hidden(outcome)).chain(beside_time(outcome))
-    {
+    for sentence in sentences(outcome).into_iter().chain(hidden(outcome)) {
         page.paragraph(sentence);
-    }
-    if let Some(sentence) = control(outcome) {
-        page.paragraph(sentence);
-    }
-    for note in view.notes {
-        page.note(note.as_str());
     }
     let primary: Vec<&MetricComparison> =
         outcome.comparisons.iter().filter(|comparison| comparison.primary).collect();
     if !is_brief && !primary.is_empty() {
         page.chart(forest(&primary));
+    }
+    for sentence in beside_time(outcome).into_iter().chain(control(outcome)) {
+        page.paragraph(sentence);
+    }
+    for note in view.notes {
+        page.note(note.as_str());
     }
     let mut cautions = warnings(outcome);
     if !cautions.is_empty() {
@@ -168,6 +169,7 @@ pub fn page(outcome: &Outcome, view: &ComparisonView<'_>) -> Report {
         page.command(&format!("One more trial of '{variant}'"), line);
     }
     page.blocks.extend(raw_numbers(outcome));
+    page.blocks.extend(view.origin.cloned().map(Block::Origin));
     page
 }
 

@@ -2,7 +2,7 @@
 //! variant, the device requests on a common scale and the layout of files.
 
 use treering_analysis::compare::{MetricComparison, ObservedJob, ObservedVariant, Verdict};
-use treering_analysis::{LAYOUT_MEASURES, LayoutMeasure, layout_series, layouts};
+use treering_analysis::{LAYOUT_MEASURES, LayoutMeasure, TrendSpan, layout_series, layouts};
 use treering_model::{Scope, Trial, Unit};
 use treering_trace::TraceDigest;
 
@@ -23,6 +23,9 @@ const MOST_PHASES: usize = 4;
 /// Maximum number of jobs whose layouts are drawn.
 const MOST_SERIES_JOBS: usize = 6;
 
+/// Maximum number of rows of a table of observer figures that stands open.
+const OPEN_ROWS: usize = 8;
+
 /// Tables of a job's observer figures, by part of the trial; without inference for a single run of
 /// each variant.
 pub(super) fn tables_of(seen: &[&MetricComparison], several_contenders: bool) -> Vec<Table> {
@@ -38,7 +41,11 @@ pub(super) fn tables_of(seen: &[&MetricComparison], several_contenders: bool) ->
         let about = if place == 0 { caption(seen) } else { String::new() };
         let name = part(scope);
         let caption = format!("Observed, {name}. {about}");
-        table_of(&own, caption.trim_end(), several_contenders)
+        let table = table_of(&own, caption.trim_end(), several_contenders);
+        match own.len() {
+            0..=OPEN_ROWS => table,
+            rows => table.folded(format!("Observed, {name}: {rows} figures")),
+        }
     };
     scopes.iter().enumerate().map(table).collect()
 }
@@ -186,14 +193,16 @@ fn timelines<'t>(
     let timeline = move |measure: &LayoutMeasure| {
         let (name, unit, scale) = placed_on_axis(measure);
         let variant = |(name, points): &(String, Vec<_>)| {
-            let series = layout_series(points, measure).into_iter();
+            let (span, series) = layout_series(points, measure);
             let points: Vec<(f64, f64)> =
-                series.map(|(n, value)| (n as f64, value * scale)).collect();
-            (points.len() >= 2).then(|| LayoutTimelineVariant { name: name.clone(), points })
+                series.into_iter().map(|(n, value)| (n as f64, value * scale)).collect();
+            let name = name.clone();
+            (points.len() >= 2).then_some((span, LayoutTimelineVariant { name, points }))
         };
-        let variants: Vec<LayoutTimelineVariant> = points.iter().filter_map(variant).collect();
-        let timeline = LayoutTimeline { measure: name, unit, variants, trend: String::new() };
-        (!timeline.variants.is_empty()).then_some(timeline)
+        let (spans, variants): (Vec<TrendSpan>, Vec<LayoutTimelineVariant>) =
+            points.iter().filter_map(variant).unzip();
+        let by = spans.first()?.counted().to_owned();
+        Some(LayoutTimeline { measure: name, unit, by, variants, trend: String::new() })
     };
     LAYOUT_MEASURES.iter().filter_map(timeline)
 }
@@ -202,5 +211,5 @@ fn timelines<'t>(
 fn last_map(variant: &ObservedVariant, trial: &Trial) -> Option<Chart> {
     let (name, map) = trial.artifacts.iter().rev().find_map(|made| map_after(trial, made))?;
     let title = format!("{}: disk layout after {name}", variant.name);
-    Some(Chart::Map(DeviceMapChart { title, map }))
+    Some(Chart::Map(DeviceMapChart { title, map, is_small: false }))
 }

@@ -343,7 +343,10 @@ pub(super) fn ratio(comparison: &MetricComparison) -> Cell {
 pub(super) fn ratio_as(comparison: &MetricComparison, form: fn(f64) -> f64) -> Cell {
     match (comparison.ratio, comparison.difference) {
         (Some(ratio), _) => of_ratio(form(ratio.value)).into(),
-        (None, Some(difference)) => Cell::measured(difference.value, comparison.unit),
+        (None, Some(difference)) if difference.value.is_finite() => {
+            Number::difference(difference.value, comparison.unit).into()
+        }
+        (None, Some(_)) => Cell::Missing,
         (None, None) => Cell::Missing,
     }
 }
@@ -371,7 +374,10 @@ pub(super) fn interval_as(comparison: &MetricComparison, form: fn(f64) -> f64) -
             let (low, high) = (form(low), form(high));
             Cell::between(of_ratio(low.min(high)), of_ratio(low.max(high)))
         }
-        (Some((low, high)), false) => Cell::range(low, high, comparison.unit),
+        (Some((low, high)), false) => {
+            let [low, high] = [low, high].map(|end| Number::difference(end, comparison.unit));
+            Cell::between(low, high)
+        }
         (None, _) => Cell::Missing,
     }
 }

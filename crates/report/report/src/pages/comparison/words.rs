@@ -14,7 +14,7 @@ use crate::pages::identity::metric_words;
 const NAMED: usize = 3;
 
 /// Verdict in words, one sentence for each contender.
-pub(crate) fn sentences(outcome: &Outcome) -> Vec<String> {
+pub fn sentences(outcome: &Outcome) -> Vec<String> {
     outcome.contenders().map(|(baseline, variant)| sentence(outcome, baseline, variant)).collect()
 }
 

@@ -1,5 +1,5 @@
 //! Page of `treering history`: series of a store, their changes of level, and facts that changed
-//! there.
+//! there. Facts that change at most points, such as the commit, are no changes of the environment.
 
 pub mod json;
 pub mod load;
@@ -7,7 +7,7 @@ mod scaling;
 pub mod spread;
 pub mod sweep;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use treering_analysis::history::{
@@ -28,6 +28,10 @@ const CHANGES_SHOWN: usize = 20;
 const EVENTS_DRAWN: usize = 40;
 /// Maximum number of series drawn.
 const DRAWN: usize = 50;
+/// Number of series that are drawn at the top of the page.
+const OPENING: usize = 3;
+/// Fewest changes of a fact that is taken for a name of the points.
+const MANY_CHANGES: usize = 5;
 
 /// Context of a history page.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +62,8 @@ pub fn page(history: &History, view: &HistoryView<'_>) -> Report {
     } else if history.series.iter().all(|series| sentences(series).is_empty()) {
         page.paragraph("No change of level.");
     }
+    let (opening, others) = if view.draws { drawn(history) } else { Default::default() };
+    page.blocks.extend(opening.iter().map(|series| Block::Chart(picture(series, view))));
     page.table(overview(history, view));
     page.blocks.extend(environment(history).map(Block::Table));
     for series in history.series.iter().filter(|series| !series.shifts.is_empty()) {
@@ -67,12 +73,40 @@ pub fn page(history: &History, view: &HistoryView<'_>) -> Report {
         }
     }
     notes(&mut page, history, view);
-    if view.draws {
-        for series in history.series.iter().take(DRAWN) {
-            page.chart(Chart::Rounds(chart(series, view)));
+    page.blocks.extend(others.iter().map(|series| Block::Chart(picture(series, view))));
+    page
+}
+
+/// Series with a chart: those that open the page, which changed or are the only ones, and the
+/// others.
+fn drawn(history: &History) -> (Vec<&HistorySeries>, Vec<&HistorySeries>) {
+    let series = || history.series.iter();
+    let changed = |one: &&HistorySeries| !one.shifts.is_empty() || one.suspect.is_some();
+    let mut opening: Vec<&HistorySeries> = series().filter(changed).take(OPENING).collect();
+    let few = series().take(OPENING);
+    for one in few {
+        if opening.len() < OPENING && !opening.iter().any(|known| std::ptr::eq(*known, one)) {
+            opening.push(one);
         }
     }
-    page
+    let others = series().filter(|one| !opening.iter().any(|known| std::ptr::eq(*known, *one)));
+    let others = others.take(DRAWN.saturating_sub(opening.len())).collect();
+    (opening, others)
+}
+
+fn picture(series: &HistorySeries, view: &HistoryView<'_>) -> Chart {
+    Chart::Rounds(chart(series, view))
+}
+
+/// Facts of a series that change at most of its points, so that they tell points apart.
+fn names_of_points(series: &HistorySeries) -> BTreeSet<&str> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for fact in series.environment.iter().flat_map(|change| &change.facts) {
+        *counts.entry(&fact.name).or_default() += 1;
+    }
+    let most = series.points.len() / 2;
+    let is_name = |&(_, count): &(&str, usize)| count >= MANY_CHANGES && count > most;
+    counts.into_iter().filter(is_name).map(|(name, _)| name).collect()
 }
 
 /// Name of a series: `compilebench, ext4, operation_seconds`.
@@ -218,7 +252,7 @@ pub(crate) fn changes(series: &HistorySeries) -> Table {
             Cell::text(format!("{} and {}", key(shift.between.0), key(shift.between.1))),
             Cell::text(percent(shift.ratio)),
             Cell::some_text(&interval),
-            Cell::text(format!("{:.4}", shift.p_value)),
+            Cell::text(p_value(shift.p_value)),
             match (&shift.known, shift.is_worse) {
                 (Some(known), _) => Cell::text(format!("known: {}", known.acknowledgement.reason)),
                 (None, true) => Cell::toned("worse", Tone::Bad),
@@ -234,6 +268,11 @@ pub(crate) fn changes(series: &HistorySeries) -> Table {
         }
     }
     table
+}
+
+/// Formats a p-value; one that four digits cannot show is not zero.
+fn p_value(p: f64) -> String {
+    if p < 0.0001 { "<0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
 pub(crate) fn facts(series: &HistorySeries, shift: &LevelShift) -> Table {
@@ -252,9 +291,11 @@ fn environment(history: &History) -> Option<Table> {
     // Report each change once for all series, at the first series that has it.
     let mut firsts: BTreeMap<[&str; 4], i64> = BTreeMap::new();
     for series in &history.series {
+        let named = names_of_points(series);
         for change in &series.environment {
             let point = &series.points[change.index];
-            for ChangedFact { name, before, after } in &change.facts {
+            let facts = change.facts.iter().filter(|fact| !named.contains(fact.name.as_str()));
+            for ChangedFact { name, before, after } in facts {
                 let first = firsts.entry([&point.key, name, before, after]);
                 let first = first.or_insert(point.started_unix_ms);
                 *first = point.started_unix_ms.min(*first);
@@ -329,13 +370,16 @@ pub(crate) fn memory_note(memory: &SeriesMemory) -> String {
     )
 }
 
-fn event(change: &EnvironmentChange) -> RoundsEvent {
-    let words = |fact: &ChangedFact| format!("{}: {} to {}", fact.name, fact.before, fact.after);
-    let mut changes: Vec<String> = change.facts.iter().take(FACTS_SHOWN).map(words).collect();
-    if let more @ 1.. = change.facts.len() - changes.len() {
+/// Event of a change of the environment; `None` where only names of points changed.
+fn event(change: &EnvironmentChange, named: &BTreeSet<&str>) -> Option<RoundsEvent> {
+    let words = |fact: &&ChangedFact| format!("{}: {} to {}", fact.name, fact.before, fact.after);
+    let facts = change.facts.iter().filter(|fact| !named.contains(fact.name.as_str()));
+    let facts: Vec<&ChangedFact> = facts.collect();
+    let mut changes: Vec<String> = facts.iter().take(FACTS_SHOWN).map(words).collect();
+    if let more @ 1.. = facts.len() - changes.len() {
         changes.push(format!("and {more} more"));
     }
-    RoundsEvent { place: change.index, what: changes.join("\n") }
+    (!changes.is_empty()).then(|| RoundsEvent { place: change.index, what: changes.join("\n") })
 }
 
 /// Newest `most` items of a list.
@@ -357,6 +401,10 @@ pub(crate) fn chart(series: &HistorySeries, view: &HistoryView<'_>) -> Rounds {
             intervals: points.iter().map(|point| point.as_ref()?.interval).collect(),
         }
     };
+    let named = names_of_points(series);
+    let events: Vec<RoundsEvent> =
+        series.environment.iter().filter_map(|change| event(change, &named)).collect();
+    let points = || series.points.iter();
     let unit = match view.anchor {
         Some(anchor) => format!(" (ratio to {anchor})"),
         None if series.unit.symbol().is_empty() => String::new(),
@@ -370,7 +418,12 @@ pub(crate) fn chart(series: &HistorySeries, view: &HistoryView<'_>) -> Rounds {
         numbers: Vec::new(),
         variants: ends.windows(2).map(level).collect(),
         by: Some(view.by.to_owned()),
-        events: newest(&series.environment, EVENTS_DRAWN).iter().map(event).collect(),
+        keys: points().map(|point| point.key.clone()).collect(),
+        times: match view.by {
+            "date" => points().map(|point| point.started_unix_ms).collect(),
+            _ => Vec::new(),
+        },
+        events: newest(&events, EVENTS_DRAWN).to_vec(),
         left_out: 0,
     }
 }

@@ -1,6 +1,10 @@
 //! Axes: maps values to positions and places ticks. Every position is finite and within the axis,
 //! for any value.
 
+mod calendar;
+
+pub(super) use calendar::date_ticks;
+
 use crate::number::grouped;
 
 /// Scale of an axis.

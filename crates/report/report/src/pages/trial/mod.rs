@@ -1,5 +1,7 @@
 //! Page of `treering show`: everything about one trial, without a verdict, which takes more than
-//! one trial.
+//! one trial. The sentence and the picture that open it are in `lead`.
+
+mod lead;
 
 use treering_analysis::compare::JobProfile;
 use treering_analysis::{KnownTotals, Summary, is_request_figure, summary};
@@ -9,13 +11,14 @@ use treering_model::{
     AnnotationKind, Ending, IntervalTotals, Metric, PLAN_FACT, PhaseTotals, TaskTotals, Trial, Unit,
 };
 
+use self::lead::{LeadPicture, sentence};
 use super::figures::{
     calls, counters, cpu, few_beyond, is_of_observer, metrics, phases, rates, requests, times,
     trends,
 };
 use super::identity::{duration, ending_sentence, utc};
 use super::{heat, layouts, profile, trace};
-use crate::{Cell, Column, Number, NumberStyle, Report, Table};
+use crate::{Cell, Column, Number, NumberStyle, PageOrigin, Report, Table};
 
 /// Options of the page.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,7 +38,8 @@ pub struct TrialView<'v> {
 /// Maximum number of charts of one sort on the page.
 const MOST_CHARTS: usize = 12;
 
-/// Page of a trial: figures first, then how they were measured.
+/// Page of a trial: its answer in a sentence and a picture, the figures, then how they were
+/// measured.
 pub fn page(trial: &Trial, view: &TrialView<'_>) -> Report {
     let beginning = &trial.beginning;
     let mut page = Report::new(format!(
@@ -44,16 +48,27 @@ pub fn page(trial: &Trial, view: &TrialView<'_>) -> Report {
         beginning.workload,
         beginning.mode.name()
     ));
+    page.paragraph(sentence(trial));
     if trial.ending != Ending::Completed {
         page.key_values([("ended".to_owned(), ending_sentence(&trial.ending))]);
     }
+    let profile = || profile::of_job(&JobProfile::of_trial(trial), None, MOST_CHARTS);
+    let charts = if view.charts { profile() } else { Vec::new() };
+    let summary = summary(trial);
+    let LeadPicture { picture, charts } = LeadPicture::new(trial, &summary, charts, view.charts);
+    page.blocks.extend(picture);
     if let Some(reason) = trial.exclusion() {
         page.note(format!("excluded from comparisons: {reason}"));
     }
     page.cautions(&trial.cautions);
-    add_figures(&mut page, trial, &summary(trial));
-    layouts::add_aging(&mut page, trial);
-    layouts::add(&mut page, trial, view.charts);
+    if layouts::is_aging(trial) {
+        layouts::add_aging(&mut page, trial);
+        layouts::add(&mut page, trial, view.charts);
+        add_figures(&mut page, trial, &summary);
+    } else {
+        add_figures(&mut page, trial, &summary);
+        layouts::add(&mut page, trial, view.charts);
+    }
     heat::add(&mut page, trial, view.charts);
     trace::add(&mut page, trial, view.charts);
     let counters = counters(trial);
@@ -61,12 +76,9 @@ pub fn page(trial: &Trial, view: &TrialView<'_>) -> Report {
         page.heading("Kernel and devices");
         page.table(counters);
     }
-    if view.charts {
-        let charts = profile::of_job(&JobProfile::of_trial(trial), None, MOST_CHARTS);
-        if !charts.is_empty() {
-            page.heading("Charts");
-            page.blocks.extend(charts);
-        }
+    if !charts.is_empty() {
+        page.heading("Charts");
+        page.blocks.extend(charts);
     }
     if view.tasks && !trial.tasks.is_empty() {
         page.heading("Tasks");
@@ -82,6 +94,7 @@ pub fn page(trial: &Trial, view: &TrialView<'_>) -> Report {
         page.heading("Repeat");
         page.command("The same trial again", command);
     }
+    page.origin(PageOrigin::of_trials(std::iter::once(trial)));
     page
 }
 

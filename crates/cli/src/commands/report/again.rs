@@ -1,0 +1,125 @@
+//! Command lines that repeat a page, its trials, and the whole comparison; and the plan of a
+//! campaign as text.
+
+use treering_analysis::compare::ComparedVariant;
+use treering_analysis::selection::SelectedVariant;
+use treering_model::{Cell, PLAN_FACT, TrialId};
+use treering_store::Store;
+
+use crate::arguments::ReportArgs;
+use crate::commands::output::with_writer;
+use crate::commands::trial::{known_command_line, quoted};
+use crate::failure::{Failure, Kind};
+use crate::storage::failure;
+
+/// Command line that reproduces the page, with every variant named.
+pub(super) fn again(args: &ReportArgs, variants: &[SelectedVariant]) -> String {
+    let mut line = "treering report".to_owned();
+    let mut add = |name: &str, value: &str| line += &format!(" --{name} {}", quoted(value));
+    if let Some(store) = &args.page.store.store {
+        add("store", &store.to_string_lossy());
+    }
+    if let Some(plan) = &args.plan {
+        add("plan", plan);
+    }
+    if let Some(campaign) = &args.campaign {
+        add("campaign", campaign);
+    }
+    // What the plan says itself cannot be said by naming a baseline.
+    let by_the_plan = variants.iter().any(|variant| variant.against.is_some());
+    for (place, variant) in variants.iter().enumerate().filter(|_| !by_the_plan) {
+        add(if place == 0 { "baseline" } else { "contender" }, &variant.selector());
+    }
+    if let Some(workload) = &args.workload {
+        add("workload", workload);
+    }
+    if !args.ignore.is_empty() {
+        add("ignore", &args.ignore.join(","));
+    }
+    if let Some(threshold) = &args.threshold {
+        add("threshold", threshold);
+    }
+    if !args.primary.is_empty() {
+        add("primary", &args.primary.join(","));
+    }
+    if args.include_excluded {
+        line += " --include-excluded";
+    }
+    line
+}
+
+/// Command line, label included, that repeats the newest trial of each variant.
+pub(super) fn repeat(
+    baseline: &ComparedVariant,
+    contenders: &[ComparedVariant],
+) -> Vec<(String, String)> {
+    let of_variant = |variant: &ComparedVariant| {
+        let newest = variant.trials.last()?;
+        let label = match newest.beginning.label.as_str() {
+            "" => String::new(),
+            label => format!(" --label {}", quoted(label)),
+        };
+        let line = known_command_line(newest)?;
+        // Words after the dashes belong to the program that is run.
+        let line = match line.split_once(" -- ") {
+            Some((own, program)) => format!("{own}{label} -- {program}"),
+            None => format!("{line}{label}"),
+        };
+        Some((variant.name.clone(), line))
+    };
+    std::iter::once(baseline).chain(contenders).filter_map(of_variant).collect()
+}
+
+/// Command line that measures a comparison again, with its purpose: what was typed, or else the
+/// plan of the campaign. `None` for trials of no plan.
+pub(super) fn measured_again(
+    args: &ReportArgs,
+    store: &Store,
+    baseline: &ComparedVariant,
+) -> Result<Option<(&'static str, String)>, Failure> {
+    const PURPOSE: &str = "Measure the whole comparison again";
+    if let Some(typed) = &args.typed {
+        return Ok(Some((PURPOSE, typed.clone())));
+    }
+    let Some(cell) = campaign_of(baseline) else { return Ok(None) };
+    if plan_text(store, cell.campaign)?.is_none() {
+        return Ok(None);
+    }
+    let short = store.short_ids(&[cell.campaign]).map_err(|error| failure(&error))?.concat();
+    let file = quoted(&format!("{}.toml", cell.plan));
+    let of_store =
+        args.page.store.store.as_deref().map_or_else(String::new, |store| {
+            format!(" --store {}", quoted(&store.to_string_lossy()))
+        });
+    let line = format!(
+        "treering report{of_store} --campaign {short} --print-plan -o {file} && treering \
+         compare{of_store} {file}"
+    );
+    Ok(Some((PURPOSE, line)))
+}
+
+/// Cell of the newest trial of a variant, which names its plan and campaign.
+fn campaign_of(variant: &ComparedVariant) -> Option<&Cell> {
+    variant.trials.last()?.beginning.cell.as_ref()
+}
+
+/// Plan of a campaign as TOML; `None` where no plan was stored.
+fn plan_text(store: &Store, campaign: TrialId) -> Result<Option<String>, Failure> {
+    let first = store.load_with_facts(&[campaign], &[PLAN_FACT]);
+    let first = first.map_err(|error| failure(&error))?;
+    Ok(first.iter().find_map(|trial| trial.fact(PLAN_FACT)).map(str::to_owned))
+}
+
+/// Prints the plan of the campaign of which the trials are.
+pub(super) fn print_plan(
+    args: &ReportArgs,
+    store: &Store,
+    campaign: Option<TrialId>,
+) -> Result<(), Failure> {
+    let text = campaign.map(|campaign| plan_text(store, campaign)).transpose()?.flatten();
+    let text = text.ok_or_else(|| {
+        Failure::new(Kind::Usage, "--print-plan: these trials are of no plan in the store")
+            .hint("`--plan NAME` or `--campaign ID` selects the trials of one")
+    })?;
+    with_writer(args.page.output.as_deref(), |out| out.write_all(text.as_bytes()))
+}

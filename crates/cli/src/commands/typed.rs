@@ -1,0 +1,62 @@
+//! Command line that repeats a comparison or a page: what was typed, without the words about the
+//! format of a page and about an earlier run.
+
+use std::ffi::OsString;
+
+use crate::commands::trial::quoted;
+
+/// Options about the page that take a value.
+const PAGE_VALUES: [&str; 7] =
+    ["--format", "--output", "-o", "--width", "--color", "--charts", "--accept"];
+/// Options without a value about the page, its gate, and what an earlier run has left to do.
+const PAGE_FLAGS: [&str; 8] =
+    ["--quiet", "-q", "--resume", "--brief", "--full", "--gate", "--paper", "--yes"];
+
+/// Command line that was typed, quoted for a shell.
+pub(super) fn typed_again(typed: impl Iterator<Item = OsString>) -> String {
+    let mut line = "treering".to_owned();
+    let mut words = typed.skip(1).map(|word| word.to_string_lossy().into_owned());
+    while let Some(word) = words.next() {
+        if word == "--" {
+            line += " --";
+            words.by_ref().for_each(|word| line += &format!(" {}", quoted(&word)));
+        } else if PAGE_VALUES.contains(&word.as_str()) {
+            words.next();
+        } else if !is_of_page(&word) {
+            line += &format!(" {}", quoted(&word));
+        }
+    }
+    line
+}
+
+/// Reports whether a word is an option about the page, complete in itself: `--format=html`, `-q`.
+fn is_of_page(word: &str) -> bool {
+    let name = word.split_once('=').map_or(word, |(name, _)| name);
+    let joined = word.starts_with("-o") && !word.starts_with("--");
+    PAGE_FLAGS.contains(&word) || name != word && PAGE_VALUES.contains(&name) || joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::typed_again;
+    use std::ffi::OsString;
+
+    fn again(line: &str) -> String {
+        typed_again(line.split(' ').map(OsString::from))
+    }
+
+    #[test]
+    fn words_about_the_page_are_not_repeated() {
+        let typed = "/usr/bin/treering compare --filesystems ext4,xfs -q --format html \
+                     -o page.html --charts=dir --rounds 7 --resume -- --runs 5 -q";
+        let wanted = "treering compare --filesystems ext4,xfs --rounds 7 -- --runs 5 -q";
+        assert_eq!(again(typed), wanted);
+        assert_eq!(again("treering compare plan.toml --gate"), "treering compare plan.toml");
+    }
+
+    #[test]
+    fn names_with_blanks_are_quoted() {
+        let words = ["treering", "compare", "my plan.toml"].map(OsString::from);
+        assert_eq!(typed_again(words.into_iter()), "treering compare 'my plan.toml'");
+    }
+}
