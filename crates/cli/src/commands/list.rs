@@ -28,7 +28,9 @@ pub(crate) fn run(args: &ListArgs) -> Result<ExitCode, Failure> {
                 (TrialProperty::Workload, &filter.workload),
                 (TrialProperty::Label, &filter.label),
             ];
-            for (property, value) in asked.into_iter().filter(|_| rows.is_empty()) {
+            // For a program, an empty list is an answer.
+            let is_read = args.output.format.as_deref() != Some("json");
+            for (property, value) in asked.into_iter().filter(|_| is_read && rows.is_empty()) {
                 value.as_deref().map_or(Ok(()), |value| check_known(&store, property, value))?;
             }
             rows

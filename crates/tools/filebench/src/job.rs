@@ -16,7 +16,7 @@ use super::names::{DIRECTORY, directory};
 use super::options::{ClassicOptions, NativeOptions, WORKLOAD};
 use super::personalities::{find, names};
 use super::plan::{FilesetPlan, FlowopKind, Plan, PlanOverrides, ProgramStep, SECONDS_MAX};
-use super::session::{BENCHMARK, BenchSession, RunOptions};
+use super::session::{BENCHMARK, BeforeRun, BenchSession, RunOptions};
 use crate::language::{self, EndCondition, SetupAction, WorkloadScript};
 use treering_kit::occupied::{is_numbered, refuse_existing};
 
@@ -281,7 +281,7 @@ impl Job for BenchJob {
     fn tasks(&self, _facts: &TargetFacts) -> u64 {
         let sleeps = |action: &&SetupAction| matches!(action, SetupAction::Sleep(_));
         let sleeps = self.parsed_workload.script.actions.iter().filter(sleeps).count() as u64;
-        let syncs = if self.run_options.classic { 0 } else { 2 };
+        let syncs = if self.run_options.classic { u64::from(self.before().syncs) } else { 2 };
         2 * self.plan().filesets.len() as u64 + self.plan().workers() + syncs + sleeps
     }
 
@@ -301,11 +301,17 @@ impl Job for BenchJob {
     }
 
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
-        Box::new(BenchSession::new(self.plan(), self.run_options, self.sleeps()))
+        Box::new(BenchSession::new(self.plan(), self.run_options, self.sleeps(), self.before()))
     }
 }
 
 impl BenchJob {
+    /// Commands of the file before its run.
+    fn before(&self) -> BeforeRun {
+        let has = |wanted: &SetupAction| self.parsed_workload.script.actions.contains(wanted);
+        BeforeRun { syncs: has(&SetupAction::Sync), drops_caches: has(&SetupAction::DropCaches) }
+    }
+
     /// Seconds that the file sleeps before its run.
     fn sleeps(&self) -> u64 {
         use crate::language::{AttributeValue, Variable};

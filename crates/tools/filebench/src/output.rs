@@ -118,8 +118,13 @@ impl FilebenchOutput {
         self.parsed_workload.plan.run_length.period.is_some_and(|(_, anew)| anew)
     }
 
-    fn filesets_begin(at_ns: u64) -> ToolOutput {
-        out(line(at_ns, "Populating and pre-allocating filesets"))
+    fn filesets_begin(&self, at_ns: u64) -> ToolOutput {
+        let filesets = self.parsed_workload.plan.filesets.iter();
+        let lacking = filesets.filter(|fileset| !fileset.is_file && !fileset.has_width);
+        let mut words: String =
+            lacking.map(|_| line(at_ns, "Fileset has no directory width")).collect();
+        words += &line(at_ns, "Populating and pre-allocating filesets");
+        out(words)
     }
 
     fn task_began(&mut self, kind: &str, subject: &str, at_ns: u64) -> ToolOutput {
@@ -139,17 +144,20 @@ impl FilebenchOutput {
         let Some(fileset) = planned else { return ToolOutput::default() };
         let Some(tree) = task.counters.read::<TreeCounters>() else { return ToolOutput::default() };
         let (bytes, depth) = (tree.bytes, tree.mean_depth);
-        let mut words = line(
-            task.began_ns,
-            &format!(
-                "{name} populated: {} files, avg. dir. width = {:.0}, avg. dir. depth = {depth:.1}, {} \
+        let mut words = String::new();
+        if !fileset.is_file {
+            words += &line(
+                task.began_ns,
+                &format!(
+                    "{name} populated: {} files, avg. dir. width = {:.0}, avg. dir. depth = {depth:.1}, {} \
                  leafdirs, {:.3}MB total size",
-                fileset.entries,
-                fileset.width.mean(),
-                fileset.leafdirs,
-                bytes as f64 / 1_048_576.0
-            ),
-        );
+                    fileset.entries,
+                    fileset.width.mean(),
+                    fileset.leafdirs,
+                    bytes as f64 / 1_048_576.0
+                ),
+            );
+        }
         if tree.became == RemainsTreatment::Reused {
             words += &line(at_ns, &format!("Reusing existing {name} tree"));
         } else {
@@ -295,7 +303,7 @@ impl ClassicOutput for FilebenchOutput {
                     }
                 }
                 SetupAction::Sleep(_) => words += &line(0, "Sleeping..."),
-                SetupAction::CreateFiles => {}
+                SetupAction::CreateFiles | SetupAction::Sync | SetupAction::DropCaches => {}
             }
         }
         let warn = |lines: String, warning: &String| lines + "treering: " + warning + "\n";
@@ -309,7 +317,7 @@ impl ClassicOutput for FilebenchOutput {
         lacking: &UnusableDirectory<'_>,
     ) -> ToolOutput {
         let mut output = self.open(scene);
-        output.out += &Self::filesets_begin(0).out;
+        output.out += &self.filesets_begin(0).out;
         output.out += &line(0, "Failed to create filesets");
         output.err += &format!("treering: {}: {}\n", lacking.path.display(), lacking.why);
         output
@@ -322,7 +330,7 @@ impl ClassicOutput for FilebenchOutput {
     fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn OutputContext) -> ToolOutput {
         match event {
             TrialEvent::PhaseBegan { name, at_ns, .. } if name == SETUP => {
-                Self::filesets_begin(*at_ns)
+                self.filesets_begin(*at_ns)
             }
             TrialEvent::PhaseBegan { name, at_ns, .. } if name == BENCHMARK => {
                 let before = self.filesets_end();

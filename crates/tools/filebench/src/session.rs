@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use treering_model::{Counters, Metric, Op, TaskTotals};
 use treering_script::{
-    AllRanks, Conductor, Io, IoQueue, ParallelGroup, ParallelOptions, Phase, QueueKind, Script,
-    Session, SessionError, SessionResult, SessionStop, SignalEffect, Stop, SyncScope, Task,
-    TaskListener, TimeLimit, UnfinishedTasks,
+    AllRanks, CachePolicy, Conductor, Io, IoQueue, ParallelGroup, ParallelOptions, Phase,
+    QueueKind, Script, Session, SessionError, SessionResult, SessionStop, SignalEffect, Stop,
+    SyncScope, Task, TaskListener, TimeLimit, UnfinishedTasks,
 };
 
 use super::headline::HeadlineSums;
@@ -48,11 +48,21 @@ pub(super) struct RunOptions {
     pub(super) queue: QueueKind,
 }
 
+/// Commands of the workload file between the making of the files and the run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BeforeRun {
+    /// Dirty data are written back.
+    pub(super) syncs: bool,
+    /// The kernel's caches are dropped.
+    pub(super) drops_caches: bool,
+}
+
 /// Session of a run.
 pub(super) struct BenchSession {
     namespace: Arc<Namespace>,
     run_options: RunOptions,
     sleeps: u64,
+    before: BeforeRun,
     has_begun: bool,
     reused: Vec<bool>,
     failure: Option<SessionError>,
@@ -65,7 +75,12 @@ pub(super) struct BenchSession {
 
 impl BenchSession {
     /// Creates a session that has not begun.
-    pub(super) fn new(plan: &Plan, run_options: RunOptions, sleeps: u64) -> Self {
+    pub(super) fn new(
+        plan: &Plan,
+        run_options: RunOptions,
+        sleeps: u64,
+        before: BeforeRun,
+    ) -> Self {
         let namespace = Arc::new(Namespace::new(plan, run_options.classic, run_options.seed));
         let failure = namespace.filesets.iter().find_map(|fileset| {
             let missing = (fileset.tree.files.len() as u64) < fileset.plan.entries;
@@ -80,6 +95,7 @@ impl BenchSession {
             namespace,
             run_options,
             sleeps,
+            before,
             has_begun: false,
             failure,
             events: 0,
@@ -177,6 +193,7 @@ impl BenchSession {
             side_by_side,
             time_limit: seconds.map(after),
             tick_every: self.tick_every(),
+            caches: if self.before.drops_caches { CachePolicy::Drop } else { CachePolicy::Keep },
             ..ParallelGroup::default()
         }
     }
@@ -292,7 +309,7 @@ impl Session for BenchSession {
             let task = Task::new(SLEEP, "all", Op::Pause, Box::new(script));
             self.set_up(vec![task], filesets, conductor)?;
         }
-        if is_native {
+        if is_native || self.before.syncs {
             self.run_sync(SYNC, |_, _| {}, conductor)?;
         }
         conductor.phase(Phase::new(BENCHMARK, self.namespace.plan.workers()))?;

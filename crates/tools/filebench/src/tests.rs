@@ -1,7 +1,7 @@
 //! Parsing and formatting of workload files; errors with their positions.
 
 use super::show_workload;
-use crate::language::{parse, text};
+use crate::language::{SetupAction, parse, text};
 
 /// Adds the statements that make these lines a complete workload file.
 fn around(lines: &str) -> String {
@@ -63,7 +63,7 @@ fn errors_are_reported_with_their_position() {
     error("define randvar name=$x, type=gamma", "define randvar", "set $name=randvar");
     error("define file name=f,path=/tmp,cached=true", "cached: filebench 1.5", "leave it out");
     error("define fileset name=b,path=/tmp,entrys=5", "'entrys' is no attribute", "entries");
-    error("system \"rm x\"", "treering runs no commands", "before");
+    error("system \"rm x\"", "treering does not run 'rm x'", "before");
     error("enable multi master=a,client=b", "several machines", "each machine");
     error("echo \"$nothing\"", "$nothing is not set before", "set it first");
     error("echo \"open", "no closing quotation mark", "close it");
@@ -91,4 +91,20 @@ fn command_line_variables_override_the_file_and_must_exist_in_it() {
 fn statements_after_run_are_ignored_with_a_warning() {
     let (_, warnings) = show_workload("w.f", (around("") + "nonsense").as_bytes()).unwrap();
     assert_eq!(warnings, ["w.f:6:1: what stands after the run is never reached"]);
+}
+
+#[test]
+fn the_commands_of_a_cold_cache_are_known_and_no_others() {
+    let cold = [
+        "system \"sync\"\nsystem \"echo 3 > /proc/sys/vm/drop_caches\"",
+        "system \"sync; echo 3 >/proc/sys/vm/drop_caches\"",
+        "system \"sync && sysctl -w vm.drop_caches=3\"",
+    ];
+    for commands in cold {
+        let text = around(&format!("create files\n{commands}"));
+        let (script, _) = parse("w.f", text.as_bytes(), &[]).unwrap();
+        let actions = &script.actions;
+        assert!(actions.contains(&SetupAction::Sync), "{commands}");
+        assert!(actions.contains(&SetupAction::DropCaches), "{commands}");
+    }
 }

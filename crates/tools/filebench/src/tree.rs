@@ -65,7 +65,8 @@ impl FilesetTree {
         let random = Random::for_part(seed, &format!("filebench tree {}", plan.name));
         let mean_width = plan.width.mean();
         let entries = (plan.entries + plan.leafdirs).max(1) as f64;
-        let mean_depth = if mean_width > 1.0 { entries.ln() / mean_width.ln() } else { 0.0 };
+        // The original divides by the logarithm of 0, and prints a depth of -0.0.
+        let mean_depth = if mean_width > 1.0 { entries.ln() / mean_width.ln() } else { -0.0 };
         let depth = plan.depth.as_ref().map(|distribution| distribution.around(mean_depth));
         let mut builder = TreeBuilder { plan, random, mean_depth, depth, tree: Self::empty() };
         builder.tree.mean_depth = mean_depth;
@@ -229,6 +230,8 @@ mod tests {
             readonly: false,
             writeonly: false,
             deletes: false,
+            is_file: false,
+            has_width: true,
         }
     }
 
@@ -241,6 +244,13 @@ mod tests {
         tree.serials(tree.files[9_999].dir, &mut serials);
         assert_eq!(serials, [1]);
         assert_eq!((tree.files[9_999].serial, tree.bytes), (10_000, 40_960_000));
+    }
+
+    #[test]
+    fn without_a_width_each_file_has_a_directory_of_its_own() {
+        let tree = FilesetTree::new(&plan(100, 0, 0), 3);
+        assert_eq!((tree.files.len(), tree.dirs.len()), (100, 101));
+        assert_eq!(format!("{:.1}", tree.mean_depth), "-0.0", "as the original prints it");
     }
 
     #[test]

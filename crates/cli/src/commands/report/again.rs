@@ -25,7 +25,7 @@ pub(super) fn again(args: &ReportArgs, variants: &[SelectedVariant]) -> String {
     if let Some(campaign) = &args.campaign {
         add("campaign", campaign);
     }
-    // What the plan says itself cannot be said by naming a baseline.
+    // Baselines of the plan itself cannot be said by naming one.
     let by_the_plan = variants.iter().any(|variant| variant.against.is_some());
     for (place, variant) in variants.iter().enumerate().filter(|_| !by_the_plan) {
         add(if place == 0 { "baseline" } else { "contender" }, &variant.selector());

@@ -482,7 +482,7 @@ fn too_few_rounds(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
             comparison.baseline,
             comparison.runs(),
             match comparison.verdict {
-                // It has no p-value, so it is in no family.
+                // A single run has no p-value, so it is in no family.
                 Verdict::SingleRun => comparison.smallest_rounds.max(smallest),
                 _ => comparison.smallest_rounds,
             }

@@ -185,6 +185,10 @@ pub(crate) enum SetupAction {
     CreateFiles,
     /// Enables latency histograms: `enable lathist`.
     Histograms,
+    /// Writes back what is dirty before the run: `system "sync"`.
+    Sync,
+    /// Drops the kernel's caches before the run: `system "echo 3 > /proc/sys/vm/drop_caches"`.
+    DropCaches,
 }
 
 /// Length of the run.

@@ -221,6 +221,7 @@ impl ScriptReader<'_, '_> {
                 self.faults.warn(place, "usage has no effect; filebench 1.5 refuses it");
             }
             "enable" => self.enable(place)?,
+            "system" => self.system()?,
             _ => return Err(self.unknown(&word, place)),
         }
         Ok(true)
@@ -231,10 +232,6 @@ impl ScriptReader<'_, '_> {
             word if word.starts_with(['/', '-']) => (
                 "there is no arithmetic, as in filebench 1.5",
                 "write the result where this stands",
-            ),
-            "system" => (
-                "system: treering runs no commands from a workload file",
-                "run the command before, or put it into the `before` of a plan",
             ),
             "domultisync" => (
                 "domultisync: several machines are not kept in step",
@@ -255,6 +252,33 @@ impl ScriptReader<'_, '_> {
             }
         };
         self.error(place, why).hint(hint)
+    }
+
+    /// Reads `system "COMMAND"`. The commands of the usual cold cache are known; no other is run.
+    fn system(&mut self) -> Result<(), Fault> {
+        let place = self.place();
+        let text = self.echo_text()?;
+        for command in text.split([';', '&', '\n']).map(str::trim).filter(|one| !one.is_empty()) {
+            let words: String = command.split_whitespace().collect();
+            let action = match words.as_str() {
+                "sync" => SetupAction::Sync,
+                "echo3>/proc/sys/vm/drop_caches"
+                | "echo1>/proc/sys/vm/drop_caches"
+                | "sysctlvm.drop_caches=3"
+                | "sysctl-wvm.drop_caches=3"
+                | "/sbin/sysctlvm.drop_caches=3"
+                | "/sbin/sysctl-wvm.drop_caches=3" => SetupAction::DropCaches,
+                _ => {
+                    let why = format!("system: treering does not run '{}'", shown(command));
+                    return Err(self.error(place, why).hint(
+                        "of commands, `sync` and `echo 3 > /proc/sys/vm/drop_caches` are known; run \
+                         others before, or as `prepare` of a plan",
+                    ));
+                }
+            };
+            self.script.actions.push(action);
+        }
+        Ok(())
     }
 
     fn enable(&mut self, place: Place) -> Result<(), Fault> {

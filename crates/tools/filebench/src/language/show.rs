@@ -138,6 +138,10 @@ fn actions(text: &mut String, script: &WorkloadScript) {
             SetupAction::ListFlowops => line!(text, "list flowop"),
             SetupAction::CreateFiles => line!(text, "create files"),
             SetupAction::Histograms => line!(text, "enable lathist"),
+            SetupAction::Sync => line!(text, "system \"sync\""),
+            SetupAction::DropCaches => {
+                line!(text, "system \"echo 3 > /proc/sys/vm/drop_caches\"");
+            }
         }
     }
     let Some(run) = &script.run else { return };

@@ -49,7 +49,6 @@ fn fileset_plan(
     fileset: &FilesetDefinition,
 ) -> Result<FilesetPlan, Fault> {
     let (definition, none) = (&fileset.definition, LocalVariables::new());
-    let message = if fileset.is_file { "the file" } else { "the fileset" };
     let name = required(binder, fileset, "name")?;
     if name.is_empty()
         || name == "."
@@ -74,14 +73,12 @@ fn fileset_plan(
     let width = if fileset.is_file {
         AttributeAmount::Fixed(0)
     } else {
-        let Some(width) = binder.amount(definition, "dirwidth", &none)? else {
-            let error = binder.error(definition.place, format!("{message} has no dirwidth"));
-            return Err(error.hint("write dirwidth=20: about so many entries in a directory"));
-        };
-        width
+        // Without a width, each file gets a directory of its own, as in the original.
+        binder.amount(definition, "dirwidth", &none)?.unwrap_or(AttributeAmount::Fixed(0))
     };
     let mean_width = width.mean();
-    if !fileset.is_file && (mean_width <= 1.5 || mean_width > WIDTH_MAX as f64) {
+    let has_width = !fileset.is_file && definition.get("dirwidth").is_some();
+    if has_width && (mean_width <= 1.5 || mean_width > WIDTH_MAX as f64) {
         let place = definition.get("dirwidth").map_or(definition.place, |value| value.place);
         let error = binder.error(place, "a dirwidth below 2 makes endlessly deep trees");
         return Err(error.hint(format!("it is from 2 to {WIDTH_MAX}")));
@@ -105,6 +102,8 @@ fn fileset_plan(
         readonly: switch(binder, "readonly")?,
         writeonly: switch(binder, "writeonly")?,
         deletes: false,
+        is_file: fileset.is_file,
+        has_width,
         name,
         path,
         entries,

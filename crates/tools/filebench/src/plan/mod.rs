@@ -77,6 +77,10 @@ pub(super) struct FilesetPlan {
     pub(super) writeonly: bool,
     /// True if a flowop deletes files of the fileset.
     pub(super) deletes: bool,
+    /// True for a single file.
+    pub(super) is_file: bool,
+    /// True if the width of the directories is given.
+    pub(super) has_width: bool,
 }
 
 /// Kind of a flowop.

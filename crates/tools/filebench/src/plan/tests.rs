@@ -103,7 +103,6 @@ fn impossible_plans_are_refused() {
     refused("flowop print name=r", "treering does not do this");
     for (fileset, message) in [
         ("name=a,path=/tmp,entries=1,dirwidth=1", "endlessly deep"),
-        ("name=a,path=/tmp,entries=1", "has no dirwidth"),
         ("name=a,path=/tmp,entries=99999999,dirwidth=9", "more than treering does"),
         ("name=a/b,path=/tmp,entries=1,dirwidth=9", "no name of a directory"),
         ("name=a,entries=1,dirwidth=9", "has no path"),
