@@ -97,10 +97,7 @@ impl ClassicConfig {
 }
 
 /// Files of `-o`, and their directories, each once.
-fn named_files(
-    whole: &str,
-    words: &[&str],
-) -> Result<(Vec<NamedFile>, Vec<PathBuf>), ConfigError> {
+fn named_files(whole: &str, words: &[&str]) -> Result<(Vec<NamedFile>, Vec<PathBuf>), ConfigError> {
     let (mut files, mut directories) = (Vec::new(), Vec::<PathBuf>::new());
     for (word, path) in words.iter().map(|word| (word, Path::new(word))) {
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
@@ -180,7 +177,8 @@ fn validate(options: &ClassicOptions, directives: &Directives) -> Result<(), Con
              stoneWallingWearOut",
         ),
         (
-            options.deadline == 0 && wears,
+            // Lines of earlier versions say so where they split a test by its status file.
+            options.deadline == 0 && wears && !status,
             "the stoneWallingWearOut is only sensible when setting a stonewall deadline with -D",
         ),
         (
@@ -251,11 +249,6 @@ fn shape(
     let ranks = options.tasks.unwrap_or(options.ranks).min(options.ranks);
     // As the original: of all ranks that are there, also where fewer take part.
     let nodes = settings.machine.nodes(options.ranks);
-    let order = match (options.random, options.random_blocks) {
-        (true, false) => TransferOrder::Original(word(seed)),
-        (true, true) => TransferOrder::Blocks(word(seed)),
-        (false, _) => TransferOrder::Sequential,
-    };
     let roots = files.iter().map(|file| file.root + 1).max().unwrap_or(1);
     Ok(RunShape {
         prefix: String::new(),
@@ -281,7 +274,7 @@ fn shape(
         shift: shift(options, nodes),
         // One machine further than the rank that reads.
         check_shift: if options.reorder { (options.task_offset + 1) * to_next(nodes) } else { 0 },
-        order,
+        order: order(options, word(seed)),
         fsync: match (options.fsync_each, options.fsync) {
             (true, _) => FsyncPolicy::AfterEach,
             (false, true) => FsyncPolicy::AtEnd,
@@ -299,6 +292,15 @@ fn shape(
         workers: worker_kind(options.worker_kind),
         as_original: Some(ClassicCompat { packet, data_seed }),
     })
+}
+
+/// Order of the transfers.
+const fn order(options: &ClassicOptions, seed: u32) -> TransferOrder {
+    match (options.random, options.random_blocks) {
+        (true, false) => TransferOrder::Original(seed),
+        (true, true) => TransferOrder::Blocks(seed),
+        (false, _) => TransferOrder::Sequential,
+    }
 }
 
 /// Seed of the data; 0 for that of the time.
@@ -455,10 +457,7 @@ mod tests {
             ("directives:nonsense", "Syntax error in configuration options: nonsense"),
             ("directives:numNodes=3", "-O numNodes: the ranks that are there decide it"),
             ("file:a@..", "-o ..: this is not the name of a file"),
-            (
-                "file:a@b unique-dir",
-                "cannot use multiple file names with unique directories",
-            ),
+            ("file:a@b unique-dir", "cannot use multiple file names with unique directories"),
             ("api:DFS", "-a DFS: there is no such interface here"),
             ("data-seed:3000000000", "-G: '3000000000' is not a whole number of 32 bits"),
         ] {

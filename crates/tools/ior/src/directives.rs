@@ -169,7 +169,8 @@ mod tests {
     use treering_script::Settings;
 
     fn settings(directives: &[&str]) -> Settings {
-        let directives = directives.iter().map(|text| ("directives".to_owned(), (*text).to_owned()));
+        let directives =
+            directives.iter().map(|text| ("directives".to_owned(), (*text).to_owned()));
         let before = [("task-offset", "1"), ("fsync", "true"), ("block", "1M")];
         let before = before.map(|(name, value)| (name.to_owned(), value.to_owned()));
         Settings::new(before.into_iter().chain(directives).collect())

@@ -203,4 +203,3 @@ options! {
         seed: u64 = Number, "1";
     }
 }
-

@@ -14,6 +14,7 @@ use treering_script::{
 
 use super::config::{ClassicConfig, OutputFormat};
 use super::script;
+use super::session::SETUP;
 use super::shape::IoInterface;
 use super::test_output::TestOutput;
 use treering_kit::cautions;
@@ -25,7 +26,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     // As with the original, the last test decides for all.
     let directives = configs.last().map(|last| last.directives.clone()).unwrap_or_default();
     let roots = configs.first().map(|first| first.directories.clone()).unwrap_or_default();
-    let notes = configs.iter().flat_map(|config| notes(config)).collect();
+    let notes = configs.iter().flat_map(notes).collect();
     let tests = (0..).zip(configs);
     let tests = tests.map(|(id, test)| TestOutput::new(id, test, directives.format, settings));
     Ok(ClassicMode {
@@ -56,7 +57,10 @@ fn notes(config: &ClassicConfig) -> impl Iterator<Item = &'static str> {
     let goes_on = config.options.barriers && config.is_launched;
     let mpiio = "treering: -a MPIIO: each transfer is one call of POSIX at its offset\n";
     let barriers = "treering: -g: ranks of a launcher go on without waiting for one another\n";
-    let notes = [(is_mpiio, mpiio), (goes_on, barriers)];
+    let wears = config.shape.wears_out && config.shape.wall_seconds.is_none();
+    let wear =
+        "treering: -O stoneWallingWearOut without -D: no time ends a test; ior 4.1 refuses it\n";
+    let notes = [(is_mpiio, mpiio), (goes_on, barriers), (wears, wear)];
     notes.into_iter().filter_map(|(holds, note)| holds.then_some(note))
 }
 
@@ -192,6 +196,7 @@ impl ClassicOutput for IorOutput {
     ) -> ToolOutput {
         let file = self.tests.first().map(TestOutput::first_file).unwrap_or_default().to_owned();
         let mut printed = self.open(scene);
+        printed.out += self.present().map(TestOutput::table).unwrap_or_default();
         printed.err += &format!("ERROR: open64(\"{file}\") failed: {}\n", lacking.why);
         printed
     }
@@ -208,6 +213,11 @@ impl ClassicOutput for IorOutput {
     fn hear(&mut self, event: &TrialEvent, witness: &mut dyn OutputContext) -> ToolOutput {
         match event {
             TrialEvent::PhaseBegan { name, .. } => self.phase_began(name, witness),
+            // What a test finds is told before its table, what it does behind the head of it.
+            TrialEvent::TaskBegan { kind, .. } if kind != SETUP => {
+                let text = self.present().map(TestOutput::table).unwrap_or_default();
+                self.output_text(text.to_owned())
+            }
             TrialEvent::TaskEnded(task) => {
                 let text = self.present().map(|present| present.task(task));
                 self.output_text(text.unwrap_or_default())

@@ -155,12 +155,11 @@ fn take(
 }
 
 /// Meaning of a directive, and the original's spelling of its name.
-fn key(
-    given: &Directive<'_>,
-    faults: &Faults,
-) -> Result<(&'static str, DirectiveMeaning), Fault> {
+fn key(given: &Directive<'_>, faults: &Faults) -> Result<(&'static str, DirectiveMeaning), Fault> {
     match directive(given.name) {
-        Some(("stoneWallingStatusFile", _)) => return Ok(("stoneWallingStatusFile", Never(STATUS))),
+        Some(("stoneWallingStatusFile", _)) => {
+            return Ok(("stoneWallingStatusFile", Never(STATUS)));
+        }
         Some((known @ ("saveRankPerformanceDetailsCSV" | "savePerOpDataCSV"), _)) => {
             return Ok((known, Never(PER_TEST)));
         }

@@ -205,8 +205,7 @@ impl RunShape {
 
     /// The file as it was named that a rank has.
     pub(super) fn named_file(&self, rank: u16) -> &NamedFile {
-        const NONE: &NamedFile =
-            &NamedFile { typed: String::new(), root: 0, name: String::new() };
+        const NONE: &NamedFile = &NamedFile { typed: String::new(), root: 0, name: String::new() };
         let turn = if self.own_files { usize::from(rank) % self.files.len().max(1) } else { 0 };
         self.files.get(turn).unwrap_or(NONE)
     }

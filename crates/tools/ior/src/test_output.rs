@@ -7,8 +7,8 @@ use crate::classic::outliers::OutlierWarnings;
 use crate::classic::parameters::JsonParameters;
 use crate::classic::results::{AccessKind, TestResult};
 use crate::classic::text::{
-    CSV_TABLE, RANK_HEAD, TABLE, TestParams, best, csv_row, exists_already, rank_rows, removal, row,
-    summary, test_header, unexpected_size, wall,
+    CSV_TABLE, RANK_HEAD, TABLE, TestParams, best, csv_row, exists_already, rank_rows, removal,
+    row, summary, test_header, unexpected_size, wall,
 };
 use treering_kit::op_times::op_rows;
 use treering_kit::space::{FilesystemUsage, space};
@@ -172,7 +172,7 @@ impl TestOutput {
     }
 
     /// Head of the table, once.
-    fn table(&mut self) -> &'static str {
+    pub(super) fn table(&mut self) -> &'static str {
         let is_first = std::mem::replace(&mut self.lacks_table, false);
         if is_first && self.format == OutputFormat::Text { TABLE } else { "" }
     }
@@ -204,7 +204,7 @@ impl TestOutput {
             self.times.resize(self.times.len().max(usize::from(task.worker) + 1), Vec::new());
             self.times[usize::from(task.worker)].extend_from_slice(task.counters.bulk());
         }
-        self.table().to_owned()
+        String::new()
     }
 
     /// Output for a phase of this test that has ended.

@@ -14,7 +14,6 @@ use treering_script::{
     OpenHow, Script, Stop,
 };
 
-
 use super::places::TransferPlaces;
 use super::shape::{FsyncPolicy, IoInterface};
 
@@ -256,8 +255,7 @@ impl TransferScript {
                     return self.end_moving(io);
                 }
             }
-            let is_over =
-                |(_, ended_ns): (u64, u64)| ended_ns >= began_ns + self.access.least_ns;
+            let is_over = |(_, ended_ns): (u64, u64)| ended_ns >= began_ns + self.access.least_ns;
             if self.range.is_empty() || io.timed().is_none_or(is_over) {
                 return self.end_moving(io);
             }

@@ -63,7 +63,8 @@ fn single_rank_makes_the_calls_of_the_original() {
     assert_eq!(
         phases("file=/m/f block=128K transfer=64K fsync", true, 0),
         [
-            "write: stat f, unlink f, create f, seek 0, write 65536, seek 65536, write 65536, fsync, close",
+            "write: stat f, unlink f, create f, seek 0, write 65536, seek 65536, write 65536, \
+             fsync, close",
             "read: open f, seek 0, read 65536, seek 65536, read 65536, close",
             "remove: unlink f",
         ]
@@ -85,10 +86,8 @@ fn segments_of_a_shared_file_have_a_block_of_every_rank() {
     let made = phases(words, true, 1);
     assert_eq!(
         made,
-        [
-            "write: stat f.00000001, unlink f.00000001, create f.00000001, seek 0, write 8, seek 8, write 8, seek 16, \
-          write 8, seek 24, write 8, close"
-        ]
+        ["write: stat f.00000001, unlink f.00000001, create f.00000001, seek 0, write 8, \
+             seek 8, write 8, seek 16, write 8, seek 24, write 8, close"]
     );
 }
 
@@ -173,10 +172,8 @@ fn ranks_catch_up_with_the_fastest_after_the_time_limit() {
 fn a_sync_after_each_transfer_is_made_twice_as_the_original_does() {
     assert_eq!(
         phases("file=/m/f block=16 transfer=8 fsync-each write keep", true, 0),
-        [
-            "write: stat f, unlink f, create f, seek 0, write 8, fsync, fsync, seek 8, write 8, \
-          fsync, fsync, close"
-        ]
+        ["write: stat f, unlink f, create f, seek 0, write 8, fsync, fsync, seek 8, write 8, \
+          fsync, fsync, close"]
     );
 }
 
@@ -233,11 +230,7 @@ fn mpi_io_is_one_call_at_an_offset_for_each_transfer() {
 fn the_dummy_interface_calls_nothing() {
     assert_eq!(
         phases("file=/m/f block=16 transfer=8 api=DUMMY", true, 0),
-        [
-            "write: pause 0, pause 0, pause 0",
-            "read: pause 0, pause 0, pause 0",
-            "remove: "
-        ]
+        ["write: pause 0, pause 0, pause 0", "read: pause 0, pause 0, pause 0", "remove: "]
     );
 }
 
@@ -271,10 +264,8 @@ fn ranks_take_turns_at_files_in_several_directories() {
                  use-existing write";
     assert_eq!(
         phases(words, true, 1),
-        [
-            "write: root 0 as 1, stat 1:b.00000001, root 0 as 1, create 1:b.00000001, seek 0, \
-          write 8, close"
-        ]
+        ["write: root 0 as 1, stat 1:b.00000001, root 0 as 1, create 1:b.00000001, seek 0, \
+          write 8, close"]
     );
 }
 

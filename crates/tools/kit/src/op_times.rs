@@ -57,7 +57,7 @@ mod tests {
         times.add(1_000, 23_173);
         times.add(25_000, 31_000);
         let rows = op_rows(&times.into_numbers(), 32_768);
-        let wanted = "time,runtime,tp\n0.00000000e+00,2.21730000e-05,1.477834e+09\n\
+        let wanted = "time,runtime,tp\n0.00000000e+00,2.21730000e-05,1.477833e+09\n\
                       2.40000000e-05,6.00000000e-06,5.461333e+09\n";
         assert_eq!(rows, wanted);
         assert_eq!(exponential(1.420_787_819_4e9, 10), "1.4207878194e+09");

@@ -7,9 +7,7 @@ use treering_script::{ConfigError, RankPlacement, Settings};
 
 use super::native::{RecordedParameters, directories};
 use super::options::{ClassicOptions, only_posix};
-use super::shape::{
-    ClassicCompat, EnabledTests, FileData, ItemOrder, PhaseSettings, RunShape,
-};
+use super::shape::{ClassicCompat, EnabledTests, FileData, ItemOrder, PhaseSettings, RunShape};
 use super::tree::DirectoryTree;
 use treering_kit::ranks::worker_kind;
 
@@ -272,15 +270,20 @@ fn shape(
         },
         cold: false,
         workers: worker_kind(options.worker_kind),
-        around: PhaseSettings {
-            direct: options.data.direct,
-            delay_seconds: options.others.pre_delay,
-            before: options.others.run_cmd_before_phase.clone(),
-            after: options.others.run_cmd_after_phase.clone(),
-            keeps_times: options.printing.save_per_op_data_csv.is_some(),
-        },
+        around: around(options),
         as_original: Some(ClassicCompat { packet, data_seed: data_seed.cast_unsigned() }),
     })
+}
+
+/// Settings around the tests.
+fn around(options: &ClassicOptions) -> PhaseSettings {
+    PhaseSettings {
+        direct: options.data.direct,
+        delay_seconds: options.others.pre_delay,
+        before: options.others.run_cmd_before_phase.clone(),
+        after: options.others.run_cmd_after_phase.clone(),
+        keeps_times: options.printing.save_per_op_data_csv.is_some(),
+    }
 }
 
 /// Seed of the data; -1 for that of the time.
@@ -368,10 +371,7 @@ mod tests {
             ("branch=0 depth=1", "branch factor must be greater than or equal to zero"),
             ("mknod write-bytes=1", "-k not compatible with -w"),
             ("first=3 last=2", "process number: first > last doesn't make sense"),
-            (
-                "last=2",
-                "process number: last > number of processes doesn't make sense",
-            ),
+            ("last=2", "process number: last > number of processes doesn't make sense"),
             ("last=4 ranks=4", "-f 1 -l 4: these are several numbers of tasks"),
             ("data-offset=x", "-G: 'x' is not a whole number of 32 bits"),
         ] {

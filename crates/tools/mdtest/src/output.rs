@@ -95,10 +95,7 @@ impl MdtestOutput {
 
     /// File with the number of items that the fastest rank had made when time was over, whether or
     /// not it ended them.
-    fn status_file(
-        &self,
-        present: &[(TaskTotals, ItemCounts)],
-    ) -> Option<(PathBuf, Vec<u8>)> {
+    fn status_file(&self, present: &[(TaskTotals, ItemCounts)]) -> Option<(PathBuf, Vec<u8>)> {
         let path = self.config.options.stonewall_file.as_ref()?;
         let most = items_at_wall(present).into_iter().max().unwrap_or(0);
         Some((PathBuf::from(path), most.to_string().into_bytes()))
@@ -147,8 +144,9 @@ impl MdtestOutput {
             self.until_wall = Some(wall_ns as f64 / 1e9);
         }
         let Some(results) = self.iterations.last() else { return String::new() };
-        let is_of_directory = |step: &IterationStep, wanted: bool| {
-            matches!(step, IterationStep::Items { is_directory, .. } if *is_directory == wanted)
+        let is_of_directory = |step: &IterationStep, wanted: bool| match step {
+            IterationStep::Items { is_directory, .. } => *is_directory == wanted,
+            IterationStep::MakeTrees | IterationStep::RemoveTrees => false,
         };
         let parts = shape.parts();
         let is_last = |wanted: bool| {

@@ -391,9 +391,7 @@ pub(crate) fn footer(now: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::results::{AccessKind, TestResult};
-    use super::{
-        TestParams, column, csv_row, human, rank_rows, removal, row, summary, wall,
-    };
+    use super::{TestParams, column, csv_row, human, rank_rows, removal, row, summary, wall};
     use treering_model::workloads::ior::{TimeSpan, TransferCounts};
 
     fn params() -> TestParams {

@@ -82,8 +82,7 @@ pub(crate) fn directories(results: &IterationResults) -> String {
 
 /// The lines about the tests of files, with the time until the time limit ended their creation.
 pub(crate) fn files(results: &IterationResults, until_wall: Option<f64>) -> String {
-    let mut text =
-        lines(results, &[(1435, "  File creation     : ", Test::FileCreation)]);
+    let mut text = lines(results, &[(1435, "  File creation     : ", Test::FileCreation)]);
     if let Some(seconds) = until_wall {
         // The original prints a number of items as a rate, which comes out as 0.
         let figures = format!("{seconds:14.3} sec, {:14.3} ops/sec", 0.0);
@@ -118,7 +117,9 @@ mod tests {
             )
         );
         assert_eq!(files(&results, Some(0.25)).lines().count(), 5);
-        assert!(tree_creation(&results).contains("V-1: main:   Tree creation     :          0.500"));
+        assert!(
+            tree_creation(&results).contains("V-1: main:   Tree creation     :          0.500")
+        );
         assert_eq!(head().lines().count(), 3);
     }
 
