@@ -53,7 +53,7 @@ pub(crate) fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
 }
 
 /// Ranks and words. With -G the data are the same.
-const LINES: [(u32, &str); 12] = [
+const LINES: [(u32, &str); 16] = [
     (1, "-b 1m -t 256k"),
     (2, "-b 512k -t 128k -s 2 -i 2 -G 7 -k -v"),
     (3, "-F -b 256k -t 64k -G 7 -k -e"),
@@ -66,6 +66,10 @@ const LINES: [(u32, &str); 12] = [
     (2, "-b 256k -t 64k -i 2 -O summaryFormat=CSV"),
     (3, "-b 256k -t 64k -v -N 2"),
     (2, "-b 256k -t 64k -M 1% -a posix"),
+    (3, "--dataPacketType=timestamp -C -Q 1 -g -G=-1385000000 -k -e -b 256k -t 64k -F -w -r -R"),
+    (2, "-b 256k -t 64k -G 7 -k -O taskPerNodeOffset=1,checkRead=1 -O fsync=1 -Z -Z -X 3 -F"),
+    (2, "-b 256k -t 64k -s 4 -D 60 -O stoneWallingWearOut=1 -g -G 7 -k -O keepFile=1"),
+    (1, "-b 4k -t 1k -s 8 -G 7 -k -i 2 -E -O useO_DIRECT=0"),
 ];
 
 #[test]
@@ -271,4 +275,45 @@ fn a_native_run_shifts_reports_and_leaves_nothing() {
         assert!(metric(&trial, kind, "worker_skew_ratio").unwrap() >= 1.0, "{kind}");
     }
     assert_eq!(calls(&trial, "write", Op::Write), 3 * 4 * 2);
+}
+
+#[test]
+fn a_file_that_is_there_is_warned_of_by_each_rank() {
+    let program = program();
+    fs::create_dir(program.home().join("out")).unwrap();
+    for (kept, fate) in [("", "deleted"), ("-E ", "overwritten")] {
+        let words = format!("{kept}-b 64k -t 64k -F -w -k -o out/f");
+        classic(&program, 2, &words).ends_with(0);
+        let said = classic(&program, 2, &words).ends_with(0).stdout;
+        for rank in 0..2 {
+            let warning = format!(
+                "WARNING: The file \"out/f.0000000{rank}\" exists already and will be {fate}\n"
+            );
+            assert!(said.contains(&warning), "{said}");
+        }
+        let warned = said.find("exists already").unwrap();
+        assert!(warned < said.find("access    bw(MiB/s)").unwrap(), "before the table: {said}");
+    }
+}
+
+#[test]
+fn files_about_ranks_and_operations_are_those_of_the_original() {
+    let program = program();
+    fs::create_dir_all(program.home().join("out/d")).unwrap();
+    let words = "-b 256k -t 64k -F -a MPIIO -O saveRankPerformanceDetailsCSV=ranks -O \
+                 savePerOpDataCSV=op -o out/f@out/d/g -k";
+    let ran = classic(&program, 2, words).ends_with(0);
+    assert!(ran.stderr.contains("-a MPIIO: each transfer is one call of POSIX"), "{ran}");
+    let ranks = fs::read_to_string(program.home().join("ranks")).unwrap();
+    let begins: Vec<&str> =
+        ranks.lines().map(|line| &line[..line.match_indices(',').nth(1).unwrap().0]).collect();
+    assert_eq!(begins, ["access,rank", "write,0", "write,1", "read,0", "read,1"]);
+    for rank in 0..2 {
+        let operations = fs::read_to_string(program.home().join(format!("op-0-0000{rank}.csv")));
+        // Those of the last test: four transfers and the head.
+        assert_eq!(operations.unwrap().lines().count(), 5);
+    }
+    for file in ["out/f.00000000", "out/d/g.00000001"] {
+        assert_eq!(fs::metadata(program.home().join(file)).unwrap().len(), 256 << 10);
+    }
 }

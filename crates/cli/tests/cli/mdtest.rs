@@ -54,7 +54,7 @@ pub(crate) fn tree(top: &Path) -> BTreeSet<(PathBuf, Option<Vec<u8>>)> {
 }
 
 /// Ranks and words. With -G the data are the same.
-const LINES: [(u32, &str); 11] = [
+const LINES: [(u32, &str); 13] = [
     (1, "-n 10 -C"),
     (4, "-n 10 -C -u -N 1"),
     (4, "-n 10 -i 3 -u -N 1 -P --print-all-procs --showRankStatistics"),
@@ -66,6 +66,8 @@ const LINES: [(u32, &str); 11] = [
     (3, "-n 4 -F -w 9001 -G 7 -C --dataPacketType=o -y"),
     (3, "-n 10 -c -C -Z"),
     (2, "-n 10 -F -S -C"),
+    (2, "-n 10 -F -w 3901 -e 3901 -G=-499000000 -N 1 -C -t -P -p 1"),
+    (3, "-n 3 -f 2 -l 2 -C"),
 ];
 
 #[test]
@@ -92,7 +94,7 @@ fn what_the_original_refuses_is_refused_with_its_exit_code() {
         ("-B=1", "and with barriers", 1),
         ("-a DFS", "only POSIX calls are made", 1),
         // What only we refuse.
-        ("-k", "files are created by open", 2),
+        ("--warningAsErrors", "see the numbers of missing items", 2),
     ] {
         let program = program();
         let ran = classic(&program, 1, words).ends_with(code);
@@ -168,4 +170,45 @@ fn a_native_run_shifts_reports_and_leaves_nothing() {
     }
     // 16 in each of 3 directories, of 50.
     assert_eq!(calls(&trial, "file-create", Op::Create), 3 * 48 * 2);
+}
+
+#[test]
+fn a_creation_with_a_time_limit_replaces_a_stale_number_of_items() {
+    let program = program();
+    fs::write(program.home().join("items"), "50").unwrap();
+    let words = "-F -u -n 200 -N 1 -x items -d there";
+    classic(&program, 2, &format!("{words} -C -W 600")).ends_with(0);
+    assert_eq!(fs::read_to_string(program.home().join("items")).unwrap(), "200");
+    classic(&program, 2, &format!("{words} -r")).ends_with(0);
+    assert!(tree(&program.home().join("there")).is_empty(), "all are removed");
+}
+
+#[test]
+fn settings_and_tests_are_printed_where_more_is_asked_for() {
+    let program = program();
+    let ran = classic(&program, 2, "-n 3 -v -i 2 -F -d there").ends_with(0);
+    for line in [
+        "V-1: Rank   0 Line  2462 items                   : 3\n",
+        "V-1: Rank   0 Line  2678    Operation               Duration              Rate\n",
+        "V-1: Rank   0 Line  2063 main: * iteration 2 *\n",
+        "V-1: Rank   0 Line  2139 V-1: main:   Tree creation     : ",
+        "V-1: Rank   0 Line  1435   File creation     : ",
+        "V-1: Rank   0 Line  1441   File removal      : ",
+        "V-1: Rank   0 Line  2249 main   Tree removal      : ",
+    ] {
+        assert!(ran.stdout.contains(line), "{line}: {ran}");
+    }
+    let tests = ran.stdout.lines().filter(|line| line.ends_with("ops/sec"));
+    assert_eq!(tests.count(), 2 * 6, "two iterations of six tests: {ran}");
+}
+
+#[test]
+fn commands_and_files_about_operations_are_made() {
+    let program = program();
+    let words = "-n 3 -F -C -d there --savePerOpDataCSV=op --posix.odirect=1 -k \
+                 --run-cmd-before-phase=echo>>said --run-cmd-after-phase=echo>>said";
+    let ran = classic(&program, 2, words).ends_with(0);
+    assert!(ran.stderr.contains("-k: files are created by open and close"), "{ran}");
+    let operations = fs::read_to_string(program.home().join("op-File creation-00001.csv"));
+    assert_eq!(operations.unwrap().lines().count(), 4);
 }

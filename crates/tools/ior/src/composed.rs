@@ -2,12 +2,15 @@
 //! and calls of the original.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use treering_kit::packet::PacketType;
 use treering_script::WorkerKind;
 
 use super::session::IorSession;
-use super::shape::{ClassicCompat, FsyncPolicy, RankShift, RunShape, TransferOrder};
+use super::shape::{
+    ClassicCompat, FsyncPolicy, IoInterface, NamedFile, RankShift, RunShape, TransferOrder,
+};
 use treering_kit::parted::PartedSession;
 
 /// The tests that are composed into another workload.
@@ -51,7 +54,12 @@ impl DataTests {
             transfer_bytes: self.transfer_bytes,
             segments: self.segments,
             own_files: self.own_files,
-            file: self.file.to_owned(),
+            files: vec![NamedFile { name: self.file.to_owned(), ..NamedFile::default() }],
+            roots: 1,
+            interface: IoInterface::Posix,
+            has_barriers: false,
+            least_time: Duration::ZERO,
+            keeps_times: false,
             multi_file: false,
             writes: true,
             checks_write: false,

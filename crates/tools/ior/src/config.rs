@@ -6,9 +6,12 @@ use std::time::Duration;
 use treering_kit::packet::PacketType;
 use treering_script::{ConfigError, RankPlacement, Settings};
 
+use super::directives::with_options;
 use super::memory::MemoryAmount;
-use super::options::{ClassicOptions, NativeOptions, only_posix};
-use super::shape::{ClassicCompat, FsyncPolicy, RankShift, RunShape, TransferOrder};
+use super::options::{ClassicOptions, NativeOptions};
+use super::shape::{
+    ClassicCompat, FsyncPolicy, IoInterface, NamedFile, RankShift, RunShape, TransferOrder,
+};
 use treering_kit::ranks::worker_kind;
 
 /// Names and values that are recorded.
@@ -36,6 +39,12 @@ pub(super) struct Directives {
     pub(super) status_file: Option<String>,
     pub(super) format: OutputFormat,
     pub(super) summary_file: Option<String>,
+    /// File for the performance of each rank.
+    pub(super) rank_details: Option<String>,
+    /// Begin of the names of files with the time of each operation.
+    pub(super) operations: Option<String>,
+    /// Seconds for which a test goes on.
+    pub(super) least_seconds: u64,
 }
 
 /// Classic command line: the shape, and the options beyond it.
@@ -44,8 +53,11 @@ pub(super) struct ClassicConfig {
     pub(super) shape: RunShape,
     pub(super) options: ClassicOptions,
     pub(super) directives: Directives,
-    pub(super) directory: PathBuf,
+    /// Directories of the files, each once.
+    pub(super) directories: Vec<PathBuf>,
     pub(super) parameters: RecordedParameters,
+    /// Ranks are processes of a launcher.
+    pub(super) is_launched: bool,
 }
 
 /// Error with the original's message and no hint.
@@ -55,6 +67,7 @@ fn refuse<T>(message: impl Into<String>) -> Result<T, ConfigError> {
 
 impl ClassicConfig {
     pub(super) fn read(settings: &Settings) -> Result<Self, ConfigError> {
+        let settings = &with_options(settings)?;
         let mut options = ClassicOptions::read(settings)?;
         let directives = directives(&options.directives)?;
         let tests = &mut options.tests;
@@ -62,20 +75,50 @@ impl ClassicConfig {
             (tests.write, tests.read) = (true, true);
         }
         validate(&options, &directives)?;
-        let path = PathBuf::from(&options.file);
-        let (Some(name), false) =
-            (path.file_name().and_then(|name| name.to_str()), options.file.contains('@'))
-        else {
-            return refuse(format!("-o {}: this is not the name of one file", options.file));
-        };
-        let shape = shape(settings, &mut options, &directives, name)?;
-        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        let directory = directory.unwrap_or(Path::new(".")).to_owned();
-        let full = std::path::absolute(&path).unwrap_or(path);
-        let mut parameters = vec![("file".to_owned(), full.to_string_lossy().into_owned())];
+        let words: Vec<&str> = options.file.split('@').filter(|word| !word.is_empty()).collect();
+        let (files, directories) = named_files(&options.file, &words)?;
+        if words.len() > 1 && options.unique_dir {
+            return refuse("cannot use multiple file names with unique directories");
+        }
+        let full = words.iter().map(|word| std::path::absolute(word).unwrap_or(word.into()));
+        let full: Vec<String> = full.map(|path| path.to_string_lossy().into_owned()).collect();
+        let shape = shape(settings, &mut options, &directives, files)?;
+        let mut parameters = vec![("file".to_owned(), full.join("@"))];
         parameters.extend(options.parameters());
-        Ok(Self { shape, options, directives, directory, parameters })
+        let is_launched = !settings.machine.nodes.is_empty();
+        Ok(Self { shape, options, directives, directories, parameters, is_launched })
     }
+
+    /// Directories of the files, for messages.
+    pub(super) fn directory(&self) -> String {
+        let names = self.directories.iter().map(|directory| directory.display().to_string());
+        names.collect::<Vec<_>>().join(" and ")
+    }
+}
+
+/// Files of `-o`, and their directories, each once.
+fn named_files(whole: &str, words: &[&str]) -> Result<(Vec<NamedFile>, Vec<PathBuf>), ConfigError> {
+    let (mut files, mut directories) = (Vec::new(), Vec::<PathBuf>::new());
+    for (word, path) in words.iter().map(|word| (word, Path::new(word))) {
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else {
+            return refuse(format!("-o {}: this is not the name of a file", path.display()));
+        };
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let parent = parent.unwrap_or(Path::new("."));
+        let root = directories.iter().position(|known| known == parent).unwrap_or_else(|| {
+            directories.push(parent.to_owned());
+            directories.len() - 1
+        });
+        files.push(NamedFile {
+            typed: word.strip_suffix(name).unwrap_or_default().to_owned(),
+            root: u16::try_from(root).unwrap_or(u16::MAX),
+            name: name.to_owned(),
+        });
+    }
+    if files.is_empty() {
+        return refuse(format!("-o {whole}: this is not the name of a file"));
+    }
+    Ok((files, directories))
 }
 
 fn directives(texts: &[String]) -> Result<Directives, ConfigError> {
@@ -95,17 +138,13 @@ fn directives(texts: &[String]) -> Result<Directives, ConfigError> {
                 directives.transfers = Some(number).filter(|&number| number > 0);
             }
             "stonewallingstatusfile" => directives.status_file = Some(value.to_owned()),
+            "saverankperformancedetailscsv" => directives.rank_details = Some(value.to_owned()),
+            "saveperopdatacsv" => directives.operations = Some(value.to_owned()),
+            "mintimeduration" => directives.least_seconds = value.parse().map_err(|_| wrong())?,
             "summaryfile" => directives.summary_file = Some(value.to_owned()),
             "summaryformat" => directives.format = format(value)?,
-            _ => {
-                return Err(ConfigError::new(format!(
-                    "-O {name}: this directive is not supported"
-                ))
-                .hint(
-                    "stoneWallingWearOut, stoneWallingWearOutIterations, \
-                           stoneWallingStatusFile, summaryFormat and summaryFile are",
-                ));
-            }
+            // Other names are options, or were refused.
+            _ => {}
         }
     }
     Ok(directives)
@@ -123,9 +162,7 @@ fn format(word: &str) -> Result<OutputFormat, ConfigError> {
 /// Checks the options that the original refuses, in its order.
 fn validate(options: &ClassicOptions, directives: &Directives) -> Result<(), ConfigError> {
     let ClassicOptions { block, transfer, tests, .. } = options;
-    if !options.others.api.eq_ignore_ascii_case("posix") {
-        return refuse(format!("-a {}: {}", options.others.api, only_posix()));
-    }
+    IoInterface::from_name(&options.others.api)?;
     let wears = directives.wears_out;
     let status = directives.status_file.is_some();
     let refused = [
@@ -140,7 +177,8 @@ fn validate(options: &ClassicOptions, directives: &Directives) -> Result<(), Con
              stoneWallingWearOut",
         ),
         (
-            options.deadline == 0 && wears,
+            // Lines of earlier versions say so where they split a test by its status file.
+            options.deadline == 0 && wears && !status,
             "the stoneWallingWearOut is only sensible when setting a stonewall deadline with -D",
         ),
         (
@@ -156,7 +194,12 @@ fn validate(options: &ClassicOptions, directives: &Directives) -> Result<(), Con
         ),
         (block < transfer, "block size must not be smaller than transfer size"),
         (
-            options.random && block == transfer,
+            options.random && options.random_blocks && (tests.write || tests.check_write),
+            "-z twice draws places from the size of the file that is there, and only reads: give \
+             -r without -w",
+        ),
+        (
+            options.random && !options.random_blocks && block == transfer,
             "IOR will randomize access within a block and repeats the same pattern for all \
              segments, therefore choose blocksize > transferSize",
         ),
@@ -186,11 +229,15 @@ fn shape(
     settings: &Settings,
     options: &mut ClassicOptions,
     directives: &Directives,
-    name: &str,
+    files: Vec<NamedFile>,
 ) -> Result<RunShape, ConfigError> {
     let seconds = i32::try_from(settings.started_unix_ms / 1000).unwrap_or(0);
     let now = u64::try_from(seconds).unwrap_or(0);
-    let data_seed = *options.data_seed.get_or_insert(now);
+    let data_seed = match data_seed(options)? {
+        0 => u32::try_from(now).unwrap_or(0),
+        seed => seed,
+    };
+    options.data_seed = Some(data_seed.cast_signed().to_string());
     let seed = *options.random_offset_seed.get_or_insert(now);
     let Some(packet) = PacketType::from_text(&options.packet_type) else {
         return refuse(format!(
@@ -202,11 +249,7 @@ fn shape(
     let ranks = options.tasks.unwrap_or(options.ranks).min(options.ranks);
     // As the original: of all ranks that are there, also where fewer take part.
     let nodes = settings.machine.nodes(options.ranks);
-    let sequential = if options.random {
-        TransferOrder::Original(word(seed))
-    } else {
-        TransferOrder::Sequential
-    };
+    let roots = files.iter().map(|file| file.root + 1).max().unwrap_or(1);
     Ok(RunShape {
         prefix: String::new(),
         ranks,
@@ -215,7 +258,12 @@ fn shape(
         transfer_bytes: word(options.transfer),
         segments: options.segments,
         own_files: options.file_per_process,
-        file: name.to_owned(),
+        files,
+        roots,
+        interface: IoInterface::from_name(&options.others.api)?,
+        has_barriers: options.barriers && settings.machine.nodes.is_empty(),
+        least_time: Duration::from_secs(directives.least_seconds),
+        keeps_times: directives.operations.is_some(),
         multi_file: options.multi_file,
         writes: options.tests.write,
         checks_write: options.tests.check_write,
@@ -226,7 +274,7 @@ fn shape(
         shift: shift(options, nodes),
         // One machine further than the rank that reads.
         check_shift: if options.reorder { (options.task_offset + 1) * to_next(nodes) } else { 0 },
-        order: sequential,
+        order: order(options, word(seed)),
         fsync: match (options.fsync_each, options.fsync) {
             (true, _) => FsyncPolicy::AfterEach,
             (false, true) => FsyncPolicy::AtEnd,
@@ -242,7 +290,25 @@ fn shape(
         cold: false,
         direct: options.direct,
         workers: worker_kind(options.worker_kind),
-        as_original: Some(ClassicCompat { packet, data_seed: word(data_seed) }),
+        as_original: Some(ClassicCompat { packet, data_seed }),
+    })
+}
+
+/// Order of the transfers.
+const fn order(options: &ClassicOptions, seed: u32) -> TransferOrder {
+    match (options.random, options.random_blocks) {
+        (true, false) => TransferOrder::Original(seed),
+        (true, true) => TransferOrder::Blocks(seed),
+        (false, _) => TransferOrder::Sequential,
+    }
+}
+
+/// Seed of the data; 0 for that of the time.
+fn data_seed(options: &ClassicOptions) -> Result<u32, ConfigError> {
+    let Some(text) = &options.data_seed else { return Ok(0) };
+    text.parse().map(i32::cast_unsigned).map_err(|_| {
+        ConfigError::new(format!("-G: '{text}' is not a whole number of 32 bits"))
+            .hint("give a number from -2147483648 to 2147483647")
     })
 }
 
@@ -263,7 +329,9 @@ const fn to_next(nodes: RankPlacement) -> u64 {
 
 /// Shift of the ranks for reading.
 fn shift(options: &ClassicOptions, nodes: RankPlacement) -> RankShift {
-    if options.reorder_random {
+    if options.reorder_random && options.reorder_shuffled {
+        RankShift::Shuffled { seed: u32::try_from(options.reorder_seed).unwrap_or(u32::MAX) }
+    } else if options.reorder_random {
         let machines = options.task_offset.min(nodes.count - 1);
         let seed = u32::try_from(options.reorder_seed).unwrap_or(u32::MAX);
         RankShift::Drawn { seed, least: machines * nodes.ranks_on_first }
@@ -317,7 +385,12 @@ pub(super) fn native(settings: &Settings) -> Result<(RunShape, RecordedParameter
         transfer_bytes: u32::try_from(options.transfer).unwrap_or(u32::MAX),
         segments: options.segments,
         own_files: options.files == "own",
-        file: "data".to_owned(),
+        files: vec![NamedFile { name: "data".to_owned(), ..NamedFile::default() }],
+        roots: 1,
+        interface: IoInterface::Posix,
+        has_barriers: false,
+        least_time: Duration::ZERO,
+        keeps_times: false,
         multi_file: false,
         writes: true,
         checks_write: false,
@@ -382,9 +455,11 @@ mod tests {
                  -D",
             ),
             ("directives:nonsense", "Syntax error in configuration options: nonsense"),
-            ("directives:minTimeDuration=3", "-O minTimeDuration: this directive is not supported"),
-            ("file:a@b", "-o a@b: this is not the name of one file"),
-            ("api:MPIIO", "-a MPIIO: only POSIX calls are made"),
+            ("directives:numNodes=3", "-O numNodes: the ranks that are there decide it"),
+            ("file:a@..", "-o ..: this is not the name of a file"),
+            ("file:a@b unique-dir", "cannot use multiple file names with unique directories"),
+            ("api:DFS", "-a DFS: there is no such interface here"),
+            ("data-seed:3000000000", "-G: '3000000000' is not a whole number of 32 bits"),
         ] {
             assert_eq!(refused(words), message, "{words}");
         }
@@ -394,11 +469,34 @@ mod tests {
     fn default_tests_are_write_and_read() {
         let config = ClassicConfig::read(&settings("file:/m/d/f ranks:4")).unwrap();
         assert!(config.shape.writes && config.shape.reads);
-        assert_eq!(config.directory, std::path::Path::new("/m/d"));
+        assert_eq!(config.directories, [std::path::Path::new("/m/d")]);
         assert_eq!((config.shape.transfers(), config.shape.bytes()), (4, 4 << 20));
         let config = ClassicConfig::read(&settings("write file-per-process")).unwrap();
         assert!(!config.shape.reads);
         assert_eq!(config.shape.file_of(3, None), "testFile.00000003");
+    }
+
+    #[test]
+    fn ranks_take_turns_at_the_files_that_are_named() {
+        let words = "file:/m/d/a@/m/e/b@/m/d/c ranks:4 file-per-process";
+        let config = ClassicConfig::read(&settings(words)).unwrap();
+        assert_eq!(config.directory(), "/m/d and /m/e");
+        let files = (0..4).map(|rank| config.shape.file_of(rank, None));
+        let wanted = ["a.00000000", "b.00000001", "c.00000002", "a.00000003"];
+        assert_eq!(files.collect::<Vec<_>>(), wanted);
+        assert_eq!((0..4).map(|rank| config.shape.named_file(rank).root).sum::<u16>(), 1);
+        let shared = ClassicConfig::read(&settings("file:/m/d/a@/m/e/b ranks:4")).unwrap();
+        assert_eq!(shared.shape.file_of(3, None), "a");
+    }
+
+    #[test]
+    fn seeds_of_the_data_may_be_negative() {
+        let seed = |words: &str| {
+            let config = ClassicConfig::read(&settings(words)).unwrap();
+            config.shape.as_original.unwrap().data_seed
+        };
+        assert_eq!(seed("data-seed:-1385486970"), 2_909_480_326);
+        assert_eq!(seed("data-seed:27"), 27);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 mod classic;
 pub mod composed;
 mod config;
+mod directives;
 mod headline;
 mod import;
 mod job;
@@ -22,13 +23,14 @@ mod session;
 mod shape;
 mod test_output;
 mod transfer;
+mod words;
 
 use treering_script::{
     ClassicMode, ConfigError, RankDistribution, Settings, Workload, WorkloadManifest,
 };
 
 use job::IorJob;
-use treering_kit::imitation::{JobResult, with_dashes};
+use treering_kit::imitation::JobResult;
 
 /// The line of ior in the registry.
 pub const TOOL: treering_kit::Tool =
@@ -44,7 +46,7 @@ impl Workload for IorWorkload {
     }
 
     fn classic_words(&self, words: Vec<String>) -> Vec<String> {
-        words.into_iter().map(in_our_form).collect()
+        words::in_our_form(words)
     }
 
     fn classic(&self, settings: &Settings) -> JobResult {
@@ -74,13 +76,4 @@ impl Workload for IorWorkload {
 /// When it cannot; says where, and what would be right.
 pub fn check_script(file: &str, text: &[u8]) -> Result<(), ConfigError> {
     script::of_text(&Settings::default(), file, text).map(drop)
-}
-
-/// Converts a word to the declared form of options.
-fn in_our_form(word: String) -> String {
-    match word.as_str() {
-        "--posix.odirect" => "--direct".to_owned(),
-        "--dryRun" => "--dummy-run".to_owned(),
-        _ => with_dashes(word),
-    }
 }

@@ -25,8 +25,10 @@ const SECONDS_MAX: u64 = 1 << 30;
 const MINUTES_MAX: u64 = 1 << 20;
 const INT_MAX: u64 = i32::MAX as u64;
 
-const NO_PAUSES: &str = "a rank goes on as soon as its file is open: its times are told apart";
-const NO_MPI_IO: &str = "only POSIX calls are made";
+/// Difference of the barriers of `-g` under a launcher.
+const BARRIERS: &str = "ranks of one process or its children wait; under a launcher they go on";
+/// Interfaces that a command line can name.
+const INTERFACES: &str = "POSIX, MMAP and DUMMY as they are, MPIIO by POSIX calls";
 
 /// Reason why the option is not supported.
 const KEEP_WITH_ERROR: &str = "files with errors go with the others; keep them with -k";
@@ -49,11 +51,9 @@ options! {
     /// Options that are refused or have no effect.
     pub(super) struct IgnoredOptions {
         /// The interface.
+        #[support = OptionSupport::Approximate(INTERFACES)]
         #[recorded = false]
         api('a'): String = Text, "POSIX";
-        /// Barriers between open, transfers and close.
-        #[support = OptionSupport::Rejected(NO_PAUSES)]
-        barriers('g'): () = Flag;
         /// Two mount points.
         #[support = OptionSupport::Rejected("all files are in one directory")]
         dual_mount('y'): () = Flag;
@@ -99,6 +99,8 @@ options! {
         reorder('C'): bool = Flag;
         /// Read what a random rank wrote.
         reorder_random('Z'): bool = Flag;
+        /// Read what a rank of a permutation wrote: -Z twice.
+        reorder_shuffled: bool = Flag;
         /// How many machines further.
         task_offset('Q'): u64 = Number[0..=INT_MAX], "1";
         /// Seed of the random ranks.
@@ -107,6 +109,11 @@ options! {
         random('z'): bool = Flag;
         /// Seed of that order; without it, the time.
         random_offset_seed: Option<u64> = Number[0..=INT_MAX];
+        /// Transfers in blocks that are drawn each time, so that some may meet: -z twice.
+        random_blocks: bool = Flag;
+        /// Barriers between open, transfers and close.
+        #[support = OptionSupport::Approximate(BARRIERS)]
+        barriers('g'): bool = Flag;
         /// fsync at the end of each write.
         fsync('e'): bool = Flag;
         /// fsync after each transfer.
@@ -125,8 +132,8 @@ options! {
         minutes('T'): u64 = Number[0..=MINUTES_MAX], "0";
         /// Seconds after which a test ends.
         deadline('D'): u64 = Number[0..=SECONDS_MAX], "0";
-        /// Seed of the data; without it, the time.
-        data_seed('G'): Option<u64> = Number[0..=INT_MAX];
+        /// Seed of the data, which may be negative; without it, the time.
+        data_seed('G'): Option<String> = Text;
         /// What is written: timestamp, offset, incompressible or random; the first letter will do.
         packet_type('l'): String = Text, "t";
         /// Directives, such as stoneWallingWearOut=1, with commas between.
@@ -195,9 +202,4 @@ options! {
         /// The random seed of the order.
         seed: u64 = Number, "1";
     }
-}
-
-/// Error text for an interface other than POSIX.
-pub(super) const fn only_posix() -> &'static str {
-    NO_MPI_IO
 }

@@ -1,5 +1,6 @@
 //! Classic mode of ior: a header, a line for each test, and a summary.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::classic::json;
@@ -11,8 +12,10 @@ use treering_script::{
     Settings, ToolOutput, UnusableDirectory,
 };
 
-use super::config::OutputFormat;
+use super::config::{ClassicConfig, OutputFormat};
 use super::script;
+use super::session::SETUP;
+use super::shape::IoInterface;
 use super::test_output::TestOutput;
 use treering_kit::cautions;
 use treering_kit::ranks::ABORTED;
@@ -22,7 +25,8 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     let configs = script::tests(settings)?;
     // As with the original, the last test decides for all.
     let directives = configs.last().map(|last| last.directives.clone()).unwrap_or_default();
-    let roots = configs.first().map(|first| first.directory.clone()).into_iter().collect();
+    let roots = configs.first().map(|first| first.directories.clone()).unwrap_or_default();
+    let notes = configs.iter().flat_map(notes).collect();
     let tests = (0..).zip(configs);
     let tests = tests.map(|(id, test)| TestOutput::new(id, test, directives.format, settings));
     Ok(ClassicMode {
@@ -41,9 +45,23 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
             summary_file: directives.summary_file.map(PathBuf::from),
             machine: settings.machine.name.clone(),
             kept: String::new(),
+            notes,
             scene: ClassicScene::default(),
         }),
     })
+}
+
+/// Lines about what a test does in another way than the original.
+fn notes(config: &ClassicConfig) -> impl Iterator<Item = &'static str> {
+    let is_mpiio = config.shape.interface == IoInterface::Mpiio;
+    let goes_on = config.options.barriers && config.is_launched;
+    let mpiio = "treering: -a MPIIO: each transfer is one call of POSIX at its offset\n";
+    let barriers = "treering: -g: ranks of a launcher go on without waiting for one another\n";
+    let wears = config.shape.wears_out && config.shape.wall_seconds.is_none();
+    let wear =
+        "treering: -O stoneWallingWearOut without -D: no time ends a test; ior 4.1 refuses it\n";
+    let notes = [(is_mpiio, mpiio), (goes_on, barriers), (wears, wear)];
+    notes.into_iter().filter_map(|(holds, note)| holds.then_some(note))
 }
 
 struct IorOutput {
@@ -58,6 +76,8 @@ struct IorOutput {
     machine: String,
     /// Text for the summary file.
     kept: String,
+    /// Lines for standard error about what is done in another way than asked for.
+    notes: BTreeSet<&'static str>,
     scene: ClassicScene,
 }
 
@@ -85,7 +105,7 @@ impl IorOutput {
     fn begin(&mut self, test: usize, witness: &mut dyn OutputContext) -> String {
         let mut text = String::new();
         while self.begun <= test && self.begun < self.tests.len() {
-            text += &self.present().map(|before| before.end()).unwrap_or_default();
+            text += &self.present().map(TestOutput::end).unwrap_or_default();
             let room = witness.room();
             text += &self.tests[self.begun].begin(&witness.time(), room);
             self.begun += 1;
@@ -96,24 +116,27 @@ impl IorOutput {
     fn phase_began(&mut self, name: &str, witness: &mut dyn OutputContext) -> ToolOutput {
         let before = self.part_ended();
         let test = self.of_phase(name);
-        let text = before.out + &self.begin(test, witness);
+        let text = self.begin(test, witness);
         if let Some(present) = self.present() {
             present.phase_began();
         }
-        self.output_text(text)
+        let begun = self.output_text(text);
+        ToolOutput { out: before.out + &begun.out, ..before }
     }
 
     /// Output of the last part, once it is known to have succeeded.
     fn part_ended(&mut self) -> ToolOutput {
         let Some(name) = self.ended_part.take() else { return ToolOutput::default() };
-        let text = self.present().map(|test| test.part_ended(&name)).unwrap_or_default();
-        self.output_text(text)
+        let present = self.present();
+        let told = present.map(|test| (test.part_ended(&name), test.operation_files(&name)));
+        let (text, files) = told.unwrap_or_default();
+        ToolOutput { files, ..self.output_text(text) }
     }
 
     fn ended(&mut self, now: &str) -> ToolOutput {
         let text = match self.format {
             OutputFormat::Text => {
-                let last = self.present().map(|last| last.end()).unwrap_or_default();
+                let last = self.present().map(TestOutput::end).unwrap_or_default();
                 let lines: String = self.tests.iter().map(TestOutput::summary).collect();
                 last + SUMMARY + &lines + &footer(now)
             }
@@ -129,6 +152,7 @@ impl IorOutput {
             printed.files.push((path.clone(), self.kept.clone().into_bytes()));
         }
         for test in &self.tests {
+            printed.files.extend(test.rank_details());
             if let (Some(path), Some(most)) =
                 (&test.config.directives.status_file, test.most_written())
             {
@@ -161,7 +185,8 @@ impl ClassicOutput for IorOutput {
             text += &first.begin(&scene.started, scene.rooms.first().copied());
             self.begun = 1;
         }
-        self.output_text(text)
+        let err = self.notes.iter().copied().collect();
+        ToolOutput { err, ..self.output_text(text) }
     }
 
     fn without_directory(
@@ -171,6 +196,7 @@ impl ClassicOutput for IorOutput {
     ) -> ToolOutput {
         let file = self.tests.first().map(TestOutput::first_file).unwrap_or_default().to_owned();
         let mut printed = self.open(scene);
+        printed.out += self.present().map(TestOutput::table).unwrap_or_default();
         printed.err += &format!("ERROR: open64(\"{file}\") failed: {}\n", lacking.why);
         printed
     }
@@ -187,11 +213,14 @@ impl ClassicOutput for IorOutput {
     fn hear(&mut self, event: &TrialEvent, witness: &mut dyn OutputContext) -> ToolOutput {
         match event {
             TrialEvent::PhaseBegan { name, .. } => self.phase_began(name, witness),
+            // What a test finds is told before its table, what it does behind the head of it.
+            TrialEvent::TaskBegan { kind, .. } if kind != SETUP => {
+                let text = self.present().map(TestOutput::table).unwrap_or_default();
+                self.output_text(text.to_owned())
+            }
             TrialEvent::TaskEnded(task) => {
-                if let Some(present) = self.present() {
-                    present.task(task);
-                }
-                ToolOutput::default()
+                let text = self.present().map(|present| present.task(task));
+                self.output_text(text.unwrap_or_default())
             }
             TrialEvent::PhaseEnded(phase) => {
                 self.ended_part = Some(phase.name.clone());
@@ -200,7 +229,8 @@ impl ClassicOutput for IorOutput {
             TrialEvent::Ended { ending: Ending::Completed, .. } => {
                 let before = self.part_ended();
                 let ended = self.ended(&witness.time());
-                ToolOutput { out: before.out + &ended.out, ..ended }
+                let files = [before.files, ended.files].concat();
+                ToolOutput { out: before.out + &ended.out, files, ..ended }
             }
             TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
             _ => ToolOutput::default(),

@@ -5,99 +5,16 @@ use std::path::PathBuf;
 
 use crate::language::{BYTES_MAX, Directive, TestDefinition, read};
 use treering_kit::faults::{Fault, Faults, shown};
-use treering_model::nearest::nearest;
 use treering_script::{ConfigError, OptionSpec, Settings};
 
 use super::config::ClassicConfig;
-use super::options::{ClassicOptions, only_posix};
+use super::directives::DirectiveMeaning::{self, Flag, Level, Never, Unless0};
+use super::directives::{directive, near, with_options};
+use super::options::ClassicOptions;
+use super::shape::IoInterface;
 
-/// Meaning of a directive.
-#[derive(Clone, Copy, Debug)]
-enum DirectiveMeaning {
-    /// Option of this name, with the directive's value.
-    Option(&'static str),
-    /// Option of this name; absent if the value is 0.
-    Unless0(&'static str),
-    /// A flag: 0 or 1.
-    Flag(&'static str),
-    /// A flag that the original counts.
-    Level(&'static str),
-    /// Directive that is given through `-O`.
-    Directive,
-    /// Directive that must be 0, for this reason.
-    Never(&'static str),
-}
-
-use DirectiveMeaning::{Flag, Level, Never, Unless0};
-
-const NOT_TAKEN: &str = "it is not supported";
-const BY_RANKS: &str = "the ranks that are there decide it";
-const PER_RANK: &str = "what each rank did is in the store";
-const NO_GPU: &str = "all memory is that of the CPU";
 const STATUS: &str = "each line of ior that reads what another one wrote names it by -O";
-
-/// Directives of the original.
-const KEYS: &[(&str, DirectiveMeaning)] = &[
-    ("api", DirectiveMeaning::Option("api")),
-    ("summaryFile", DirectiveMeaning::Directive),
-    ("summaryFormat", DirectiveMeaning::Directive),
-    ("saveRankPerformanceDetailsCSV", Never(PER_RANK)),
-    ("savePerOpDataCSV", Never(PER_RANK)),
-    ("refNum", DirectiveMeaning::Option("reference")),
-    ("debug", Never(NOT_TAKEN)),
-    ("platform", Never(NOT_TAKEN)),
-    ("testFile", DirectiveMeaning::Option("file")),
-    ("dualMount", Never("all files are in one directory")),
-    ("allocateBufferOnGPU", Never(NO_GPU)),
-    ("GPUid", Never(NO_GPU)),
-    ("GPUDirect", Never(NO_GPU)),
-    ("deadlineForStonewalling", DirectiveMeaning::Option("deadline")),
-    ("stoneWallingWearOut", DirectiveMeaning::Directive),
-    ("stoneWallingWearOutIterations", DirectiveMeaning::Directive),
-    ("stoneWallingStatusFile", Never(STATUS)),
-    ("maxTimeDuration", DirectiveMeaning::Option("minutes")),
-    ("minTimeDuration", Never(NOT_TAKEN)),
-    ("outlierThreshold", DirectiveMeaning::Option("outliers")),
-    ("numNodes", Never(BY_RANKS)),
-    ("numTasks", DirectiveMeaning::Option("tasks")),
-    ("numTasksOnNode0", Never(BY_RANKS)),
-    ("repetitions", DirectiveMeaning::Option("repetitions")),
-    ("interTestDelay", DirectiveMeaning::Option("delay")),
-    ("interIODelay", Never(NOT_TAKEN)),
-    ("readFile", Flag("read")),
-    ("writeFile", Flag("write")),
-    ("filePerProc", Flag("file-per-process")),
-    ("taskPerNodeOffset", DirectiveMeaning::Option("task-offset")),
-    ("reorderTasks", Flag("reorder")),
-    ("reorderTasksConstant", Flag("reorder")),
-    ("reorderTasksRandom", Flag("reorder-random")),
-    ("reorderTasksRandomSeed", DirectiveMeaning::Option("reorder-seed")),
-    ("checkWrite", Flag("check-write")),
-    ("checkRead", Flag("check-read")),
-    ("keepFile", Flag("keep")),
-    ("keepFileWithError", Flag("keep-with-error")),
-    ("multiFile", Flag("multi-file")),
-    ("warningAsErrors", Never("warnings stay warnings")),
-    ("segmentCount", DirectiveMeaning::Option("segments")),
-    ("blockSize", DirectiveMeaning::Option("block")),
-    ("transferSize", DirectiveMeaning::Option("transfer")),
-    ("singleXferAttempt", Flag("single-attempt")),
-    ("intraTestBarriers", Never("a rank goes on as soon as its file is open")),
-    ("verbose", Level("verbose")),
-    ("collective", Flag("collective")),
-    ("setTimeStampSignature", Unless0("data-seed")),
-    ("dataPacketType", DirectiveMeaning::Option("packet-type")),
-    ("uniqueDir", Flag("unique-dir")),
-    ("useExistingTestFile", Flag("use-existing")),
-    ("fsyncPerWrite", Flag("fsync-each")),
-    ("fsync", Flag("fsync")),
-    ("randomOffset", Flag("random")),
-    ("memoryPerTask", Never("memoryPerNode says it of all that are on a machine")),
-    ("memoryPerNode", Unless0("memory")),
-    ("summaryAlways", Never("all tests are summed up at the end")),
-    ("useO_DIRECT", Flag("direct")),
-    ("--posix.odirect", Flag("direct")),
-];
+const PER_TEST: &str = "the tests of a script have one file for all: name it by -O";
 
 /// The name of the options' script.
 const SCRIPT: &str = "script";
@@ -124,6 +41,7 @@ pub(super) fn of_text(
     file: &str,
     text: &[u8],
 ) -> Result<Vec<ClassicConfig>, ConfigError> {
+    let settings = &with_options(settings)?;
     let mut faults = Faults::new(file, text);
     let tests = read(text, &mut faults).map_err(|fault| faults.refuse(fault))?;
     // A faulty line may hold a setting that would seem missing below.
@@ -178,9 +96,8 @@ fn configured(
             "it counts what the command line, the tests before and this one say together";
         fault(error.message, error.hint.as_deref().unwrap_or(default_hint))
     })?;
-    if let Some(first) = before.first().filter(|first| first.directory != config.directory) {
-        let (own_directory, first_directory) =
-            (config.directory.display(), first.directory.display());
+    if let Some(first) = before.first().filter(|first| first.directories != config.directories) {
+        let (own_directory, first_directory) = (config.directory(), first.directory());
         let message =
             format!("the file is in {own_directory}, that of the first test in {first_directory}");
         return Err(fault(message, "all tests of a script have their files in one directory"));
@@ -238,21 +155,21 @@ fn take(
 }
 
 /// Meaning of a directive, and the original's spelling of its name.
-fn key(
-    directive: &Directive<'_>,
-    faults: &Faults,
-) -> Result<(&'static str, DirectiveMeaning), Fault> {
-    let name = directive.name;
-    if let Some(entry) = KEYS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
-        return Ok(*entry);
+fn key(given: &Directive<'_>, faults: &Faults) -> Result<(&'static str, DirectiveMeaning), Fault> {
+    match directive(given.name) {
+        Some(("stoneWallingStatusFile", _)) => {
+            return Ok(("stoneWallingStatusFile", Never(STATUS)));
+        }
+        Some((known @ ("saveRankPerformanceDetailsCSV" | "savePerOpDataCSV"), _)) => {
+            return Ok((known, Never(PER_TEST)));
+        }
+        Some(entry) => return Ok(entry),
+        None => {}
     }
-    let small: Vec<String> = KEYS.iter().map(|(known, _)| known.to_ascii_lowercase()).collect();
-    let near = nearest(name, small.iter().map(String::as_str));
-    let meant =
-        KEYS.iter().find(|(known, _)| near.is_some_and(|near| known.eq_ignore_ascii_case(near)));
-    let fault = faults.error(directive.place, format!("there is no directive '{}'", shown(name)));
-    Err(match meant {
-        Some((known, _)) => fault.hint(format!("did you mean {known}?")),
+    let name = given.name;
+    let fault = faults.error(given.place, format!("there is no directive '{}'", shown(name)));
+    Err(match near(name) {
+        Some(known) => fault.hint(format!("did you mean {known}?")),
         None => fault.hint("directives are those of ior, as blockSize, transferSize and testFile"),
     })
 }
@@ -265,10 +182,8 @@ fn check_value(
     value: &str,
 ) -> Result<(), Fault> {
     let settings = Settings::new(vec![(option.to_owned(), value.to_owned())]);
-    let read = ClassicOptions::read(&settings).and_then(|read| {
-        let is_posix = read.others.api.eq_ignore_ascii_case("posix");
-        if is_posix { Ok(()) } else { Err(ConfigError::new(only_posix()).hint("give POSIX")) }
-    });
+    let read = ClassicOptions::read(&settings)
+        .and_then(|read| IoInterface::from_name(&read.others.api).map(drop));
     read.map_err(|error| {
         let message = error.message.replacen(&format!("--{option}"), directive.name, 1);
         let spec = ClassicOptions::SPECS.iter().find(|spec| spec.name == option);
@@ -339,7 +254,7 @@ mod tests {
             ("randomOffset=2", "f:2:14: randomOffset=2: this is neither", "give 1 for yes"),
             ("blockSize=4x", "f:2:11: blockSize: '4x' is not a size", "a size is a number"),
             ("repetitions=0", "f:2:13: repetitions: '0' is not a whole number", "it is -i of"),
-            ("api=MPIIO", "f:2:5: only POSIX calls are made", "give POSIX"),
+            ("api=DFS", "f:2:5: -a DFS: there is no such interface here", "give POSIX"),
             ("numNodes=2", "f:2:10: numNodes=2: the ranks that are there", "leave numNodes out"),
             ("blockSize=3k", "f:3:1: block size must be a multiple of transfer", "it counts what"),
             ("RUN\ntestFile=/no/f", "f:4:1: the file is in /no, that of", "all tests of a script"),

@@ -16,11 +16,12 @@ use treering_script::{
 use super::headline;
 use super::memory::{InsufficientMemory, MemoryAmount, MemoryHog};
 use super::places::{TransferPlaces, read_of};
-use super::shape::{RunShape, TestKind};
+use super::shape::{IoInterface, RunShape, TestKind};
 use super::transfer::{
-    DelayScript, FileLocation, OWN_DIRECTORY, OwnDirectory, PatternData, RemoveScript, TransferOp,
-    TransferScript,
+    AccessMethod, DelayScript, FileLocation, FilePresence, LookScript, OWN_DIRECTORY, OwnDirectory,
+    PatternData, RankBarrier, RemoveScript, TransferOp, TransferScript,
 };
+use treering_kit::op_times::OpTimes;
 use treering_kit::parted::PartedSession;
 use treering_kit::rank_sums::RankSums;
 use treering_kit::ranks::side_by_side;
@@ -42,11 +43,15 @@ pub(super) struct IorSession {
     /// Transfers of each rank in a write that the time limit ended.
     written: Option<u64>,
     sums: RankSums,
+    /// Barrier of the ranks in the current part.
+    barrier: Option<RankBarrier>,
     /// Buffers of each rank, which are kept for the whole run as in the original.
     buffers: Vec<Buffers>,
     /// Memory occupied until the end of the run, or the reason why it could not be; `None` before
     /// that.
     taken: Option<Result<MemoryHog, InsufficientMemory>>,
+    /// True once it was looked whether the files are there already.
+    has_looked: bool,
     /// Start of the first task and end of the last one, by the clock of the trial, which is common
     /// to all ranks.
     span: Option<(u64, u64)>,
@@ -63,8 +68,10 @@ impl IorSession {
             ended_by_time: false,
             written: shape.transfers_before,
             sums: RankSums::default(),
+            barrier: None,
             buffers: (0..shape.ranks).map(|_rank| Buffers::default()).collect(),
             taken: None,
+            has_looked: false,
             span: None,
             shape,
         }
@@ -106,6 +113,9 @@ impl IorSession {
     }
 
     fn run_removal(&mut self, kind: &str, conductor: &mut dyn Conductor) -> SessionResult {
+        if self.shape.interface == IoInterface::Dummy {
+            return Ok(());
+        }
         let tasks = (0..self.removers()).map(|rank| self.removal(kind, rank)).collect();
         self.run_group(tasks, CachePolicy::Keep, conductor)
     }
@@ -124,7 +134,13 @@ impl IorSession {
         if self.is_native() && part == TestKind::Write {
             self.run_directory(true, caches, conductor)?;
         }
-        if shape.directory_of(0).is_some() && part != TestKind::Remove {
+        let is_dummy = shape.interface == IoInterface::Dummy;
+        if !self.is_native() && !is_dummy && !self.has_looked && shape.writes_or_checks() {
+            self.has_looked = true;
+            let tasks = (0..self.removers()).map(|rank| self.look(rank)).collect();
+            self.run_group(tasks, caches, conductor)?;
+        }
+        if shape.directory_of(0).is_some() && part != TestKind::Remove && !is_dummy {
             let tasks = (0..shape.ranks).map(|rank| self.own_directory(rank)).collect();
             self.run_group(tasks, caches, conductor)?;
         }
@@ -155,6 +171,8 @@ impl IorSession {
         });
         let wall = time_limit.as_ref().map(|limit| &limit.deadline);
         let ranks = 0..self.shape.ranks;
+        let meets = self.shape.has_barriers && is_timed;
+        self.barrier = meets.then(|| RankBarrier::new(self.shape.ranks));
         let task = |rank| self.transfers(part, rank, None, wall);
         let tasks: Vec<Task> = ranks.clone().map(task).collect();
         let group = ParallelGroup { time_limit, ..self.group(tasks, caches) };
@@ -162,6 +180,7 @@ impl IorSession {
         let least = self.done.iter().copied().min().unwrap_or(0);
         let most = self.done.iter().copied().max().unwrap_or(0);
         if self.ended_by_time && self.shape.wears_out && least < most {
+            self.barrier = None;
             let task = |(rank, &done)| self.transfers(part, rank, Some(done..most), None);
             let tasks = ranks.zip(&self.done).map(task).collect();
             self.run_group(tasks, caches, conductor)?;
@@ -186,10 +205,13 @@ impl IorSession {
         ParallelGroup { caches, side_by_side, ..ParallelGroup::new(tasks) }
     }
 
-    fn place(&self, rank: u16) -> FileLocation {
-        let name = self.shape.file_of(rank, Some(self.repetition));
+    /// Place of the file of `owner`, for a task of `rank`.
+    fn place(&self, rank: u16, owner: u16) -> FileLocation {
+        let name = self.shape.file_of(owner, Some(self.repetition));
+        let root = self.shape.named_file(owner).root;
         FileLocation {
             is_in_own_directory: self.is_native(),
+            root: (root != rank % self.shape.roots.max(1)).then_some(root),
             name: CString::new(name).unwrap_or_default(),
         }
     }
@@ -197,6 +219,19 @@ impl IorSession {
     /// Number of ranks that remove files: each its own, or one for all.
     fn removers(&self) -> u16 {
         if self.shape.own_files { self.shape.ranks } else { 1 }
+    }
+
+    /// True if the kernel gets the path of a file as it was typed.
+    fn takes_whole_paths(&self) -> bool {
+        !self.is_native() && self.shape.roots == 1
+    }
+
+    fn look(&self, rank: u16) -> Task {
+        let name = self.shape.file_of(rank, Some(0));
+        let presence = FilePresence { is_there: false };
+        let script = Box::new(LookScript { place: self.place(rank, rank), presence });
+        let whole_paths = self.takes_whole_paths();
+        Task { whole_paths, ..Task::new(SETUP, &name, Op::Stat, script) }
     }
 
     fn own_directory(&self, rank: u16) -> Task {
@@ -208,8 +243,8 @@ impl IorSession {
 
     fn removal(&self, kind: &str, rank: u16) -> Task {
         let name = self.shape.file_of(rank, Some(self.repetition));
-        let script = Box::new(RemoveScript { place: self.place(rank) });
-        let whole_paths = !self.is_native();
+        let script = Box::new(RemoveScript { place: self.place(rank, rank) });
+        let whole_paths = self.takes_whole_paths();
         Task { whole_paths, ..Task::new(kind, &name, Op::Unlink, script) }
     }
 
@@ -230,9 +265,9 @@ impl IorSession {
             TestKind::Read | TestKind::Remove => TransferOp::Read,
         };
         let places = TransferPlaces::new(shape, owner);
-        let count = places.count(shape.segments);
-        let count =
-            self.written.filter(|_| part != TestKind::Write).map_or(count, |most| most.min(count));
+        let all = places.count(shape.segments);
+        let written = self.written.filter(|_| part != TestKind::Write);
+        let count = written.map_or(all, |most| most.min(all));
         let is_wear_out = remaining.is_some();
         let range = remaining.unwrap_or(0..count);
         let data = shape.as_original.map(|original| PatternData {
@@ -247,25 +282,38 @@ impl IorSession {
         let bytes =
             (range.end - range.start.min(range.end)).saturating_mul(shape.transfer_bytes.into());
         let script = Box::new(TransferScript {
-            place: self.place(owner),
+            place: self.place(rank, owner),
             op,
             places,
             range,
+            all,
+            access: AccessMethod {
+                interface: shape.interface,
+                mapped_bytes: shape.bytes(),
+                is_own: shape.own_files,
+                barrier: self.barrier.clone(),
+                least_ns: u64::try_from(shape.least_time.as_nanos()).unwrap_or(u64::MAX),
+            },
             bytes: shape.transfer_bytes,
             fsync: shape.fsync,
             wall: wall.cloned(),
             data,
+            times: shape.keeps_times.then(OpTimes::default),
             counts: TransferCounts { is_wear_out, ..TransferCounts::default() },
             expected: Vec::new(),
         });
-        let op = if part == TestKind::Write { Op::Create } else { Op::Open };
+        let op = match part {
+            _ if shape.interface == IoInterface::Dummy => Op::Pause,
+            TestKind::Write => Op::Create,
+            _ => Op::Open,
+        };
         let subject = shape.file_of(owner, Some(self.repetition));
         let tally = if self.is_native() { "" } else { part.kind() };
         Task {
             expected_bytes: bytes,
             buffers,
             direct: shape.direct,
-            whole_paths: !self.is_native(),
+            whole_paths: self.takes_whole_paths(),
             tally: tally.to_owned(),
             ..Task::new(&shape.kind(part), &subject, op, script)
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use treering_kit::packet::PacketType;
-use treering_script::WorkerKind;
+use treering_script::{ConfigError, WorkerKind};
 
 use super::memory::MemoryAmount;
 
@@ -37,6 +37,46 @@ pub(super) enum FsyncPolicy {
     AfterEach,
 }
 
+/// Interface by which data are moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum IoInterface {
+    #[default]
+    Posix,
+    /// MPI-IO, of which each call is one of POSIX at an offset.
+    Mpiio,
+    /// A mapping of the file.
+    Mmap,
+    /// Nothing is called.
+    Dummy,
+}
+
+impl IoInterface {
+    /// Interface of this name.
+    pub(super) fn from_name(name: &str) -> Result<Self, ConfigError> {
+        let known = [
+            ("POSIX", Self::Posix),
+            ("MPIIO", Self::Mpiio),
+            ("MMAP", Self::Mmap),
+            ("DUMMY", Self::Dummy),
+        ];
+        let of_name = known.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        of_name.map(|(_, interface)| *interface).ok_or_else(|| {
+            let message = format!("-a {name}: there is no such interface here");
+            ConfigError::new(message).hint("give POSIX, MPIIO, MMAP or DUMMY")
+        })
+    }
+}
+
+/// File that a command line names: its directory, as it was typed and as a number, and its name
+/// there.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct NamedFile {
+    /// Directory with a slash behind it, or nothing.
+    pub(super) typed: String,
+    pub(super) root: u16,
+    pub(super) name: String,
+}
+
 /// Choice of the rank whose data a rank reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RankShift {
@@ -44,6 +84,8 @@ pub(super) enum RankShift {
     Constant(u64),
     /// Rank drawn with the C library's generator from this seed, at least `least` ranks further.
     Drawn { seed: u32, least: u64 },
+    /// Rank in a permutation that the C library's generator draws from this seed.
+    Shuffled { seed: u32 },
 }
 
 /// Order of transfers in a block.
@@ -53,6 +95,8 @@ pub(super) enum TransferOrder {
     /// Drawn with the C library's generator from this seed; in a shared file the rank of each
     /// transfer is drawn as well.
     Original(u32),
+    /// Whole blocks at places that the original draws from this seed, some perhaps twice.
+    Blocks(u32),
     /// Drawn by treering's generator, for each worker in its own blocks.
     Random(u64),
 }
@@ -77,8 +121,17 @@ pub(super) struct RunShape {
     pub(super) segments: u64,
     /// Each rank has a file of its own.
     pub(super) own_files: bool,
-    /// Name of the file in the target; in native mode the file is in a directory of treering's.
-    pub(super) file: String,
+    /// Files at which the ranks take turns; in native mode one in a directory of treering's.
+    pub(super) files: Vec<NamedFile>,
+    /// Number of directories of these files.
+    pub(super) roots: u16,
+    pub(super) interface: IoInterface,
+    /// Ranks wait for one another between open, transfers and close.
+    pub(super) has_barriers: bool,
+    /// Time for which transfers begin again at the first one.
+    pub(super) least_time: Duration,
+    /// The time of each transfer is kept.
+    pub(super) keeps_times: bool,
     /// Each repetition has files of its own.
     pub(super) multi_file: bool,
     pub(super) writes: bool,
@@ -122,6 +175,11 @@ impl RunShape {
         (self.block_bytes / u64::from(self.transfer_bytes).max(1)).saturating_mul(self.segments)
     }
 
+    /// True if files are written, or compared with what was written.
+    pub(super) const fn writes_or_checks(&self) -> bool {
+        self.writes || self.checks_write
+    }
+
     /// Bytes of all ranks.
     pub(super) fn bytes(&self) -> u64 {
         self.block_bytes.saturating_mul(self.segments).saturating_mul(self.ranks.into())
@@ -145,11 +203,19 @@ impl RunShape {
         (self.own_files && self.own_directories).then(|| rank.to_string())
     }
 
+    /// The file as it was named that a rank has.
+    pub(super) fn named_file(&self, rank: u16) -> &NamedFile {
+        const NONE: &NamedFile = &NamedFile { typed: String::new(), root: 0, name: String::new() };
+        let turn = if self.own_files { usize::from(rank) % self.files.len().max(1) } else { 0 };
+        self.files.get(turn).unwrap_or(NONE)
+    }
+
     /// The file of a rank, in a repetition.
     pub(super) fn file_of(&self, rank: u16, repetition: Option<u32>) -> String {
+        let file = &self.named_file(rank).name;
         let mut name = match self.directory_of(rank) {
-            Some(directory) => format!("{directory}/{}", self.file),
-            None => self.file.clone(),
+            Some(directory) => format!("{directory}/{file}"),
+            None => file.clone(),
         };
         if self.own_files {
             name += &format!(".{rank:08}");

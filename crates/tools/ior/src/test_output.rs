@@ -1,12 +1,16 @@
 //! Results of one test and the output lines made of them.
 
+use std::path::PathBuf;
+
 use crate::classic::json::{self, TestRun};
 use crate::classic::outliers::OutlierWarnings;
 use crate::classic::parameters::JsonParameters;
 use crate::classic::results::{AccessKind, TestResult};
 use crate::classic::text::{
-    CSV_TABLE, TestParams, best, csv_row, removal, row, summary, test_header, unexpected_size, wall,
+    CSV_TABLE, RANK_HEAD, TABLE, TestParams, best, csv_row, exists_already, rank_rows, removal,
+    row, summary, test_header, unexpected_size, wall,
 };
+use treering_kit::op_times::op_rows;
 use treering_kit::space::{FilesystemUsage, space};
 use treering_model::TaskTotals;
 use treering_model::workloads::ior::TransferCounts;
@@ -16,11 +20,12 @@ use super::config::{ClassicConfig, OutputFormat};
 use super::options::ClassicOptions;
 use super::session::SETUP;
 use super::shape::{ClassicCompat, TestKind};
+use super::transfer::FilePresence;
 
 fn params(id: u64, config: &ClassicConfig, machine: &MachineFacts) -> TestParams {
     let ClassicConfig { shape, options, .. } = config;
     let nodes = machine.nodes(options.ranks);
-    let directory = options.file.strip_suffix(shape.file.as_str()).unwrap_or_default();
+    let directory = &shape.named_file(0).typed;
     TestParams {
         id,
         machine: machine.name.clone(),
@@ -57,12 +62,13 @@ fn parameters(options: &ClassicOptions, original: Option<ClassicCompat>) -> Json
     JsonParameters {
         max_time_duration: options.minutes,
         inter_test_delay: options.delay,
+        options: "(null)",
         fsync: options.fsync.into(),
         fsyncperwrite: options.fsync_each.into(),
         use_existing_test_file: options.use_existing.into(),
         unique_dir: options.unique_dir.into(),
         multi_file: options.multi_file.into(),
-        random_offset: options.random.into(),
+        random_offset: u8::from(options.random) + u8::from(options.random_blocks),
         collective: options.collective.into(),
         outlier_threshold: options.outliers,
         check_write: options.tests.check_write.into(),
@@ -70,7 +76,7 @@ fn parameters(options: &ClassicOptions, original: Option<ClassicCompat>) -> Json
         data_packet_type: number,
         data_packet_letter: ["g", "t", "o", "i"].get(usize::from(number)).unwrap_or(&"i"),
         keep_file: options.keep.into(),
-        data_seed: options.data_seed.unwrap_or(0),
+        data_seed: original.map_or(0, |original| original.data_seed.cast_signed()),
     }
 }
 
@@ -93,6 +99,12 @@ pub(super) struct TestOutput {
     writes: Vec<TestResult>,
     reads: Vec<TestResult>,
     removals: usize,
+    /// True until the head of the table was printed.
+    lacks_table: bool,
+    /// Lines of the file about each rank.
+    details: String,
+    /// Times of the operations of each rank in the current part.
+    times: Vec<Vec<u64>>,
     /// Number of transfers with wrong data.
     pub(super) wrong: u64,
     /// Result entries, in JSON format only.
@@ -125,6 +137,9 @@ impl TestOutput {
             writes: Vec::new(),
             reads: Vec::new(),
             removals: 0,
+            lacks_table: true,
+            details: String::new(),
+            times: Vec::new(),
             wrong: 0,
             lines: Vec::new(),
         }
@@ -153,18 +168,43 @@ impl TestOutput {
 
     pub(super) fn phase_began(&mut self) {
         self.present.clear();
+        self.times.clear();
     }
 
-    pub(super) fn task(&mut self, task: &TaskTotals) {
+    /// Head of the table, once.
+    pub(super) fn table(&mut self) -> &'static str {
+        let is_first = std::mem::replace(&mut self.lacks_table, false);
+        if is_first && self.format == OutputFormat::Text { TABLE } else { "" }
+    }
+
+    /// Warning about a file that is there before a test.
+    fn existing_file(&self, task: &TaskTotals) -> String {
+        let presence = task.counters.read::<FilePresence>();
+        if self.format != OutputFormat::Text || !presence.is_some_and(|found| found.is_there) {
+            return String::new();
+        }
+        let shape = &self.config.shape;
+        let directory = &shape.named_file(task.worker).typed;
+        exists_already(&format!("{directory}{}", task.subject), shape.uses_existing)
+    }
+
+    /// Takes a task of the current part; returns the text printed at once.
+    pub(super) fn task(&mut self, task: &TaskTotals) -> String {
+        if task.kind == SETUP {
+            return self.existing_file(task);
+        }
         if task.kind == self.config.shape.kind(TestKind::Remove) {
             let ended = task.began_ns + task.wall_ns;
             let (began, last) = self.removed.unwrap_or((task.began_ns, ended));
             self.removed = Some((began.min(task.began_ns), last.max(ended)));
-        } else if task.kind != SETUP {
+        } else {
             let counts = task.counters.read::<TransferCounts>().unwrap_or_default();
             self.wrong += counts.wrong;
             self.present.push((task.worker.into(), counts));
+            self.times.resize(self.times.len().max(usize::from(task.worker) + 1), Vec::new());
+            self.times[usize::from(task.worker)].extend_from_slice(task.counters.bulk());
         }
+        String::new()
     }
 
     /// Output for a phase of this test that has ended.
@@ -182,6 +222,9 @@ impl TestOutput {
     fn test(&mut self, access: AccessKind, present: &[(usize, TransferCounts)]) -> String {
         let shape = &self.config.shape;
         let result = TestResult::from_tasks(present, shape.ranks.into());
+        if self.config.directives.rank_details.is_some() {
+            self.details += &rank_rows(access, present, shape.ranks.into());
+        }
         let has_wall = shape.wall_seconds.is_some();
         let mut text = String::new();
         if let Some(wall_time) = result.wall.filter(|_| shape.wears_out) {
@@ -231,8 +274,40 @@ impl TestOutput {
         }
     }
 
+    /// Files with the time of each operation of a part that has ended, one for each rank.
+    pub(super) fn operation_files(&mut self, name: &str) -> Vec<(PathBuf, Vec<u8>)> {
+        let times = std::mem::take(&mut self.times);
+        let Some(prefix) = &self.config.directives.operations else { return Vec::new() };
+        let of_transfers = ["write", "read"].iter().any(|kind| {
+            let kind = format!("{}{kind}", self.config.shape.prefix);
+            name.split(' ').next() == Some(kind.as_str())
+        });
+        if !of_transfers {
+            return Vec::new();
+        }
+        let repetition = name.split(' ').nth(1).and_then(|number| number.parse::<u32>().ok());
+        let repetition = repetition.map_or(0, |number| number - 1);
+        let bytes = u64::from(self.config.shape.transfer_bytes);
+        let file = |(rank, numbers): (usize, &Vec<u64>)| {
+            let path = PathBuf::from(format!("{prefix}-{repetition}-{rank:05}.csv"));
+            (path, op_rows(numbers, bytes).into_bytes())
+        };
+        times.iter().enumerate().map(file).collect()
+    }
+
+    /// File of the performance of each rank, if one is asked for.
+    pub(super) fn rank_details(&self) -> Option<(PathBuf, Vec<u8>)> {
+        let path = self.config.directives.rank_details.as_ref()?;
+        Some((PathBuf::from(path), format!("{RANK_HEAD}{}", self.details).into_bytes()))
+    }
+
     /// Output at the end of the test.
-    pub(super) fn end(&self) -> String {
+    pub(super) fn end(&mut self) -> String {
+        let table = self.table();
+        table.to_owned() + &self.best()
+    }
+
+    fn best(&self) -> String {
         if self.format == OutputFormat::Text && self.params.verbose {
             best(&self.params, &self.writes, &self.reads)
         } else {

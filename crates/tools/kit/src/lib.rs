@@ -12,6 +12,7 @@ pub mod faults;
 pub mod imitation;
 pub mod import;
 pub mod occupied;
+pub mod op_times;
 pub mod outline;
 pub mod packet;
 pub mod parted;

@@ -7,7 +7,7 @@ use treering_kit::packet::PacketType;
 use treering_script::WorkerKind;
 
 use super::session::TestSession;
-use super::shape::{ClassicCompat, EnabledTests, FileData, ItemOrder, RunShape};
+use super::shape::{ClassicCompat, EnabledTests, FileData, ItemOrder, PhaseSettings, RunShape};
 use super::tree::DirectoryTree;
 use treering_kit::parted::PartedSession;
 
@@ -74,6 +74,7 @@ impl FileTests {
             order: ItemOrder::Sequential,
             cold: false,
             workers: self.workers,
+            around: PhaseSettings::default(),
             as_original: Some(ClassicCompat {
                 packet: PacketType::Timestamp,
                 data_seed: self.data_seed,

@@ -7,7 +7,7 @@ use treering_script::{ConfigError, RankPlacement, Settings};
 
 use super::native::{RecordedParameters, directories};
 use super::options::{ClassicOptions, only_posix};
-use super::shape::{ClassicCompat, EnabledTests, FileData, ItemOrder, RunShape};
+use super::shape::{ClassicCompat, EnabledTests, FileData, ItemOrder, PhaseSettings, RunShape};
 use super::tree::DirectoryTree;
 use treering_kit::ranks::worker_kind;
 
@@ -45,6 +45,7 @@ impl ClassicConfig {
         }
         let acts = enabled_tests(&options);
         validate(&options, &acts, dirs.len())?;
+        options.ranks = number_of_tasks(&options)?;
         let shape = shape(settings, &mut options, acts, dirs.len())?;
         let mut parameters: RecordedParameters = (1..).zip(&dirs).map(directory).collect();
         parameters.extend(options.parameters());
@@ -52,6 +53,57 @@ impl ClassicConfig {
         let on = |rank| settings.machine.is_on_first(rank);
         let on_first = (0..shape.ranks).map(on).collect();
         Ok(Self { shape, options, dirs, parameters, nodes, on_first })
+    }
+}
+
+impl ClassicConfig {
+    /// True if settings and tests are printed, too.
+    pub(super) fn is_verbose(&self) -> bool {
+        let printing = &self.options.printing;
+        printing.verbose || printing.verbosity.is_some_and(|level| level > 0)
+    }
+
+    /// Settings as the original prints them, in its order.
+    pub(super) fn printed_settings(&self) -> Vec<(&'static str, String)> {
+        let Self { shape, options, .. } = self;
+        let yes = |is: bool| if is { "True" } else { "False" }.to_owned();
+        let mut settings = vec![
+            ("api", options.others.api.clone()),
+            ("barriers", yes(true)),
+            ("collective_creates", yes(shape.collective)),
+            ("create_only", yes(shape.acts.create)),
+            ("dirpath(s)", String::new()),
+        ];
+        settings.extend(self.dirs.iter().map(|dir| ("dirpath", dir.display().to_string())));
+        settings.extend([
+            ("dirs_only", yes(shape.dirs)),
+            ("read_bytes", shape.data.read_bytes.to_string()),
+            ("read_only", yes(shape.acts.read)),
+            ("first", options.others.first.to_string()),
+            ("files_only", yes(shape.files)),
+            ("iterations", shape.iterations.to_string()),
+            ("items_per_dir", options.items_per_dir.to_string()),
+            ("last", options.others.last.to_string()),
+            ("leaf_only", yes(options.leaf_only)),
+            ("items", options.items.to_string()),
+            ("nstride", options.shift.to_string()),
+            ("pre_delay", options.others.pre_delay.to_string()),
+            // The original prints another setting under this name.
+            ("remove_only", yes(options.leaf_only)),
+            ("random_seed", options.random_seed.to_string()),
+            ("stride", options.others.stride.to_string()),
+            ("shared_file", yes(shape.shared_file)),
+            ("time_unique_dir_overhead", yes(options.others.time_unique)),
+            ("stone_wall_timer_seconds", options.stonewall.to_string()),
+            ("stat_only", yes(shape.acts.stat)),
+            ("unique_dir_per_task", yes(shape.own_trees)),
+            ("write_bytes", shape.data.write_bytes.to_string()),
+            ("sync_file", yes(shape.data.fsync)),
+            ("call_sync", yes(shape.sync_each_test)),
+            ("depth", options.depth.to_string()),
+            ("make_node", u8::from(options.others.mknod).to_string()),
+        ]);
+        settings
     }
 }
 
@@ -123,6 +175,7 @@ fn validate(options: &ClassicOptions, acts: &EnabledTests, dirs: usize) -> Resul
                 && !options.items.is_multiple_of(options.items_per_dir),
             "items must be a multiple of items per directory".to_owned(),
         ),
+        (options.others.mknod && data.write_bytes > 0, "-k not compatible with -w".to_owned()),
         (
             data.verify_read && !acts.read,
             "Verify read requires that the read test is used".to_owned(),
@@ -165,7 +218,11 @@ fn shape(
     let both = options.items > 0 && options.items_per_dir > 0;
     let seconds = i32::try_from(settings.started_unix_ms / 1000).unwrap_or(0);
     let now = u64::try_from(seconds).unwrap_or(0);
-    let data_seed = *options.data.data_offset.get_or_insert(now);
+    let data_seed = match data_seed(options)? {
+        -1 => i32::try_from(now).unwrap_or(0),
+        seed => seed,
+    };
+    options.data.data_offset = Some(data_seed.to_string());
     if options.random && options.random_seed == 0 {
         options.random_seed = now;
     }
@@ -213,8 +270,50 @@ fn shape(
         },
         cold: false,
         workers: worker_kind(options.worker_kind),
-        as_original: Some(ClassicCompat { packet, data_seed: word(data_seed) }),
+        around: around(options),
+        as_original: Some(ClassicCompat { packet, data_seed: data_seed.cast_unsigned() }),
     })
+}
+
+/// Settings around the tests.
+fn around(options: &ClassicOptions) -> PhaseSettings {
+    PhaseSettings {
+        direct: options.data.direct,
+        delay_seconds: options.others.pre_delay,
+        before: options.others.run_cmd_before_phase.clone(),
+        after: options.others.run_cmd_after_phase.clone(),
+        keeps_times: options.printing.save_per_op_data_csv.is_some(),
+    }
+}
+
+/// Seed of the data; -1 for that of the time.
+fn data_seed(options: &ClassicOptions) -> Result<i32, ConfigError> {
+    let Some(text) = &options.data.data_offset else { return Ok(-1) };
+    text.parse().map_err(|_| {
+        ConfigError::new(format!("-G: '{text}' is not a whole number of 32 bits"))
+            .hint("give a number from -2147483648 to 2147483647")
+    })
+}
+
+/// Number of tasks of the run, of which -f, -l and -s must give one.
+fn number_of_tasks(options: &ClassicOptions) -> Result<u16, ConfigError> {
+    let (first, last) = (options.others.first, options.others.last);
+    let ranks = u64::from(options.ranks);
+    if last == 0 {
+        return Ok(options.ranks);
+    }
+    if first > last {
+        return refuse("process number: first > last doesn't make sense");
+    }
+    if last > ranks {
+        return refuse("process number: last > number of processes doesn't make sense");
+    }
+    if first + options.others.stride <= last {
+        let message = format!("-f {first} -l {last}: these are several numbers of tasks");
+        return Err(ConfigError::new(message)
+            .hint("one number is measured in a run: give the same number to both, and repeat it"));
+    }
+    Ok(u16::try_from(first).unwrap_or(options.ranks))
 }
 
 /// Number of items from a status file; only if nothing is created.
@@ -270,10 +369,28 @@ mod tests {
                 "When writing and reading files, read bytes must be smaller than write bytes",
             ),
             ("branch=0 depth=1", "branch factor must be greater than or equal to zero"),
+            ("mknod write-bytes=1", "-k not compatible with -w"),
+            ("first=3 last=2", "process number: first > last doesn't make sense"),
+            ("last=2", "process number: last > number of processes doesn't make sense"),
+            ("last=4 ranks=4", "-f 1 -l 4: these are several numbers of tasks"),
+            ("data-offset=x", "-G: 'x' is not a whole number of 32 bits"),
         ] {
             assert_eq!(parsed(words).unwrap_err(), message, "{words}");
         }
         assert!(parsed("api=DFS").unwrap_err().starts_with("-a DFS: only POSIX"));
+    }
+
+    #[test]
+    fn one_number_of_tasks_may_be_less_than_there_are() {
+        assert_eq!(parsed("first=2 last=3 stride=2 ranks=4").unwrap().shape.ranks, 2);
+        assert_eq!(parsed("first=3 ranks=4").unwrap().shape.ranks, 4);
+    }
+
+    #[test]
+    fn seeds_of_the_data_may_be_negative() {
+        let seed = |words| parsed(words).unwrap().shape.as_original.unwrap().data_seed;
+        assert_eq!(seed("data-offset=-499298488"), 3_795_668_808);
+        assert_eq!(seed("data-offset=-1"), 0, "the time of the test is 0");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use treering_kit::op_times::OpTimes;
 use treering_kit::packet::PacketPattern;
 use treering_model::Counters;
 use treering_model::workloads::mdtest::ItemCounts;
@@ -54,6 +55,7 @@ pub(super) struct ItemScript {
     pub(super) wall: Option<Deadline>,
     pub(super) data: Option<PatternData>,
     pub(super) counts: ItemCounts,
+    pub(super) times: OpTimes,
     /// Buffer with the expected data of a read.
     pub(super) expected: Vec<u8>,
 }
@@ -71,6 +73,19 @@ impl ItemScript {
         let owner = self.shape.owner(acting, self.act);
         let named = (!self.shape.shared_file || self.is_directory).then_some(owner);
         (ItemNames::new(self.is_directory, named), self.shape.tree_of(owner))
+    }
+
+    /// End of the last call, if the time of each operation is kept.
+    fn now_ns(&self, io: &dyn Io) -> Option<u64> {
+        let keeps = self.shape.around.keeps_times && !self.is_directory;
+        keeps.then(|| io.timed().map_or(io.began_ns(), |(_, ended_ns)| ended_ns))
+    }
+
+    /// Keeps the time of an operation that has ended.
+    fn timed(&mut self, io: &dyn Io, began_ns: Option<u64>) {
+        if let (Some(began_ns), Some((_, ended_ns))) = (began_ns, io.timed()) {
+            self.times.add(began_ns, ended_ns);
+        }
     }
 
     fn work_as(&mut self, io: &mut dyn Io, acting: u16) -> Result<(), Stop> {
@@ -114,11 +129,13 @@ impl ItemScript {
                 let dir = place.directory(io, directory)?;
                 let first = directory * each;
                 for item in first + (from - before)..first + (to - before) {
+                    let began_ns = self.now_ns(io);
                     if self.act == ItemOperation::Create {
                         self.create(io, dir, names, item)?;
                     } else {
                         self.remove(io, dir, names, item)?;
                     }
+                    self.timed(io, began_ns);
                     self.counts.done += 1;
                     if self.wall.as_ref().is_some_and(Deadline::is_reached) {
                         control = LoopControl::ToItsEnd;
@@ -149,12 +166,14 @@ impl ItemScript {
             let position = drawn.as_ref().map_or(position, |drawn| drawn[place_in_order]);
             let item = position + first * each;
             let dir = place.directory(io, item / each)?;
+            let began_ns = self.now_ns(io);
             if self.act == ItemOperation::Stat {
                 let status = io.stat(dir, names.item(item)).unless_missing()?;
                 self.counts.missed += u64::from(status.is_none());
             } else {
                 self.read(io, dir, names, item)?;
             }
+            self.timed(io, began_ns);
             self.counts.done += 1;
         }
         Ok(LoopControl::On)
@@ -308,6 +327,20 @@ impl Script for ItemScript {
     }
 
     fn counters(&mut self) -> Counters {
-        Counters::from_value(&self.counts)
+        let times = std::mem::take(&mut self.times);
+        Counters::from_value(&self.counts).with_bulk(times.into_numbers())
+    }
+}
+
+/// Script that waits between tests.
+#[derive(Debug)]
+pub(super) struct PauseScript {
+    pub(super) seconds: u64,
+}
+
+impl Script for PauseScript {
+    fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        // Each on its own, so that it can be stopped, and is seen to go on.
+        (0..self.seconds).try_for_each(|_second| io.pause(1_000_000_000))
     }
 }

@@ -183,6 +183,10 @@ impl Job for TestJob {
         })
     }
 
+    fn times_every_call(&self) -> bool {
+        self.shape.around.keeps_times
+    }
+
     fn begin(&self, _facts: &TargetFacts) -> Box<dyn Session + '_> {
         Box::new(TestSession::new(Arc::clone(&self.shape)))
     }

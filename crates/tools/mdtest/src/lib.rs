@@ -77,7 +77,11 @@ fn in_our_form(word: String) -> Vec<String> {
             let level = (!level.is_empty()).then(|| level.to_owned());
             std::iter::once("--verbosity".to_owned()).chain(level).collect()
         }
-        None => vec![with_dashes(word)],
+        None => match word.strip_prefix("--posix.odirect") {
+            Some("" | "=1") => vec!["--direct".to_owned()],
+            Some("=0") => Vec::new(),
+            _ => vec![with_dashes(word)],
+        },
     }
 }
 
@@ -99,5 +103,7 @@ mod tests {
         assert_eq!(in_our_form("-V3".to_owned()), ["--verbosity", "3"]);
         assert_eq!(in_our_form("-V".to_owned()), ["--verbosity"]);
         assert_eq!(in_our_form("-vvv".to_owned()), ["-vvv"]);
+        assert_eq!(in_our_form("--posix.odirect=1".to_owned()), ["--direct"]);
+        assert!(in_our_form("--posix.odirect=0".to_owned()).is_empty());
     }
 }

@@ -3,7 +3,7 @@
 use treering_script::{ConfigError, Settings};
 
 use super::options::NativeOptions;
-use super::shape::{EnabledTests, FileData, ItemOrder, RunShape};
+use super::shape::{EnabledTests, FileData, ItemOrder, PhaseSettings, RunShape};
 use super::tree::DirectoryTree;
 use treering_kit::ranks::worker_kind;
 
@@ -69,6 +69,7 @@ pub(super) fn native(settings: &Settings) -> Result<(RunShape, RecordedParameter
         },
         cold: options.drop_caches == "each",
         workers: worker_kind(options.worker_kind),
+        around: PhaseSettings::default(),
         as_original: None,
     };
     options.shift = Some(shift);

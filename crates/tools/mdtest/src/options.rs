@@ -27,8 +27,12 @@ const INT_MAX: u64 = i32::MAX as u64;
 
 /// Reason why interfaces other than POSIX are refused.
 const ONLY_POSIX: &str = "only POSIX calls are made; give POSIX, or leave it out";
-/// Reason why ranges of task numbers are refused.
+/// Limit of ranges of task numbers.
 const NO_SERIES: &str = "one number of ranks a run: vary --ranks, or workers in a plan";
+/// Limit of what is said beside the tables.
+const VERBOSE: &str = "the lines of level 1 about settings and tests, not those about functions";
+/// Difference of the commands around phases.
+const ONE_COMMAND: &str = "run once, not by each rank, and outside of all times";
 
 /// Reason why the option is not supported.
 const WARNING_AS_ERRORS: &str = "see the numbers of missing items in the output instead";
@@ -62,14 +66,16 @@ options! {
         read_bytes('e'): u32 = Size[0..=BYTES_MAX], "0";
         /// Sync each file after it was written.
         sync_file('y'): bool = Flag;
+        /// Open files past the page cache, which is --posix.odirect.
+        direct: bool = Flag;
         /// Call sync after each test, in its time.
         call_sync('Y'): bool = Flag;
         /// Compare what is read with what was written.
         verify_read('X'): bool = Flag;
         /// Read what was written back at once, and compare it.
         verify_write: bool = Flag;
-        /// Seed of the data; without it, the time.
-        data_offset('G'): Option<u64> = Number[0..=INT_MAX];
+        /// Seed of the data, which may be negative; without it, or as -1, the time.
+        data_offset('G'): Option<String> = Text;
         /// What is written: timestamp, offset, incompressible or random; the first letter will do.
         #[support = OptionSupport::Approximate("also under its own name, --dataPacketType")]
         data_packet_type: String = Text, "t";
@@ -91,16 +97,14 @@ options! {
         #[recorded = false]
         save_rank_performance_details: Option<String> = Path;
         /// A file for each rank with the time of each operation.
-        #[support = OptionSupport::Rejected(
-            "latencies are kept as histograms: see `treering export --format json`"
-        )]
-        save_per_op_data_csv: () = Path;
-        /// Say more.
-        #[support = OptionSupport::Ignored("what the original says then are lines of its source")]
+        #[recorded = false]
+        save_per_op_data_csv: Option<String> = Path;
+        /// Also print the settings, and each test as it ends.
+        #[support = OptionSupport::Approximate(VERBOSE)]
         #[recorded = false]
         verbose('v'): bool = Flag;
-        /// How much more is said, which is -V.
-        #[support = OptionSupport::Ignored("what the original says then are lines of its source")]
+        /// How much more is printed, which is -V.
+        #[support = OptionSupport::Approximate(VERBOSE)]
         #[recorded = false]
         verbosity: Option<u64> = Number[0..=INT_MAX];
     }
@@ -116,30 +120,29 @@ options! {
         #[recorded = false]
         no_barriers('B'): u64 = Number[0..=INT_MAX], "0";
         /// First number of tasks.
-        #[support = OptionSupport::Rejected(NO_SERIES)]
-        first('f'): () = Number;
-        /// Last number of tasks.
-        #[support = OptionSupport::Rejected(NO_SERIES)]
-        last('l'): () = Number;
+        #[support = OptionSupport::Approximate(NO_SERIES)]
+        first('f'): u64 = Number[1..=INT_MAX], "1";
+        /// Last number of tasks; 0 for all that are there.
+        #[support = OptionSupport::Approximate(NO_SERIES)]
+        last('l'): u64 = Number[0..=INT_MAX], "0";
         /// Stride between numbers of tasks.
-        #[support = OptionSupport::Rejected(NO_SERIES)]
-        stride('s'): () = Number;
+        #[support = OptionSupport::Approximate(NO_SERIES)]
+        stride('s'): u64 = Number[1..=INT_MAX], "1";
         /// Create files by mknod.
-        #[support = OptionSupport::Rejected("files are created by open; leave -k out")]
-        mknod('k'): () = Flag;
-        /// Seconds to wait before each iteration.
-        #[support = OptionSupport::Rejected("nothing is waited for; sleep between runs")]
-        pre_delay('p'): () = Number;
+        #[support = OptionSupport::Approximate("files are created by open and close")]
+        mknod('k'): bool = Flag;
+        /// Seconds to wait before the tests of directories, and before those of files.
+        pre_delay('p'): u64 = Number[0..=SECONDS_MAX], "0";
         /// Time the overhead of directories of their own.
         #[support = OptionSupport::Ignored("in the original nothing is done in that time")]
         #[recorded = false]
         time_unique('t'): bool = Flag;
         /// A command before each phase.
-        #[support = OptionSupport::Rejected("no command is run between phases")]
-        run_cmd_before_phase: () = Text;
+        #[support = OptionSupport::Approximate(ONE_COMMAND)]
+        run_cmd_before_phase: Option<String> = Text;
         /// A command after each phase.
-        #[support = OptionSupport::Rejected("no command is run between phases")]
-        run_cmd_after_phase: () = Text;
+        #[support = OptionSupport::Approximate(ONE_COMMAND)]
+        run_cmd_after_phase: Option<String> = Text;
         /// Any warning is an error.
         #[support = OptionSupport::Rejected(WARNING_AS_ERRORS)]
         warning_as_errors: () = Flag;

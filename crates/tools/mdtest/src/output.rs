@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use crate::classic::results::{IterationResults, RankTime, Test, TestResult};
 use crate::classic::table::{TableOptions, TableQuantity, rank_details, summary};
 use crate::classic::text::{HeaderParams, footer, header, wall_hit};
+use crate::classic::verbose;
+use treering_kit::op_times::op_rows;
 use treering_kit::space::{FilesystemUsage, wrong_data};
 use treering_model::workloads::mdtest::ItemCounts;
 use treering_model::{Ending, TaskTotals, TrialEvent};
@@ -15,7 +17,7 @@ use treering_script::{
 
 use super::config::ClassicConfig;
 use super::session::SETUP;
-use super::shape::ItemOrder;
+use super::shape::{ItemOrder, IterationStep};
 use treering_kit::cautions;
 use treering_kit::ranks::ABORTED;
 
@@ -26,7 +28,7 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
         roots: config.dirs.clone(),
         make_roots: MissingRootPolicy::OneLevel,
         log: None,
-        times_all: false,
+        times_all: config.shape.around.keeps_times,
         seed: 1,
         signal_exit: 130,
         catches_sigint: false,
@@ -34,6 +36,8 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
             config,
             iterations: Vec::new(),
             present: Vec::new(),
+            begun: 0,
+            until_wall: None,
             missed: 0,
             wrong: 0,
         }),
@@ -43,6 +47,10 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
 struct MdtestOutput {
     config: ClassicConfig,
     iterations: Vec<IterationResults>,
+    /// Number of parts of the iteration that have ended.
+    begun: usize,
+    /// Time until the time limit ended the creation of files.
+    until_wall: Option<f64>,
     /// Finished tasks of the current part.
     present: Vec<(TaskTotals, ItemCounts)>,
     /// Number of missing items.
@@ -70,10 +78,87 @@ impl MdtestOutput {
         if let Some(iteration) = self.iterations.last_mut() {
             iteration.set(test, result);
         }
+        let mut printed = ToolOutput::default();
         if present.iter().any(|(_, counts)| counts.ended_by_time) {
-            self.wall(&present)
-        } else {
-            ToolOutput::default()
+            printed.out += &wall_hit(&items_at_wall(&present));
+        }
+        if test == Test::FileCreation && self.config.shape.wall_seconds.is_some() {
+            printed.files.extend(self.status_file(&present));
+        }
+        printed.files.extend(self.operation_files(test, &present));
+        if self.config.is_verbose() {
+            printed.out = self.verbose_begin() + &printed.out + &self.verbose(test, &present);
+        }
+        self.begun += 1;
+        printed
+    }
+
+    /// File with the number of items that the fastest rank had made when time was over, whether or
+    /// not it ended them.
+    fn status_file(&self, present: &[(TaskTotals, ItemCounts)]) -> Option<(PathBuf, Vec<u8>)> {
+        let path = self.config.options.stonewall_file.as_ref()?;
+        let most = items_at_wall(present).into_iter().max().unwrap_or(0);
+        Some((PathBuf::from(path), most.to_string().into_bytes()))
+    }
+
+    /// Files with the time of each operation of a rank, if they are asked for.
+    fn operation_files(
+        &self,
+        test: Test,
+        present: &[(TaskTotals, ItemCounts)],
+    ) -> Vec<(PathBuf, Vec<u8>)> {
+        let Some(prefix) = &self.config.options.printing.save_per_op_data_csv else {
+            return Vec::new();
+        };
+        let data = self.config.shape.data;
+        let bytes = match test {
+            Test::FileCreation | Test::FileRemoval => data.write_bytes,
+            Test::FileRead => data.read_bytes,
+            Test::FileStat => 1,
+            _ => return Vec::new(),
+        };
+        let of_rank = |rank: usize| {
+            let own = present.iter().filter(|(task, _)| usize::from(task.worker) == rank);
+            let numbers: Vec<u64> =
+                own.flat_map(|(task, _)| task.counters.bulk().to_vec()).collect();
+            let path = PathBuf::from(format!("{prefix}-{}-{rank:05}.csv", test.name()));
+            (path, op_rows(&numbers, bytes.max(1).into()).into_bytes())
+        };
+        (0..self.ranks()).map(of_rank).collect()
+    }
+
+    /// Line at the beginning of an iteration.
+    fn verbose_begin(&self) -> String {
+        let is_first = self.begun.is_multiple_of(self.config.shape.parts().len().max(1));
+        if is_first { verbose::iteration(self.iterations.len()) } else { String::new() }
+    }
+
+    /// Lines about a test that has ended; those about items follow the last test of their kind.
+    fn verbose(&mut self, test: Test, present: &[(TaskTotals, ItemCounts)]) -> String {
+        let shape = &self.config.shape;
+        if test == Test::FileCreation && shape.wall_seconds.is_some() {
+            let until_then = || present.iter().filter(|(_, counts)| !counts.is_wear_out);
+            let began = until_then().map(|(task, _)| task.began_ns).min().unwrap_or(0);
+            let ended = until_then().map(|(task, _)| task.began_ns + task.wall_ns).max();
+            let wall_ns = ended.unwrap_or(began).saturating_sub(began);
+            self.until_wall = Some(wall_ns as f64 / 1e9);
+        }
+        let Some(results) = self.iterations.last() else { return String::new() };
+        let is_of_directory = |step: &IterationStep, wanted: bool| match step {
+            IterationStep::Items { is_directory, .. } => *is_directory == wanted,
+            IterationStep::MakeTrees | IterationStep::RemoveTrees => false,
+        };
+        let parts = shape.parts();
+        let is_last = |wanted: bool| {
+            let mut of_kind = parts.iter().rev().filter(|step| is_of_directory(step, wanted));
+            of_kind.next().is_some_and(|step| step.test() == test)
+        };
+        match test {
+            Test::TreeCreation => verbose::tree_creation(results),
+            Test::TreeRemoval => verbose::tree_removal(results),
+            _ if is_last(true) => verbose::directories(results),
+            _ if is_last(false) => verbose::files(results, self.until_wall),
+            _ => String::new(),
         }
     }
 
@@ -133,18 +218,6 @@ impl MdtestOutput {
         done.into_iter().max().unwrap_or(0)
     }
 
-    fn wall(&self, present: &[(TaskTotals, ItemCounts)]) -> ToolOutput {
-        let until_then = present.iter().filter(|(_, counts)| !counts.is_wear_out);
-        let done: Vec<u64> = until_then.map(|(_, counts)| counts.done).collect();
-        let file = self.config.options.stonewall_file.iter();
-        let most = done.iter().max().unwrap_or(&0).to_string();
-        ToolOutput {
-            out: wall_hit(&done),
-            files: file.map(|path| (PathBuf::from(path), most.clone().into_bytes())).collect(),
-            ..ToolOutput::default()
-        }
-    }
-
     fn tables(&self, now: &str) -> ToolOutput {
         let ClassicConfig { shape, options, .. } = &self.config;
         let shown = TableOptions {
@@ -178,6 +251,12 @@ impl MdtestOutput {
     }
 }
 
+/// Items that each rank had made when the time limit ended the creation, or at its end.
+fn items_at_wall(present: &[(TaskTotals, ItemCounts)]) -> Vec<u64> {
+    let until_then = present.iter().filter(|(_, counts)| !counts.is_wear_out);
+    until_then.map(|(_, counts)| counts.done).collect()
+}
+
 impl ClassicOutput for MdtestOutput {
     fn open(&mut self, scene: &ClassicScene) -> ToolOutput {
         let ClassicConfig { shape, options, .. } = &self.config;
@@ -197,14 +276,21 @@ impl ClassicOutput for MdtestOutput {
             dirs: shape.dirs,
             files: shape.files,
             shared_file: shape.shared_file,
+            settings: if self.config.is_verbose() {
+                verbose::settings(&self.config.printed_settings())
+            } else {
+                String::new()
+            },
         };
         let filesystem = scene.rooms.first().map(|room| FilesystemUsage {
             capacity_bytes: room.capacity_bytes,
             unused_bytes: room.unused_bytes,
             inodes: room.inodes.unwrap_or((0, 0)),
         });
+        let by_open = "treering: -k: files are created by open and close, not by mknod\n";
         ToolOutput {
             out: header(&scene.started, &scene.words, &params, filesystem),
+            err: if options.others.mknod { by_open.to_owned() } else { String::new() },
             ..ToolOutput::default()
         }
     }
@@ -217,7 +303,8 @@ impl ClassicOutput for MdtestOutput {
         let UnusableDirectory { path, why, .. } = *lacking;
         let err =
             format!("ERROR: unable to create test directory path {}: {why}\n", path.display());
-        ToolOutput { err, ..self.open(scene) }
+        let opened = self.open(scene);
+        ToolOutput { err: opened.err.clone() + &err, ..opened }
     }
 
     /// Exit code after `MPI_Abort`, with which the original ends all ranks.

@@ -13,10 +13,11 @@ use treering_script::{
 };
 
 use super::headline;
-use super::items::{CreateMode, ItemScript, PatternData};
+use super::items::{CreateMode, ItemScript, PatternData, PauseScript};
 use super::names::test_directory;
 use super::shape::{ItemOperation, IterationStep, RunShape};
 use super::trees::{TestDirAction, TestDirectories, TreeScript};
+use treering_kit::op_times::OpTimes;
 use treering_kit::parted::PartedSession;
 use treering_kit::rank_sums::RankSums;
 use treering_kit::ranks::side_by_side;
@@ -91,6 +92,11 @@ impl TestSession {
         let IterationStep::Items { is_directory, act } = part else { return Ok(()) };
         let (creates, removes) = (act == ItemOperation::Create, act == ItemOperation::Remove);
         let items = 0..self.target(part);
+        if self.shape.is_first_of_its_kind(part) && self.shape.around.delay_seconds > 0 {
+            let task = self.pause(self.shape.around.delay_seconds);
+            self.run_group(vec![task], conductor)?;
+        }
+        self.run_command(self.shape.around.before.clone(), conductor)?;
         let collective = self.shape.collective && (creates || removes);
         if collective {
             let ranks = (0..self.shape.ranks).collect();
@@ -130,7 +136,24 @@ impl TestSession {
         if creates && self.shape.wall_seconds.is_some() {
             self.standing[usize::from(!is_directory)] = most;
         }
-        Ok(())
+        self.run_command(self.shape.around.after.clone(), conductor)
+    }
+
+    /// Runs a command between tests.
+    fn run_command(
+        &mut self,
+        command: Option<String>,
+        conductor: &mut dyn Conductor,
+    ) -> SessionResult {
+        if command.is_none() {
+            return Ok(());
+        }
+        let group = ParallelGroup { command, ..self.group(vec![self.pause(0)]) };
+        conductor.group(group, self)
+    }
+
+    fn pause(&self, seconds: u64) -> Task {
+        self.task(SETUP, "", Op::Pause, Box::new(PauseScript { seconds }))
     }
 
     fn run_group(&mut self, tasks: Vec<Task>, conductor: &mut dyn Conductor) -> SessionResult {
@@ -208,11 +231,13 @@ impl TestSession {
             wall: wall.cloned(),
             data,
             counts: ItemCounts { is_wear_out, ..ItemCounts::default() },
+            times: OpTimes::default(),
             expected: Vec::new(),
         });
         let op = file_op(is_directory, act, create_mode);
         let task = self.task(part.kind(), part.test().name(), op, script);
-        Task { expected_bytes, buffers, ..task }
+        let direct = self.shape.around.direct && !is_directory;
+        Task { expected_bytes, buffers, direct, ..task }
     }
 
     /// Data of a rank in the original's format; `None` in native mode.

@@ -120,6 +120,21 @@ pub(super) enum ItemOrder {
     Random(u64),
 }
 
+/// Settings of the classic mode around the tests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct PhaseSettings {
+    /// Open files past the page cache.
+    pub(super) direct: bool,
+    /// Seconds to wait before the tests of directories, and before those of files.
+    pub(super) delay_seconds: u64,
+    /// Command before each test.
+    pub(super) before: Option<String>,
+    /// Command after each test.
+    pub(super) after: Option<String>,
+    /// Keep the time of each operation on files.
+    pub(super) keeps_times: bool,
+}
+
 /// Shape of a whole run.
 #[derive(Clone, Debug)]
 pub(super) struct RunShape {
@@ -156,6 +171,7 @@ pub(super) struct RunShape {
     /// Drop caches before items are accessed.
     pub(super) cold: bool,
     pub(super) workers: WorkerKind,
+    pub(super) around: PhaseSettings,
     /// Classic settings; `None` in native mode.
     pub(super) as_original: Option<ClassicCompat>,
 }
@@ -192,6 +208,16 @@ impl RunShape {
         let first = acts.create.then_some(IterationStep::MakeTrees);
         let last = acts.remove.then_some(IterationStep::RemoveTrees);
         first.into_iter().chain(items).chain(last).collect()
+    }
+
+    /// True for the first test of directories, and the first one of files.
+    pub(super) fn is_first_of_its_kind(&self, part: IterationStep) -> bool {
+        let IterationStep::Items { is_directory, .. } = part else { return false };
+        let of_kind = |step: &IterationStep| {
+            matches!(step, IterationStep::Items { is_directory: other, .. }
+                if *other == is_directory)
+        };
+        self.parts().into_iter().find(of_kind) == Some(part)
     }
 
     fn shifted(&self, rank: u16, times: u64) -> u16 {

@@ -49,6 +49,7 @@ fn words(call: &Call<'_>) -> String {
             format!("rename {} {}", at(from, old), at(to_at, to))
         }
         Call::Sync { scope: SyncScope::Machine } => "sync".to_owned(),
+        Call::Pause { ns } => format!("pause {ns}"),
         Call::Sync { scope: SyncScope::Target } => "syncfs".to_owned(),
         other => panic!("{other:?} is not mdtest's"),
     }
@@ -237,4 +238,65 @@ fn ranks_catch_up_with_the_fastest_after_the_creation_time_limit() {
     });
     rehearsed.unwrap();
     assert_eq!((phases, groups), (3, 1));
+}
+
+#[test]
+fn delays_stand_before_the_first_test_of_a_kind() {
+    let made = phases("items=1 only-create pre-delay=1 dir=/m", true, 0);
+    let second = "pause 1000000000";
+    let of = |name: &str| made.iter().find(|phase| phase.starts_with(name)).unwrap().clone();
+    assert!(of("dir-create").starts_with(&format!("dir-create: {second}, ")), "{made:?}");
+    assert!(of("file-create").starts_with(&format!("file-create: {second}, ")), "{made:?}");
+    let made = phases("items=1 only-files pre-delay=1 dir=/m", true, 0);
+    assert_eq!(made.join("\n").matches(second).count(), 1, "{made:?}");
+}
+
+#[test]
+fn commands_stand_around_each_test_of_items() {
+    let options = "items=1 only-create dir=/m run-cmd-before-phase=a run-cmd-after-phase=b";
+    let job = MdtestWorkload.classic(&settings(options)).unwrap();
+    let facts = TargetFacts::unknown();
+    let mut session = job.begin(&facts);
+    let (mut commands, mut phase) = (Vec::new(), String::new());
+    let rehearsed = rehearse_session(session.as_mut(), &mut |request| {
+        match request {
+            SessionRequest::Phase(began) => phase = began.name,
+            SessionRequest::Group(mut group, listener) => {
+                commands.extend(group.command.take().map(|command| format!("{phase} {command}")));
+                for (worker, task) in (0..).zip(&mut group.tasks) {
+                    calls(task.script.as_mut(), words);
+                    listener.task_ended(&totals(worker, task));
+                }
+            }
+        }
+        Ok(())
+    });
+    rehearsed.unwrap();
+    assert_eq!(commands, ["dir-create a", "dir-create b", "file-create a", "file-create b"]);
+}
+
+/// Sets of options with which IO500 and its forerunners call mdtest.
+const SETS: [&str; 6] = [
+    "data-packet-type=incompressible items=100 time-unique write-bytes=3901 read-bytes=3901 \
+     rate-and-time data-offset=-499000000 shift=1 only-files stonewall-file=/m/x only-read \
+     verify-read save-rank-performance-details=/m/r api=POSIX direct",
+    "items=100 unique-dir leaf-only only-files rate-and-time data-offset=-515000000 shift=1 \
+     only-remove direct",
+    "only-create only-files items=100 unique-dir leaf-only stonewall=300 stonewall-file=/m/x \
+     direct shift=1",
+    "only-create only-files call-sync write-bytes=3901 read-bytes=3901 items=100 verbose \
+     verbosity=1",
+    "only-remove only-files items=100 depth=1 branch=12 unique-dir leaf-only",
+    "items=10 pre-delay=1 first=1 last=1 stride=1 mknod run-cmd-before-phase=true \
+     run-cmd-after-phase=true save-per-op-data-csv=/m/o",
+];
+
+#[test]
+fn sets_of_options_of_io500_are_taken() {
+    for set in SETS {
+        let settings = settings(&format!("dir=/m/x {set}"));
+        let job = MdtestWorkload.classic(&settings);
+        assert!(job.is_ok(), "{set}: {:?}", job.err());
+        assert!(MdtestWorkload.classic_mode(&settings).is_ok(), "{set}");
+    }
 }

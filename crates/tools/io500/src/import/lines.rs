@@ -10,6 +10,8 @@ pub(super) struct PhaseLine {
     pub(super) seconds: f64,
     pub(super) is_scored: bool,
     pub(super) is_invalid: bool,
+    /// Greatest relative error of the value by its decimals.
+    pub(super) rounding: f64,
 }
 
 /// The scores.
@@ -53,7 +55,8 @@ impl OutputLine {
 /// Parses a line; `None` for a foreign one.
 pub(super) fn line(text: &str) -> Option<OutputLine> {
     let text = text.trim();
-    if let Some(tail) = text.strip_prefix("IO500 version ") {
+    if let Some(tail) = text.strip_prefix("IO500 version") {
+        // The version of a program that was built outside of a git repository is empty.
         let (version, mode) = match tail.split_once(" (") {
             Some((version, mode)) => (version, mode.strip_suffix(')').map(str::to_owned)),
             None => (tail, None),
@@ -81,6 +84,7 @@ pub(super) fn line(text: &str) -> Option<OutputLine> {
     for (mark, is_extended, is_invalid) in [
         ("[SCORE ]", false, false),
         ("[SCORE] ", false, false),
+        ("[SCORE-valid]", false, false),
         ("[SCORE-invalid]", false, true),
         ("[SCOREX]", true, false),
     ] {
@@ -110,13 +114,41 @@ fn phase(text: &str, is_scored: bool, was_invalid: bool) -> Option<PhaseLine> {
         [tail @ .., "[INVALID]"] => (true, tail),
         fields => (was_invalid, fields),
     };
+    if let ["BW" | "IOPS", "phase", _, words @ ..] = words {
+        return shell_phase(words, is_scored, is_invalid);
+    }
     let [name, value, unit, ":", "time", seconds, "seconds"] = words else { return None };
     let right = if name.starts_with("ior-") { "GiB/s" } else { "kIOPS" };
     if *unit != right {
         return None;
     }
+    phase_of(name, value, seconds, is_scored, is_invalid)
+}
+
+/// `ior_easy_write 1.000 GB/s : time 300.00 seconds`, behind `BW phase 1`, as the program had it
+/// while it was a script of the shell. It divided MiB by 1024, so that its GB are GiB.
+fn shell_phase(words: &[&str], is_scored: bool, is_invalid: bool) -> Option<PhaseLine> {
+    let [name, value, unit, ":", "time", seconds, "seconds"] = words else { return None };
+    let right = if name.starts_with("ior_") { "GB/s" } else { "kiops" };
+    let is_right = *unit == right || (right == "GB/s" && *unit == "GiB/s");
+    if !is_right {
+        return None;
+    }
+    phase_of(&name.replace('_', "-"), value, seconds, is_scored, is_invalid)
+}
+
+fn phase_of(
+    name: &str,
+    value: &str,
+    seconds: &str,
+    is_scored: bool,
+    is_invalid: bool,
+) -> Option<PhaseLine> {
+    let decimals = value.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let half = 0.5 / 10_f64.powi(i32::try_from(decimals).unwrap_or(0));
     let (value, seconds) = (decimal(value)?, decimal(seconds)?);
-    Some(PhaseLine { name: (*name).to_owned(), value, seconds, is_scored, is_invalid })
+    let rounding = if value > 0.0 { half / value } else { 0.0 };
+    Some(PhaseLine { name: name.to_owned(), value, seconds, is_scored, is_invalid, rounding })
 }
 
 /// `Bandwidth 1.0 GiB/s : IOPS 2.0 kiops : TOTAL 1.4 [INVALID]`
@@ -161,6 +193,8 @@ mod tests {
             ("[RESULT]       ior-easy-write        1.500000 GiB/s : time 300.100 seconds", false),
             ("[RESULT] find 15.0 kIOPS : time 1.5 seconds [INVALID]", true),
             ("[RESULT-invalid]       ior-easy-write   0.1 GiB/s  : time 0.1 seconds", true),
+            ("[RESULT] BW   phase 1   ior_easy_write   1.500 GB/s : time 300.10 seconds", false),
+            ("[RESULT-invalid] IOPS phase 3   find   5.500 kiops : time  30.10 seconds", true),
         ] {
             let Some(OutputLine::Phase(phase)) = line(text) else { panic!("{text}") };
             assert_eq!(phase.is_invalid, invalid, "{text}");
@@ -173,6 +207,25 @@ mod tests {
             assert!(scores.is_invalid && scores.bandwidth > 1.0);
         }
         assert_eq!(line("[SCORE]"), Some(OutputLine::Section("SCORE".to_owned())));
+    }
+
+    #[test]
+    fn versions_may_be_empty() {
+        for (text, mode) in
+            [("IO500 version  (standard)", Some("standard".to_owned())), ("IO500 version ", None)]
+        {
+            assert_eq!(line(text), Some(OutputLine::Version(String::new(), mode)));
+        }
+        let wanted = OutputLine::Value("version".to_owned(), String::new());
+        assert_eq!(line("version         = "), Some(wanted));
+    }
+
+    #[test]
+    fn phases_of_the_shell_have_the_names_of_today() {
+        let text = "[RESULT] IOPS phase 4   mdtest_easy_stat   80.907 kiops : time  84.90 seconds";
+        let Some(OutputLine::Phase(phase)) = line(text) else { panic!("{text}") };
+        assert_eq!((phase.name.as_str(), phase.value), ("mdtest-easy-stat", 80.907));
+        assert!(phase.rounding > 6e-6 && phase.rounding < 7e-6);
     }
 
     #[test]

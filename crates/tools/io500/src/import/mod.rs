@@ -17,6 +17,8 @@ use treering_kit::import::{Importer, ParsedOutputs, Remark};
 /// Reads results of IO500.
 pub(crate) struct Io500Importer;
 
+/// Name of the phase with which every summary begins.
+const FIRST: &str = "ior-easy-write";
 /// Name of the tool and of its workload.
 const TOOL: &str = "io500";
 /// Number of lines within which `result.txt` names its version.
@@ -30,10 +32,14 @@ impl Importer for Io500Importer {
     fn begins(&self, log: &Log<'_>, at: usize) -> bool {
         match line(log.line(at)) {
             Some(OutputLine::Version(..)) => true,
-            Some(OutputLine::Section(name)) if name == "run" => {
-                (at + 1..log.len().min(at + HEAD_LINES)).any(|next| is_version(log.line(next)))
+            Some(OutputLine::Section(name)) => name == "run" && is_head(log, at + 1),
+            Some(OutputLine::Value(key, value)) => {
+                let is_named = key == "version" && value.starts_with("io500");
+                is_named || (key == "version" && value.is_empty() && is_head(log, at))
             }
-            _ => is_version(log.line(at)),
+            // The shell's first phase; its summary has no line before it.
+            Some(OutputLine::Phase(phase)) => phase.name == FIRST && is_of_shell(log.line(at)),
+            _ => false,
         }
     }
 
@@ -42,7 +48,8 @@ impl Importer for Io500Importer {
         let mut stretch = LineCursor::from(at);
         while let Some(parsed) = stretch.next_parsed(log, |text| run.own_line(text)) {
             let next = stretch.next();
-            if run.has_begun() && self.begins(log, next) && !run.is_head(&parsed) {
+            let is_next = run.has_begun() && self.begins(log, next) && !run.is_head(&parsed);
+            if is_next && next > at {
                 break;
             }
             run.take(next, parsed);
@@ -63,8 +70,26 @@ impl Importer for Io500Importer {
     }
 }
 
-/// True for the line of a long result that names the version.
-fn is_version(text: &str) -> bool {
-    let Some(OutputLine::Value(key, value)) = line(text) else { return false };
-    key == "version" && value.starts_with("io500")
+/// True if the lines from here are the head of a long result: its version, and at least one more
+/// of its keys. The version may be empty.
+fn is_head(log: &Log<'_>, at: usize) -> bool {
+    let keys = (at..log.len().min(at + HEAD_LINES)).filter_map(|next| match line(log.line(next)) {
+        Some(OutputLine::Value(key, value)) => Some((key, value)),
+        _ => None,
+    });
+    let (mut has_version, mut others) = (false, 0);
+    for (key, value) in keys {
+        match key.as_str() {
+            "version" if value.starts_with("io500") => return true,
+            "version" => has_version = value.is_empty(),
+            "config-hash" | "result-dir" | "mode" | "procs" => others += 1,
+            _ => {}
+        }
+    }
+    has_version && others > 1
+}
+
+/// True for a phase as the program printed it while it was a script of the shell.
+fn is_of_shell(text: &str) -> bool {
+    text.split_whitespace().nth(2) == Some("phase")
 }

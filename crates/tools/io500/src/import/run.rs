@@ -37,11 +37,18 @@ struct PhaseRecord {
     is_scored: bool,
     is_invalid: bool,
     is_twice: bool,
+    /// Greatest relative error of the value by its decimals.
+    rounding: f64,
 }
 
 impl PhaseRecord {
     fn moves_data(&self) -> bool {
         self.name.starts_with("ior-")
+    }
+
+    /// True for one of the twelve phases from which the score follows.
+    fn is_counted(&self) -> bool {
+        self.is_scored && measured().any(|step| step.name == self.name)
     }
 }
 
@@ -167,10 +174,14 @@ impl ParsedRun {
     }
 
     fn summary(&mut self, at: usize, phase: PhaseLine) {
+        // The shell's summary has no line before its first phase.
+        self.is_summary = true;
+        self.version.get_or_insert_default();
         self.begin(at, &phase.name, phase.is_scored);
         if let Some(record) = self.record_of(&phase.name) {
             record.value = Some(phase.value);
             record.seconds = Some(phase.seconds);
+            record.rounding = phase.rounding;
             record.is_invalid |= phase.is_invalid;
         }
     }
@@ -272,7 +283,8 @@ impl ParsedRun {
             }
             self.add_scores(&mut trial, &phases, at, &scores);
         }
-        trial.fact(IMPORT_FACT, self.version.as_deref().unwrap_or(TOOL));
+        let version = self.version.as_deref().filter(|version| !version.is_empty());
+        trial.fact(IMPORT_FACT, version.unwrap_or(TOOL));
         if !invalid.is_empty() {
             trial.fact(INVALID_FACT, invalid.join(", "));
         }
@@ -281,6 +293,10 @@ impl ParsedRun {
         }
         for (name, value) in &self.parameters {
             trial.parameter(name, value);
+        }
+        let procs = self.parameters.iter().find(|(name, _)| *name == "procs");
+        if let Some((_, procs)) = procs {
+            trial.record_command(&["rehearse", "--workers", procs]);
         }
         for record in &phases {
             if let Some(command) = &record.command {
@@ -294,9 +310,10 @@ impl ParsedRun {
 
     /// Adds the metrics of a phase.
     fn add_metrics(&mut self, trial: &mut ForeignTrial, record: &PhaseRecord) {
-        if record.is_twice || !record.is_scored {
+        if record.is_twice {
             return;
         }
+        let is_counted = record.is_counted();
         let of = || Scope::Kind(record.name.clone());
         match record.value {
             // Phases that were not run, or belong to a dry run, are printed without a value.
@@ -306,8 +323,10 @@ impl ParsedRun {
                 } else {
                     OPERATIONS_PER_SECOND.of(of(), value * 1000.0)
                 };
-                trial.metrics.push(metric.primary());
+                trial.metrics.push(metric.primary_if(is_counted));
             }
+            // Phases without a score that were left out, and those that only prepare.
+            Some(_) if !is_counted => return,
             Some(_) => self.remark(record.line, format!("{} has no rate", record.name)),
             None => return,
         }
@@ -329,18 +348,23 @@ impl ParsedRun {
     ) {
         let rate = |step: &Io500Phase| {
             let record = phases.iter().find(|record| record.name == step.name)?;
-            record.value.filter(|value| record.is_scored && !record.is_twice && *value > 0.0)
+            let value = record.value.filter(|value| *value > 0.0);
+            let is_sure = record.is_counted() && !record.is_twice;
+            value.filter(|_| is_sure).map(|value| (value, record.rounding))
         };
         let of_side = |moves_data: bool| {
             let side = measured().filter(|step| step.moves_data() == moves_data);
-            side.map(rate).collect::<Option<Vec<f64>>>()
+            side.map(rate).collect::<Option<Vec<(f64, f64)>>>()
         };
         let (Some(data), Some(metadata)) = (of_side(true), of_side(false)) else {
             self.remark(at, "the scores are left out: phases are missing from which they follow");
             return;
         };
+        // Few decimals leave the phases less sure than the score.
+        let roundings: Vec<f64> = data.iter().chain(&metadata).map(|(_, error)| *error).collect();
+        let near = NEAR + roundings.iter().copied().fold(0.0, f64::max);
         let (data, metadata) = (mean(&data), mean(&metadata));
-        let is_near = |told: f64, follows: f64| (told - follows).abs() <= follows * NEAR + 1e-6;
+        let is_near = |told: f64, follows: f64| (told - follows).abs() <= follows * near + 1e-6;
         if !is_near(scores.bandwidth, data)
             || !is_near(scores.metadata, metadata)
             || !is_near(scores.total, (data * metadata).sqrt())
@@ -357,8 +381,8 @@ impl ParsedRun {
 }
 
 /// The geometric mean.
-fn mean(values: &[f64]) -> f64 {
-    (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
+fn mean(values: &[(f64, f64)]) -> f64 {
+    (values.iter().map(|(value, _)| value.ln()).sum::<f64>() / values.len() as f64).exp()
 }
 
 /// `2024-05-03 09:25:48`, taken as UTC, in milliseconds since 1970.

@@ -6,6 +6,8 @@ use serde::Serialize;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct JsonParameters {
+    /// Text of options, which the original never sets.
+    pub options: &'static str,
     /// Minutes after which no further test begins.
     pub max_time_duration: u64,
     /// Delay before each test, in seconds.
@@ -39,7 +41,7 @@ pub(crate) struct JsonParameters {
     pub keep_file: u8,
     /// The seed of the data.
     #[serde(rename = "setTimeStampSignature/incompressibleSeed")]
-    pub data_seed: u64,
+    pub data_seed: i32,
 }
 
 impl JsonParameters {

@@ -1,5 +1,8 @@
 //! Text output of ior, byte for byte: the header, a row for each test, and the summary.
 
+use treering_kit::op_times::exponential;
+use treering_model::workloads::ior::TransferCounts;
+
 use super::parameters::JsonParameters;
 use super::results::{AccessKind, StonewallResult, TestResult};
 
@@ -92,13 +95,13 @@ pub(crate) fn header(started: &str, words: &[String], machine: &str) -> String {
     text + &pair("Machine", format!("Linux {machine}"))
 }
 
-/// The first lines of a test, up to the head of its table.
+/// The first lines of a test, up to the warnings before its table.
 pub(crate) fn test_header(started: &str, params: &TestParams, filesystem: &str) -> String {
     let mut text = pair("TestID", params.id);
     text += &pair("StartTime", started);
     text += &pair("Path", &params.first_file);
     text += filesystem;
-    text + &options(params) + TABLE
+    text + &options(params)
 }
 
 fn options(params: &TestParams) -> String {
@@ -147,7 +150,7 @@ fn options(params: &TestParams) -> String {
 }
 
 /// The head of the table.
-const TABLE: &str = "
+pub(crate) const TABLE: &str = "
 access    bw(MiB/s)  IOPS       Latency(s)  block(KiB) xfer(KiB)  open(s)    wr/rd(s)   close(s)   \
 total(s)   iter
 ------    ---------  ----       ----------  ---------- ---------  --------   --------   --------   \
@@ -214,6 +217,46 @@ pub(crate) fn csv_row(
 ) -> String {
     let figures = figures(result, params).map(|figure| format!("{figure:.4}")).join(",");
     format!("{},{figures},{},{repetition}\n", access.word(), params.ranks)
+}
+
+/// Warning about a file that is there before a test.
+pub(crate) fn exists_already(path: &str, is_kept: bool) -> String {
+    let fate = if is_kept { "overwritten" } else { "deleted" };
+    format!("WARNING: The file \"{path}\" exists already and will be {fate}\n")
+}
+
+/// The head of the file about each rank.
+pub(crate) const RANK_HEAD: &str = "access,rank,runtime-with-openclose,runtime,\
+                                    throughput-withopenclose,throughput\n";
+
+/// Rows of a test in the file about each rank. The original divides the bytes of all ranks evenly.
+pub(crate) fn rank_rows(
+    access: AccessKind,
+    tasks: &[(usize, TransferCounts)],
+    ranks: usize,
+) -> String {
+    let bytes: u64 = tasks.iter().map(|(_, counts)| counts.bytes).sum();
+    let share = bytes as f64 / ranks.max(1) as f64;
+    let mut text = String::new();
+    for rank in 0..ranks {
+        let own = || tasks.iter().filter(|(of, _)| *of == rank).map(|(_, counts)| counts);
+        let span = |began: Option<u64>, ended: Option<u64>| {
+            ended.unwrap_or(0).saturating_sub(began.unwrap_or(0)) as f64 / 1e9
+        };
+        let whole = span(
+            own().map(|times| times.open.began_ns).min(),
+            own().map(|times| times.close.ended_ns).max(),
+        );
+        let moved = span(
+            own().map(|times| times.moved.began_ns).min(),
+            own().map(|times| times.moved.ended_ns).max(),
+        );
+        let figures = [whole, moved, share / whole, share / moved]
+            .map(|figure| exponential(figure, 10))
+            .join(",");
+        text += &format!("{},{rank},{figures}\n", access.word());
+    }
+    text
 }
 
 /// The line of a removal.
@@ -348,7 +391,7 @@ pub(crate) fn footer(now: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::results::{AccessKind, TestResult};
-    use super::{TestParams, column, csv_row, human, removal, row, summary, wall};
+    use super::{TestParams, column, csv_row, human, rank_rows, removal, row, summary, wall};
     use treering_model::workloads::ior::{TimeSpan, TransferCounts};
 
     fn params() -> TestParams {
@@ -413,6 +456,22 @@ mod tests {
                       80.00       0.00    0.10000         NA            NA     0      2   2    1   1     \
                       0        1         0    0      1  4194304  1048576       8.0 POSIX      0";
         assert_eq!(lines.lines().last(), Some(wanted));
+    }
+
+    #[test]
+    fn performance_of_each_rank_is_in_rows_of_the_original() {
+        let times = |began_ns: u64, ended_ns: u64| TimeSpan { began_ns, ended_ns };
+        let counts = TransferCounts {
+            open: times(0, 1_000_000),
+            moved: times(1_000_000, 9_000_000),
+            close: times(9_000_000, 10_000_000),
+            bytes: 1000,
+            ..TransferCounts::default()
+        };
+        let rows = rank_rows(AccessKind::Write, &[(0, counts), (1, counts)], 2);
+        let wanted = "write,0,1.0000000000e-02,8.0000000000e-03,1.0000000000e+05,1.2500000000e+05";
+        assert_eq!(rows.lines().next(), Some(wanted));
+        assert_eq!(rows.lines().count(), 2);
     }
 
     #[test]

@@ -98,7 +98,9 @@ impl ParsedRun {
             return None;
         }
         trial.record_tool(self.version.as_deref());
-        trial.record_command(&self.arguments);
+        let ranks = self.parameters.iter().find(|(name, _)| *name == "ranks");
+        let ranks = ranks.and_then(|(_, number)| number.parse().ok());
+        trial.record_launched(&self.arguments, ranks);
         for (name, value) in &self.parameters {
             trial.parameter(name, value);
         }

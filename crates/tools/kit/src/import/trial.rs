@@ -104,6 +104,17 @@ impl ForeignTrial {
         }
     }
 
+    /// Records the command line that a launcher started on so many ranks, which is an option here.
+    pub fn record_launched<W: AsRef<str>>(&mut self, arguments: &[W], ranks: Option<u64>) {
+        if arguments.is_empty() {
+            return;
+        }
+        let ranks = ranks.filter(|ranks| *ranks > 1).map(|ranks| ranks.to_string());
+        let launched = ranks.iter().flat_map(|ranks| ["--ranks", ranks]);
+        let words: Vec<&str> = launched.chain(arguments.iter().map(AsRef::as_ref)).collect();
+        self.record_command(&words);
+    }
+
     /// Sets the end of the run, in milliseconds since 1970; if the start is known, this determines
     /// the wall time.
     pub fn ended(&mut self, ended_unix_ms: Option<i64>) {

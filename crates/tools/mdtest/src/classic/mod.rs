@@ -3,3 +3,4 @@
 pub(crate) mod results;
 pub(crate) mod table;
 pub(crate) mod text;
+pub(crate) mod verbose;

@@ -1,5 +1,6 @@
 //! Output of mdtest before and after its tables, byte for byte.
 
+use super::verbose;
 use std::fmt::Write as _;
 
 use treering_kit::space::{FilesystemUsage, space};
@@ -35,6 +36,8 @@ pub(crate) struct HeaderParams {
     pub files: bool,
     /// All ranks use the same file.
     pub shared_file: bool,
+    /// Lines about the settings, if they are asked for.
+    pub settings: String,
 }
 
 /// Converts a time in the format of `ctime` to the original's format: month, day, year and clock.
@@ -76,6 +79,7 @@ pub(crate) fn header(
     if params.reads_nothing {
         text += "WARNING: Read bytes is 0, thus, a read test will actually just open/close\n";
     }
+    text += &params.settings;
     let map = params.on_first.iter().map(|&is_on_first| if is_on_first { '1' } else { '0' });
     text += &format!("Nodemap: {}\n", map.collect::<String>());
     text += &format!("{:<20}: {path}\n", "Path");
@@ -96,7 +100,7 @@ pub(crate) fn header(
         (true, false) => format!("{ranks} tasks, {items} directories\n"),
         (false, false) => String::new(),
     };
-    text
+    if params.settings.is_empty() { text } else { text + &verbose::head() }
 }
 
 /// Line about a creation test that the time limit ended.
@@ -130,6 +134,7 @@ mod tests {
             dirs: true,
             files: true,
             shared_file: false,
+            settings: String::new(),
         };
         let filesystem = FilesystemUsage {
             capacity_bytes: 12_670_153_523,

@@ -148,7 +148,7 @@ impl ParsedRun {
             ..ForeignTrial::default()
         };
         trial.record_tool(self.version.as_deref());
-        trial.record_command(&self.words);
+        trial.record_launched(&self.words, self.ranks);
         if let Some(ranks) = self.ranks {
             trial.parameter("ranks", ranks);
         }

@@ -171,3 +171,77 @@ fn excess_phases_are_read_in_linear_time() {
     assert_eq!(only(&imported).metrics.len(), 64);
     assert_eq!(says(&imported, "more phases"), Some(130));
 }
+
+#[test]
+fn a_result_of_a_program_without_a_version_is_read() {
+    let imported = import(SUMMARY.replace(" io500-sc99_v1 ", "  ").as_bytes());
+    let trial = only(&imported);
+    assert_eq!(value(trial, "", "io500_score"), Some(7.025_009));
+    assert_eq!(fact(trial, "import.tool"), Some("io500"));
+    let long = RESULT.replace(" io500-sc99_v1", " ");
+    for text in [long.as_str(), long.strip_prefix("[run]\nprocs           = 4\n").unwrap()] {
+        let imported = import(text.as_bytes());
+        let trial = only(&imported);
+        assert_eq!(value(trial, "ior-easy-write", "mib_per_second"), Some(2048.0), "{text}");
+        assert_eq!(trial.target, "./results/2026.11.24-09.25.48");
+        assert!(imported.remarks.is_empty(), "{:?}", imported.remarks);
+    }
+    // Two such results in one file are two trials.
+    assert_eq!(import(format!("{long}{long}").as_bytes()).found.len(), 2);
+    // A section of this name alone is nobody's.
+    assert!(import(b"[run]\nversion = \nname = x\n").found.is_empty());
+}
+
+#[test]
+fn phases_without_a_score_are_read_and_not_primary() {
+    let end = "[SCORE ]";
+    let more = "[      ]  ior-rnd4K-easy-read        0.500000 GiB/s : time 300.100 seconds\n\
+                [      ]    mdworkbench-bench        3.000000 kIOPS : time 60.000 seconds\n\
+                [      ]  mdworkbench-delete         0.000000 kIOPS : time 0.000 seconds\n";
+    let imported = import(SUMMARY.replace(end, &format!("{more}{end}")).as_bytes());
+    let trial = only(&imported);
+    assert_eq!(value(trial, "ior-rnd4K-easy-read", "mib_per_second"), Some(512.0));
+    assert_eq!(value(trial, "mdworkbench-bench", "operations_per_second"), Some(3000.0));
+    assert_eq!(value(trial, "mdworkbench-delete", "operations_per_second"), None);
+    assert_eq!(value(trial, "", "io500_score"), Some(7.025_009));
+    assert_eq!(trial.metrics.iter().filter(|metric| metric.primary).count(), 12);
+    let section = "[ior-rnd4K-easy-read]\nscore           = 0.250000\nt_delta         = 300.1\n";
+    let imported = import(format!("{RESULT}\n{section}").as_bytes());
+    let trial = only(&imported);
+    assert_eq!(value(trial, "ior-rnd4K-easy-read", "mib_per_second"), Some(256.0));
+    assert_eq!(trial.metrics.iter().filter(|metric| metric.primary).count(), 2);
+}
+
+/// Summary of the time when IO500 was a script of the shell. Its scores follow from its phases, of
+/// which it prints few decimals.
+const SHELL: &str = "\
+[Summary] Results files in /mnt/x/results/2018.01.01-00.00.00
+[RESULT] BW   phase 1            ior_easy_write                4.000 GB/s : time 310.50 seconds
+[RESULT] BW   phase 2            ior_hard_write                0.101 GB/s : time 305.25 seconds
+[RESULT] BW   phase 3             ior_easy_read                8.000 GB/s : time 155.00 seconds
+[RESULT] BW   phase 4             ior_hard_read                2.000 GB/s : time 152.00 seconds
+[RESULT] IOPS phase 1         mdtest_easy_write               16.000 kiops : time 301.00 seconds
+[RESULT] IOPS phase 2         mdtest_hard_write                4.000 kiops : time 302.00 seconds
+[RESULT] IOPS phase 3                      find              256.000 kiops : time  20.00 seconds
+[RESULT] IOPS phase 4          mdtest_easy_stat               64.000 kiops : time  75.00 seconds
+[RESULT] IOPS phase 5          mdtest_hard_stat               32.000 kiops : time  38.00 seconds
+[RESULT] IOPS phase 6        mdtest_easy_delete                8.000 kiops : time 602.00 seconds
+[RESULT] IOPS phase 7          mdtest_hard_read               16.000 kiops : time  76.00 seconds
+[RESULT] IOPS phase 8        mdtest_hard_delete                2.000 kiops : time 604.00 seconds
+[SCORE] Bandwidth 1.59451 GB/s : IOPS 17.4481 kiops : TOTAL 5.27459
+";
+
+#[test]
+fn summaries_of_the_shell_are_read_under_the_names_of_today() {
+    let imported = import(SHELL.as_bytes());
+    let trial = only(&imported);
+    assert_eq!(value(trial, "ior-easy-write", "mib_per_second"), Some(4096.0));
+    assert_eq!(value(trial, "mdtest-hard-delete", "operations_per_second"), Some(2000.0));
+    assert_eq!(value(trial, "find", "elapsed_seconds"), Some(20.0));
+    assert_eq!(trial.metrics.iter().filter(|metric| metric.primary).count(), 12);
+    assert_eq!(value(trial, "", "io500_score"), Some(5.274_59));
+    assert!(imported.remarks.is_empty(), "{:?}", imported.remarks);
+    let invalid = SHELL.replace("[SCORE]", "[SCORE-invalid]");
+    assert_eq!(fact(only(&import(invalid.as_bytes())), "import.io500_invalid"), Some("all"));
+    assert_eq!(import(format!("{SHELL}{SHELL}").as_bytes()).found.len(), 2);
+}
