@@ -13,6 +13,7 @@ use treering_store::{Filter, LoadDetail, Store, TrialState, TrialSummary};
 
 use super::output::with_writer;
 use super::trial::known_command_line;
+use super::typed::typed_again;
 use super::{history, report};
 use crate::arguments::OverviewArgs;
 use crate::failure::Failure;
@@ -24,6 +25,8 @@ pub(crate) fn run(args: &OverviewArgs) -> Result<ExitCode, Failure> {
         return Err(no_results());
     };
     let found = history::found(&store, &args.series)?;
+    let origin = history::origin_of(&store, &found)?
+        .with_command("The same file", &typed_again(std::env::args_os()));
     let stored = Stored::read(&store, args)?;
     let campaigns = stored.campaigns()?;
     let trials = stored.newest();
@@ -36,6 +39,7 @@ pub(crate) fn run(args: &OverviewArgs) -> Result<ExitCode, Failure> {
         all_campaigns: stored.by_campaign().len(),
         trials: &trials,
         all_trials: stored.summaries.len(),
+        origin: &origin,
     };
     let rendered = render(&overview, |names| stored.load(names))?;
     with_writer(args.output.as_deref(), |out| out.write_all(rendered.html.as_bytes()))?;

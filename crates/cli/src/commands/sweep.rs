@@ -4,10 +4,12 @@ use std::process::ExitCode;
 
 use treering_analysis::sweep::sweeps;
 use treering_model::{Cell, TrialId};
+use treering_report::PageOrigin;
 use treering_report::pages::history::sweep::page;
 use treering_store::{Filter, LoadDetail, TrialState};
 
 use super::output;
+use super::typed::typed_again;
 use crate::arguments::SweepArgs;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
@@ -47,6 +49,9 @@ pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::new(Kind::Usage, message));
     }
     let draws = output::is_html(args.output.format());
-    output::write(&page(&plan, &found, draws), &args.output)?;
+    let mut shown = page(&plan, &found, draws);
+    let origin = PageOrigin::of_trials(trials.iter());
+    shown.origin(origin.with_command("The same page", &typed_again(std::env::args_os())));
+    output::write(&shown, &args.output)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -114,6 +114,27 @@ fn variants_are_compared_with_what_the_plan_says_and_again_from_the_store() {
 }
 
 #[test]
+fn the_foot_of_a_page_repeats_the_campaign_as_typed_or_by_its_plan() {
+    let (program, results) = (prepared(), Results::new());
+    let store = results.text();
+    let asked = ["--rounds", "1", "--no-warm-up", "-q", "--format", "html"];
+    let page = program.run(directories(&store, &asked)).ends_with(0).stdout;
+    let foot = page.split_once("class=\"origin\"").unwrap().1;
+    let typed = format!(
+        "treering compare --directories a,b --store {store} --rounds 1 --no-warm-up -- --dataset \
+         ./lists --initial-dirs 2 --runs 4<"
+    );
+    assert!(foot.contains(&typed), "{foot}");
+    let again = ["report", "--plan", "quick", "--store", &store];
+    let page = program.run(again.into_iter().chain(["--format", "html"])).ends_with(0).stdout;
+    let foot = page.split_once("class=\"origin\"").unwrap().1;
+    assert!(foot.contains("--print-plan -o quick.toml &amp;&amp; treering compare"), "{foot}");
+    let printed = again.into_iter().chain(["--print-plan", "-o", "quick.toml"]);
+    program.run(printed).ends_with(0);
+    program.run(["compare", "quick.toml", "--store", &store, "--dry-run"]).ends_with(0);
+}
+
+#[test]
 fn directories_are_compared_in_rounds_and_nothing_stays_in_them() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();

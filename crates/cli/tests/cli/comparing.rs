@@ -295,6 +295,17 @@ fn every_chart_is_written_as_a_file_and_no_other_file_is_touched() {
     let ratios = dir.join("ratios.svg");
     let text = std::fs::read_to_string(&ratios).unwrap();
     assert!(text.contains("<svg xmlns=\"http://www.w3.org/2000/svg\"") && text.contains("slow"));
+    // A paper has one column for them.
+    let words = ["report", "--store", file, "--baseline", "base", "--contender", "slow", "-o"];
+    let words = words.into_iter().chain(["/dev/null", "--format", "plain"]);
+    program.run(words.clone().chain(["--charts", charts, "--paper"])).ends_with(0);
+    let text = std::fs::read_to_string(&ratios).unwrap();
+    assert!(text.contains("width=\"3.5in\""), "{text}");
+    program.run(words.clone().chain(["--paper"])).ends_with(2);
+    let unplanned = program
+        .run(words.filter(|word| *word != "--format" && *word != "plain").chain(["--print-plan"]))
+        .ends_with(2);
+    assert!(unplanned.stderr.contains("these trials are of no plan"), "{unplanned}");
     // What is not ours stays, and nothing beside it is written anew.
     let rounds = dir.join("compilebench-native-ratio-by-round-create-mib-s.svg");
     std::fs::write(&rounds, "<svg>my own</svg>").unwrap();

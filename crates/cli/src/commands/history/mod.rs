@@ -52,7 +52,7 @@ pub(crate) fn run(args: &HistoryArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Origin of the figures: the first and the last trial of each series.
-fn origin_of(store: &Store, found: &History) -> Result<PageOrigin, Failure> {
+pub(super) fn origin_of(store: &Store, found: &History) -> Result<PageOrigin, Failure> {
     let ends = found.series.iter().take(ORIGIN_SERIES).flat_map(|series| {
         let (first, last) = (series.points.first(), series.points.last());
         let first = first.and_then(|point| point.trials.first());

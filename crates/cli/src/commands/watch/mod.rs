@@ -14,11 +14,13 @@ use treering_conduct::watch::{
 };
 use treering_conduct::{PlanEnd, PlanOptions};
 use treering_model::{Trial, TrialId};
+use treering_report::PageOrigin;
 use treering_report::pages::history::json::HistoryData;
 use treering_report::pages::history::{HistoryView, page};
 
 use super::compare::{PlanStore, Terminal, read_rehearsed, show_plan, usual_options};
 use super::history::{GateTerms, dated, gate};
+use super::typed::typed_again;
 use super::{lab, output};
 use crate::arguments::WatchArgs;
 use crate::clock;
@@ -95,6 +97,8 @@ fn show(
     for (purpose, command) in next_commands(options, needed, worse.as_ref()) {
         shown.command(&purpose, &command);
     }
+    let origin = PageOrigin::of_trials(dated.iter().map(|one| &one.trial));
+    shown.origin(origin.with_command("One more point", &typed_again(std::env::args_os())));
     output::write_or_data(&shown, &HistoryData::new(&series, BY, anchor), &args.output)?;
     Ok(if args.gate { gate(&series, gate_terms) } else { ExitCode::SUCCESS })
 }

@@ -23,8 +23,9 @@ pub use comparisons::{CampaignTrial, ComparedCampaign};
 pub use trials::StoredTrial;
 
 use self::packed::PagePack;
+use crate::PageOrigin;
 use crate::escape::visible;
-use crate::formats::html::frame;
+use crate::formats::html::{frame, of_origin};
 use crate::pages::history::HistoryView;
 
 /// Approximate maximum size of a file, in bytes.
@@ -56,6 +57,8 @@ pub struct Overview<'a> {
     pub trials: &'a [(TrialId, String)],
     /// Number of trials in the store.
     pub all_trials: usize,
+    /// Origin of the figures, the foot of the file.
+    pub origin: &'a PageOrigin,
 }
 
 /// A rendered overview.
@@ -116,6 +119,7 @@ fn body(overview: &Overview<'_>, top: &Markup, packs: &[PagePack], trials: usize
             (trials::table(overview, trials))
             h2 { "What is left out" }
             (left_out(overview, trials))
+            (of_origin(overview.origin))
         }
         // Filled by the script, which moves the focus here.
         article id="detail" hidden tabindex="-1" {}

@@ -147,6 +147,7 @@ mod tests {
     use treering_model::{Ending, RunMode, Trial, TrialHeader, TrialId};
 
     use super::{StoredTrial, packs};
+    use crate::PageOrigin;
     use crate::overview::{MOST_BYTES, Overview, render};
 
     fn load(names: &[(TrialId, String)]) -> Vec<StoredTrial> {
@@ -168,6 +169,7 @@ mod tests {
         let history = History { series: Vec::new(), left_out: 0 };
         let named = |number| (TrialId::new(), format!("{number:08}"));
         let trials: Vec<(TrialId, String)> = (0..1200).map(named).collect();
+        let origin = PageOrigin::default();
         let overview = Overview {
             history: &history,
             by: "date",
@@ -177,6 +179,7 @@ mod tests {
             all_campaigns: 0,
             trials: &trials,
             all_trials: 1300,
+            origin: &origin,
         };
         let loads = |names: &[(TrialId, String)]| Ok::<_, Infallible>(load(names));
         let Ok((whole, count)) = packs(&overview, loads, MOST_BYTES);

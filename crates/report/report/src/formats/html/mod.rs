@@ -173,7 +173,7 @@ fn block_markup(block: &Block) -> Markup {
 }
 
 /// Foot of a page: facts in one line, and the commands below it.
-fn of_origin(origin: &PageOrigin) -> Markup {
+pub(crate) fn of_origin(origin: &PageOrigin) -> Markup {
     html! {
         section class="origin" aria-label="Origin of the figures" {
             p {

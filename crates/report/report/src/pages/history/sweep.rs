@@ -22,13 +22,6 @@ pub fn page(plan: &str, sweeps: &[Sweep], draws: bool) -> Report {
         }
     }
     for sweep in sweeps {
-        page.table(points(sweep));
-        if sweep.keys.len() == 2 {
-            page.table(map(sweep));
-        }
-        if !sweep.scalings.is_empty() {
-            page.table(scaling::sizes(&title(sweep), sweep));
-        }
         match scaling::chart(&title_with_unit(sweep), sweep) {
             Some(scalings) if draws => page.chart(Chart::Scaling(scalings)),
             None if draws => page.chart(Chart::Curves(chart(sweep))),
@@ -36,6 +29,13 @@ pub fn page(plan: &str, sweeps: &[Sweep], draws: bool) -> Report {
         }
         if draws && sweep.keys.len() == 2 {
             page.chart(Chart::SweepMap(picture(sweep)));
+        }
+        page.table(points(sweep));
+        if sweep.keys.len() == 2 {
+            page.table(map(sweep));
+        }
+        if !sweep.scalings.is_empty() {
+            page.table(scaling::sizes(&title(sweep), sweep));
         }
     }
     if let Some(models) = scaling::models(sweeps, title) {
