@@ -102,7 +102,7 @@ impl Number {
             NumberStyle::Probability if (0.0..0.001).contains(&self.value) => "<0.001".to_owned(),
             // Three decimals of a ratio far from one would be all zeros, or hundreds of digits.
             NumberStyle::Ratio if !(1e-3..1e4).contains(&self.value.abs()) => {
-                significant(self.value, 4)
+                significant(self.value, 2)
             }
             NumberStyle::Probability | NumberStyle::Ratio => format!("{:.3}", self.value),
             NumberStyle::Latency => scaled(self.value, 1000.0, &["ns", "µs", "ms", "s"], 3),
@@ -312,8 +312,8 @@ mod tests {
         assert_eq!(text(0.000_02, NumberStyle::Probability), "<0.001");
         assert_eq!(text(0.0123, NumberStyle::Probability), "0.012");
         assert_eq!(text(0.923_4, NumberStyle::Ratio), "0.923");
-        assert_eq!(text(0.000_012_34, NumberStyle::Ratio), "1.234e-5");
-        assert_eq!(text(1.0e300, NumberStyle::Ratio), "1.000e300");
+        assert_eq!(text(0.000_012_34, NumberStyle::Ratio), "1.2e-5");
+        assert_eq!(text(1.0e300, NumberStyle::Ratio), "1.0e300");
     }
 
     #[test]
