@@ -37,6 +37,7 @@ fn params(id: u64, config: &ClassicConfig, machine: &MachineFacts) -> TestParams
         is_random: options.random,
         reorder: options.reorder,
         reorder_random: options.reorder_random,
+        is_shuffled: options.reorder_random && options.reorder_shuffled,
         task_offset: options.task_offset,
         reorder_seed: options.reorder_seed,
         ranks: shape.ranks.into(),

@@ -218,10 +218,7 @@ fn shape(
     let both = options.items > 0 && options.items_per_dir > 0;
     let seconds = i32::try_from(settings.started_unix_ms / 1000).unwrap_or(0);
     let now = u64::try_from(seconds).unwrap_or(0);
-    let data_seed = match data_seed(options)? {
-        -1 => i32::try_from(now).unwrap_or(0),
-        seed => seed,
-    };
+    let data_seed = data_seed(options)?.unwrap_or(seconds);
     options.data.data_offset = Some(data_seed.to_string());
     if options.random && options.random_seed == 0 {
         options.random_seed = now;
@@ -286,13 +283,14 @@ fn around(options: &ClassicOptions) -> PhaseSettings {
     }
 }
 
-/// Seed of the data; -1 for that of the time.
-fn data_seed(options: &ClassicOptions) -> Result<i32, ConfigError> {
-    let Some(text) = &options.data.data_offset else { return Ok(-1) };
-    text.parse().map_err(|_| {
+/// Seed of the data; `None` for that of the time, which -1 stands for.
+fn data_seed(options: &ClassicOptions) -> Result<Option<i32>, ConfigError> {
+    let Some(text) = &options.data.data_offset else { return Ok(None) };
+    let seed = text.parse().map_err(|_| {
         ConfigError::new(format!("-G: '{text}' is not a whole number of 32 bits"))
             .hint("give a number from -2147483648 to 2147483647")
-    })
+    })?;
+    Ok(Some(seed).filter(|seed| *seed != -1))
 }
 
 /// Number of tasks of the run, of which -f, -l and -s must give one.

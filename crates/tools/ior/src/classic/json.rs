@@ -103,8 +103,8 @@ struct JsonOptions<'d> {
     segments: u64,
     #[serde(rename = "ordering in a file")]
     order: &'static str,
-    #[serde(rename = "ordering inter file")]
-    order_of_files: &'static str,
+    #[serde(rename = "ordering inter file", skip_serializing_if = "Option::is_none")]
+    order_of_files: Option<&'static str>,
     #[serde(rename = "task offset", skip_serializing_if = "Option::is_none")]
     task_offset: Option<u64>,
     #[serde(rename = "reorder random seed", skip_serializing_if = "Option::is_none")]
@@ -344,7 +344,7 @@ fn parameters(params: &TestParams) -> AllParameters<'_> {
         write_file: params.writes.into(),
         file_per_proc: params.file_per_process.into(),
         reorder_tasks: params.reorder.into(),
-        reorder_tasks_random: params.reorder_random.into(),
+        reorder_tasks_random: params.random_level(),
         reorder_tasks_random_seed: params.reorder_seed,
         others: &params.parameters,
         never: UnsupportedParams::default(),
@@ -356,7 +356,8 @@ fn parameters(params: &TestParams) -> AllParameters<'_> {
 }
 
 fn options(params: &TestParams) -> JsonOptions<'_> {
-    let is_reordered = params.reorder || params.reorder_random;
+    let is_drawn = params.reorder_random && !params.is_shuffled;
+    let is_reordered = params.reorder || is_drawn;
     let total_bytes =
         params.block_bytes.saturating_mul(params.segments).saturating_mul(params.ranks);
     let has_wall = params.wall_seconds > 0;
@@ -369,12 +370,12 @@ fn options(params: &TestParams) -> JsonOptions<'_> {
         segments: params.segments,
         order: if params.is_random { "random" } else { "sequential" },
         order_of_files: match (params.reorder, params.reorder_random) {
-            (true, _) => "constant task offset",
-            (false, true) => "random task offset",
-            (false, false) => "no tasks offsets",
+            (true, _) => Some("constant task offset"),
+            (false, true) => is_drawn.then_some("random task offset"),
+            (false, false) => Some("no tasks offsets"),
         },
         task_offset: is_reordered.then_some(params.task_offset),
-        reorder_seed: params.reorder_random.then_some(params.reorder_seed),
+        reorder_seed: is_drawn.then_some(params.reorder_seed),
         nodes: params.nodes,
         tasks: params.ranks,
         clients_per_node: params.ranks_on_first,
@@ -441,7 +442,7 @@ fn summary<'d>(
         file_per_proc: params.file_per_process.into(),
         reorder_tasks: params.reorder.into(),
         task_per_node_offset: params.task_offset,
-        reorder_tasks_random: params.reorder_random.into(),
+        reorder_tasks_random: params.random_level(),
         reorder_tasks_random_seed: params.reorder_seed,
         rate_max,
         rate_min,

@@ -31,6 +31,8 @@ pub(crate) struct TestParams {
     pub reorder: bool,
     /// The rank to read from is drawn at random.
     pub reorder_random: bool,
+    /// The ranks to read from are a permutation.
+    pub is_shuffled: bool,
     /// Number of machines by which the rank to read from is shifted.
     pub task_offset: u64,
     /// The seed of the random order of tasks.
@@ -65,6 +67,13 @@ pub(crate) struct TestParams {
     pub verbose: bool,
     /// Parameters shown only in JSON.
     pub parameters: JsonParameters,
+}
+
+impl TestParams {
+    /// Number of times that the random choice of ranks was asked for.
+    pub(super) fn random_level(&self) -> u8 {
+        u8::from(self.reorder_random) + u8::from(self.is_shuffled)
+    }
 }
 
 /// A line `name : value`.
@@ -117,6 +126,9 @@ fn options(params: &TestParams) -> String {
     text += &if params.reorder {
         pair("ordering inter file", "constant task offset")
             + &pair("task offset", params.task_offset)
+    } else if params.is_shuffled {
+        // The original has no words for it.
+        String::new()
     } else if params.reorder_random {
         pair("ordering inter file", "random task offset")
             + &pair("task offset", params.task_offset)
@@ -372,7 +384,7 @@ fn summary_row(access: AccessKind, results: &[TestResult], params: &TestParams) 
         u8::from(params.file_per_process),
         u8::from(params.reorder),
         params.task_offset,
-        u8::from(params.reorder_random),
+        params.random_level(),
         params.reorder_seed,
         params.segments,
         params.block_bytes,
