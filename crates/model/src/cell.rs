@@ -27,6 +27,9 @@ pub const THRESHOLD_FACT: &str = "plan.threshold";
 /// Fact with the significance level of a plan: a sequential plan tests at a lower level at each
 /// look, so that all looks together keep 5 %.
 pub const LEVEL_FACT: &str = "plan.level";
+/// Fact with the most rounds that a plan had when the trial ran: trials of one campaign have
+/// several values if it went on beyond its plan, after a look at its results.
+pub const ROUNDS_FACT: &str = "plan.rounds";
 
 /// Prefix of the facts that mark trials of a `treering watch` series.
 pub const WATCH_PREFIX: &str = "watch.";

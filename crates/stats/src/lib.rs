@@ -59,7 +59,7 @@ pub use judging::rounds::{
 };
 pub use judging::stopping::{
     BoundaryShape, CampaignProgress, PlannedLook, RECOMMENDED_LOOK_ALPHA, RECOMMENDED_LOOKS,
-    StoppingDecision, StoppingRule, group_sequential,
+    StoppingDecision, StoppingRule, group_sequential, level_of_next_look,
 };
 pub use judging::tails::TailComparison;
 pub use judging::verdict::{

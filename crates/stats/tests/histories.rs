@@ -4,14 +4,12 @@
 #[expect(dead_code, reason = "the examples draw more kinds of series")]
 #[path = "../examples/shifts/cases.rs"]
 mod cases;
-#[expect(dead_code, reason = "the examples compare more methods")]
+#[expect(dead_code, reason = "the examples name the methods")]
 #[path = "../examples/shifts/methods.rs"]
 mod methods;
 #[expect(dead_code, reason = "the examples draw more kinds of noise")]
 #[path = "../examples/coverage/noise.rs"]
 mod noise;
-#[path = "../examples/coverage/welch.rs"]
-mod welch;
 
 use cases::{Case, Scatter, Shape};
 use methods::Method;
@@ -22,7 +20,7 @@ fn score(method: Method, case: &Case, series: u64) -> (usize, usize) {
     let (mut found, mut alarms) = (0, 0);
     for seed in 0..series {
         let drawn = case.draw(seed);
-        let shifts = method.shifts(&drawn.values, case.judged, seed);
+        let shifts = method.shifts(&drawn.values, case.judged);
         let near = |edge: &&usize| shifts.iter().any(|at| at.abs_diff(**edge) <= 2);
         found += drawn.edges.iter().filter(near).count();
         alarms += usize::from(!shifts.is_empty());
@@ -36,26 +34,37 @@ fn bump(length: usize, cov: f64) -> Case {
 
 #[test]
 fn regressions_that_were_fixed_again_are_found_as_often_as_by_pelt() {
-    for (length, cov) in [(6, 0.02), (8, 0.02), (12, 0.02), (8, 0.05), (12, 0.05), (20, 0.05)] {
+    let lengths = [5, 6, 8, 12, 20];
+    let cases = [0.02, 0.03, 0.05].into_iter().flat_map(|cov| lengths.map(|length| (length, cov)));
+    for (length, cov) in cases {
         let case = bump(length, cov);
         let (ours, _) = score(Method::Treering, &case, 100);
         let (theirs, _) = score(Method::Pelt(3), &case, 100);
         assert!(ours + 6 >= theirs, "{}: {ours} {theirs}", case.name());
         if cov < 0.03 {
-            assert!(ours >= 180, "{}: {ours} of 200 edges", case.name());
+            assert!(ours >= 175, "{}: {ours} of 200 edges", case.name());
         }
     }
 }
 
 #[test]
-fn quiet_histories_have_an_alarm_in_at_most_four_of_a_hundred_and_short_ones_in_six() {
-    for scatter in [Scatter::Normal, Scatter::Skewed, Scatter::Outliers, Scatter::Spike] {
-        for (points, most) in [(10, 18), (60, 12)] {
+fn quiet_histories_have_an_alarm_in_at_most_four_of_a_hundred_however_short() {
+    let scatters = [
+        Scatter::Normal,
+        Scatter::HeavyTailed,
+        Scatter::Skewed,
+        Scatter::LogNormal,
+        Scatter::Outliers,
+    ];
+    for scatter in scatters {
+        for points in [10, 30, 60] {
             let case = Case::quiet(points, scatter);
-            let (_, alarms) = score(Method::Treering, &case, 300);
-            assert!(alarms <= most, "{}: {alarms} of 300", case.name());
+            let (_, alarms) = score(Method::Treering, &case, 400);
+            assert!(alarms <= 16, "{}: {alarms} of 400", case.name());
         }
     }
+    let (_, alarms) = score(Method::Treering, &Case::quiet(60, Scatter::Spike), 200);
+    assert!(alarms <= 8, "{alarms} of 200 with a spike");
     let of_forty = Case { judged: 40, ..Case::quiet(25, Scatter::Normal) };
     let (_, alarms) = score(Method::Treering, &of_forty, 400);
     assert!(alarms <= 2, "{alarms} of 400 series, of which forty are judged together");

@@ -8,17 +8,19 @@
 #![expect(clippy::disallowed_macros, reason = "the figures are those of docs/evidence/truth.md")]
 
 use treering_stats::{
-    ALPHA, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, RoundsNeeded, Scale,
-    compare_paired, judge_family,
+    ALPHA, Comparison, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding,
+    LOG_RATIO_RESOLUTION, RoundsNeeded, Scale, compare_paired, judge_family, level_of_next_look,
+    signed_rank_at,
 };
 
 const MARGIN: f64 = 0.03;
-/// Campaigns of each setting that are begun.
-const CAMPAIGNS: usize = 24;
+/// Campaigns of each setting that are begun, and for the table of docs/evidence/truth.md.
+const CAMPAIGNS: usize = 20;
+const CAMPAIGNS_OF_TABLE: usize = 80;
 /// True log ratios, in units of the threshold: none, at the threshold, and so on to 34 %.
 const EFFECTS: [f64; 5] = [0.0, 1.0, 2.0, 5.0, 10.0];
 /// Campaigns that are told more rounds are not simulated, and do not count.
-const MOST_SIMULATED: u32 = 600;
+const MOST_SIMULATED: u32 = 1000;
 /// Fewest unclear campaigns whose settled share is judged.
 const FEWEST_JUDGED: usize = 20;
 
@@ -89,8 +91,10 @@ impl Campaign {
         Self { setting, metrics: vec![Default::default(); setting.family] }
     }
 
-    /// Runs as many rounds as are missing, and judges the first metric at so many.
-    fn finding(&mut self, rounds: usize, noise: &mut SeededNoise) -> Finding {
+    /// Runs as many rounds as are missing, and judges the first metric at so many, after so many
+    /// looks that could have ended the campaign.
+    fn finding(&mut self, rounds: usize, looks: u32, noise: &mut SeededNoise) -> Finding {
+        let alpha = (0..looks).fold(ALPHA, |alpha, _| level_of_next_look(alpha));
         let CampaignSetting { kind, variation, effect, .. } = self.setting;
         for (base, variant) in &mut self.metrics {
             while base.len() < rounds {
@@ -103,13 +107,19 @@ impl Campaign {
             role: CorrectionRole::Primary,
             effect_threshold: MARGIN,
         };
+        let (base, variant) = &self.metrics[0];
+        let (base, variant) = (&base[..rounds], &variant[..rounds]);
+        let first = compare_paired(base, variant, Scale::Ratio, ALPHA).unwrap();
+        // Only the p-values of the others count: their intervals would take most of the time.
         let question = |(base, variant): &(Vec<f64>, Vec<f64>)| {
-            let (base, variant) = (&base[..rounds], &variant[..rounds]);
-            let comparison = compare_paired(base, variant, Scale::Ratio, ALPHA).unwrap();
+            let ratios = base.iter().zip(variant).take(rounds).map(|(b, v)| (v / b).ln());
+            let ratios: Vec<f64> = ratios.collect();
+            let test = signed_rank_at(&ratios, LOG_RATIO_RESOLUTION).unwrap();
+            let comparison = Comparison { p_value: Some(test.p_value), ..first };
             ComparisonQuestion { comparison, criteria }
         };
         let questions: Vec<ComparisonQuestion> = self.metrics.iter().map(question).collect();
-        judge_family(&questions, ALPHA).unwrap()[0].finding
+        judge_family(&questions, alpha).unwrap()[0].finding
     }
 }
 
@@ -120,37 +130,49 @@ struct ToldNumber {
 }
 
 /// Unclear campaigns of a setting after 12 rounds, with the numbers that they were told.
-fn unclear(setting: CampaignSetting, noise: &mut SeededNoise) -> Vec<(Campaign, RoundsNeeded)> {
+fn unclear(
+    setting: CampaignSetting,
+    begun: usize,
+    noise: &mut SeededNoise,
+) -> Vec<(Campaign, RoundsNeeded)> {
     let campaign = |_| {
         let mut campaign = Campaign::new(setting);
         let unknown = RoundsNeeded { typical: u32::MAX, pessimistic: None };
-        match campaign.finding(12, noise) {
+        match campaign.finding(12, 0, noise) {
             Finding::Unclear { rounds_needed } => {
                 Some((campaign, rounds_needed.unwrap_or(unknown)))
             }
             _ => None,
         }
     };
-    (0..CAMPAIGNS).filter_map(campaign).collect()
+    (0..begun).filter_map(campaign).collect()
 }
 
 /// Reports whether a campaign is settled by so many rounds.
 fn is_settled(campaign: &mut Campaign, rounds: u32, noise: &mut SeededNoise) -> bool {
     let rounds = usize::try_from(rounds).unwrap();
-    !matches!(campaign.finding(rounds, noise), Finding::Unclear { .. })
+    !matches!(campaign.finding(rounds, 1, noise), Finding::Unclear { .. })
 }
 
-/// The fewest rounds, in steps of a quarter, that settle 80 of 100 of these campaigns.
-fn rounds_that_settle(
+/// Four of five of so many campaigns, less and more one standard deviation of chance.
+fn four_of_five(campaigns: usize) -> (f64, f64) {
+    let (mean, deviation) = (0.8 * campaigns as f64, 0.4 * (campaigns as f64).sqrt());
+    (mean - deviation, mean + deviation)
+}
+
+/// The fewest rounds below half of `told`, in steps of a quarter, that settle 80 of 100 of these
+/// campaigns.
+fn fewer_that_settle(
     campaigns: &mut [(Campaign, RoundsNeeded)],
+    told: u32,
     noise: &mut SeededNoise,
 ) -> Option<u32> {
     let mut rounds = 13;
-    while rounds < 120 {
+    while 2 * rounds < told && rounds < 120 {
         let settled =
             |(campaign, _): &mut (Campaign, RoundsNeeded)| is_settled(campaign, rounds, noise);
         let settled = campaigns.iter_mut().map(settled).filter(|settled| *settled).count();
-        if settled * 10 >= campaigns.len() * 8 {
+        if settled as f64 > four_of_five(campaigns.len()).1 {
             return Some(rounds);
         }
         rounds += rounds / 4 + 1;
@@ -178,14 +200,14 @@ const KINDS: [NoiseKind; 4] =
 
 /// Both promises for a family: the pessimistic numbers settle 80 of 100 campaigns over all true
 /// differences, and the typical one is at most twice what settles 80 of 100 of a difference.
-fn check(family: usize, variations: &[f64]) {
+fn check(family: usize, begun: usize) {
     let mut failed = Vec::new();
     for kind in KINDS {
-        for &variation in variations {
+        for variation in [0.02, 0.05, 0.1, 0.3] {
             let mut noise = SeededNoise(7 + family as u64);
             let mut told: Vec<ToldNumber> = Vec::new();
             for setting in settings(family, kind, variation) {
-                let mut campaigns = unclear(setting, &mut noise);
+                let mut campaigns = unclear(setting, begun, &mut noise);
                 for (campaign, needed) in &mut campaigns {
                     let Some(most) = needed.pessimistic.filter(|most| *most <= MOST_SIMULATED)
                     else {
@@ -194,16 +216,14 @@ fn check(family: usize, variations: &[f64]) {
                     let is_settled = is_settled(campaign, most, &mut noise);
                     told.push(ToldNumber { needed: *needed, is_settled });
                 }
-                if campaigns.len() < CAMPAIGNS * 2 / 3 {
+                if campaigns.len() < begun * 2 / 3 {
                     continue;
                 }
                 let mut typical: Vec<u32> = campaigns.iter().map(|(_, n)| n.typical).collect();
                 typical.sort_unstable();
                 let typical = typical[typical.len() / 2];
-                let enough = rounds_that_settle(&mut campaigns, &mut noise);
-                println!("{setting:?}: typically {typical}, {enough:?} settle it");
-                if enough.is_some_and(|enough| typical > 2 * enough) {
-                    failed.push(format!("{setting:?}: told {typical}, {enough:?} are enough"));
+                if let Some(enough) = fewer_that_settle(&mut campaigns, typical, &mut noise) {
+                    failed.push(format!("{setting:?}: told {typical}, {enough} are enough"));
                 }
             }
             let settled = told.iter().filter(|told| told.is_settled).count();
@@ -214,7 +234,7 @@ fn check(family: usize, variations: &[f64]) {
                 told.len(),
                 most.get(most.len() / 2)
             );
-            if told.len() >= FEWEST_JUDGED && settled * 10 < told.len() * 8 {
+            if told.len() >= FEWEST_JUDGED && (settled as f64) < four_of_five(told.len()).0 {
                 failed.push(format!("{kind:?} {variation}: {settled} of {}", told.len()));
             }
         }
@@ -224,36 +244,62 @@ fn check(family: usize, variations: &[f64]) {
 
 #[test]
 fn told_rounds_settle_80_percent_of_unclear_single_comparisons() {
-    check(1, &[0.02, 0.05, 0.1, 0.3]);
+    check(1, CAMPAIGNS);
 }
 
 #[test]
 fn told_rounds_settle_80_percent_in_families_of_three() {
-    check(3, &[0.02, 0.05, 0.1, 0.3]);
+    check(3, CAMPAIGNS);
 }
 
 #[test]
 fn told_rounds_settle_80_percent_in_families_of_twelve() {
-    check(12, &[0.02, 0.05, 0.1]);
+    check(12, CAMPAIGNS);
 }
 
-/// Going on after a look that left it unclear is a second look: false alarms are twice as many.
+#[test]
+#[ignore = "takes a minute; prints the table of docs/evidence/truth.md"]
+fn told_rounds_settle_80_percent_of_many_more_campaigns() {
+    [1, 3, 12].into_iter().for_each(|family| check(family, CAMPAIGNS_OF_TABLE));
+}
+
+/// What campaigns of one metric end with that are unclear after 12 rounds and go on to the rounds
+/// that they are told: those that find a difference, and those that find none.
+fn ended(setting: CampaignSetting, campaigns: usize, most: u32) -> (usize, usize) {
+    let mut noise = SeededNoise(13);
+    let (mut differ, mut same) = (0, 0);
+    for _ in 0..campaigns {
+        let mut campaign = Campaign::new(setting);
+        let mut finding = campaign.finding(12, 0, &mut noise);
+        if let Finding::Unclear { rounds_needed: Some(needed) } = finding {
+            let rounds = needed.pessimistic.unwrap_or(most).min(most);
+            finding = campaign.finding(usize::try_from(rounds).unwrap(), 1, &mut noise);
+        }
+        same += usize::from(finding == Finding::Same);
+        differ += usize::from(!matches!(finding, Finding::Same | Finding::Unclear { .. }));
+    }
+    (differ, same)
+}
+
 #[test]
 fn going_on_seldom_finds_a_difference_that_is_not_there() {
-    let mut noise = SeededNoise(13);
-    let setting =
-        CampaignSetting { family: 1, kind: NoiseKind::Normal, variation: 0.05, effect: 0.0 };
-    let mut found = 0;
-    for _ in 0..400 {
-        let mut campaign = Campaign::new(setting);
-        let mut finding = campaign.finding(12, &mut noise);
-        if let Finding::Unclear { rounds_needed: Some(needed) } = finding {
-            let rounds = needed.pessimistic.unwrap().min(300);
-            finding = campaign.finding(usize::try_from(rounds).unwrap(), &mut noise);
-        }
-        found += u32::from(!matches!(finding, Finding::Same | Finding::Unclear { .. }));
+    for kind in KINDS {
+        let setting = CampaignSetting { family: 1, kind, variation: 0.05, effect: 0.0 };
+        let (differ, _) = ended(setting, 400, 300);
+        println!("A/A, {kind:?}: {differ} of 400 end with a difference");
+        assert!(differ <= 28, "{kind:?}: {differ} of 400");
     }
-    assert!(found <= 48, "{found} of 400");
+}
+
+#[test]
+fn going_on_seldom_calls_a_difference_of_the_threshold_the_same() {
+    for variation in [0.01, 0.02, 0.05] {
+        let kind = NoiseKind::Normal;
+        let setting = CampaignSetting { family: 1, kind, variation, effect: MARGIN.ln_1p() };
+        let (_, same) = ended(setting, 400, 300);
+        println!("at the threshold, {variation}: {same} of 400 end with the same");
+        assert!(same <= 32, "{variation}: {same} of 400");
+    }
 }
 
 /// The twelve ratios of the example in docs/my-patch.md, where every task of one side takes 30 %
@@ -273,13 +319,13 @@ fn a_handicap_of_30_percent_in_wide_noise_asks_for_tens_of_rounds() {
     else {
         panic!("the example is unclear")
     };
-    assert_eq!(rounds_needed, Some(RoundsNeeded { typical: 31, pessimistic: Some(243) }));
+    assert_eq!(rounds_needed, Some(RoundsNeeded { typical: 54, pessimistic: Some(603) }));
 }
 
 /// The first finding of a campaign whose ratios vary by `spread`.
 fn first_finding(family: usize, effect: f64, spread: f64, rounds: usize) -> Finding {
     let setting = CampaignSetting { family, kind: NoiseKind::LogNormal, variation: spread, effect };
-    Campaign::new(setting).finding(rounds, &mut SeededNoise(3))
+    Campaign::new(setting).finding(rounds, 0, &mut SeededNoise(3))
 }
 
 /// Below six rounds the noise is not known, and six may well settle it: the fewest for the family.

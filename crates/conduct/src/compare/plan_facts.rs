@@ -2,7 +2,7 @@
 
 use treering_model::{
     BASELINE_FACT, CHANGED_OPTIONS_FACT, CellRole, Fact, IGNORE_FACT, JOB_BASELINE_FACT,
-    LEVEL_FACT, PRIMARY_FACT, SIZED_FACT, STEP_FACT, THRESHOLD_FACT,
+    LEVEL_FACT, PRIMARY_FACT, ROUNDS_FACT, SIZED_FACT, STEP_FACT, THRESHOLD_FACT,
 };
 
 use crate::cells::PlannedCell;
@@ -41,6 +41,9 @@ pub(super) fn plan_facts(
         facts.push(fact(IGNORE_FACT, plan.judging.ignore.join(",")));
     }
     facts.extend(level.map(|level| fact(LEVEL_FACT, level.to_string())));
+    if point.is_none() && cell.role == CellRole::Round {
+        facts.push(fact(ROUNDS_FACT, plan.stopping.most_rounds().to_string()));
+    }
     let of_series = point.into_iter().flat_map(|point| &point.facts);
     facts.extend(of_series.map(|(name, value)| fact(name, value.clone())));
     facts

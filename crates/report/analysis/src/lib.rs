@@ -23,6 +23,7 @@ pub mod selection;
 mod spread;
 mod summary;
 pub mod sweep;
+mod too_few_runs;
 mod trend;
 
 pub use aging::{AgingPoint, AgingSeries, aging, line_ns};
@@ -43,4 +44,5 @@ pub use rate::{
 pub use requests::{FEW_BEYOND, RequestFigures, is_request_figure, requests};
 pub use spread::MedianRange;
 pub use summary::{Summary, summary};
+pub use too_few_runs::{ImportedRun, TooFewRuns, too_few_runs};
 pub use trend::{Trend, TrendBasis};

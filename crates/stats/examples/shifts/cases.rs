@@ -9,6 +9,8 @@ pub(crate) enum Scatter {
     /// Student's t with three degrees of freedom, scaled to standard deviation 1.
     HeavyTailed,
     Skewed,
+    /// Log-normal around its mean, scaled to standard deviation 1.
+    LogNormal,
     Outliers,
     /// Normal with a single point ten standard deviations away.
     Spike,
@@ -65,6 +67,7 @@ impl Case {
             Scatter::Normal => "normal".to_owned(),
             Scatter::HeavyTailed => "t, 3 degrees of freedom".to_owned(),
             Scatter::Skewed => "skewed (exponential)".to_owned(),
+            Scatter::LogNormal => "log-normal".to_owned(),
             Scatter::Outliers => "10 % outliers of +6 sigma".to_owned(),
             Scatter::Spike => "one spike of ten sigma".to_owned(),
             Scatter::Tripled => "scatter x 3 from the middle".to_owned(),
@@ -88,6 +91,7 @@ impl Case {
             Scatter::Skewed => Noise::Skewed.series(points, &mut source),
             Scatter::Outliers => Noise::Outliers.series(points, &mut source),
             Scatter::Memory(phi) => source.autoregressive(points, phi),
+            Scatter::LogNormal => (0..points).map(|_| log_normal(&mut source)).collect(),
             Scatter::HeavyTailed => (0..points).map(|_| heavy_tailed(&mut source)).collect(),
             Scatter::Normal | Scatter::Spike | Scatter::Tripled => {
                 Noise::Normal.series(points, &mut source)
@@ -114,4 +118,11 @@ impl Case {
 fn heavy_tailed(source: &mut RandomSource) -> f64 {
     let squares: f64 = (0..3).map(|_| source.normal().powi(2)).sum();
     source.normal() / squares.sqrt()
+}
+
+/// Log-normal of which the logarithm has the standard deviation 1/2: a skewness of 1.75.
+fn log_normal(source: &mut RandomSource) -> f64 {
+    let of_log: f64 = 0.25;
+    let mean = (of_log / 2.0).exp();
+    ((of_log.sqrt() * source.normal()).exp() - mean) / (mean * of_log.exp_m1().sqrt())
 }

@@ -28,7 +28,7 @@ pub(crate) fn shifts_of(file: &str, column: Option<&str>) -> Result<(), Box<dyn 
     let values: Vec<f64> = lines.map(number).collect::<Result<_, String>>()?;
     println!("{} points", values.len());
     for method in Method::ALL {
-        let shifts = method.shifts(&values, 1, 1);
+        let shifts = method.shifts(&values, 1);
         println!("{}: {shifts:?}", method.name());
     }
     Ok(())

@@ -4,8 +4,8 @@
 //!
 //!     cargo run --release -p treering-stats --example shifts
 //!
-//! Or where the methods find shifts in a series of your own, or the series of the first table in
-//! a file, for other programs:
+//! Or where the methods find shifts in a series of your own, or the series of the first two tables
+//! in a file, for other programs:
 //!
 //!     cargo run --release -p treering-stats --example shifts FILE.csv [COLUMN]
 //!     cargo run --release -p treering-stats --example shifts --write FILE
@@ -19,8 +19,6 @@ mod methods;
 #[expect(dead_code, reason = "the noise of rounds is for the other example")]
 #[path = "../coverage/noise.rs"]
 mod noise;
-#[path = "../coverage/welch.rs"]
-mod welch;
 
 use cases::{Case, Scatter, Shape};
 use methods::Method;
@@ -46,7 +44,7 @@ impl ShiftScore {
         let mut score = Self::default();
         for seed in 0..series as u64 {
             let drawn = case.draw(seed);
-            let shifts = method.shifts(&drawn.values, case.judged, seed);
+            let shifts = method.shifts(&drawn.values, case.judged);
             let near = |edge: &&usize| shifts.iter().any(|at| at.abs_diff(**edge) <= 2);
             score.series += 1;
             score.edges += drawn.edges.len();
@@ -97,7 +95,7 @@ fn looks() {
             let case = Case::quiet(80, Scatter::Normal);
             let values = case.draw(seed).values;
             let looks: Vec<(usize, Vec<usize>)> =
-                (20..=80).map(|end| (end, method.shifts(&values[..end], 1, seed))).collect();
+                (20..=80).map(|end| (end, method.shifts(&values[..end], 1))).collect();
             any += usize::from(looks.iter().any(|(_, shifts)| !shifts.is_empty()));
             let is_recent =
                 |(end, shifts): &(usize, Vec<usize>)| shifts.iter().any(|at| at + 5 >= *end);
@@ -147,7 +145,7 @@ fn bumps() -> Vec<Case> {
     };
     let cases = scatters.into_iter().flat_map(|scatter| {
         let lengths = move |cov: f64| [5, 6, 8, 12, 20].map(|length| of(scatter, cov, length));
-        [0.02, 0.05].into_iter().flat_map(lengths)
+        [0.02, 0.03, 0.05].into_iter().flat_map(lengths)
     });
     cases.collect()
 }
@@ -157,6 +155,7 @@ fn quiet() -> Vec<Case> {
         Scatter::Normal,
         Scatter::HeavyTailed,
         Scatter::Skewed,
+        Scatter::LogNormal,
         Scatter::Outliers,
         Scatter::Spike,
         Scatter::Tripled,
@@ -202,7 +201,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.as_slice() {
         [option, file] if option == "--write" => {
-            return file::write(file, &[bumps(), quiet()].concat(), 40);
+            return file::write(file, &[bumps(), quiet()].concat(), SERIES as u64);
         }
         [file, column @ ..] => {
             return file::shifts_of(file, column.first().map(String::as_str));

@@ -1,10 +1,7 @@
-//! The methods that are compared: treering's, and others by their papers.
+//! The methods that are compared: treering's, and PELT by its paper. `docs/evidence/history.md` has
+//! other programs beside them.
 
-use treering_stats::{
-    ChangePointPlan, HistoryPoint, SHIFT_PLAN, ShiftPlan, change_points, level_shifts,
-};
-
-use crate::welch::welch_p;
+use treering_stats::{HistoryPoint, SHIFT_PLAN, ShiftPlan, level_shifts};
 
 /// Ratio of standard deviation and median absolute deviation of a normal distribution.
 const BY_MEDIAN_DEVIATION: f64 = 1.4826;
@@ -12,30 +9,23 @@ const BY_MEDIAN_DEVIATION: f64 = 1.4826;
 #[derive(Clone, Copy)]
 pub(crate) enum Method {
     Treering,
-    /// treering's method until 2026: E-divisive with permutations (Matteson & James 2014).
-    EDivisive,
     /// Exact optimum of squared costs at this many log n for each change (Killick 2012).
     Pelt(u8),
-    /// Splits by Welch's t up to .001, as Hunter has (Fleming 2023).
-    StudentSplits,
 }
 
 impl Method {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Treering, Self::EDivisive, Self::Pelt(2), Self::Pelt(3), Self::StudentSplits];
+    pub(crate) const ALL: [Self; 3] = [Self::Treering, Self::Pelt(2), Self::Pelt(3)];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Treering => "treering",
-            Self::EDivisive => "E-divisive, p .03",
             Self::Pelt(2) => "PELT, 2 log n",
             Self::Pelt(_) => "PELT, 3 log n",
-            Self::StudentSplits => "splits by t, p .001",
         }
     }
 
     /// First points of new levels; `judged` is the number of series judged together.
-    pub(crate) fn shifts(self, values: &[f64], judged: usize, seed: u64) -> Vec<usize> {
+    pub(crate) fn shifts(self, values: &[f64], judged: usize) -> Vec<usize> {
         match self {
             Self::Treering => {
                 let point = |&value: &f64| HistoryPoint { value, standard_error: 0.0 };
@@ -45,16 +35,7 @@ impl Method {
                 let shifts = level_shifts(&points, &plan).unwrap_or_default();
                 shifts.iter().map(|shift| shift.index).collect()
             }
-            Self::EDivisive => {
-                let alpha = 0.03 / judged as f64;
-                let permutations = 999.max(200 * judged);
-                let default = ChangePointPlan::default();
-                let plan = ChangePointPlan { alpha, permutations, fewest: 3, seed, ..default };
-                let changes = change_points(values, &plan).unwrap_or_default();
-                changes.iter().map(|change| change.index).collect()
-            }
             Self::Pelt(penalty) => least_squares(values, f64::from(penalty)),
-            Self::StudentSplits => student_splits(values),
         }
     }
 }
@@ -93,22 +74,4 @@ fn least_squares(values: &[f64], penalty: f64) -> Vec<usize> {
     }
     starts.reverse();
     starts
-}
-
-fn student_splits(values: &[f64]) -> Vec<usize> {
-    let mut splits_found = Vec::new();
-    let mut open = Vec::from([(0, values.len())]);
-    while let Some((start, end)) = open.pop() {
-        let splits = (start + 2)..end.saturating_sub(1);
-        let p = |at: usize| welch_p(&values[start..at], &values[at..end]);
-        let best = splits.map(|at| (at, p(at))).min_by(|a, b| a.1.total_cmp(&b.1));
-        if let Some((at, p)) = best
-            && p <= 0.001
-        {
-            splits_found.push(at);
-            open.extend([(start, at), (at, end)]);
-        }
-    }
-    splits_found.sort_unstable();
-    splits_found
 }

@@ -27,11 +27,27 @@ pub const RECOMMENDED_LOOKS: [u32; 5] = [6, 10, 15, 20, 30];
 /// it (its smallest p is .031): a verdict of better or worse can first fall at ten.
 pub const RECOMMENDED_LOOK_ALPHA: f64 = 0.0138;
 
+/// Level of the first look after one that was not planned to be followed by another: see
+/// [`level_of_next_look`].
+const LATER_LOOK_ALPHA: f64 = 0.01;
+
 /// Most looks accepted.
 const MOST_LOOKS: usize = 30;
 
 /// Finest grid of the integration; looks that need a finer one are rejected as too close together.
 const MOST_STEPS: u32 = 1_000;
+
+/// Significance level of the look that follows one at `alpha`, if a campaign goes on although its
+/// plan had ended: .01, then half of it at each further look.
+///
+/// A plan that ends after its rounds tests at 5 per cent and leaves nothing to spend. Each look
+/// that follows adds at most its own level to the chance of a false alarm: 6 per cent after two
+/// looks, 7 after any number of them. The exact tests use less than their level; `tests/settle.rs`
+/// finds the chance over two looks by simulation. Source: Lan & DeMets, Biometrika 70, 1983, for
+/// levels of looks that were not planned.
+pub fn level_of_next_look(alpha: f64) -> f64 {
+    if alpha > LATER_LOOK_ALPHA { LATER_LOOK_ALPHA } else { alpha / 2.0 }
+}
 
 /// Stopping rule of a campaign.
 #[derive(Debug, Clone, PartialEq)]

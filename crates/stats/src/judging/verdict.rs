@@ -10,6 +10,7 @@ use crate::input::{LARGEST_VALUE, require_probability};
 use crate::judging::comparison::{Comparison, RunPairing, Scale};
 use crate::judging::multiplicity::{benjamini_hochberg, holm};
 use crate::judging::power::{PowerPlan, smallest_rounds, smallest_runs_per_side};
+use crate::judging::stopping::level_of_next_look;
 use crate::series::settle::{RoundsNeeded, UnclearComparison, noise_of_interval};
 
 /// Default effect threshold for throughput and CPU time: 2 %.
@@ -186,18 +187,27 @@ fn verdict(
         CorrectionRole::Exploratory => 1,
     };
     let undecided = comparisons - u32::try_from(family.rejected).unwrap_or(0).min(comparisons - 1);
-    let smallest_rounds = match comparison.design {
-        RunPairing::Paired => smallest_rounds(comparisons, alpha)?,
-        RunPairing::Unpaired => smallest_runs_per_side(comparisons, alpha)?,
+    let smallest = |alpha: f64| match comparison.design {
+        RunPairing::Paired => smallest_rounds(comparisons, alpha),
+        RunPairing::Unpaired => smallest_runs_per_side(comparisons, alpha),
     };
-    let plan = PowerPlan { alpha, comparisons: undecided, ..PowerPlan::default() };
+    let smallest_rounds = smallest(alpha)?;
+    let too_few_to_ever_show = comparison.runs() < smallest_rounds as usize;
+    // A look that could not find any difference has spent nothing.
+    let next_alpha = if too_few_to_ever_show { alpha } else { level_of_next_look(alpha) };
+    let next = NextLook {
+        plan: PowerPlan { alpha: next_alpha, comparisons: undecided, ..PowerPlan::default() },
+        alpha_same: (comparison.equivalence_interval)
+            .map_or(alpha, |interval| (1.0 - interval.confidence) / 2.0),
+        floor: smallest(next_alpha)?,
+    };
     Ok(Verdict {
-        finding: finding(comparison, criteria, p_adjusted, &plan, smallest_rounds),
+        finding: finding(comparison, criteria, (p_adjusted, alpha), &next),
         role: criteria.role,
         p_adjusted,
         family: family.size,
         smallest_rounds,
-        too_few_to_ever_show: comparison.runs() < smallest_rounds as usize,
+        too_few_to_ever_show,
     })
 }
 
@@ -210,12 +220,21 @@ fn margin(scale: Scale, effect_threshold: f64) -> f64 {
     }
 }
 
+/// Look at which an unclear comparison would be judged once more.
+struct NextLook {
+    plan: PowerPlan,
+    /// Significance level of the equivalence test, on each side.
+    alpha_same: f64,
+    /// Fewest rounds with which the family can reach significance then.
+    floor: u32,
+}
+
+/// Finding with the adjusted p-value and the level that it has to be below.
 fn finding(
     comparison: &Comparison,
     criteria: &Criteria,
-    p_adjusted: Option<f64>,
-    plan: &PowerPlan,
-    floor: u32,
+    (p_adjusted, alpha): (Option<f64>, f64),
+    next: &NextLook,
 ) -> Finding {
     let Some(p_adjusted) = p_adjusted else {
         return Finding::SingleRun;
@@ -225,7 +244,7 @@ fn finding(
     }
     let effect = comparison.effect();
     let margin = margin(comparison.scale, criteria.effect_threshold);
-    if p_adjusted < plan.alpha {
+    if p_adjusted < alpha {
         // An estimate of nothing has no direction, even where any difference matters. The slack
         // keeps a ratio of exactly 1.02 at the threshold of 2 %.
         if effect == 0.0 || effect.abs() < margin * (1.0 - 1e-12) {
@@ -242,7 +261,7 @@ fn finding(
     if within && !comparison.few_rounds {
         return Finding::Same;
     }
-    let rounds_needed = rounds_to_settle(comparison, effect, margin, plan, floor);
+    let rounds_needed = rounds_to_settle(comparison, effect, margin, next);
     Finding::Unclear { rounds_needed }
 }
 
@@ -252,11 +271,10 @@ fn rounds_to_settle(
     comparison: &Comparison,
     effect: f64,
     margin: f64,
-    plan: &PowerPlan,
-    floor: u32,
+    next: &NextLook,
 ) -> Option<RoundsNeeded> {
     if comparison.few_rounds {
-        return Some(RoundsNeeded::exactly(floor));
+        return Some(RoundsNeeded::exactly(next.floor));
     }
     let rounds = u32::try_from(comparison.runs()).unwrap_or(u32::MAX);
     let unsettled = UnclearComparison {
@@ -264,9 +282,9 @@ fn rounds_to_settle(
         noise: noise(comparison, rounds)?,
         rounds,
         margin,
-        alpha: plan.single_alpha(),
-        alpha_same: plan.alpha,
-        floor,
+        alpha: next.plan.single_alpha(),
+        alpha_same: next.alpha_same,
+        floor: next.floor,
     };
     unsettled.rounds_needed()
 }

@@ -29,7 +29,7 @@ impl RoundsNeeded {
 const TYPICAL_CHANCE: f64 = 0.6;
 
 /// Mean chance to settle it with the pessimistic number.
-const PESSIMISTIC_CHANCE: f64 = 0.88;
+const PESSIMISTIC_CHANCE: f64 = 0.9;
 
 /// Number of values of the true noise over which the chance is averaged.
 const NOISES: u32 = 12;

@@ -6,8 +6,8 @@
 use std::error::Error;
 
 use treering_model::{
-    AnnotationKind, BetterDirection, Caution, CautionCode, Ending, Latency, Metric, Op, OpTotals,
-    Scope, TaskTotals, TrialEvent, TrialSink, Unit,
+    Acknowledgement, AnnotationKind, BetterDirection, Caution, CautionCode, Ending, Latency,
+    Metric, Op, OpTotals, Scope, TaskTotals, TrialEvent, TrialSink, Unit,
 };
 use treering_store::{Access, Store};
 
@@ -54,6 +54,18 @@ fn main() -> Result<(), Box<dyn Error>> {
     let excluded = AnnotationKind::Excluded { reason: "the disk was full".into() };
     store.annotate(&[completed, failed], 1_688_126_051_000, &excluded)?;
     store.annotate(&[completed], 1_688_126_052_000, &AnnotationKind::Included)?;
+    let known = |metric: &str| Acknowledgement {
+        metric: metric.into(),
+        anchor: "ext4".into(),
+        log_ratio_millionths: -51_293,
+        reason: "compiler 14".into(),
+    };
+    for metric in ["create/files_per_second", "read/mib_per_second"] {
+        let change = AnnotationKind::Acknowledged(known(metric));
+        store.annotate(&[completed], 1_688_126_053_000, &change)?;
+    }
+    let withdrawn = AnnotationKind::Withdrawn(known("read/mib_per_second"));
+    store.annotate(&[completed], 1_688_126_054_000, &withdrawn)?;
     Ok(())
 }
 

@@ -65,7 +65,7 @@ struct FormatMigration {
 }
 
 /// All migrations, oldest first.
-const MIGRATIONS: [FormatMigration; 3] = [
+const MIGRATIONS: [FormatMigration; 4] = [
     FormatMigration {
         to: Version::WITH_ARTIFACTS,
         statements: include_str!("sql/artifacts.sql"),
@@ -81,6 +81,8 @@ const MIGRATIONS: [FormatMigration; 3] = [
         statements: include_str!("sql/counters.sql"),
         tables: &[COUNTERS, TICKS],
     },
+    // The tables stay as they are, but readers of 1.3 do not know two kinds of annotations.
+    FormatMigration { to: Version::WITH_KNOWN_CHANGES, statements: "", tables: &[] },
 ];
 
 /// Result of identifying a file.
@@ -245,6 +247,7 @@ mod tests {
             (Version { major: 1, minor: 1 }, DIGEST_1_1),
             (Version { major: 1, minor: 2 }, DIGEST_1_2),
             (Version { major: 1, minor: 3 }, DIGEST_1_3),
+            (Version { major: 1, minor: 4 }, DIGEST_1_4),
         ];
         let (version, recorded) = released.last().unwrap();
         assert_eq!(Version::CURRENT, *version);
@@ -256,6 +259,7 @@ mod tests {
     const DIGEST_1_1: u64 = 0xa559_b18b_52f8_e04b;
     const DIGEST_1_2: u64 = 0x42e6_5db3_d860_d679;
     const DIGEST_1_3: u64 = 0xb5b4_70e3_bf2f_7608;
+    const DIGEST_1_4: u64 = DIGEST_1_3;
 
     #[test]
     fn every_table_is_listed_strict_and_append_only() {

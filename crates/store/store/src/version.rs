@@ -13,7 +13,7 @@ pub struct Version {
 
 impl Version {
     /// Version that this program writes.
-    pub const CURRENT: Self = Self { major: 1, minor: 3 };
+    pub const CURRENT: Self = Self { major: 1, minor: 4 };
 
     /// First version with a table of artifacts.
     pub(crate) const WITH_ARTIFACTS: Self = Self { major: 1, minor: 1 };
@@ -23,6 +23,9 @@ impl Version {
 
     /// First version with task counters and ticks.
     pub(crate) const WITH_COUNTERS: Self = Self { major: 1, minor: 3 };
+
+    /// First version with acknowledged changes among the annotations.
+    pub(crate) const WITH_KNOWN_CHANGES: Self = Self { major: 1, minor: 4 };
 
     /// Decodes `PRAGMA user_version`: 1000 × major + minor.
     pub(crate) const fn from_number(number: u32) -> Self {

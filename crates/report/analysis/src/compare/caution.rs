@@ -71,11 +71,13 @@ pub enum ComparisonCautionCode {
     TrialCautions,
     /// Trials were excluded by the user.
     TrialsExcluded,
+    /// The campaign went on beyond its plan after a look at its results.
+    LookedBefore,
 }
 
 impl ComparisonCautionCode {
     /// Every code, the most severe first.
-    pub const ALL: [Self; 34] = [
+    pub const ALL: [Self; 35] = [
         Self::NothingInCommon,
         Self::AcceleratorsDiffer,
         Self::FailedTrial,
@@ -110,6 +112,7 @@ impl ComparisonCautionCode {
         Self::MetricMissing,
         Self::TrialCautions,
         Self::TrialsExcluded,
+        Self::LookedBefore,
     ];
 
     /// Reports whether the variants differ in more than the declared factor. A measured difference
@@ -199,6 +202,7 @@ impl ComparisonCautionCode {
             Self::MetricMissing => "metric_missing",
             Self::TrialCautions => "trial_cautions",
             Self::TrialsExcluded => "trials_excluded",
+            Self::LookedBefore => "looked_before",
         }
     }
 
@@ -246,16 +250,13 @@ impl ComparisonCautionCode {
                 "everything is written twice: choose deliberately, with `-m single` or `-m dup` \
                  of mkfs.btrfs"
             }
-            Self::MachinesDiffer => "run both variants on one machine",
-            Self::CachesDiffer => {
-                "run both variants as root, or neither: warm against cold caches is not a \
-                 comparison"
-            }
             Self::KnownOfOneSide => {
                 "run both with the same treering, as root: what is unknown may differ"
             }
             Self::MixedSide => "choose trials that ran under the same conditions (`treering list`)",
-            Self::DevicesDiffer
+            Self::MachinesDiffer
+            | Self::CachesDiffer
+            | Self::DevicesDiffer
             | Self::SameDisk
             | Self::PlacesUnknown
             | Self::MountOptionsDiffer => self.advice_about_devices(),
@@ -270,13 +271,19 @@ impl ComparisonCautionCode {
             | Self::Unstable
             | Self::MetricMissing
             | Self::TrialCautions
-            | Self::TrialsExcluded => self.advice_about_rounds(),
+            | Self::TrialsExcluded
+            | Self::LookedBefore => self.advice_about_rounds(),
         }
     }
 
-    /// Advice for cautions about devices and disks.
+    /// Advice for cautions about machines, devices and disks.
     const fn advice_about_devices(self) -> &'static str {
         match self {
+            Self::MachinesDiffer => "run both variants on one machine",
+            Self::CachesDiffer => {
+                "run both variants as root, or neither: warm against cold caches is not a \
+                 comparison"
+            }
             Self::DevicesDiffer => {
                 "run both variants on one device with the same queue settings; select by \
                  `target:` to compare devices"
@@ -303,6 +310,10 @@ impl ComparisonCautionCode {
             Self::TrialsExcluded => {
                 "check the reasons; --include-excluded shows the comparison with them, and \
                  `treering include` undoes the exclusion"
+            }
+            Self::LookedBefore => {
+                "nothing has to be done; a plan with enough rounds from the start, or with planned \
+                 `looks`, finds smaller differences"
             }
             Self::TooFewRounds => "run more rounds; with so few no difference can be shown",
             Self::TooShort => {

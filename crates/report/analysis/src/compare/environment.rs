@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use treering_model::{
-    GuestSpec, IMPORT_PREFIX, PLAN_FACT, REBOOT_KERNEL_FACT, SETTING_PREFIXES, WATCH_PREFIX,
-    facts_that_follow,
+    GuestSpec, IMPORT_PREFIX, PLAN_FACT, REBOOT_KERNEL_FACT, ROUNDS_FACT, SETTING_PREFIXES,
+    WATCH_PREFIX, facts_that_follow,
 };
 
 use super::variant::{ComparedVariant, Factor};
@@ -76,7 +76,8 @@ pub fn environment(
     let mut names: Vec<&str> = Vec::new();
     let mut seen = BTreeSet::new();
     for fact in variants.iter().flat_map(|variant| &variant.trials).flat_map(|trial| &trial.facts) {
-        let is_of_environment = fact.name != PLAN_FACT && !fact.name.starts_with(WATCH_PREFIX);
+        let is_of_environment = ![PLAN_FACT, ROUNDS_FACT].contains(&fact.name.as_str())
+            && !fact.name.starts_with(WATCH_PREFIX);
         if is_of_environment && seen.insert(fact.name.as_str()) {
             names.push(&fact.name);
         }

@@ -117,7 +117,9 @@ fn judge(
     });
     cautions.extend(drifting(drifts));
     cautions.extend(serial(pending.iter().map(|pending_one| &pending_one.about)));
-    let level = level(std::iter::once(baseline).chain(contenders));
+    let family = pending.iter().filter(|one| one.is_primary_test()).count();
+    let (level, looks) = level(std::iter::once(baseline).chain(contenders), family);
+    cautions.extend(looked_before(level, &looks));
     let comparisons = answered(pending, level).map_err(CompareError)?;
     cautions.extend(too_few_rounds(&comparisons));
     let summed = |variant: &ComparedVariant| {
@@ -457,6 +459,17 @@ fn default_threshold(metric: &Metric) -> f64 {
     } else {
         DEFAULT_THRESHOLD
     }
+}
+
+/// Caution about a campaign that went on after looks at its results, each after so many rounds.
+fn looked_before(level: f64, looks: &[u32]) -> Option<ComparisonCaution> {
+    let rounds: Vec<String> = looks.iter().map(u32::to_string).collect();
+    let message = format!(
+        "the plan had ended after {} rounds and then went on: a difference now needs p below \
+         {level:.3}, so that all looks together raise few false alarms",
+        rounds.join(" and ")
+    );
+    (!looks.is_empty()).then(|| ComparisonCaution::new(Code::LookedBefore, message))
 }
 
 /// One caution for each contender whose primary metrics can never become significant with this

@@ -1,6 +1,6 @@
 //! Questions put to the statistics.
 
-use treering_stats::ComparisonQuestion;
+use treering_stats::{ComparisonQuestion, CorrectionRole};
 
 use super::outcome::MetricComparison;
 
@@ -12,4 +12,13 @@ pub(super) struct PendingComparison {
     pub(super) question: Option<ComparisonQuestion>,
     /// Index of the question that judges this quantity in another unit.
     pub(super) leader: Option<usize>,
+}
+
+impl PendingComparison {
+    /// Reports whether this is a test of the primary family.
+    pub(super) fn is_primary_test(&self) -> bool {
+        self.question.is_some_and(|asked| {
+            asked.criteria.role == CorrectionRole::Primary && asked.comparison.p_value.is_some()
+        })
+    }
 }

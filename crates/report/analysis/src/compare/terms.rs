@@ -1,7 +1,9 @@
 //! Terms of a comparison: primary metrics, thresholds and significance level.
 
-use treering_model::{LEVEL_FACT, Trial};
-use treering_stats::ALPHA;
+use std::collections::BTreeMap;
+
+use treering_model::{LEVEL_FACT, ROUNDS_FACT, Trial, TrialId};
+use treering_stats::{ALPHA, level_of_next_look, smallest_rounds};
 
 use super::variant::{ComparedVariant, fact};
 
@@ -29,9 +31,36 @@ impl ComparisonTerms {
     }
 }
 
-/// Significance level of the tests: the lowest that any trial was planned with.
-pub(super) fn level<'s>(variants: impl Iterator<Item = &'s ComparedVariant>) -> f64 {
+/// Significance level of the tests of a family of so many primary comparisons: the lowest that any
+/// trial was planned with, less what earlier looks have spent, and the rounds before these looks.
+pub(super) fn level<'s>(
+    variants: impl Iterator<Item = &'s ComparedVariant> + Clone,
+    family: usize,
+) -> (f64, Vec<u32>) {
     let of_trial = |trial: &Trial| fact(trial, LEVEL_FACT)?.parse::<f64>().ok();
-    let reported = variants.flat_map(|variant| &variant.trials).filter_map(of_trial);
-    reported.filter(|level| *level > 0.0 && *level < 1.0).fold(ALPHA, f64::min)
+    let reported = variants.clone().flat_map(|variant| &variant.trials).filter_map(of_trial);
+    let planned = reported.filter(|level| *level > 0.0 && *level < 1.0).fold(ALPHA, f64::min);
+    let family = u32::try_from(family.max(1)).unwrap_or(u32::MAX);
+    // A look that could not find any difference has spent nothing.
+    let spent = |rounds: &u32| smallest_rounds(family, planned).is_ok_and(|few| *rounds >= few);
+    let spent: Vec<u32> = looks(variants).into_iter().filter(spent).collect();
+    (spent.iter().fold(planned, |level, _| level_of_next_look(level)), spent)
+}
+
+/// Rounds after which a campaign went on beyond its plan, rising; of several campaigns, those of
+/// the one that went on most often.
+fn looks<'s>(variants: impl Iterator<Item = &'s ComparedVariant>) -> Vec<u32> {
+    // For each campaign and number of planned rounds: the last round that ran under it.
+    let mut ends: BTreeMap<TrialId, BTreeMap<u32, u32>> = BTreeMap::new();
+    for trial in variants.flat_map(|variant| &variant.trials) {
+        let planned = fact(trial, ROUNDS_FACT).and_then(|rounds| rounds.parse().ok());
+        if let (Some(planned), Some(cell)) = (planned, &trial.beginning.cell) {
+            let last = ends.entry(cell.campaign).or_default().entry(planned).or_default();
+            *last = cell.round.max(*last);
+        }
+    }
+    let of_campaign = |ends: &BTreeMap<u32, u32>| -> Vec<u32> {
+        ends.values().copied().take(ends.len().saturating_sub(1)).collect()
+    };
+    ends.values().map(of_campaign).max_by_key(Vec::len).unwrap_or_default()
 }

@@ -7,6 +7,7 @@ mod declared;
 mod invalid;
 mod noise;
 mod pools;
+mod second_look;
 mod settings;
 mod sides;
 mod tails;

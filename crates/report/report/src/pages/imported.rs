@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use treering_analysis::{ImportedRun, TooFewRuns, too_few_runs};
 use treering_model::{Caution, Ending, Trial, TrialHeader, quoted};
-use treering_stats::{ALPHA, smallest_rounds};
 
 use super::identity::utc;
 use crate::{Cell, Column, Report, Table};
@@ -74,7 +74,7 @@ pub fn page(rows: &[ImportedRow], notes: &[String], is_dry: bool, is_whole: bool
         }
     });
     page.table(if is_whole || rows.len() <= ENTRIES_MAX { entries(rows) } else { counts(rows) });
-    for note in notes.iter().cloned().chain(too_few_runs(rows)) {
+    for note in notes.iter().cloned().chain(of_too_few_runs(rows)) {
         page.note(note);
     }
     for row in rows {
@@ -185,26 +185,20 @@ fn primary_of(trial: &Trial) -> BTreeSet<String> {
 
 /// Notes on labels that were run several times, but too few for the results that are compared
 /// together.
-fn too_few_runs(rows: &[ImportedRow]) -> Vec<String> {
-    let mut labels: BTreeMap<&str, BTreeMap<_, (u32, BTreeSet<&String>)>> = BTreeMap::new();
-    for row in rows.iter().filter(|row| row.ending == Ending::Completed) {
-        let about = &row.beginning;
-        let jobs = labels.entry(about.label.as_str()).or_default();
-        let (runs, primary) = jobs.entry((&about.workload, &about.parameters)).or_default();
-        *runs += 1;
-        primary.extend(&row.primary);
-    }
-    let note = |(label, jobs): (&str, BTreeMap<_, (u32, BTreeSet<&String>)>)| {
-        let runs = jobs.values().map(|(runs, _)| *runs).min()?;
-        let results: usize = jobs.values().map(|(_, primary)| primary.len()).sum();
-        let fewest = smallest_rounds(u32::try_from(results).ok()?, ALPHA).ok()?;
-        let text = format!(
+fn of_too_few_runs(rows: &[ImportedRow]) -> Vec<String> {
+    let runs = rows.iter().map(|row| ImportedRun {
+        beginning: &row.beginning,
+        ending: &row.ending,
+        primary: &row.primary,
+    });
+    let note = |few: TooFewRuns| {
+        let TooFewRuns { label, runs, results, fewest } = few;
+        format!(
             "'{label}': {runs} runs of each job; the {results} results that decide are compared \
              together, and {fewest} runs are the fewest that can show a difference of any."
-        );
-        (results > 1 && (2..fewest).contains(&runs)).then_some(text)
+        )
     };
-    labels.into_iter().filter_map(note).collect()
+    too_few_runs(runs).into_iter().map(note).collect()
 }
 
 /// Describes the contents of a trial.
@@ -226,7 +220,7 @@ fn holds(trial: &Trial, (phases, metrics): (usize, usize)) -> String {
 mod tests {
     use treering_model::{BetterDirection, Metric, RunMode, Scope, TrialId, Unit};
 
-    use super::{Ending, ImportedRow, Trial, TrialHeader, next_command, page, too_few_runs};
+    use super::{Ending, ImportedRow, Trial, TrialHeader, next_command, of_too_few_runs, page};
 
     /// A run of fs_mark with so many threads.
     fn row(threads: &str) -> ImportedRow {
@@ -246,16 +240,12 @@ mod tests {
     }
 
     #[test]
-    fn six_runs_of_two_thread_counts_are_too_few_and_of_one_are_enough() {
-        let of = |threads: &[&str], runs: usize| -> Vec<String> {
-            let rows: Vec<ImportedRow> = threads.repeat(runs).into_iter().map(row).collect();
-            too_few_runs(&rows)
-        };
-        let notes = of(&["1", "16"], 6);
-        assert!(notes.concat().contains("and 7 runs are the fewest"), "{notes:?}");
-        assert_eq!(of(&["1", "16"], 7), [""; 0]);
-        assert_eq!(of(&["1"], 6), [""; 0]);
-        assert_eq!(of(&["1", "16"], 1), [""; 0], "single runs are compared within the run");
+    fn labels_with_too_few_runs_are_named_with_the_fewest_that_are_enough() {
+        let rows: Vec<ImportedRow> = ["1", "16"].repeat(6).into_iter().map(row).collect();
+        let notes = of_too_few_runs(&rows);
+        assert_eq!(notes.len(), 1);
+        assert!(notes[0].starts_with("'base': 6 runs of each job; the 2 results"), "{notes:?}");
+        assert!(notes[0].contains("and 7 runs are the fewest"), "{notes:?}");
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn a_view_in_place_of_any_table_is_refused() {
 #[test]
 fn a_crafted_view_is_refused_whatever_version_the_file_claims() {
     let dir = tempfile::tempdir().unwrap();
-    for version in [1000, 1001, 1002, 1003, 1999] {
+    for version in [1000, 1001, 1002, 1003, 1004, 1999] {
         let path = dir.path().join(format!("{version}.db"));
         let connection = Connection::open(&path).unwrap();
         connection.pragma_update(None, "application_id", APPLICATION_ID).unwrap();

@@ -6,15 +6,16 @@
 use std::fs;
 use std::path::Path;
 
-use treering_model::{CautionCode, CellRole, Ending, Op, Scope, TrialEvent, Unit};
+use treering_model::{Annotation, CautionCode, CellRole, Ending, Op, Scope, TrialEvent, Unit};
 use treering_store::{Access, Filter, Store, Version};
 
 use crate::sample::record_one;
 
 const COMPLETED: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 const FAILED: &str = "01890a5d-ac96-774b-bcce-b302099a8058";
-/// Number of operations, metrics and cautions of the latest version.
+/// Number of operations, metrics and cautions of the latest versions.
 const WORDS_1_3: [usize; 3] = [30, 9, 33];
+const WORDS_1_4: [usize; 3] = [30, 9, 41];
 const INTERRUPTED: &str = "01890a5e-0000-7000-8000-000000000000";
 
 #[test]
@@ -85,6 +86,23 @@ fn version_1_3() {
     assert_eq!(ticks.collect::<Vec<_>>(), [(1, 7, "{\"files\":5}")]);
     drop(store);
     comes_to_others(&path, WORDS_1_3);
+}
+
+#[test]
+fn version_1_4() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("store.db");
+    fs::write(&path, include_bytes!("../golden/store-1.4.db")).unwrap();
+    let store = Store::open(&path, Access::ReadOnly).unwrap();
+    assert_eq!(store.version(), Version { major: 1, minor: 4 });
+    holds_what_it_held(&store, WORDS_1_4);
+    let trial = store.load(COMPLETED.parse().unwrap()).unwrap();
+    let known = Annotation::acknowledgements(&trial.annotations);
+    let known: Vec<_> = known.iter().map(|change| (&*change.metric, &*change.reason)).collect();
+    assert_eq!(known, [("create/files_per_second", "compiler 14")]);
+    assert_eq!(trial.annotations.len(), 5);
+    drop(store);
+    comes_to_others(&path, WORDS_1_4);
 }
 
 /// Asserts that the store is migrated, accepts trials of another store, and can be merged into one.

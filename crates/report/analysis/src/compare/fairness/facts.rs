@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use treering_model::{
-    Accelerator, GuestSpec, IMPORT_FACT, LEVEL_FACT, PlayedStatus, REBOOT_KERNEL_FACT, STEP_FACT,
-    USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT, WorkLimit,
+    Accelerator, GuestSpec, IMPORT_FACT, LEVEL_FACT, PlayedStatus, REBOOT_KERNEL_FACT, ROUNDS_FACT,
+    STEP_FACT, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT, WorkLimit,
 };
 
 use super::values::chosen;
@@ -132,7 +132,7 @@ pub(super) const DEVICE: &str = "device.name";
 /// mkfs command, where treering made the filesystem.
 pub(super) const MKFS: &str = "mkfs.command";
 pub(super) const OPTIONS: [&str; 2] = ["filesystem.mount_options", "filesystem.super_options"];
-pub(super) const OTHERS: [&str; 25] = [
+pub(super) const OTHERS: [&str; 26] = [
     WorkLimit::FACT,
     WorkLimit::METRICS_FACT,
     CONFIGURATION,
@@ -148,6 +148,7 @@ pub(super) const OTHERS: [&str; 25] = [
     OPTIONS[0],
     OPTIONS[1],
     LEVEL_FACT,
+    ROUNDS_FACT,
     IMPORT_FACT,
     USED_FACT,
     USED_GROWTH_FACT,
