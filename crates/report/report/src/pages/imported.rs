@@ -122,7 +122,7 @@ fn counts(rows: &[ImportedRow]) -> Table {
         Column::count("outputs"),
         Column::count("jobs"),
         Column::text("runs of each job").right(),
-        Column::text("not completed").right(),
+        Column::count("not completed"),
     ];
     let mut table = Table::new("imported", "", columns);
     let mut groups: Vec<Vec<&ImportedRow>> = Vec::new();
@@ -150,7 +150,7 @@ fn counts(rows: &[ImportedRow]) -> Table {
             Cell::whole(group.len() as u64),
             Cell::whole(jobs.len() as u64),
             Cell::text(runs),
-            Cell::some_text(&(others > 0).then(|| others.to_string()).unwrap_or_default()),
+            if others > 0 { Cell::whole(others as u64) } else { Cell::Missing },
         ]);
     }
     table

@@ -116,7 +116,8 @@ fn a_summary_counts_more_than_the_sample_of_lines_above_it() {
     assert!(imported.remarks[0].what.contains("only a sample"), "{:?}", imported.remarks);
     // A page may keep it behind the sign of a comment, or in the log of a test harness.
     for before in ["# ", "12:06:53 DEBUG| [stdout] "] {
-        let kept: String = page.lines().map(|line| format!("{before}{line}\n")).collect();
+        let kept: Vec<String> = page.lines().map(|line| format!("{before}{line}")).collect();
+        let kept = kept.join("\n");
         assert_eq!(only(&import(kept.as_bytes())).metrics, trial.metrics, "{before}");
     }
 }
