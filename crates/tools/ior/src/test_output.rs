@@ -7,8 +7,8 @@ use crate::classic::outliers::OutlierWarnings;
 use crate::classic::parameters::JsonParameters;
 use crate::classic::results::{AccessKind, TestResult};
 use crate::classic::text::{
-    CSV_TABLE, RANK_HEAD, TABLE, TestParams, best, csv_row, exists_already, rank_rows, removal,
-    row, summary, test_header, unexpected_size, wall,
+    CSV_TABLE, RANK_HEAD, TABLE, TestParams, best, csv_row, exists_already, pairs, rank_rows,
+    removal, row, summary, test_header, unexpected_size, wall,
 };
 use treering_kit::op_times::op_rows;
 use treering_kit::space::{FilesystemUsage, space};
@@ -305,7 +305,16 @@ impl TestOutput {
     /// Output at the end of the test.
     pub(super) fn end(&mut self) -> String {
         let table = self.table();
-        table.to_owned() + &self.best()
+        table.to_owned() + &self.best() + &self.pairs()
+    }
+
+    /// Line about the transfers of a test with wear-out, unless a status file has them.
+    fn pairs(&self) -> String {
+        let has_file = self.config.directives.status_file.is_some();
+        if !self.config.shape.wears_out || has_file || self.format == OutputFormat::Json {
+            return String::new();
+        }
+        pairs(self.most_written().unwrap_or(0))
     }
 
     fn best(&self) -> String {
@@ -333,8 +342,8 @@ impl TestOutput {
         }
     }
 
-    /// Transfers of the fastest rank in the last write at its time limit; `None` without one.
+    /// Transfers of the fastest rank in the first write at its time limit; `None` without one.
     pub(super) fn most_written(&self) -> Option<u64> {
-        self.writes.last().and_then(|result| result.wall).map(|wall| wall.most)
+        self.writes.first().and_then(|result| result.wall).map(|wall| wall.most)
     }
 }

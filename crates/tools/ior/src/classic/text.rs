@@ -294,6 +294,11 @@ pub(crate) fn wall(wall: &StonewallResult) -> String {
     )
 }
 
+/// Line about the transfers that a test with wear-out has reached.
+pub(crate) fn pairs(most: u64) -> String {
+    format!("Pairs deadlineForStonewallingaccessed: {most}\n")
+}
+
 /// Warning for a total size that differs from the requested one.
 pub(crate) fn unexpected_size(expected: u64, actual: u64, moved: u64, has_wall: bool) -> String {
     let mut text = format!(
