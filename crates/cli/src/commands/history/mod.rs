@@ -61,7 +61,7 @@ pub(super) fn origin_of(store: &Store, found: &History) -> Result<PageOrigin, Fa
     let ends: BTreeSet<TrialId> = ends.collect();
     let ends: Vec<TrialId> = ends.into_iter().collect();
     let trials = store.load_many(&ends, LoadDetail::Headlines).map_err(|error| failure(&error))?;
-    Ok(PageOrigin::of_trials(trials.iter()))
+    Ok(PageOrigin::of_ends(trials.iter()))
 }
 
 /// Gives each point that has none a link: the address with the key of the point.

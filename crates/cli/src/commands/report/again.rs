@@ -82,7 +82,7 @@ pub(super) fn measured_again(
         return Ok(Some((PURPOSE, typed.clone())));
     }
     let Some(cell) = campaign_of(baseline) else { return Ok(None) };
-    if plan_text(store, cell.campaign)?.is_none() {
+    if plan_text(store, cell.campaign).is_none() {
         return Ok(None);
     }
     let short = store.short_ids(&[cell.campaign]).map_err(|error| failure(&error))?.concat();
@@ -103,11 +103,10 @@ fn campaign_of(variant: &ComparedVariant) -> Option<&Cell> {
     variant.trials.last()?.beginning.cell.as_ref()
 }
 
-/// Plan of a campaign as TOML; `None` where no plan was stored.
-fn plan_text(store: &Store, campaign: TrialId) -> Result<Option<String>, Failure> {
-    let first = store.load_with_facts(&[campaign], &[PLAN_FACT]);
-    let first = first.map_err(|error| failure(&error))?;
-    Ok(first.iter().find_map(|trial| trial.fact(PLAN_FACT)).map(str::to_owned))
+/// Plan of a campaign as TOML; `None` where no plan was stored, or its first trial was deleted.
+fn plan_text(store: &Store, campaign: TrialId) -> Option<String> {
+    let first = store.load_with_facts(&[campaign], &[PLAN_FACT]).ok()?;
+    first.iter().find_map(|trial| trial.fact(PLAN_FACT)).map(str::to_owned)
 }
 
 /// Prints the plan of the campaign of which the trials are.
@@ -116,8 +115,7 @@ pub(super) fn print_plan(
     store: &Store,
     campaign: Option<TrialId>,
 ) -> Result<(), Failure> {
-    let text = campaign.map(|campaign| plan_text(store, campaign)).transpose()?.flatten();
-    let text = text.ok_or_else(|| {
+    let text = campaign.and_then(|campaign| plan_text(store, campaign)).ok_or_else(|| {
         Failure::new(Kind::Usage, "--print-plan: these trials are of no plan in the store")
             .hint("`--plan NAME` or `--campaign ID` selects the trials of one")
     })?;

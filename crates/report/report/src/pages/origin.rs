@@ -9,6 +9,10 @@ use crate::{Number, PageOrigin};
 /// Maximum number of different values of a fact that are named; further ones are counted.
 const NAMED: usize = 3;
 
+/// Names of the facts about time.
+const MEASURED: &str = "measured";
+const DURATION: &str = "duration";
+
 impl PageOrigin {
     /// Creates the origin of figures from their trials, without commands.
     pub fn of_trials<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> Self {
@@ -27,6 +31,20 @@ impl PageOrigin {
             .collect();
         facts.extend(times(trials));
         Self { facts, commands: Vec::new() }
+    }
+
+    /// Creates the origin of figures of which only the first and the last trials are given, so that
+    /// neither their number nor their duration is known.
+    pub fn of_ends<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> Self {
+        let mut origin = Self::of_trials(trials.clone());
+        origin.facts.retain(|(name, _)| name != MEASURED && name != DURATION);
+        let begins = trials.map(|trial| trial.beginning.started_unix_ms);
+        if let (Some(first), Some(last)) = (begins.clone().min(), begins.max()) {
+            let (first, last) = (day(first), day(last));
+            let days = if first == last { first } else { format!("{first} to {last}") };
+            origin.facts.push((MEASURED.to_owned(), days));
+        }
+        origin
     }
 
     /// Adds a command line with its purpose.
@@ -113,15 +131,15 @@ fn times<'t>(trials: impl Iterator<Item = &'t Trial> + Clone) -> Vec<(String, St
         return Vec::new();
     };
     if last.saturating_sub(first) > LONG_MS {
-        return vec![("measured".to_owned(), format!("{} to {}", day(first), day(last)))];
+        return vec![(MEASURED.to_owned(), format!("{} to {}", day(first), day(last)))];
     }
-    let mut facts = vec![("measured".to_owned(), minute(first))];
+    let mut facts = vec![(MEASURED.to_owned(), minute(first))];
     let count = trials.clone().count();
     if last > first {
         let seconds = last.saturating_sub(first) as f64 / 1000.0;
         let took = Number::span(seconds).text();
         let of = if count > 1 { format!(", {count} trials") } else { String::new() };
-        facts.push(("duration".to_owned(), took + &of));
+        facts.push((DURATION.to_owned(), took + &of));
     }
     facts
 }
@@ -181,6 +199,9 @@ mod tests {
             "duration: 1 min 30 s, 2 trials",
         ];
         assert_eq!(shown, wanted);
+        let ends = PageOrigin::of_ends(trials.iter());
+        assert_eq!(ends.facts.last().unwrap().1, "1970-01-01");
+        assert_eq!(ends.facts.len(), wanted.len() - 1);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use treering_model::{Metric, Scope, Trial, Unit};
 
 use super::figures::{few_beyond, kinds_in_short, requests};
 use super::identity::{duration, ending_sentence, metric_words};
+use super::trial::sentence;
 use super::{layouts, trace};
 use crate::{Cell, Report};
 
@@ -21,6 +22,9 @@ pub struct StoreLocation<'s> {
 pub fn page(trial: &Trial, stored: Option<&StoreLocation<'_>>) -> Report {
     let beginning = &trial.beginning;
     let mut page = Report::new(format!("{} ({})", beginning.workload, beginning.mode.name()));
+    if layouts::is_aging(trial) {
+        page.paragraph(sentence(trial));
+    }
     page.cautions(&trial.cautions);
     let summary = summary(trial);
     if !summary.requests.is_empty() {

@@ -14,7 +14,7 @@ const NAMED: usize = 4;
 const MOST_BARS: usize = 10;
 
 /// Answer of a trial in one sentence.
-pub(super) fn sentence(trial: &Trial) -> String {
+pub(in crate::pages) fn sentence(trial: &Trial) -> String {
     let took = Number::span(trial.wall_ns as f64 / 1e9).text();
     let known = layouts(trial);
     let after: Vec<&LayoutPoint> = known.iter().filter(|point| point.tasks.is_none()).collect();

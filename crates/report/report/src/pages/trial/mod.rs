@@ -11,7 +11,8 @@ use treering_model::{
     AnnotationKind, Ending, IntervalTotals, Metric, PLAN_FACT, PhaseTotals, TaskTotals, Trial, Unit,
 };
 
-use self::lead::{LeadPicture, sentence};
+use self::lead::LeadPicture;
+pub(super) use self::lead::sentence;
 use super::figures::{
     calls, counters, cpu, few_beyond, is_of_observer, metrics, phases, rates, requests, times,
     trends,
