@@ -129,6 +129,44 @@ fn tells_the_machine_apart(program: &Program, store: &str) -> bool {
     slower(&without) && !slower(&with_anchor)
 }
 
+/// Measures a point of a plan whose command prints a number, for each of these numbers, and returns
+/// the last exit code of the gate.
+fn gate_after(program: &Program, store: &str, numbers: &[u32]) -> Option<i32> {
+    let more = ["--rounds", "1", "--label", "p", "--gate"];
+    let point = |number: &u32| {
+        fs::write(program.home().join("number"), number.to_string()).unwrap();
+        program.run(words(store, &more)).code
+    };
+    numbers.iter().map(point).last().flatten()
+}
+
+#[test]
+fn the_gate_passes_over_a_known_change_and_stops_at_the_next() {
+    let program = program();
+    let (dir, number) = (program.home().join("watched"), program.home().join("number"));
+    fs::create_dir_all(&dir).unwrap();
+    let plan = format!(
+        "warm-up = false\n[[variant]]\nname = \"watched\"\n\
+         device = {{ directory = \"{}\" }}\n[[job]]\nname = \"print\"\n\
+         command = [\"cat\", \"{}\"]\n\
+         metric = {{ name = \"size\", regex = '(\\d+)', better = \"lower\", primary = true }}\n",
+        dir.display(),
+        number.display()
+    );
+    fs::write(program.home().join("plan.toml"), plan).unwrap();
+    let results = treering_testkit::temp_dir_in(Path::new("/dev/shm"));
+    let store = results.path().join("r.treering");
+    let store = store.to_str().unwrap();
+    let good = [1000, 1004, 997, 1001, 1006, 998, 1003];
+    assert_eq!(gate_after(&program, store, &good), Some(0));
+    assert_eq!(gate_after(&program, store, &[1503, 1498, 1500]), Some(1));
+    let known = ["--acknowledge", "p (8)", "--reason", "the new format is larger"];
+    let of = ["history", "--by", "label", "--store", store];
+    program.run([&of[..], &known[..]].concat()).ends_with(0);
+    assert_eq!(gate_after(&program, store, &[1502]), Some(0));
+    assert_eq!(gate_after(&program, store, &[2205, 2197, 2200]), Some(1));
+}
+
 #[test]
 fn a_series_is_one_plan_with_one_anchor() {
     let program = program();

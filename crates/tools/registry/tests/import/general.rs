@@ -337,6 +337,17 @@ fn a_table_without_a_needed_column_names_it_and_the_nearest() {
 }
 
 #[test]
+fn a_history_with_a_column_for_each_metric_is_refused_with_the_way_out() {
+    let said = remarks("time,commit,read,write\n2024.01.01 3:00:00 +0100,aaa0,154023,10.43\n");
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("no column 'metric' and no column 'value'"), "{said:?}");
+    assert!(
+        said[0].ends_with("; a column for each metric has to become a row for each value"),
+        "{said:?}"
+    );
+}
+
+#[test]
 fn unknown_units_and_columns_are_named_once() {
     let text = "time,metric,value,unit,direction,host\n\
                 2026-04-03,speed,1,furlongs,higher,oak\n2026-04-04,speed,2,furlongs,higher,oak\n";

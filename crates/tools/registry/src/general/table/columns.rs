@@ -79,12 +79,19 @@ pub(super) fn separator(line: &str) -> Option<u8> {
         let count = line.bytes().filter(|byte| byte == separator).count();
         (KNOWN_FEWEST - 1..COLUMNS_MOST).contains(&count)
             && names(line, *separator).is_some_and(|names| {
-                let known = NAMES
-                    .iter()
-                    .filter(|(_, words)| names.iter().any(|name| words.contains(&name.as_str())));
-                known.count() >= KNOWN_FEWEST
+                let has = |words: &[&str]| names.iter().any(|name| words.contains(&name.as_str()));
+                let known = NAMES.iter().filter(|(_, words)| has(words)).map(|(kind, _)| *kind);
+                let known: Vec<ColumnKind> = known.collect();
+                known.len() >= KNOWN_FEWEST || is_history(&known)
             })
     })
+}
+
+/// True for a time and what was measured then: a table with a column for each metric, as other
+/// programs have them, which is refused with the reason.
+fn is_history(known: &[ColumnKind]) -> bool {
+    let has = |kind: ColumnKind| known.contains(&kind);
+    has(ColumnKind::Time) && (has(ColumnKind::Commit) || has(ColumnKind::Version))
 }
 
 /// Finds the columns of a table by its first line.
@@ -195,6 +202,11 @@ impl Columns {
         } else {
             format!("; not understood: {}", unread.join(", "))
         };
-        format!("this table has no column {lacks}; it needs {needed}{others}")
+        let is_wide = [ColumnKind::Metric, ColumnKind::Value].map(|kind| missing.contains(&kind));
+        let turn = match is_wide {
+            [true, true] => "; a column for each metric has to become a row for each value",
+            _ => "",
+        };
+        format!("this table has no column {lacks}; it needs {needed}{others}{turn}")
     }
 }
