@@ -496,6 +496,14 @@ fn trials_of_other_days_are_no_pairs() {
     assert_eq!(outcome.comparisons[0].pairs(), 2);
 }
 
+#[test]
+fn trials_of_one_start_time_have_an_unknown_order_and_do_not_count_as_interleaved() {
+    let of = |seconds: [f64; 3]| seconds.map(|seconds| trial(&[], seconds)).to_vec();
+    let reported = cautions(of([9.0, 9.1, 9.2]), of([9.3, 9.4, 9.5]), Factor::Label);
+    let order = reported.iter().find(|caution| caution.code == Code::NotInterleaved).unwrap();
+    assert!(order.message.contains("same start time"), "{}", order.message);
+}
+
 fn order_cautions(order: &str) -> BTreeSet<Code> {
     let (base, other) = in_order(order);
     let mut codes = paired(&base, &other).1;

@@ -17,6 +17,11 @@ pub(super) fn apart(
     names: (&str, &str),
 ) -> Option<String> {
     let (left, right) = (times(baseline), times(contender));
+    let mut all = left.iter().chain(&right);
+    let first = all.next();
+    if all.all(|time| Some(time) == first) {
+        return Some("all trials have the same start time, so their order is unknown".to_owned());
+    }
     for (own, others, name, other) in
         [(&left, &right, names.0, names.1), (&right, &left, names.1, names.0)]
     {
