@@ -285,6 +285,13 @@ fn rows_without_a_round_that_repeat_a_metric_are_rounds() {
 }
 
 #[test]
+fn a_row_that_turns_the_direction_of_its_metric_is_left_out() {
+    let (found, said) = values("2026-04-03,a,1,s,lower\n2026-04-04,a,2,s,higher");
+    assert_eq!(found, vec![1.0]);
+    assert_eq!(said, ["3: line 2 gives `a` the other better direction; row left out"]);
+}
+
+#[test]
 fn a_number_that_is_none_is_named_with_its_line_and_column() {
     for (field, why) in [
         ("NaN", "a finite number"),

@@ -13,7 +13,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use treering_kit::import::log::{Log, shortened};
 use treering_kit::import::trial::{ForeignTrial, ImportedTrial};
 use treering_kit::import::{Importer, ParsedOutputs, Remark};
-use treering_model::{COMMIT_FACT, LINK_FACT, Metric, ROUND_FACT, VARIANT_FACT, VERSION_FACT};
+use treering_model::{
+    BetterDirection, COMMIT_FACT, LINK_FACT, Metric, ROUND_FACT, VARIANT_FACT, VERSION_FACT,
+};
 
 use columns::Columns;
 use records::{Record, RowFault, has_fields, record};
@@ -94,6 +96,8 @@ struct TableReader {
     left_out: usize,
     /// Units that are not known, and the first line of each.
     units: BTreeMap<String, usize>,
+    /// Better direction of each metric, and the line that says it first.
+    directions: HashMap<String, (BetterDirection, usize)>,
 }
 
 impl TableReader {
@@ -119,6 +123,13 @@ impl TableReader {
     /// already is that of the next round.
     fn add(&mut self, columns: &Columns, row: Row, line: usize) -> Result<(), RowFault> {
         let Row { mut key, metric, unknown_unit } = row;
+        let (better, first) =
+            *self.directions.entry(metric.name.clone()).or_insert((metric.better, line));
+        if better != metric.better {
+            let name = shortened(&metric.name);
+            let why = format!("line {first} gives {name} the other better direction");
+            return Err(RowFault::whole(why));
+        }
         let count = self.counts.entry((key.clone(), metric.name.clone())).or_default();
         if *count > 0 && columns.has_rounds() {
             let name = shortened(&metric.name);
