@@ -49,11 +49,6 @@ pub(crate) const INSTEAD: &[(&str, &str, &str)] = &[
         "--plan filesystems --charts slides --help",
         "needs a plan that ran to its end",
     ),
-    (
-        "--plan filesystems --print-plan -o plan.toml && treering compare plan.toml",
-        "--plan filesystems --print-plan -o plan.toml --help",
-        "needs a plan that ran to its end",
-    ),
     ("treering sweep", "treering sweep --help", "needs a campaign that ran to its end"),
     (
         "plan.toml --resume --trace",
