@@ -94,7 +94,12 @@ impl RunningProgram {
             if let Some(status) = self.child.try_wait().expect("our own child") {
                 break status;
             }
-            assert!(began.elapsed() < PATIENCE, "does not end\n{}", self.stderr);
+            assert!(
+                began.elapsed() < PATIENCE,
+                "does not end: {}\n{}",
+                waits_of(self.child.id()),
+                self.stderr
+            );
             // Its output is taken by other threads: nothing has to be read here.
             sleep(Duration::from_millis(5));
         };
@@ -125,4 +130,15 @@ pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
         assert!(began.elapsed() < PATIENCE, "never: {what}");
         sleep(Duration::from_millis(20));
     }
+}
+
+/// Command line of a process, and the kernel function in which each of its threads waits.
+fn waits_of(process: u32) -> String {
+    let read = |path: String| std::fs::read_to_string(path).unwrap_or_default();
+    let mut text = read(format!("/proc/{process}/cmdline")).replace('\0', " ");
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+    for thread in threads.flatten() {
+        text += &format!(" [{}]", read(thread.path().join("wchan").display().to_string()));
+    }
+    text
 }
