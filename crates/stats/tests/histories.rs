@@ -49,14 +49,7 @@ fn regressions_that_were_fixed_again_are_found_as_often_as_by_pelt() {
 
 #[test]
 fn quiet_histories_have_an_alarm_in_at_most_four_of_a_hundred_however_short() {
-    let scatters = [
-        Scatter::Normal,
-        Scatter::HeavyTailed,
-        Scatter::Skewed,
-        Scatter::LogNormal,
-        Scatter::Outliers,
-    ];
-    for scatter in scatters {
+    for scatter in Scatter::INDEPENDENT {
         for points in [10, 30, 60] {
             let case = Case::quiet(points, scatter);
             let (_, alarms) = score(Method::Treering, &case, 400);

@@ -20,6 +20,12 @@ pub(crate) enum Scatter {
     Memory(f64),
 }
 
+impl Scatter {
+    /// Scatters whose points are independent and alike.
+    pub(crate) const INDEPENDENT: [Self; 5] =
+        [Self::Normal, Self::HeavyTailed, Self::Skewed, Self::LogNormal, Self::Outliers];
+}
+
 /// The level of a series.
 #[derive(Clone, Copy)]
 pub(crate) enum Shape {

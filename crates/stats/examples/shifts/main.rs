@@ -151,20 +151,11 @@ fn bumps() -> Vec<Case> {
 }
 
 fn quiet() -> Vec<Case> {
-    let scatters = [
-        Scatter::Normal,
-        Scatter::HeavyTailed,
-        Scatter::Skewed,
-        Scatter::LogNormal,
-        Scatter::Outliers,
-        Scatter::Spike,
-        Scatter::Tripled,
-        Scatter::Memory(0.3),
-        Scatter::Memory(0.5),
-    ];
+    let others = [Scatter::Spike, Scatter::Tripled, Scatter::Memory(0.3), Scatter::Memory(0.5)];
     let lengths = [10, 30, 60, 200];
-    scatters
+    Scatter::INDEPENDENT
         .into_iter()
+        .chain(others)
         .flat_map(|scatter| lengths.map(|points| Case::quiet(points, scatter)))
         .collect()
 }

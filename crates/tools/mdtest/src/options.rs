@@ -103,7 +103,7 @@ options! {
         #[support = OptionSupport::Approximate(VERBOSE)]
         #[recorded = false]
         verbose('v'): bool = Flag;
-        /// How much more is printed, which is -V.
+        /// The level of detail of what is printed, the same as -V.
         #[support = OptionSupport::Approximate(VERBOSE)]
         #[recorded = false]
         verbosity: Option<u64> = Number[0..=INT_MAX];

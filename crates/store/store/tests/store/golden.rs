@@ -4,8 +4,9 @@
 //! Files in `tests/golden` are added with each version and never changed.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use tempfile::TempDir;
 use treering_model::{Annotation, CautionCode, CellRole, Ending, Op, Scope, TrialEvent, Unit};
 use treering_store::{Access, Filter, Store, Version};
 
@@ -18,44 +19,68 @@ const WORDS_1_3: [usize; 3] = [30, 9, 33];
 const WORDS_1_4: [usize; 3] = [30, 9, 41];
 const INTERRUPTED: &str = "01890a5e-0000-7000-8000-000000000000";
 
+/// Copy of a golden store, opened to be read.
+struct GoldenStore {
+    dir: TempDir,
+    path: PathBuf,
+    store: Store,
+}
+
+impl GoldenStore {
+    /// Opens a copy of the store of a minor version.
+    fn new(minor: u32, bytes: &[u8]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("store.db");
+        fs::write(&path, bytes).unwrap();
+        let store = Store::open(&path, Access::ReadOnly).unwrap();
+        assert_eq!(store.version(), Version { major: 1, minor });
+        Self { dir, path, store }
+    }
+
+    /// Asserts that the store is migrated, accepts trials of another store, and can be merged into
+    /// one; `words` are its numbers of operations, metrics and cautions.
+    fn comes_to_others(self, words: [usize; 3]) {
+        let Self { dir, path, store } = self;
+        drop(store);
+        let mut store = Store::open(&path, Access::ReadWrite).unwrap();
+        assert_eq!(store.version(), Version::CURRENT);
+        holds_what_it_held(&store, words);
+        let new = record_one(&dir.path().join("new.db"), 0);
+        assert_eq!(store.absorb(dir.path().join("new.db")).unwrap(), 1);
+        store.load(new).unwrap();
+        let mut newer = Store::open(dir.path().join("newer.db"), Access::ReadWrite).unwrap();
+        assert_eq!(newer.absorb(&path).unwrap(), 4);
+        assert!(newer.load(COMPLETED.parse().unwrap()).is_ok());
+    }
+}
+
 #[test]
 fn version_1_0() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("store.db");
-    fs::write(&path, include_bytes!("../golden/store-1.0.db")).unwrap();
-    let store = Store::open(&path, Access::ReadOnly).unwrap();
-    assert_eq!(store.version(), Version { major: 1, minor: 0 });
-    holds_what_it_held(&store, [15, 9, 29]);
-    drop(store);
-    comes_to_others(&path, [15, 9, 29]);
+    let golden = GoldenStore::new(0, include_bytes!("../golden/store-1.0.db"));
+    let store = &golden.store;
+    holds_what_it_held(store, [15, 9, 29]);
+    golden.comes_to_others([15, 9, 29]);
 }
 
 #[test]
 fn version_1_1() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("store.db");
-    fs::write(&path, include_bytes!("../golden/store-1.1.db")).unwrap();
-    let store = Store::open(&path, Access::ReadOnly).unwrap();
-    assert_eq!(store.version(), Version { major: 1, minor: 1 });
-    holds_what_it_held(&store, [30, 9, 32]);
+    let golden = GoldenStore::new(1, include_bytes!("../golden/store-1.1.db"));
+    let store = &golden.store;
+    holds_what_it_held(store, [30, 9, 32]);
     let trial = store.load(COMPLETED.parse().unwrap()).unwrap();
     let phases: Vec<Option<u32>> = trial.artifacts.iter().map(|made| made.phase).collect();
     assert_eq!(phases, [Some(0), Some(1), None]);
     let artifact = &trial.artifacts[0];
     assert_eq!((&*artifact.kind, artifact.version, &*artifact.name), ("layout", 1, "free space"));
     assert_eq!(artifact.body, "{\"extents\":[1,2,3]}");
-    drop(store);
-    comes_to_others(&path, [30, 9, 32]);
+    golden.comes_to_others([30, 9, 32]);
 }
 
 #[test]
 fn version_1_2() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("store.db");
-    fs::write(&path, include_bytes!("../golden/store-1.2.db")).unwrap();
-    let store = Store::open(&path, Access::ReadOnly).unwrap();
-    assert_eq!(store.version(), Version { major: 1, minor: 2 });
-    holds_what_it_held(&store, [30, 9, 33]);
+    let golden = GoldenStore::new(2, include_bytes!("../golden/store-1.2.db"));
+    let store = &golden.store;
+    holds_what_it_held(store, [30, 9, 33]);
     let completed = store.load(COMPLETED.parse().unwrap()).unwrap();
     assert_eq!((completed.annotations.len(), completed.exclusion()), (2, None));
     let failed = store.load(FAILED.parse().unwrap()).unwrap();
@@ -64,18 +89,14 @@ fn version_1_2() {
         failed.annotations.iter().map(|annotation| annotation.at_unix_ms).collect();
     assert_eq!(times, [1_688_126_050_000, 1_688_126_051_000]);
     assert_eq!(failed.exclusion(), Some("the disk was full"));
-    drop(store);
-    comes_to_others(&path, [30, 9, 33]);
+    golden.comes_to_others([30, 9, 33]);
 }
 
 #[test]
 fn version_1_3() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("store.db");
-    fs::write(&path, include_bytes!("../golden/store-1.3.db")).unwrap();
-    let store = Store::open(&path, Access::ReadOnly).unwrap();
-    assert_eq!(store.version(), Version { major: 1, minor: 3 });
-    holds_what_it_held(&store, WORDS_1_3);
+    let golden = GoldenStore::new(3, include_bytes!("../golden/store-1.3.db"));
+    let store = &golden.store;
+    holds_what_it_held(store, WORDS_1_3);
     let trial = store.load(COMPLETED.parse().unwrap()).unwrap();
     assert_eq!(trial.tasks[3].counters.json(), "{\"files\":1}");
     let events = store.events(COMPLETED.parse().unwrap()).unwrap();
@@ -84,39 +105,20 @@ fn version_1_3() {
         _ => None,
     });
     assert_eq!(ticks.collect::<Vec<_>>(), [(1, 7, "{\"files\":5}")]);
-    drop(store);
-    comes_to_others(&path, WORDS_1_3);
+    golden.comes_to_others(WORDS_1_3);
 }
 
 #[test]
 fn version_1_4() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("store.db");
-    fs::write(&path, include_bytes!("../golden/store-1.4.db")).unwrap();
-    let store = Store::open(&path, Access::ReadOnly).unwrap();
-    assert_eq!(store.version(), Version { major: 1, minor: 4 });
-    holds_what_it_held(&store, WORDS_1_4);
+    let golden = GoldenStore::new(4, include_bytes!("../golden/store-1.4.db"));
+    let store = &golden.store;
+    holds_what_it_held(store, WORDS_1_4);
     let trial = store.load(COMPLETED.parse().unwrap()).unwrap();
     let known = Annotation::acknowledgements(&trial.annotations);
     let known: Vec<_> = known.iter().map(|change| (&*change.metric, &*change.reason)).collect();
     assert_eq!(known, [("create/files_per_second", "compiler 14")]);
     assert_eq!(trial.annotations.len(), 5);
-    drop(store);
-    comes_to_others(&path, WORDS_1_4);
-}
-
-/// Asserts that the store is migrated, accepts trials of another store, and can be merged into one.
-fn comes_to_others(path: &Path, words: [usize; 3]) {
-    let dir = tempfile::tempdir().unwrap();
-    let mut store = Store::open(path, Access::ReadWrite).unwrap();
-    assert_eq!(store.version(), Version::CURRENT);
-    holds_what_it_held(&store, words);
-    let new = record_one(&dir.path().join("new.db"), 0);
-    assert_eq!(store.absorb(dir.path().join("new.db")).unwrap(), 1);
-    store.load(new).unwrap();
-    let mut newer = Store::open(dir.path().join("newer.db"), Access::ReadWrite).unwrap();
-    assert_eq!(newer.absorb(path).unwrap(), 4);
-    assert!(newer.load(COMPLETED.parse().unwrap()).is_ok());
+    golden.comes_to_others(WORDS_1_4);
 }
 
 #[test]
