@@ -75,7 +75,10 @@ fn the_command_that_repeats_an_imported_trial_is_that_of_its_log() {
         let log = program.run(words.into_iter().chain(["1", "--no-store"])).ends_with(0).stdout;
         fs::write(program.home().join(side), log).unwrap();
     }
-    program.run(["import", "base", "new", "--store", &store]).ends_with(0);
+    let imported = program.run(["import", "base", "new", "--store", &store]).ends_with(0).stdout;
+    let next = commands(&imported);
+    assert_eq!(next.len(), 1, "{imported}");
+    typed(&program, &next[0]).ends_with(0);
     let words = ["report", "--baseline", "base", "--contender", "new", "--store", &store];
     let page = program.run(words.into_iter().chain(["--full"])).ends_with(0).stdout;
     let found = commands(&page);

@@ -10,7 +10,7 @@ use treering_registry::{
     ImportFile, ImportFileError, ImportFiles, ImportReader, ORIGIN_FACTS, OutputOutline, PhaseRows,
     TrialOrigin, completed_trial, events_of, labels, origin_of, read_files, remarks, tools,
 };
-use treering_report::pages::imported::{ImportedRow, page};
+use treering_report::pages::imported::{ImportView, ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
 
 use crate::arguments::ImportArgs;
@@ -82,8 +82,14 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
         }
     }
     counters.extend(keeper.map_or_else(Vec::new, Keeper::notes));
-    let is_whole = args.full || args.output.format.is_some();
-    output::write(&page(&rows, &counters, args.dry_run, is_whole), &args.output)?;
+    let store = args.store.store.as_deref().map(Path::to_string_lossy);
+    let view = ImportView {
+        notes: &counters,
+        is_dry: args.dry_run,
+        is_whole: args.full || args.output.format.is_some(),
+        store: store.as_deref(),
+    };
+    output::write(&page(&rows, &view), &args.output)?;
     // Trials that could be read are stored even if others could not.
     first_failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }

@@ -120,7 +120,8 @@ fn judge(
     let family = pending.iter().filter(|one| one.is_primary_test()).count();
     let (level, looks) = level(std::iter::once(baseline).chain(contenders), family);
     cautions.extend(looked_before(level, &looks));
-    let comparisons = answered(pending, level).map_err(CompareError)?;
+    let mut comparisons = answered(pending, level).map_err(CompareError)?;
+    single_runs(&mut comparisons);
     cautions.extend(too_few_rounds(&comparisons));
     let summed = |variant: &ComparedVariant| {
         let own = contrasts.iter().find(|(_, contender)| contender.name == variant.name);
@@ -472,15 +473,24 @@ fn looked_before(level: f64, looks: &[u32]) -> Option<ComparisonCaution> {
     (!looks.is_empty()).then(|| ComparisonCaution::new(Code::LookedBefore, message))
 }
 
+/// Sets the rounds that primary metrics of single runs need. They have no p-value and so are in no
+/// family yet, but further rounds would be judged together.
+fn single_runs(comparisons: &mut [MetricComparison]) {
+    let is_question = |c: &&MetricComparison| c.primary && !c.within_one_run && c.same_as.is_none();
+    let questions = comparisons.iter().filter(is_question).count();
+    let smallest = u32::try_from(questions).ok().and_then(|n| smallest_rounds(n, ALPHA).ok());
+    let Some(smallest) = smallest else { return };
+    for single in comparisons.iter_mut().filter(|c| c.primary && c.verdict == Verdict::SingleRun) {
+        single.smallest_rounds = single.smallest_rounds.max(smallest);
+        single.rounds_needed = Some(RoundsNeeded::exactly(single.smallest_rounds));
+    }
+}
+
 /// One caution for each contender whose primary metrics can never become significant with this
 /// number of rounds.
 fn too_few_rounds(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
     let few = comparisons.iter().filter(|c| c.primary && c.too_few_to_ever_show);
     let family = comparisons.iter().filter(|c| c.primary).count();
-    let is_question = |c: &&MetricComparison| c.primary && !c.within_one_run && c.same_as.is_none();
-    let questions = comparisons.iter().filter(is_question).count();
-    let smallest = u32::try_from(questions).ok().and_then(|n| smallest_rounds(n, ALPHA).ok());
-    let smallest = smallest.unwrap_or_default();
     let message = |comparison: &MetricComparison| {
         let shortage = match (comparison.paired, comparison.runs()) {
             (true, 1) => "round",
@@ -494,11 +504,7 @@ fn too_few_rounds(comparisons: &[MetricComparison]) -> Vec<ComparisonCaution> {
             comparison.contender,
             comparison.baseline,
             comparison.runs(),
-            match comparison.verdict {
-                // A single run has no p-value, so it is in no family.
-                Verdict::SingleRun => comparison.smallest_rounds.max(smallest),
-                _ => comparison.smallest_rounds,
-            }
+            comparison.smallest_rounds
         )
     };
     few.map(|comparison| ComparisonCaution::new(Code::TooFewRounds, message(comparison))).collect()

@@ -57,9 +57,23 @@ const ENTRIES_MAX: usize = 3;
 /// Maximum number of labels that the next command compares.
 const COMPARED_MAX: usize = 5;
 
+/// Context of the page of an import.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ImportView<'v> {
+    /// Remarks about the files.
+    pub notes: &'v [String],
+    /// True if nothing was stored.
+    pub is_dry: bool,
+    /// True for an entry for each output, however many there are.
+    pub is_whole: bool,
+    /// Store that was named; `None` for the default one.
+    pub store: Option<&'v str>,
+}
+
 /// Page of the import: rows in file order, followed by notes and the next command. A page that is
 /// not whole counts the outputs of each label and tool if there are many.
-pub fn page(rows: &[ImportedRow], notes: &[String], is_dry: bool, is_whole: bool) -> Report {
+pub fn page(rows: &[ImportedRow], view: &ImportView<'_>) -> Report {
+    let ImportView { notes, is_dry, is_whole, store } = *view;
     let mut page = Report::new("Import");
     let kept = rows.iter().filter(|row| row.is_kept).count();
     page.paragraph(match (is_dry, rows.len(), kept) {
@@ -81,7 +95,8 @@ pub fn page(rows: &[ImportedRow], notes: &[String], is_dry: bool, is_whole: bool
         page.cautions(&row.cautions);
     }
     if let Some((purpose, command)) = next_command(rows).filter(|_| !is_dry) {
-        page.command(purpose, &command);
+        let store = store.map_or_else(String::new, |name| format!(" --store {}", quoted(name)));
+        page.command(purpose, &format!("{command}{store}"));
     }
     page
 }
@@ -220,7 +235,9 @@ fn holds(trial: &Trial, (phases, metrics): (usize, usize)) -> String {
 mod tests {
     use treering_model::{BetterDirection, Metric, RunMode, Scope, TrialId, Unit};
 
-    use super::{Ending, ImportedRow, Trial, TrialHeader, next_command, of_too_few_runs, page};
+    use super::{
+        Ending, ImportView, ImportedRow, Trial, TrialHeader, next_command, of_too_few_runs, page,
+    };
 
     /// A run of fs_mark with so many threads.
     fn row(threads: &str) -> ImportedRow {
@@ -257,8 +274,9 @@ mod tests {
         };
         let [old, new] = ["6.1 old", "new"];
         let rows = [of(old, "1"), of(old, "1"), of(old, "8"), of(new, "1"), of(new, "8")];
-        let page = page(&rows, &[], false, false);
+        let page = page(&rows, &ImportView { store: Some("a b"), ..ImportView::default() });
         let text = format!("{:?}", page.blocks);
+        assert!(text.contains("--contender new --store 'a b'"), "{text}");
         assert!(text.contains("1 to 2"), "runs of each job: {text}");
         let (_, command) = next_command(&rows).unwrap();
         assert_eq!(command, "treering report --baseline '6.1 old' --contender new");

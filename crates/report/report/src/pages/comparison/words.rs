@@ -4,7 +4,7 @@
 use treering_analysis::compare::{MetricComparison, Outcome, VariantSummary, Verdict};
 use treering_model::metrics::times;
 use treering_model::{Scope, Unit, thousands};
-use treering_stats::{ALPHA, RoundsNeeded, smallest_rounds};
+use treering_stats::RoundsNeeded;
 
 use super::tables::{label, more_words, whole_time};
 use crate::Number;
@@ -56,13 +56,10 @@ fn sentence(outcome: &Outcome, baseline: &str, variant: &VariantSummary) -> Stri
 
 /// Sentences on results of which one side was run once: why they decide nothing, and what would.
 fn single_runs(primary: &[&MetricComparison]) -> String {
-    let results = primary.iter().filter(|c| !c.within_one_run && c.same_as.is_none()).count();
-    let family = u32::try_from(results.max(1)).unwrap_or(u32::MAX);
-    let fewest = smallest_rounds(family, ALPHA)
-        .map_or_else(|_| String::new(), |fewest| format!(", {fewest} of each side at least"));
+    let fewest = primary.iter().map(|comparison| comparison.smallest_rounds).max().unwrap_or(0);
     format!(
         "One side ran once, and one run does not say how much runs differ. A verdict needs more \
-         runs{fewest}, with the sides by turns."
+         runs, {fewest} of each side at least, with the sides by turns."
     )
 }
 

@@ -2,7 +2,7 @@
 
 use treering_analysis::{LayoutPoint, Summary, layouts};
 use treering_model::metrics::times::OPERATION_SECONDS;
-use treering_model::{Ending, Metric, Trial, Unit, thousands};
+use treering_model::{Ending, Metric, Trial, Unit, counted, thousands};
 
 use crate::pages::identity::in_short;
 use crate::pages::layouts::{first_and_last_maps, is_aging, timelines};
@@ -145,7 +145,7 @@ fn times(trial: &Trial, summary: &Summary) -> Option<Bars> {
     bars.truncate(MOST_BARS);
     let more = match left_out {
         0 => String::new(),
-        more => format!(" {more} more kinds took less."),
+        more => format!(" {} took less.", counted(more, "more kind")),
     };
     Some(Bars {
         title: "Time by kind of task".to_owned(),
