@@ -536,6 +536,9 @@ fn an_order_that_never_changes_is_reported() {
     assert_eq!(order_cautions("abababab"), reported);
     assert_eq!(order_cautions("babababababa"), reported);
     assert_eq!(order_cautions("aabbaabb"), reported);
+    let eleven = "ab".repeat(11);
+    assert_eq!(order_cautions(&format!("{eleven}ba")), reported, "eleven of twelve");
+    assert_eq!(order_cautions("ababababababbaab"), BTreeSet::new(), "seven of eight can be chance");
     assert_eq!(order_cautions("ababab"), BTreeSet::new(), "three rounds can be chance");
     assert_eq!(order_cautions("ababbaab"), BTreeSet::new());
 }

@@ -149,6 +149,7 @@ impl ComparisonCautionCode {
             Self::MixedSide
                 | Self::Unpaired
                 | Self::NotInterleaved
+                | Self::OrderNeverChanges
                 | Self::SerialRounds
                 | Self::Drifting
                 | Self::Unstable

@@ -47,6 +47,19 @@ fn a_drifting_machine_fails_no_gate_where_all_of_one_variant_ran_first() {
 }
 
 #[test]
+fn a_drifting_machine_fails_no_gate_where_the_same_variant_ran_first_in_each_round() {
+    let mut noise = SeededNoise(7);
+    let old_first = rounds(10, || false);
+    for share in [0.04, 0.06] {
+        let [plain, accepted] = answers(40, Code::OrderNeverChanges, || {
+            compared(&old_first, &drifting(&old_first, share, &mut noise))
+        });
+        assert_eq!(plain, Answers { unclear: 40, ..Answers::default() }, "{share}");
+        assert!(accepted.worse >= 20, "{share}: {accepted:?}");
+    }
+}
+
+#[test]
 fn a_machine_with_memory_decides_no_gate_in_blocks_and_passes_it_in_turns() {
     let mut noise = SeededNoise(2);
     let mut campaign = |order: &TrialOrder| {

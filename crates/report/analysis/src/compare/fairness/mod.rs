@@ -23,7 +23,7 @@ pub use facts::COMPARED_FACTS;
 use facts::FACTS;
 use measured::{SHORT_SECONDS, too_short};
 pub(super) use one_sided::of_cautions;
-use order::{always_first, apart};
+use order::{one_sided_order, apart};
 pub(super) use places::of_places;
 use places::{VariantFacts, is_declared};
 pub(super) use played::of_played_disks;
@@ -172,10 +172,16 @@ fn of_order(
     if are_steps {
         return None;
     }
-    let order = if rounds.paired { always_first(&baseline, &contender, names) } else { None };
-    let (first, second) = order?;
+    if !rounds.paired {
+        return None;
+    }
+    let order = one_sided_order(&baseline, &contender, names)?;
+    let share = match baseline.len() {
+        all if all == order.rounds => format!("each of {all}"),
+        all => format!("{} of {all}", order.rounds),
+    };
     let message =
-        format!("{label}: in each of {} rounds '{first}' ran before '{second}'", baseline.len());
+        format!("{label}: in {share} rounds '{}' ran before '{}'", order.first, order.second);
     Some(ComparisonCaution::new(Code::OrderNeverChanges, message))
 }
 

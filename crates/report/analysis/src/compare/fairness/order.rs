@@ -5,6 +5,8 @@ use treering_model::Trial;
 
 /// Number of pairs from which an unchanging order cannot come from a fair schedule by chance.
 pub(super) const PAIRS_FEWEST: usize = 4;
+/// Chance below which an order that changes now and then counts as one that does not.
+const UNLIKELY_ORDER: f64 = 0.01;
 /// Share of a variant's trials before all, or after all, of the other's from which the variants
 /// count as not interleaved.
 const APART_SHARE: f64 = 0.75;
@@ -49,23 +51,48 @@ pub(super) fn apart(
     })
 }
 
-/// Name of the variant that ran first in every pair; `None` if that changes or is unknown.
-pub(super) fn always_first<'n>(
+/// Rounds of one order: the same variant went first in all of them, or in nearly all.
+pub(super) struct OneSidedOrder<'n> {
+    /// Name of the variant that ran first.
+    pub first: &'n str,
+    /// Name of the variant that ran second.
+    pub second: &'n str,
+    /// Number of rounds in which it was so.
+    pub rounds: usize,
+}
+
+/// Order that hardly ever changed: the same variant ran first in all of four rounds or more, or so
+/// often that drawing the order at random gives as much in fewer than [`UNLIKELY_ORDER`] of
+/// campaigns. `None` if the order changed or is unknown.
+pub(super) fn one_sided_order<'n>(
     baseline: &[&Trial],
     contender: &[&Trial],
     names: (&'n str, &'n str),
-) -> Option<(&'n str, &'n str)> {
-    let pairs = || {
-        let started = |trial: &Trial| trial.beginning.started_unix_ms;
-        baseline.iter().zip(contender).map(move |(base, other)| (started(base), started(other)))
+) -> Option<OneSidedOrder<'n>> {
+    let started = |trial: &Trial| trial.beginning.started_unix_ms;
+    let pairs = || baseline.iter().zip(contender).map(|(base, other)| (started(base), started(other)));
+    let total = pairs().count();
+    let baseline_first = pairs().filter(|(base, other)| base < other).count();
+    let contender_first = pairs().filter(|(base, other)| base > other).count();
+    let is_one_sided = |rounds: usize| {
+        total >= PAIRS_FEWEST && (rounds == total || chance_of(rounds, total) < UNLIKELY_ORDER)
     };
-    if baseline.len().min(contender.len()) < PAIRS_FEWEST {
-        return None;
+    [(names.0, names.1, baseline_first), (names.1, names.0, contender_first)]
+        .into_iter()
+        .map(|(first, second, rounds)| OneSidedOrder { first, second, rounds })
+        .find(|order| is_one_sided(order.rounds))
+}
+
+/// Chance that so many rounds or more of all have the same variant first, whichever it is, if the
+/// order of each is drawn at random (two-sided binomial).
+fn chance_of(rounds: usize, all: usize) -> f64 {
+    let mut ways = 1.0;
+    let mut tail = 0.0;
+    for others in 0..=(all - rounds) {
+        tail += ways;
+        ways *= (all - others) as f64 / (others + 1) as f64;
     }
-    if pairs().all(|(base, other)| base < other) {
-        return Some(names);
-    }
-    pairs().all(|(base, other)| base > other).then_some((names.1, names.0))
+    2.0 * tail * 0.5_f64.powi(i32::try_from(all).unwrap_or(i32::MAX))
 }
 
 fn times(trials: &[&Trial]) -> Vec<i64> {
