@@ -126,8 +126,8 @@ pub(crate) fn refuse_under_test(named: &Path, targets: &[&Path]) -> Result<(), F
     }
     let message = format!("the store {} is on the filesystem under test", named.display());
     Err(Failure::new(Kind::Environment, message).hint(
-        "name a file on another filesystem, or omit --store: results are then held in memory until \
-         the run is over",
+        "name a file on another filesystem, or omit --store for the default one, which is written \
+         after the run if it is on the filesystem under test",
     ))
 }
 
@@ -167,6 +167,8 @@ fn stage(place: &Path, targets: &[&Path], trial: TrialId) -> Result<StagedStore,
          results{why}",
         place.display()
     );
-    Err(Failure::new(Kind::Environment, message)
-        .hint("name a store on another filesystem with --store FILE, or use --no-store"))
+    Err(Failure::new(Kind::Environment, message).hint(
+        "name a store on another filesystem with --store FILE (`treering run` can also do without \
+         one: --no-store)",
+    ))
 }

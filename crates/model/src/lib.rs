@@ -45,9 +45,9 @@ pub use fingerprint::Fingerprint;
 pub use guest::{Accelerator, GuestDisk, GuestSpec, REBOOT_KERNEL_FACT};
 pub use harmless::{counted, harmless, is_formula, is_unsafe, quoted, thousands};
 pub use imported::{
-    BLOGBENCH_READ_BYTES, COMMIT_FACT, IMPORT_COMMAND_FACT, IMPORT_FACT, IMPORT_PREFIX,
-    ITERATION_PHASE, LINK_FACT, ROUND_FACT, USED_FACT, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
-    VARIANT_FACT, VERSION_FACT,
+    BLOGBENCH_READ_BYTES, COMMIT_FACT, GENERAL_TOOLS, IMPORT_COMMAND_FACT, IMPORT_FACT,
+    IMPORT_PREFIX, ITERATION_PHASE, LINK_FACT, ROUND_FACT, USED_FACT, USED_GROWTH_FACT,
+    USED_GROWTH_FILES_FACT, VARIANT_FACT, VERSION_FACT,
 };
 pub use latency::{Latency, LatencyError};
 pub use metric::{BetterDirection, Metric, Scope, Unit, split_metric_names};

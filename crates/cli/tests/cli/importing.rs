@@ -709,6 +709,29 @@ fn a_table_of_numbers_is_listed_compared_and_has_a_history() {
 }
 
 #[test]
+fn a_table_that_has_grown_adds_only_its_new_rows() {
+    let program = program();
+    let path = program.home().join("nightly.csv");
+    let mut text = "time,metric,value,unit,direction,round\n".to_owned();
+    let mut stored = 0;
+    for day in 1..=4_u32 {
+        // The first days are measured once; later ones have a round without a number, too.
+        for round in 0..=u32::from(day > 2) {
+            let value = 100 + day + round;
+            text += &format!("2026-04-{day:02},parse,{value},ms,lower,\n");
+            stored += 1;
+        }
+        fs::write(&path, &text).unwrap();
+        program.run(["import", path.to_str().unwrap()]).ends_with(0);
+        assert_eq!(count(&program), stored, "day {day}");
+    }
+    let other = program.home().join("copy.csv");
+    fs::copy(&path, &other).unwrap();
+    program.run(["import", other.to_str().unwrap()]).ends_with(0);
+    assert_eq!(count(&program), stored, "a copy has nothing new");
+}
+
+#[test]
 fn a_table_that_lacks_a_column_is_refused_with_the_nearest_name() {
     let program = program();
     let path = program.home().join("numbers.csv");

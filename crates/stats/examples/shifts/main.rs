@@ -23,7 +23,7 @@ mod noise;
 use cases::{Case, Scatter, Shape};
 use methods::Method;
 use noise::RandomSource;
-use treering_stats::{HistoryPoint, history_memory};
+use treering_stats::{HistoryPoint, SHIFT_PLAN, history_memory, level_shifts};
 
 /// Series of each kind.
 const SERIES: usize = 600;
@@ -116,7 +116,9 @@ fn memories() {
                 let values = draw(points, &mut source);
                 let point = |value: &f64| HistoryPoint { value: *value, standard_error: 0.0 };
                 let points: Vec<HistoryPoint> = values.iter().map(point).collect();
-                history_memory(&points).is_some_and(|memory| memory.is_seen)
+                let shifts = level_shifts(&points, &SHIFT_PLAN).unwrap_or_default();
+                let starts: Vec<usize> = shifts.iter().map(|shift| shift.index).collect();
+                history_memory(&points, &starts).is_some_and(|memory| memory.is_seen)
             };
             percent((0..SERIES).filter(is_seen).count(), SERIES)
         };

@@ -406,7 +406,7 @@ pub fn newest_differs(level: &[HistoryPoint], smallest_scatter: f64) -> Option<N
 
 /// Number of further points after which a new level is found, if they are like the newest point
 /// and scatter as the last level has so far, which begins at `level`; `None` if `most` of them do
-/// not suffice.
+/// not suffice. The new level may begin before the newest point, with others that are like it.
 ///
 /// # Errors
 /// See [`level_shifts`].
@@ -418,24 +418,30 @@ pub fn points_to_decide(
     most: usize,
 ) -> Result<Option<usize>, StatsError> {
     let Some((last, before)) = points.split_last() else { return Ok(None) };
-    let alike = before.get(level..).unwrap_or_default().iter().rev().cycle();
+    // Earlier points that are already out of line do not scatter as the level does.
+    let of_level =
+        |point: &&HistoryPoint| (point.value - newest.level).abs() * 2.0 < newest.change.abs();
+    let since_level = before.get(level..).unwrap_or_default().iter().rev();
+    let out_of_line = since_level.clone().take_while(|point| !of_level(point)).count();
+    let begins = before.len() - out_of_line..=before.len() + 1;
+    let alike = since_level.filter(of_level).cycle();
     let mut longer = points.to_vec();
     for (more, like) in (1..=most).zip(alike) {
         longer.push(HistoryPoint { value: like.value + newest.change, ..*last });
         let shifts = level_shifts(&longer, plan)?;
-        let begins = before.len()..=before.len() + 1;
-        if shifts.last().is_some_and(|shift| begins.contains(&shift.index)) {
+        let is_new = |shift: &&LevelShift| shift.change().signum() == newest.change.signum();
+        if shifts.last().filter(is_new).is_some_and(|shift| begins.contains(&shift.index)) {
             return Ok(Some(more));
         }
     }
     Ok(None)
 }
 
-/// Memory of a history, whatever its levels; `None` below eight points or without
-/// scatter.
-pub fn history_memory(points: &[HistoryPoint]) -> Option<SeriesMemory> {
+/// Memory of a history within its levels, which begin at `starts`; `None` below eight points, or if
+/// most neighbours are equal.
+pub fn history_memory(points: &[HistoryPoint], starts: &[usize]) -> Option<SeriesMemory> {
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
-    memory(&values)
+    memory(&values, starts)
 }
 
 /// Residuals of the points from the medians of their levels, which begin at `starts`.
@@ -559,6 +565,10 @@ mod tests {
         let (one, of_many) = (needed(5.0, 0.08).unwrap(), needed(5.0, 0.08 / 1e4).unwrap());
         assert!(one < of_many, "{one} {of_many}");
         assert_eq!(needed(0.1, 0.08), None);
+        let second = points(24, |i| noise(i) + if i >= 22 { 20.0 } else { 0.0 });
+        let newest = newest_differs(&second, 0.0).unwrap();
+        let more = points_to_decide(&second, 0, &newest, &SHIFT_PLAN, 30).unwrap();
+        assert_eq!(more, Some(1), "after a second point out of line the third decides");
     }
 
     #[test]

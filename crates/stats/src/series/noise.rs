@@ -51,13 +51,19 @@ pub(crate) fn largest_scale(values: &[f64], scale: impl Fn(&[f64]) -> f64) -> f6
 
 /// Standard deviation of the points around their levels, from differences between neighbours.
 pub(crate) fn scatter(values: &[f64]) -> f64 {
-    let steps = steps(values, 1);
+    let steps = steps(values, 1, &[]);
     robust_scale(&steps, steps.len() as f64)
 }
 
-fn steps(values: &[f64], lag: usize) -> Vec<f64> {
-    let pairs = values.iter().zip(values.iter().skip(lag));
-    pairs.map(|(early, late)| (late - early) / std::f64::consts::SQRT_2).collect()
+/// Differences of points `lag` apart, but not over the starts of new levels.
+fn steps(values: &[f64], lag: usize, starts: &[usize]) -> Vec<f64> {
+    let pairs = values.iter().zip(values.iter().skip(lag)).enumerate();
+    let is_of_one_level =
+        |early: &usize| !starts.iter().any(|start| (early + 1..=early + lag).contains(start));
+    pairs
+        .filter(|(early, _)| is_of_one_level(early))
+        .map(|(_, (early, late))| (late - early) / std::f64::consts::SQRT_2)
+        .collect()
 }
 
 /// Memory of a series: the correlation of neighbouring points, changes of level left out.
@@ -71,20 +77,24 @@ pub struct SeriesMemory {
     pub seen_from: f64,
 }
 
-/// Memory of values in time order; `None` below eight points or without scatter.
+/// Memory of values in time order, whose levels begin at `starts`; `None` below eight points, or if
+/// most neighbours are equal.
 ///
 /// With a correlation r that fades by r from point to point, differences over two points have
 /// 1 + r times the variance of those over one.
-pub(crate) fn memory(values: &[f64]) -> Option<SeriesMemory> {
+pub(crate) fn memory(values: &[f64], starts: &[usize]) -> Option<SeriesMemory> {
     if values.len() < FEWEST_FOR_MEMORY {
         return None;
     }
-    let [near, far] = [1, 2].map(|lag| {
-        let steps = steps(values, lag);
-        robust_scale(&steps, steps.len() as f64).powi(2)
-    });
+    let neighbours = steps(values, 1, starts);
+    // Where most neighbours are equal, the few steps are all there is to see of the scatter.
+    let equal = neighbours.iter().filter(|step| **step == 0.0).count();
+    if 2 * equal >= neighbours.len() {
+        return None;
+    }
+    let variance = |steps: &[f64]| robust_scale(steps, steps.len() as f64).powi(2);
+    let correlation = variance(&steps(values, 2, starts)) / variance(&neighbours) - 1.0;
     let root = (values.len() as f64).sqrt();
-    let correlation = (near > 0.0).then(|| far / near - 1.0)?;
     Some(SeriesMemory {
         correlation,
         is_seen: correlation > FLAGGED_FROM / root,
@@ -97,7 +107,7 @@ pub(crate) fn memory(values: &[f64]) -> Option<SeriesMemory> {
 pub(crate) fn cautious_correlation(values: &[f64]) -> f64 {
     let discount = DISCOUNT / (values.len() as f64).sqrt();
     let long_enough = Some(values).filter(|values| values.len() >= FEWEST_FOR_CAUTION);
-    let memory = long_enough.and_then(memory);
+    let memory = long_enough.and_then(|values| memory(values, &[]));
     memory.map_or(0.0, |seen| (seen.correlation - discount).clamp(0.0, LARGEST_CORRELATION))
 }
 
@@ -130,12 +140,17 @@ mod tests {
                 at
             })
             .collect();
-        assert!(memory(&walk).unwrap().is_seen);
+        assert!(memory(&walk, &[]).unwrap().is_seen);
         let steps: Vec<f64> = (0..60).map(|i| noise(i) + f64::from(i / 20) * 3.0).collect();
-        let seen = memory(&steps).unwrap();
+        let seen = memory(&steps, &[]).unwrap();
         assert!(!seen.is_seen, "{seen:?}");
         assert!(seen.seen_from > 0.5 && seen.seen_from < 0.6, "at 60 points");
-        assert_eq!(memory(&walk[..7]), None);
-        assert_eq!(memory(&[1.0; 20]), None);
+        let jump: Vec<f64> = (0..30).map(|i| noise(i) + f64::from(i / 15) * 30.0).collect();
+        let [with, without] = [&[][..], &[15]].map(|starts| memory(&jump, starts).unwrap());
+        assert!(without.correlation < with.correlation, "the start of a level is no memory");
+        assert_eq!(memory(&walk[..7], &[]), None);
+        assert_eq!(memory(&[1.0; 20], &[]), None);
+        let constant: Vec<f64> = (0..40).map(|i| if i < 30 { 1.2 } else { 3.7 }).collect();
+        assert_eq!(memory(&constant, &[]), None, "a step between constants is no memory");
     }
 }

@@ -5,7 +5,7 @@
 use treering_stats::{ALPHA, RoundDrift, holm, serial_check};
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
-use super::outcome::MetricComparison;
+use super::outcome::{MetricComparison, p_words};
 
 /// Cautions about primary metrics whose ratio drifts over the rounds, one for each job and
 /// contender.
@@ -44,7 +44,7 @@ fn found<'a>(
     for ((about, _), p) in family.iter().zip(corrected).filter(|(_, p)| *p < ALPHA) {
         let of =
             format!("{} of '{}' against '{}'", about.workload, about.contender, about.baseline);
-        let metric = format!("{} (p {p:.3})", about.metric());
+        let metric = format!("{} ({})", about.metric(), p_words(p));
         match metrics_of.iter_mut().find(|(known, _)| *known == of) {
             Some((_, metrics)) => metrics.push(metric),
             None => metrics_of.push((of, vec![metric])),

@@ -34,6 +34,14 @@ pub enum GateReason {
         /// Full names of the metrics, as in JSON.
         metrics: Vec<String>,
     },
+    /// Primary metrics of this contender stall more often than those of its baseline, which a
+    /// typical ratio hides.
+    Stalls {
+        /// Name of the contender.
+        contender: String,
+        /// Full names of the metrics, as in JSON.
+        metrics: Vec<String>,
+    },
 }
 
 impl Gate {
@@ -69,9 +77,8 @@ impl Gate {
             outcome.cautions.iter().any(|caution| caution.code == *code)
         };
         reasons.extend(missing.into_iter().filter(is_said).map(GateReason::Caution));
-        let is_open = |comparison: &&MetricComparison| {
+        let is_open = |comparison: &MetricComparison| {
             matches!(comparison.verdict, Verdict::Unclear | Verdict::SingleRun)
-                || comparison.stalls_more()
         };
         for (_, variant) in outcome.contenders() {
             let contender = variant.name.clone();
@@ -79,11 +86,21 @@ impl Gate {
                 reasons.push(GateReason::NothingCompared { contender });
                 continue;
             }
-            let open = outcome.primary_of(&variant.name).filter(is_open);
-            let metrics: BTreeSet<String> = open.map(MetricComparison::metric).collect();
-            if !metrics.is_empty() {
-                let metrics = metrics.into_iter().collect();
-                reasons.push(GateReason::Open { contender, metrics });
+            let of = |is_one: &dyn Fn(&MetricComparison) -> bool| -> Vec<String> {
+                let own = outcome.primary_of(&variant.name).filter(|one| is_one(one));
+                own.map(MetricComparison::metric)
+                    .collect::<BTreeSet<String>>()
+                    .into_iter()
+                    .collect()
+            };
+            let open = of(&is_open);
+            let stalls = of(&|comparison| !is_open(comparison) && comparison.stalls_more());
+            if !stalls.is_empty() {
+                let contender = contender.clone();
+                reasons.push(GateReason::Stalls { contender, metrics: stalls });
+            }
+            if !open.is_empty() {
+                reasons.push(GateReason::Open { contender, metrics: open });
             }
         }
         if outcome.contenders().next().is_none() {

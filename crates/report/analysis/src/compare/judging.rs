@@ -529,6 +529,7 @@ fn summary(variant: &ComparedVariant, against: Option<String>) -> VariantSummary
         completed,
         failed: variant.trials.len() - completed,
         observed: 0,
+        is_of_plan: variant.trials.iter().all(|trial| trial.beginning.cell.is_some()),
         kernels: facts("kernel.release"),
         filesystems: facts("filesystem.type"),
     }

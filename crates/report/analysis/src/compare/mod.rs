@@ -33,7 +33,9 @@ pub use gate::{Gate, GateReason};
 pub(crate) use jobs::job_names;
 pub use judging::{CompareError, compare, compare_observed};
 pub use observed::{ObservedJob, ObservedVariant, observed_jobs};
-pub use outcome::{DecisionInterval, Estimate, MetricComparison, Outcome, VariantSummary, Verdict};
+pub use outcome::{
+    DecisionInterval, Estimate, MetricComparison, Outcome, VariantSummary, Verdict, p_words,
+};
 pub use profile::{JobProfile, KindRounds, PhaseRounds, VariantProfile, profiles};
 pub use terms::ComparisonTerms;
 pub(crate) use variant::is_completed;

@@ -224,10 +224,17 @@ pub struct VariantSummary {
     pub failed: usize,
     /// Number of further trials run under observation.
     pub observed: usize,
+    /// True if all of its trials are of a plan, which can go on.
+    pub is_of_plan: bool,
     /// Kernel releases of its trials.
     pub kernels: Vec<String>,
     /// Filesystem types of its trials.
     pub filesystems: Vec<String>,
+}
+
+/// Words for a p-value: `p 0.012`, `p <0.001`.
+pub fn p_words(p: f64) -> String {
+    if p < 0.001 { "p <0.001".to_owned() } else { format!("p {p:.3}") }
 }
 
 /// Outcome of a whole comparison.

@@ -158,6 +158,8 @@ impl LevelShift {
 /// Newest point that is out of line with the level before it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SuspectPoint {
+    /// Level before the point, in the unit of the series.
+    pub level: f64,
     /// Ratio of the point to its level; infinite if the level is zero.
     pub ratio: f64,
     /// p-value of the point as a prediction from the level.
@@ -277,6 +279,7 @@ fn judge(
         .filter(|newest| newest.p_value <= SUSPECT_ALPHA / judged as f64);
     let suspect = |newest: NewestPoint| -> Result<SuspectPoint, StatsError> {
         Ok(SuspectPoint {
+            level: scale.value(newest.level),
             ratio: scale.ratio(newest.level, newest.level + newest.change),
             p_value: newest.p_value,
             is_worse: is_worse(newest.change),
@@ -290,7 +293,7 @@ fn judge(
     let noise_plan = ChangePointPlan { alpha, permutations, ..NOISE_PLAN };
     series.noise = noise_shift(points, &starts, &noise_plan)?
         .map(|noise| NoiseChange { index: noise.index, ratio: noise.ratio });
-    series.memory = history_memory(points);
+    series.memory = history_memory(points, &starts);
     series.shifts = shifts;
     Ok(())
 }

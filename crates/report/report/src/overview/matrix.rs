@@ -10,7 +10,7 @@ use treering_model::{BetterDirection, RunMode, Unit};
 use super::notable::{NotableReason, NotableSeries};
 use crate::charts::{SparkChange, SparkValues};
 use crate::escape::visible;
-use crate::pages::history::{HistoryView, percent, title, value};
+use crate::pages::history::{HistoryView, shift_change, suspect_change, title, value};
 
 /// Maximum number of cells; of a larger store only the most notable rows are drawn.
 const MOST_CELLS: usize = 1200;
@@ -238,9 +238,9 @@ fn of_cell(cell: &NotableSeries<'_>, view: &HistoryView<'_>) -> Markup {
 /// Badge of a cell: the change in a word and a figure.
 fn badge(cell: &NotableSeries<'_>) -> Markup {
     let series = cell.series;
-    let change = cell.shift.map_or_else(String::new, |shift| percent(shift.ratio));
-    let suspect =
-        series.suspect.as_ref().map_or_else(String::new, |suspect| percent(suspect.ratio));
+    let change = cell.shift.map_or_else(String::new, |shift| shift_change(series, shift));
+    let suspect = series.suspect.as_ref();
+    let suspect = suspect.map_or_else(String::new, |suspect| suspect_change(series, suspect));
     match cell.reason {
         NotableReason::Worse => html! { span class="tone bad" { "▼ " (change) } },
         NotableReason::Better => html! { span class="tone good" { "▲ " (change) } },

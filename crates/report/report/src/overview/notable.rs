@@ -8,7 +8,7 @@ use treering_analysis::history::{FEWEST_POINTS, History, HistorySeries, LevelShi
 
 use super::Overview;
 use crate::escape::visible;
-use crate::pages::history::{percent, title};
+use crate::pages::history::{shift_change, suspect_change, title};
 
 /// Maximum number of series named above the matrix.
 const NAMED: usize = 8;
@@ -83,14 +83,17 @@ impl<'h> NotableSeries<'h> {
         let of_shift = |shift: &LevelShift| {
             let word = if shift.is_worse { "worse" } else { "better" };
             let from = &self.series.points[shift.index].key;
-            format!("{word} ({}) from {from} on", percent(shift.ratio))
+            format!("{word} ({}) from {from} on", shift_change(self.series, shift))
         };
-        let suspect = || self.series.suspect.as_ref().map_or(1.0, |suspect| suspect.ratio);
+        let suspect = || {
+            let of_series = |suspect| suspect_change(self.series, suspect);
+            self.series.suspect.as_ref().map_or_else(String::new, of_series)
+        };
         match (self.reason, self.shift) {
             (NotableReason::TooShort, _) => "too short to be judged".to_owned(),
             (NotableReason::Steady, _) => "no change of level".to_owned(),
             (NotableReason::SuspectWorse | NotableReason::SuspectBetter, _) => {
-                format!("{newest} is out of line ({})", percent(suspect()))
+                format!("{newest} is out of line ({})", suspect())
             }
             (_, Some(shift)) => of_shift(shift),
             (_, None) => String::new(),

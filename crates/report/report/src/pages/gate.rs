@@ -45,9 +45,17 @@ fn words(reason: &GateReason, outcome: &Outcome) -> String {
         }
         GateReason::Caution(code) => format!("not everything can be compared: {}", code.name()),
         GateReason::Open { contender, metrics } => {
-            let named = metrics.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-            let more = if metrics.len() > NAMED { ", …" } else { "" };
-            format!("'{contender}': nothing shown yet about {named}{more}")
+            format!("'{contender}': nothing shown yet about {}", named(metrics))
         }
+        GateReason::Stalls { contender, metrics } => format!(
+            "'{contender}' has more outlying rounds, which the typical ratio hides: {}",
+            named(metrics)
+        ),
     }
+}
+
+/// The first metrics by their names.
+fn named(metrics: &[String]) -> String {
+    let more = if metrics.len() > NAMED { ", …" } else { "" };
+    format!("{}{more}", metrics.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", "))
 }

@@ -50,6 +50,8 @@ pub struct ForeignTrial {
     pub wall_ns: u64,
     /// True if the trials of the output that have the same name are rounds of one side.
     pub is_round: bool,
+    /// True if the content tells the trial from all others, in whatever file and lines it stands.
+    pub stands_alone: bool,
 }
 
 impl ForeignTrial {

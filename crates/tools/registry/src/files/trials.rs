@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use treering_model::{Fact, IMPORT_FACT, RunMode, Trial, TrialHeader, TrialId};
+use treering_kit::import::trial::ForeignTrial;
+use treering_model::{
+    Fact, Fingerprint, IMPORT_FACT, ROUND_FACT, RunMode, Trial, TrialHeader, TrialId,
+};
 use treering_script::ConfigError;
 
 use super::{ImportFile, ResultPosition};
@@ -12,11 +15,12 @@ use crate::{ImportedTrial, OutputOutline, PhaseRows};
 const FILE_FACT: &str = "import.file";
 const LINES_FACT: &str = "import.lines";
 const DIGEST_FACT: &str = "import.digest";
+const CONTENT_FACT: &str = "import.content";
 const TEST_FACT: &str = "import.mmtests_test";
 const ITERATION_FACT: &str = "import.mmtests_iteration";
 
 /// Names of the facts that tell the origin of an imported trial.
-pub const ORIGIN_FACTS: [&str; 3] = [IMPORT_FACT, DIGEST_FACT, LINES_FACT];
+pub const ORIGIN_FACTS: [&str; 4] = [IMPORT_FACT, DIGEST_FACT, LINES_FACT, CONTENT_FACT];
 
 /// Remarks about the outputs of the files, each with its place.
 pub fn remarks(files: &[ImportFile]) -> Vec<String> {
@@ -145,6 +149,7 @@ pub fn completed_trial(
         label: label.to_owned(),
         ..TrialHeader::new(TrialId::new(), foreign.workload, RunMode::Classic)
     };
+    let content = foreign.stands_alone.then(|| content_digest(&foreign));
     let mut trial = foreign.with(beginning);
     let (first, last) = found.lines;
     let lines = match found.nth {
@@ -156,6 +161,7 @@ pub fn completed_trial(
         (LINES_FACT, lines),
         (DIGEST_FACT, file.digest.text()),
     ];
+    facts.extend(content.map(|digest| (CONTENT_FACT, digest)));
     if let Some(ResultPosition { iteration, test, .. }) = &file.position {
         facts.push((TEST_FACT, test.clone()));
         facts.push((ITERATION_FACT, iteration.to_string()));
@@ -165,12 +171,48 @@ pub fn completed_trial(
     (trial, rows)
 }
 
-/// Origin of an imported trial: the digest of the file and the lines of the output in the file.
-pub type TrialOrigin = (String, String);
+/// Digest of the name, the time, the facts and the values of a trial.
+fn content_digest(trial: &ForeignTrial) -> String {
+    let mut digest = Fingerprint::new();
+    let mut add = |part: &str| {
+        digest.add(part.as_bytes());
+        digest.add(&[0]);
+    };
+    add(&trial.name);
+    add(&format!("{:?}", trial.started_unix_ms));
+    // The first round is told only in a table that has a second one, which may come later.
+    let is_told = |fact: &&Fact| fact.name != ROUND_FACT || fact.value != "1";
+    let facts = trial.facts.iter().filter(is_told);
+    facts.flat_map(|fact| [&fact.name, &fact.value]).for_each(|part| add(part));
+    for metric in &trial.metrics {
+        add(&metric.name);
+        add(&metric.value.to_string());
+    }
+    digest.text()
+}
+
+/// Origin of an imported trial: the digest of its content, or that of the file and the lines of the
+/// output in the file.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum TrialOrigin {
+    /// A row of a table, which may stand in another file tomorrow.
+    Content(String),
+    /// An output of a tool.
+    Place {
+        /// Digest of the file.
+        digest: String,
+        /// Lines of the output in the file.
+        lines: String,
+    },
+}
 
 /// Origin of a trial with these facts; `None` if it was not imported.
 pub fn origin_of<'f>(facts: impl Iterator<Item = &'f Fact> + Clone) -> Option<TrialOrigin> {
-    let fact = |name: &str| facts.clone().find(|fact| fact.name == name);
+    let fact =
+        |name: &str| facts.clone().find(|fact| fact.name == name).map(|fact| fact.value.clone());
     fact(IMPORT_FACT)?;
-    Some((fact(DIGEST_FACT)?.value.clone(), fact(LINES_FACT)?.value.clone()))
+    if let Some(content) = fact(CONTENT_FACT) {
+        return Some(TrialOrigin::Content(content));
+    }
+    Some(TrialOrigin::Place { digest: fact(DIGEST_FACT)?, lines: fact(LINES_FACT)? })
 }

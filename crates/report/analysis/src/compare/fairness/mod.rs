@@ -23,7 +23,7 @@ pub use facts::COMPARED_FACTS;
 use facts::FACTS;
 use measured::{SHORT_SECONDS, too_short};
 pub(super) use one_sided::of_cautions;
-use order::{one_sided_order, apart};
+use order::{apart, one_sided_order};
 pub(super) use places::of_places;
 use places::{VariantFacts, is_declared};
 pub(super) use played::of_played_disks;

@@ -70,7 +70,8 @@ pub(super) fn one_sided_order<'n>(
     names: (&'n str, &'n str),
 ) -> Option<OneSidedOrder<'n>> {
     let started = |trial: &Trial| trial.beginning.started_unix_ms;
-    let pairs = || baseline.iter().zip(contender).map(|(base, other)| (started(base), started(other)));
+    let pairs =
+        || baseline.iter().zip(contender).map(|(base, other)| (started(base), started(other)));
     let total = pairs().count();
     let baseline_first = pairs().filter(|(base, other)| base < other).count();
     let contender_first = pairs().filter(|(base, other)| base > other).count();

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use treering_model::filesystems::{MetadataCopies, all, by_name};
 use treering_model::{
-    CautionCode, GuestSpec, IMPORT_FACT, REBOOT_KERNEL_FACT, Trial, facts_that_follow,
+    CautionCode, GENERAL_TOOLS, GuestSpec, IMPORT_FACT, REBOOT_KERNEL_FACT, Trial,
+    facts_that_follow,
 };
 use treering_stats::median;
 
@@ -412,7 +413,10 @@ impl VariantPair<'_> {
     /// filesystems without a disk, such as tmpfs.
     fn unknown_disks(&mut self) {
         let is_imported = |variant: VariantView<'_>| {
-            variant.rounds.iter().any(|trial| fact(trial, IMPORT_FACT).is_some())
+            let is_general =
+                |trial: &Trial| GENERAL_TOOLS.contains(&trial.beginning.workload.as_str());
+            let mut imported = variant.rounds.iter().filter(|trial| !is_general(trial));
+            imported.any(|trial| fact(trial, IMPORT_FACT).is_some())
         };
         let (left, right) = (self.baseline.variant, self.contender.variant);
         if is_imported(left) && is_imported(right) {

@@ -1,7 +1,7 @@
 //! Comparison in sentences: what each contender is better and worse at, and the number of rounds
 //! needed to decide the rest.
 
-use treering_analysis::compare::{MetricComparison, Outcome, VariantSummary, Verdict};
+use treering_analysis::compare::{MetricComparison, Outcome, VariantSummary, Verdict, p_words};
 use treering_model::metrics::times;
 use treering_model::{Scope, Unit, thousands};
 use treering_stats::RoundsNeeded;
@@ -88,10 +88,14 @@ pub(super) fn beside_time(outcome: &Outcome) -> Vec<String> {
             counts.join(", ")
         ));
     }
-    if let Some(most) = undecided.into_iter().max() {
-        let more = most.map_or_else(String::new, |most| {
-            let rounds = most.pessimistic.unwrap_or(most.typical);
-            format!("; `--resume --rounds {rounds}` is likely to decide by time")
+    // Only a plan can go on where it ended.
+    if !undecided.is_empty() && outcome.variants.iter().all(|variant| variant.is_of_plan) {
+        let likely = |needed: &RoundsNeeded| needed.pessimistic.unwrap_or(needed.typical);
+        let most = undecided.iter().flatten().map(likely).max();
+        let hopeless = undecided.iter().filter(|needed| needed.is_none()).count();
+        let all = if hopeless == 0 { "" } else { " what more rounds can decide" };
+        let more = most.map_or_else(String::new, |rounds| {
+            format!("; `--resume --rounds {rounds}`, rounds so far included, is likely to decide{all} by time")
         });
         sentences.push(format!(
             "What time leaves unclear, counts may show: the same command with `--resume --trace \
@@ -118,7 +122,7 @@ pub(super) fn hidden(outcome: &Outcome) -> Vec<String> {
         };
         Some(format!(
             "{contender}{}: typically {typical:.3}, but {:.3} by means and {:.3} in the worst tenth; \
-             outlying {}: {} of {} of {}, {} of {} of {} (p {:.3}{verdict}).",
+             outlying {}: {} of {} of {}, {} of {} of {} ({}{verdict}).",
             names.name(comparison),
             tails.mean_ratio,
             tails.worst_tenth_ratio,
@@ -129,7 +133,7 @@ pub(super) fn hidden(outcome: &Outcome) -> Vec<String> {
             tails.outlying[0],
             tails.runs[0],
             comparison.baseline,
-            tails.p_value,
+            p_words(tails.p_value),
         ))
     };
     outcome.comparisons.iter().filter(|one| one.primary).filter_map(sentence).collect()

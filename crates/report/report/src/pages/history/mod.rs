@@ -12,11 +12,13 @@ use std::fmt::Write as _;
 
 use treering_analysis::history::{
     ChangedFact, EnvironmentChange, FEWEST_POINTS, History, HistorySeries, LevelShift, SeriesPoint,
+    SuspectPoint,
 };
 use treering_model::Unit;
 use treering_stats::SeriesMemory;
 
 use crate::charts::{Chart, Rounds, RoundsEvent, RoundsVariant};
+use crate::number::Number;
 use crate::table::Tone;
 use crate::{Block, Cell, Column, Report, Table};
 
@@ -117,11 +119,32 @@ pub(crate) fn title(series: &HistorySeries) -> String {
     parts.join(", ")
 }
 
-/// Formats a ratio as a difference in percent: `+5.1 %`; a zero has no percent.
-pub(crate) fn percent(ratio: f64) -> String {
-    if !ratio.is_finite() {
-        return "from zero".to_owned();
+/// Formats a change of level in percent: `+5.1 %`. What begins at zero or below has no percent, so
+/// both levels are told.
+fn level_change(ratio: f64, (old, new): (f64, f64), unit: Unit) -> String {
+    if ratio.is_finite() {
+        return percent(ratio);
     }
+    let [old, new] = [old, new].map(|level| match level {
+        0.0 => "zero".to_owned(),
+        level => Number::measured(level, unit).text_with_unit(),
+    });
+    format!("from {old} to {new}")
+}
+
+/// Formats the change of a level of a series.
+pub(crate) fn shift_change(series: &HistorySeries, shift: &LevelShift) -> String {
+    level_change(shift.ratio, shift.levels, series.unit)
+}
+
+/// Formats the change of the newest point of a series from its level.
+pub(crate) fn suspect_change(series: &HistorySeries, suspect: &SuspectPoint) -> String {
+    let newest = series.points.last().map_or(suspect.level, |point| point.value);
+    level_change(suspect.ratio, (suspect.level, newest), series.unit)
+}
+
+/// Formats a ratio as a difference in percent: `+5.1 %`.
+fn percent(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     if percent.abs() < 10.0 { format!("{percent:+.1} %") } else { format!("{percent:+.0} %") }
 }
@@ -145,7 +168,7 @@ pub(crate) fn sentences(series: &HistorySeries) -> Vec<String> {
             title(series),
             if shift.known.is_some() { "known, " } else { "" },
             word(shift.is_worse),
-            percent(shift.ratio),
+            shift_change(series, shift),
             series.points[shift.index].key
         );
         text += &between(&series.points, shift.between);
@@ -168,7 +191,7 @@ pub(crate) fn sentences(series: &HistorySeries) -> Vec<String> {
             title(series),
             newest.key,
             word(suspect.is_worse),
-            percent(suspect.ratio)
+            suspect_change(series, suspect)
         ));
     }
     if let Some(noise) = &series.noise {
@@ -250,7 +273,7 @@ pub(crate) fn changes(series: &HistorySeries) -> Table {
         table.rows.push(vec![
             Cell::text(key(shift.index)),
             Cell::text(format!("{} and {}", key(shift.between.0), key(shift.between.1))),
-            Cell::text(percent(shift.ratio)),
+            Cell::text(shift_change(series, shift)),
             Cell::some_text(&interval),
             Cell::text(p_value(shift.p_value)),
             match (&shift.known, shift.is_worse) {

@@ -147,10 +147,6 @@ impl Columns {
         self.names.len()
     }
 
-    pub(super) fn has_rounds(&self) -> bool {
-        self.places.contains_key(&ColumnKind::Round)
-    }
-
     /// Field of a record in the column; empty if the table has no such column.
     pub(super) fn field<'r>(&self, record: &'r [String], kind: ColumnKind) -> &'r str {
         let place = self.places.get(&kind);

@@ -108,7 +108,7 @@ impl TableReader {
         }
         let read = record.fields.as_ref().map_err(Clone::clone).and_then(|fields| {
             let row = row::read(columns, fields)?;
-            self.add(columns, row, line)
+            self.add(row, line)
         });
         if let Err(what) = read {
             if self.remarks.len() < REMARKS_MOST {
@@ -119,10 +119,10 @@ impl TableReader {
         }
     }
 
-    /// Adds the value of a row to its trial. Without a column of rounds, a value that the trial has
-    /// already is that of the next round.
-    fn add(&mut self, columns: &Columns, row: Row, line: usize) -> Result<(), RowFault> {
-        let Row { mut key, metric, unknown_unit } = row;
+    /// Adds the value of a row to its trial. Without the number of a round, a value that the trial
+    /// has already is that of the next round.
+    fn add(&mut self, row: Row, line: usize) -> Result<(), RowFault> {
+        let Row { mut key, has_round, metric, unknown_unit } = row;
         let (better, first) =
             *self.directions.entry(metric.name.clone()).or_insert((metric.better, line));
         if better != metric.better {
@@ -131,7 +131,7 @@ impl TableReader {
             return Err(RowFault::whole(why));
         }
         let count = self.counts.entry((key.clone(), metric.name.clone())).or_default();
-        if *count > 0 && columns.has_rounds() {
+        if *count > 0 && has_round {
             let name = shortened(&metric.name);
             let why = format!("a row above has the same round and metric {name}");
             return Err(RowFault::whole(why));
@@ -183,6 +183,7 @@ fn trial(key: RowKey, metrics: Vec<Metric>, has_rounds: bool) -> ForeignTrial {
         name: label.into_iter().find(|name| !name.is_empty()).cloned().unwrap_or_default(),
         started_unix_ms: Some(key.unix_ms),
         is_round: true,
+        stands_alone: true,
         metrics,
         ..ForeignTrial::default()
     };

@@ -40,6 +40,8 @@ pub(super) struct RowKey {
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) key: RowKey,
+    /// False if the round follows from the rows above.
+    pub(super) has_round: bool,
     pub(super) metric: Metric,
     /// Unit that is not known; it is a part of the name of the metric.
     pub(super) unknown_unit: Option<String>,
@@ -63,6 +65,7 @@ pub(super) fn read(columns: &Columns, record: &[String]) -> Result<Row, RowFault
     };
     let value = fields.value(factor)?;
     let metric = command::named_by_user(&name, value, unit, fields.direction()?).primary();
+    let round = fields.round()?;
     let key = RowKey {
         unix_ms: fields.time()?,
         version: fields.text(ColumnKind::Version)?,
@@ -70,9 +73,9 @@ pub(super) fn read(columns: &Columns, record: &[String]) -> Result<Row, RowFault
         variant: fields.text(ColumnKind::Variant)?,
         label: fields.text(ColumnKind::Label)?,
         link: fields.link()?,
-        round: fields.round()?,
+        round: round.unwrap_or(0),
     };
-    Ok(Row { key, metric, unknown_unit })
+    Ok(Row { key, has_round: round.is_some(), metric, unknown_unit })
 }
 
 /// Fields of a row.
@@ -177,14 +180,15 @@ impl RowFields<'_> {
         Err(self.fault(ColumnKind::Link, "a link begins with https:// or http://"))
     }
 
-    /// Number of the round, from 0; the first without a column of rounds.
-    fn round(&self) -> Result<u32, RowFault> {
-        if !self.columns.has_rounds() {
-            return Ok(0);
+    /// Number of the round, from 0, if the row has one.
+    fn round(&self) -> Result<Option<u32>, RowFault> {
+        let field = self.field(ColumnKind::Round);
+        if field.is_empty() {
+            return Ok(None);
         }
-        let number = whole(self.field(ColumnKind::Round)).filter(|number| *number <= ROUND_MOST);
+        let number = whole(field).filter(|number| *number <= ROUND_MOST);
         let round = number.and_then(|number| u32::try_from(number).ok());
-        round.ok_or_else(|| {
+        round.map(Some).ok_or_else(|| {
             let why = format!("a round is a whole number up to {ROUND_MOST}");
             self.fault(ColumnKind::Round, &why)
         })
