@@ -17,8 +17,12 @@ fn campaign(factor: f64, noise: &mut SeededNoise) -> [ComparedVariant; 2] {
     variants(&order, &order.iter().map(rate).collect::<Vec<f64>>())
 }
 
-fn handicapped(mut variant: ComparedVariant) -> ComparedVariant {
-    let message = "every task was deliberately slowed down by 400 %".to_owned();
+fn handicapped(variant: ComparedVariant) -> ComparedVariant {
+    handicapped_by(400, variant)
+}
+
+fn handicapped_by(percent: u32, mut variant: ComparedVariant) -> ComparedVariant {
+    let message = format!("every task was deliberately slowed down by {percent} %");
     let caution = Caution { code: CautionCode::Handicapped, message };
     variant.trials.iter_mut().for_each(|trial| trial.cautions.push(caution.clone()));
     variant
@@ -50,6 +54,19 @@ fn a_handicap_of_a_plan_is_found_worse_and_one_of_a_single_run_decides_nothing()
     assert_eq!(of_plan, Answers { worse: 40, ..Answers::default() });
     assert_eq!(of_runs, Answers { unclear: 40, ..Answers::default() });
     assert!(equal.worse <= 2, "{equal:?}");
+}
+
+#[test]
+fn handicaps_of_two_sizes_are_both_named_and_stop_the_gate_of_single_runs() {
+    let [base, other] = campaign(1.0, &mut SeededNoise(22));
+    let outcome = compared([handicapped_by(30, base), handicapped_by(50, other)]);
+    let one_sided = outcome.cautions.iter().filter(|caution| caution.code == Code::OneSided);
+    let messages: Vec<&str> = one_sided.map(|caution| caution.message.as_str()).collect();
+    let text = messages.join("\n");
+    assert!(text.contains("by 30 %") && text.contains("by 50 %"), "{text}");
+    let mut answers = Answers::default();
+    answers.count(outcome, &[]);
+    assert_eq!(answers, Answers { unclear: 1, ..Answers::default() });
 }
 
 /// Adds facts to all trials of a variant.

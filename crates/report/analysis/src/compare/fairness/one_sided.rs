@@ -36,23 +36,23 @@ pub(in crate::compare) fn of_cautions(
     let is_planned = contender.factor == Factor::Variant
         && [baseline, contender].iter().all(|variant| is_of_plan(*variant));
     let sides = [(baseline, counted(baseline)), (contender, counted(contender))];
-    let codes: BTreeSet<CautionCode> =
+    let kinds: BTreeSet<CautionKind<'_>> =
         sides.iter().flat_map(|(_, counts)| counts.keys().copied()).collect();
-    let codes: Vec<CautionCode> =
-        codes.into_iter().filter(|code| !ELSEWHERE.contains(code)).collect();
-    let shares = |code: &CautionCode| {
+    let kinds: Vec<CautionKind<'_>> =
+        kinds.into_iter().filter(|(code, _)| !ELSEWHERE.contains(code)).collect();
+    let shares = |kind: &CautionKind<'_>| {
         sides.each_ref().map(|(variant, counts)| Share {
-            count: counts.get(code).map_or(0, |(count, _)| *count),
-            of: variant.rounds.iter().filter(|trial| is_observable(*code, trial)).count(),
+            count: counts.get(kind).map_or(0, |(count, _)| *count),
+            of: variant.rounds.iter().filter(|trial| is_observable(kind.0, trial)).count(),
         })
     };
     let p_values: Vec<f64> =
-        codes.iter().filter_map(|code| shares(code)[0].p_value(shares(code)[1])).collect();
+        kinds.iter().filter_map(|kind| shares(kind)[0].p_value(shares(kind)[1])).collect();
     let corrected = holm(&p_values).unwrap_or_default();
     // For each of both variants, what it has more often: first undeclared, then declared.
     let mut descriptions: [[Vec<String>; 2]; 2] = Default::default();
-    for (code, p) in codes.iter().zip(corrected) {
-        let [left, right] = shares(code);
+    for (kind, p) in kinds.iter().zip(corrected) {
+        let (code, [left, right]) = (&kind.0, shares(kind));
         if left.of == 0 || right.of == 0 {
             continue;
         }
@@ -60,7 +60,7 @@ pub(in crate::compare) fn of_cautions(
             continue;
         }
         let more = usize::from(right.exceeds(left));
-        let first = sides[more].1.get(code).map_or("", |(_, first)| *first);
+        let first = sides[more].1.get(kind).map_or("", |(_, first)| *first);
         let (own, other) = if more == 1 { (right, left) } else { (left, right) };
         let is_declared = usize::from(is_planned && DECLARED.contains(code));
         let description = format!("{} in {own} against {other} ({first})", code.name());
@@ -140,8 +140,11 @@ fn is_of_plan(variant: VariantView<'_>) -> bool {
     variant.rounds.iter().all(|trial| trial.beginning.cell.is_some())
 }
 
+/// Code of a caution, and for handicaps, which may differ in size, its message.
+type CautionKind<'t> = (CautionCode, &'t str);
+
 /// Number of trials with each caution, with the message of the first.
-type CautionCounts<'t> = BTreeMap<CautionCode, (usize, &'t str)>;
+type CautionCounts<'t> = BTreeMap<CautionKind<'t>, (usize, &'t str)>;
 
 fn counted(variant: VariantView<'_>) -> CautionCounts<'_> {
     let mut counts = CautionCounts::new();
@@ -151,7 +154,8 @@ fn counted(variant: VariantView<'_>) -> CautionCounts<'_> {
         own.sort_by_key(|(code, _)| *code);
         own.dedup_by_key(|(code, _)| *code);
         for (code, message) in own {
-            counts.entry(code).or_insert((0, message)).0 += 1;
+            let kind = (code, if DECLARED.contains(&code) { message } else { "" });
+            counts.entry(kind).or_insert((0, message)).0 += 1;
         }
     }
     counts
