@@ -197,8 +197,7 @@ fn verdict(
     let next_alpha = if too_few_to_ever_show { alpha } else { level_of_next_look(alpha) };
     let next = NextLook {
         plan: PowerPlan { alpha: next_alpha, comparisons: undecided, ..PowerPlan::default() },
-        alpha_same: (comparison.equivalence_interval)
-            .map_or(alpha, |interval| (1.0 - interval.confidence) / 2.0),
+        alpha_same: next_alpha,
         floor: smallest(next_alpha)?,
     };
     Ok(Verdict {

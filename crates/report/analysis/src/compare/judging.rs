@@ -7,9 +7,9 @@ use treering_model::metrics::{is_call_latency, is_counter};
 use treering_model::{BetterDirection, Metric, Trial};
 use treering_stats::{
     ALPHA, Comparison, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding,
-    RoundsNeeded, Scale, StatsError, THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99, TailComparison,
-    compare_paired, compare_unpaired, decision_interval, decision_levels, judge_family, median,
-    pair_rounds, smallest_rounds,
+    RoundsNeeded, RunPairing, Scale, StatsError, THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99,
+    TailComparison, compare_paired, compare_unpaired, decision_interval, decision_levels,
+    judge_family, median, pair_rounds, smallest_rounds,
 };
 
 use super::caution::{ComparisonCaution, ComparisonCautionCode as Code};
@@ -120,6 +120,7 @@ fn judge(
     let family = pending.iter().filter(|one| one.is_primary_test()).count();
     let (level, looks) = level(std::iter::once(baseline).chain(contenders), family);
     cautions.extend(looked_before(level, &looks));
+    same_at(level, &mut pending);
     let mut comparisons = answered(pending, level).map_err(CompareError)?;
     single_runs(&mut comparisons);
     cautions.extend(too_few_rounds(&comparisons));
@@ -130,6 +131,26 @@ fn judge(
     let variants = std::iter::once(baseline).chain(contenders).map(summed).collect();
     let (control, accepted) = (Vec::new(), Vec::new());
     Ok(Outcome { variants, cautions, comparisons, accepted, control })
+}
+
+/// Asks whether sides are the same at the level of a campaign that went on beyond its plan, as
+/// whether they differ.
+fn same_at(level: f64, pending: &mut [PendingComparison]) {
+    if level >= ALPHA {
+        return;
+    }
+    for PendingComparison { about, question, .. } in pending {
+        let Some(question) = question else { continue };
+        let comparison = &mut question.comparison;
+        let compare = match comparison.design {
+            RunPairing::Paired => compare_paired,
+            RunPairing::Unpaired => compare_unpaired,
+        };
+        let (base, other) = (&about.baseline_values, &about.contender_values);
+        if let Ok(at_level) = compare(base, other, comparison.scale, level) {
+            comparison.equivalence_interval = at_level.equivalence_interval;
+        }
+    }
 }
 
 /// Answers to questions, in their order: the verdict and the level that it was decided at.

@@ -60,6 +60,25 @@ fn rounds_that_could_not_show_a_difference_spend_nothing() {
 }
 
 #[test]
+fn a_difference_at_the_threshold_is_called_the_same_no_more_often_by_going_on() {
+    let is_same = |outcome: &Outcome| outcome.comparisons[0].verdict.name() == "same";
+    let is_open = |outcome: &Outcome| outcome.comparisons[0].verdict.name() == "unclear";
+    let looked = |seed: &u64| {
+        // The sides differ by as much as may still be called the same.
+        let whole = campaign(160, 1.0 / 1.03, 900 + 2 * seed);
+        [10, 20, 40, 80, 160].into_iter().find_map(|count| {
+            let mut part = whole.clone();
+            part.iter_mut().for_each(|variant| variant.trials.truncate(count));
+            let outcome = judged(part, 10, count);
+            (!is_open(&outcome)).then(|| is_same(&outcome))
+        })
+    };
+    let same = (0..200).filter_map(|seed| looked(&seed)).filter(|same| *same).count();
+    println!("same: {same} of 200");
+    assert!(same <= 16, "{same} of 200");
+}
+
+#[test]
 fn a_side_against_itself_differs_in_six_percent_of_campaigns_that_go_on_when_unclear() {
     let is_open = |outcome: &Outcome| outcome.comparisons[0].verdict.name() == "unclear";
     let is_alarm = |seed: &u64| {

@@ -95,7 +95,10 @@ pub(super) fn beside_time(outcome: &Outcome) -> Vec<String> {
         let hopeless = undecided.iter().filter(|needed| needed.is_none()).count();
         let all = if hopeless == 0 { "" } else { " what more rounds can decide" };
         let more = most.map_or_else(String::new, |rounds| {
-            format!("; `--resume --rounds {rounds}`, rounds so far included, is likely to decide{all} by time")
+            format!(
+                "; `--resume --rounds {rounds}`, rounds so far included, is likely to decide{all} \
+                 by time"
+            )
         });
         sentences.push(format!(
             "What time leaves unclear, counts may show: the same command with `--resume --trace \
