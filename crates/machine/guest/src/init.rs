@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -171,7 +171,10 @@ fn load_modules() -> Result<(), InitError> {
     for path in paths {
         let loaded = fs::read(&path).and_then(|bytes| load_module(&bytes));
         let is_optional = path.to_string_lossy().ends_with(OPTIONAL);
-        let loaded = if is_optional { Ok(()) } else { loaded };
+        let loaded = match loaded {
+            Err(error) if is_optional || error.kind() == ErrorKind::AlreadyExists => Ok(()),
+            loaded => loaded,
+        };
         loaded.map_err(|source| InitError::Module { path: path.clone(), source })?;
         // Frees the copy in the initramfs.
         let _stays_at_worst = fs::remove_file(&path);

@@ -13,6 +13,7 @@ const MAGIC: &[u8] = b"_BHRfS_M";
 /// btrfs.
 pub const BTRFS: Filesystem = Filesystem {
     name: "btrfs",
+    checksum: Some("crc32c"),
     magic: 0x9123_683e,
     signatures: &[
         MagicSignature::new("btrfs", MagicPosition::Begin(0x1_0040), MAGIC),

@@ -14,6 +14,7 @@ pub(super) const ALL: &[Filesystem] = &[EXT4, EXT3, EXT2];
 /// ext4: journal, extents and delayed allocation.
 pub const EXT4: Filesystem = Filesystem {
     name: "ext4",
+    checksum: Some("crc32c"),
     leaves: &["ext4", "ext3", "ext2", JOURNAL],
     making: CreationMethod::Formatted(&Mkfs { program: "mkfs.ext4", ..MKE2FS }),
     is_usual: true,

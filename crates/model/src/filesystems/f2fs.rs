@@ -12,6 +12,7 @@ const MAGIC: &[u8] = &[0x10, 0x20, 0xf5, 0xf2];
 /// F2FS.
 pub const F2FS: Filesystem = Filesystem {
     name: "f2fs",
+    checksum: Some("crc32"),
     magic: 0xf2f5_2010,
     signatures: &[
         MagicSignature::new("F2FS", MagicPosition::Begin(0x400), MAGIC),

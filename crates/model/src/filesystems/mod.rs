@@ -73,6 +73,8 @@ pub struct Filesystem {
     pub debug_options: &'static [&'static str],
     /// Mount options that disable write barriers.
     pub barrier_off: &'static [&'static str],
+    /// Algorithm of its checksums, as the kernel's cryptography names it.
+    pub checksum: Option<&'static str>,
 }
 
 /// Method of creating a filesystem.
@@ -214,6 +216,7 @@ pub enum MemberLocation {
 impl Filesystem {
     /// Empty entry, the base of every table entry.
     const UNKNOWN: Self = Self {
+        checksum: None,
         name: "",
         magic: 0,
         signatures: &[],

@@ -13,6 +13,7 @@ const MAGIC: &[u8] = b"XFSB";
 /// XFS.
 pub const XFS: Filesystem = Filesystem {
     name: "xfs",
+    checksum: Some("crc32c"),
     magic: 0x5846_5342,
     signatures: &[
         MagicSignature::new("XFS", MagicPosition::Begin(0), MAGIC),

@@ -100,6 +100,15 @@ fn kernels_that_are_started_built_or_set_otherwise_are_cautioned() {
 }
 
 #[test]
+fn generic_code_for_checksums_is_told_where_the_other_side_has_better() {
+    let code = "filesystem.checksum_code";
+    let differing = codes(&[(code, "generic")], &[(code, "for the processor")]);
+    assert_eq!(differing, [Code::KernelSettingsDiffer]);
+    // A filesystem without checksums is compared in another way.
+    assert_eq!(codes(&[(code, "generic")], &[]), []);
+}
+
+#[test]
 fn memory_reserved_by_the_kernel_is_no_machine_difference() {
     let memory = "memory.bytes";
     assert_eq!(codes(&[(memory, "25274793984")], &[(memory, "25270000000")]), []);

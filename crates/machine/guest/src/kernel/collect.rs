@@ -4,9 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::Path;
 
+use super::rules::ModprobeRules;
 use super::{Kernel, ModuleFile, image, module_name};
 use crate::GuestError;
-use crate::unpack::read_all;
+use crate::modinfo::ModuleInformation;
+use crate::unpack::{read_all, unpacked};
 
 pub(super) const IMAGE_BYTES_MAX: u64 = 256 << 20;
 pub(super) const MODULE_BYTES_MAX: u64 = 256 << 20;
@@ -44,6 +46,8 @@ pub(super) struct PackageCollector {
     configuration: Option<String>,
     modules: BTreeMap<String, ModuleFile>,
     built_in: Option<BTreeSet<String>>,
+    built_in_information: BTreeMap<String, ModuleInformation>,
+    rules: ModprobeRules,
     kept_bytes: u64,
 }
 
@@ -52,6 +56,8 @@ enum FileRole<'p> {
     Image,
     Configuration,
     BuiltIn,
+    BuiltInInformation,
+    Rules,
     Module { below: &'p str, name: String },
 }
 
@@ -71,11 +77,17 @@ fn role(path: &str) -> Option<FileRole<'_>> {
             _ => None,
         };
     }
+    let is_of_modprobe =
+        ["lib/modprobe.d/", "etc/modprobe.d/"].iter().any(|it| path.starts_with(it));
+    if is_of_modprobe {
+        return path.ends_with(".conf").then_some(FileRole::Rules);
+    }
     let (_release, below) = path.strip_prefix("lib/modules/")?.split_once('/')?;
     match below {
         "vmlinuz" => Some(FileRole::Image),
         "config" => Some(FileRole::Configuration),
         "modules.builtin" => Some(FileRole::BuiltIn),
+        "modules.builtin.modinfo" => Some(FileRole::BuiltInInformation),
         _ => {
             let name = module_name(below)?;
             let is_wanted = FOLDERS.iter().any(|folder| below.starts_with(folder));
@@ -97,6 +109,8 @@ impl PackageCollector {
             Some(FileRole::Image) => self.take_image(path, content),
             Some(FileRole::Configuration) => self.take_configuration(content),
             Some(FileRole::BuiltIn) => self.take_built_in(content),
+            Some(FileRole::BuiltInInformation) => self.take_built_in_information(content),
+            Some(FileRole::Rules) => self.take_rules(content),
             Some(FileRole::Module { below, name }) => self.take_module(below, name, content),
         }
     }
@@ -123,6 +137,18 @@ impl PackageCollector {
         Ok(())
     }
 
+    pub(super) fn take_built_in_information(&mut self, content: &mut dyn Read) -> io::Result<()> {
+        let bytes = self.bytes(content, TEXT_BYTES_MAX)?;
+        self.built_in_information = ModuleInformation::of_built_in(&bytes);
+        Ok(())
+    }
+
+    fn take_rules(&mut self, content: &mut dyn Read) -> io::Result<()> {
+        let bytes = self.bytes(content, TEXT_BYTES_MAX)?;
+        self.rules.add(&String::from_utf8_lossy(&bytes));
+        Ok(())
+    }
+
     pub(super) fn take_module(
         &mut self,
         path: &str,
@@ -130,7 +156,12 @@ impl PackageCollector {
         content: &mut dyn Read,
     ) -> io::Result<()> {
         let bytes = self.bytes(content, MODULE_BYTES_MAX)?;
-        self.modules.insert(name, ModuleFile { path: path.to_owned(), bytes });
+        // A damaged module is an error only where it is needed.
+        let information = unpacked(bytes.as_slice())
+            .and_then(|stream| read_all(stream, MODULE_BYTES_MAX))
+            .map_err(|error| error.to_string())
+            .and_then(|file| ModuleInformation::of_module(&file).ok_or_else(no_description));
+        self.modules.insert(name, ModuleFile { path: path.to_owned(), bytes, information });
         Ok(())
     }
 
@@ -156,8 +187,15 @@ impl PackageCollector {
             configuration: self.configuration,
             modules: self.modules,
             built_in: self.built_in,
+            built_in_information: self.built_in_information,
+            rules: self.rules,
         })
     }
+}
+
+/// Explanation of a module file without a description.
+fn no_description() -> String {
+    "it has no section .modinfo".to_owned()
 }
 
 #[cfg(test)]

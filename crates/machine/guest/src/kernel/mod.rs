@@ -7,6 +7,7 @@ mod collect;
 mod deb;
 mod image;
 mod rpm;
+mod rules;
 mod tar;
 mod tree;
 
@@ -16,8 +17,10 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::GuestError;
+use crate::modinfo::ModuleInformation;
 use crate::unpack::{read_all, unpacked};
 use collect::MODULE_BYTES_MAX;
+pub(crate) use rules::ModprobeRules;
 
 /// Bytes needed to detect the package format.
 const MAGIC_BYTES: u64 = 8;
@@ -38,6 +41,10 @@ pub struct Kernel {
     pub(crate) modules: BTreeMap<String, ModuleFile>,
     /// Built-in modules; `None` if unknown, when any module may be built in.
     pub(crate) built_in: Option<BTreeSet<String>>,
+    /// Descriptions of built-in modules, as far as they are known.
+    pub(crate) built_in_information: BTreeMap<String, ModuleInformation>,
+    /// Rules of modprobe in the package.
+    pub(crate) rules: ModprobeRules,
 }
 
 /// Module file, possibly compressed.
@@ -45,6 +52,8 @@ pub(crate) struct ModuleFile {
     /// Path below the modules directory.
     pub(crate) path: String,
     pub(crate) bytes: Vec<u8>,
+    /// Description; an explanation if the module is damaged.
+    pub(crate) information: Result<ModuleInformation, String>,
 }
 
 impl std::fmt::Debug for ModuleFile {

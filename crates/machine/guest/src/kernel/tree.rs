@@ -23,7 +23,7 @@ pub(super) fn read(top: &Path) -> Result<PackageCollector, GuestError> {
         built(top, &image, &mut collector)?;
         return Ok(collector);
     }
-    for part in ["boot", "lib/modules", "usr/lib/modules"] {
+    for part in ["boot", "lib/modules", "usr/lib/modules", "lib/modprobe.d", "usr/lib/modprobe.d"] {
         let folder = top.join(part);
         if folder.is_dir() {
             collect(top, &folder, &mut collector)?;
@@ -83,6 +83,11 @@ fn built(top: &Path, image: &Path, collector: &mut PackageCollector) -> Result<(
     let list = top.join("modules.builtin");
     if list.is_file() {
         collector.take_built_in(&mut open(&list)?).map_err(failed(&list))?;
+    }
+    let list = top.join("modules.builtin.modinfo");
+    if list.is_file() {
+        let taken = collector.take_built_in_information(&mut open(&list)?);
+        taken.map_err(failed(&list))?;
     }
     for folder in ["arch/x86", "block", "crypto", "drivers", "fs", "lib", "mm"] {
         let folder = top.join(folder);

@@ -10,7 +10,7 @@ use treering_model::filesystems::{
 };
 use treering_sys::{Mount, filesystem_facts, xfs_geometry};
 
-use super::{device, ext as superblock, fact};
+use super::{checksum, device, ext as superblock, fact};
 use crate::places::KernelRoots;
 
 /// Function that reads features and geometry of a mounted filesystem.
@@ -58,6 +58,8 @@ pub(super) fn facts(places: &KernelRoots, dir: &File, mount: Option<&Mount>) -> 
         }
         None => Vec::new(),
     };
+    let stated = made.as_ref().and_then(|made| made.checksum.as_deref());
+    facts.extend(checksum::facts(places, &mount.fs_type, stated));
     if let Some(made) = made {
         facts.push(fact("filesystem.features", made.features));
         facts.push(fact("filesystem.geometry", made.geometry));
@@ -70,6 +72,8 @@ pub(super) fn facts(places: &KernelRoots, dir: &File, mount: Option<&Mount>) -> 
 struct FilesystemBuild {
     features: String,
     geometry: String,
+    /// Algorithm of the checksums with its code, where the filesystem states it.
+    checksum: Option<String>,
     /// Replication profiles of metadata and data.
     profiles: Vec<Fact>,
 }
@@ -81,7 +85,12 @@ fn once() -> Vec<Fact> {
 
 fn ext(_: &KernelRoots, _: &File, mount: &Mount) -> Option<FilesystemBuild> {
     let made = superblock::read(Path::new(&mount.source))?;
-    Some(FilesystemBuild { features: made.features(), geometry: made.geometry(), profiles: once() })
+    Some(FilesystemBuild {
+        features: made.features(),
+        geometry: made.geometry(),
+        profiles: once(),
+        checksum: None,
+    })
 }
 
 fn xfs(_: &KernelRoots, dir: &File, _: &Mount) -> Option<FilesystemBuild> {
@@ -98,7 +107,12 @@ fn xfs(_: &KernelRoots, dir: &File, _: &Mount) -> Option<FilesystemBuild> {
         let (unit, width) = made.stripe_blocks;
         geometry += &format!(", stripe_unit_blocks={unit}, stripe_width_blocks={width}");
     }
-    Some(FilesystemBuild { features: made.features.join(" "), geometry, profiles: once() })
+    Some(FilesystemBuild {
+        features: made.features.join(" "),
+        geometry,
+        profiles: once(),
+        checksum: None,
+    })
 }
 
 fn btrfs(places: &KernelRoots, _: &File, mount: &Mount) -> Option<FilesystemBuild> {
@@ -139,13 +153,18 @@ fn made_btrfs(folder: &Path) -> FilesystemBuild {
         let present = profile(kind).or_else(|| profile("mixed"));
         profiles.extend(present.map(|present| fact(name, present)));
     }
-    FilesystemBuild { features: features.join(" "), geometry: geometry.join(", "), profiles }
+    FilesystemBuild {
+        features: features.join(" "),
+        geometry: geometry.join(", "),
+        profiles,
+        checksum: read("checksum"),
+    }
 }
 
 fn f2fs(places: &KernelRoots, _: &File, mount: &Mount) -> Option<FilesystemBuild> {
     let name = device::name_of(places, &mount.source)?;
     let features = places.sys(&format!("fs/{}/{name}/features", F2FS.name))?;
-    Some(FilesystemBuild { features, geometry: String::new(), profiles: once() })
+    Some(FilesystemBuild { features, geometry: String::new(), profiles: once(), checksum: None })
 }
 
 /// Sorted names of a directory; empty if it does not exist.
@@ -187,6 +206,7 @@ mod tests {
         let geometry =
             "node_bytes=16384, sector_bytes=4096, checksum=crc32c (crc32c-lib), devices=1";
         assert_eq!(made.geometry, geometry);
+        assert_eq!(made.checksum.as_deref(), Some("crc32c (crc32c-lib)"));
         let both = ["filesystem.metadata_profile=dup", "filesystem.data_profile=single"];
         assert_eq!(reported(&made), both);
         // Half converted.

@@ -1,5 +1,6 @@
 //! Environment: kernel, processor, memory, and the filesystem and device under test.
 
+mod checksum;
 pub(crate) mod device;
 mod ext;
 mod filesystem;

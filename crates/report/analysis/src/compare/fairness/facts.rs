@@ -45,7 +45,7 @@ impl FactComparison {
 use FactComparison::{Approximate, Bracketed, Exact, Words};
 
 /// Facts that should agree, each with the caution raised when they do not.
-pub(super) const FACTS: [(&str, Code, FactComparison); 43] = [
+pub(super) const FACTS: [(&str, Code, FactComparison); 44] = [
     ("kernel.release", Code::KernelsDiffer, Exact),
     (BUILD, Code::KernelsDiffer, Exact),
     ("kernel.tainted", Code::KernelSettingsDiffer, Exact),
@@ -65,6 +65,7 @@ pub(super) const FACTS: [(&str, Code, FactComparison); 43] = [
     ("memory.dirty_expire_centisecs", Code::KernelSettingsDiffer, Exact),
     ("memory.dirty_writeback_centisecs", Code::KernelSettingsDiffer, Exact),
     ("memory.vfs_cache_pressure", Code::KernelSettingsDiffer, Exact),
+    (CHECKSUM_CODE, Code::KernelSettingsDiffer, Exact),
     (TYPE, Code::FilesystemsDiffer, Exact),
     (BLOCK_BYTES, Code::FeaturesDiffer, Exact),
     ("filesystem.features", Code::FeaturesDiffer, Words),
@@ -117,6 +118,8 @@ pub(super) const DEVICE_BYTES: &str = "variant.device_bytes";
 pub(super) const CAPACITY: &str = "filesystem.capacity_bytes";
 pub(super) const FREE: &str = "filesystem.free_bytes";
 pub(super) const TYPE: &str = "filesystem.type";
+/// Kind of code that computes checksums; filesystems without checksums have none.
+pub(super) const CHECKSUM_CODE: &str = "filesystem.checksum_code";
 pub(super) const BLOCK_BYTES: &str = "filesystem.block_bytes";
 pub(super) const GEOMETRY: &str = "filesystem.geometry";
 pub(super) const PROFILE: &str = "filesystem.metadata_profile";
