@@ -34,6 +34,8 @@ enum Command {
         #[arg(long)]
         update: bool,
     },
+    /// Count the lines of code of each crate, without tests, comments and blank lines
+    Lines,
     /// Format every .rs file, also those that are declared through a macro
     Fmt {
         /// Change nothing, fail when something is not formatted
@@ -96,6 +98,7 @@ fn run(command: Command) -> Result<bool, Box<dyn Error>> {
     let root = checkout::root()?;
     match command {
         Command::Tidy { update } => tidy::run(&root, update),
+        Command::Lines => print(&tidy::code_lines(&root)?),
         Command::Fmt { check } => fmt::run(&root, check),
         Command::Check { base } => check::run(&root, base.as_deref()),
         Command::Fuzz { seconds, input: None, target } => {

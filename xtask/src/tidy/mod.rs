@@ -5,6 +5,7 @@
 mod below_the_cli;
 mod book;
 mod circles;
+mod code_lines;
 mod columns;
 mod dependencies;
 mod filesystem_names;
@@ -109,6 +110,11 @@ pub(crate) fn run(root: &Path, update: bool) -> Result<bool, Box<dyn Error>> {
         many => println!("tidy: {many} problems in {} files", tree.files.len()),
     }
     Ok(problems.is_empty())
+}
+
+/// The lines of code of each crate, as a page.
+pub(crate) fn code_lines(root: &Path) -> Result<String, Box<dyn Error>> {
+    Ok(code_lines::page(&CheckoutTree::read(root)?))
 }
 
 fn problems(tree: &CheckoutTree) -> Vec<Problem> {

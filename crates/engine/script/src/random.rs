@@ -3,7 +3,7 @@
 //! xoshiro256++ (Blackman and Vigna). Draws are implemented here, so that no update of a library
 //! can change a sequence. Classic modes that must follow another generator implement it themselves.
 
-use rand_core::{RngCore, SeedableRng};
+use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use treering_model::Fingerprint;
 
@@ -99,6 +99,15 @@ mod tests {
     /// Values drawn by this code when it was written; xoshiro256++ itself is checked by its own
     /// crate.
     const GOLDEN: [u64; 5] = [811, 747, 100, 746, 184];
+
+    #[test]
+    fn filled_bytes_are_the_draws_with_the_lowest_byte_first() {
+        let mut bytes = [0; 13];
+        Random::new(5).fill(&mut bytes);
+        let mut random = Random::new(5);
+        let draws = [random.bits().to_le_bytes(), random.bits().to_le_bytes()].concat();
+        assert_eq!(bytes[..], draws[..13]);
+    }
 
     #[test]
     fn draws_stay_below_their_bound_and_reach_every_value() {
