@@ -56,6 +56,7 @@ pub(crate) fn run(args: &LinksArgs) -> Result<ExitCode, Failure> {
         }
     }
     if foreign.is_empty() {
+        say("man pages under these names: `treering man --links DIR`");
         return Ok(ExitCode::SUCCESS);
     }
     let what =

@@ -205,7 +205,7 @@ fn a_run_says_beforehand_what_it_will_write_and_names_each_operation() {
     let ran = program.run(words).ends_with(0);
     let first = ran.stderr.lines().next().unwrap();
     assert!(first.contains(" files, ") && first.contains("will be written"), "{first}");
-    assert!(first.contains(" MiB are free"), "{first}");
+    assert!(first.contains(" are free"), "{first}");
     let trial = last(&program);
     let written: u64 = trial
         .tasks

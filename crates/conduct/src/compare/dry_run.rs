@@ -13,6 +13,7 @@ use crate::cells::{observing_rounds, rounds};
 use crate::failure::Failure;
 use crate::host::{Host, PlanOptions, ResultStore};
 use crate::plan::{Machine, Plan};
+use crate::trial::in_unit;
 
 /// The lines of a dry run.
 ///
@@ -35,11 +36,11 @@ pub fn dry_run(
     for (job, estimate) in plan.jobs.iter().zip(&forecast.jobs) {
         let footprint = &estimate.footprint;
         lines.push(format!(
-            "{}: each trial writes {} files, {} MiB, at most {} MiB at a time; {}",
+            "{}: each trial writes {} files, {}, at most {} at a time; {}",
             job.name,
             footprint.written_files,
-            footprint.written_bytes >> 20,
-            footprint.peak_block_bytes >> 20,
+            in_unit(footprint.written_bytes),
+            in_unit(footprint.peak_block_bytes),
             estimate.words()
         ));
     }

@@ -24,6 +24,7 @@ use treering_sys::{SignalWatch, raise_open_files};
 pub use self::classic::{ClassicEnd, ClassicRun, classic_engine};
 pub use self::command_line::{command_line, known_command_line};
 pub use self::installed::{InstalledProgram, run_installed};
+pub(crate) use self::native::in_unit;
 pub use self::native::{NativeHost, NativeOptions, NativeRun, OBSERVING_PARAMETERS};
 pub use self::outline::write_outline;
 pub use self::replay::{ClassicText, replay_classic};

@@ -313,21 +313,34 @@ fn facts_of(place: &OwnedDirectory) -> Result<TargetFacts, Failure> {
 fn announcement(job: &dyn Job, place: &OwnedDirectory) -> Result<String, Failure> {
     let facts = facts_of(place)?;
     let footprint = job.footprint(&facts);
-    let mib = |bytes: u64| bytes >> 20;
     if job.is_by_program() && footprint == Footprint::default() {
-        let (path, free) = (place.target().path().display(), mib(facts.free_bytes));
-        return Ok(format!("{path}: what will be written is not known; {free} MiB are free"));
+        let (path, free) = (place.target().path().display(), in_unit(facts.free_bytes));
+        return Ok(format!("{path}: what will be written is not known; {free} are free"));
     }
     Ok(format!(
-        "{}: {} files, {} MiB will be written; at most {} files and {} MiB at a time; {} MiB are \
-         free",
+        "{}: {} files, {} will be written; at most {} files and {} at a time; {} are free",
         place.target().path().display(),
         footprint.written_files,
-        mib(footprint.written_bytes),
+        in_unit(footprint.written_bytes),
         footprint.peak_files,
-        mib(footprint.peak_block_bytes),
-        mib(facts.free_bytes)
+        in_unit(footprint.peak_block_bytes),
+        in_unit(facts.free_bytes)
     ))
+}
+
+/// Bytes in the largest unit of which there are some: `0 B`, `600 KiB`, `23.5 GiB`.
+pub(crate) fn in_unit(bytes: u64) -> String {
+    let fitting = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)]
+        .into_iter()
+        .find(|(_, shift)| bytes >> shift > 0);
+    match fitting {
+        Some((unit, shift)) => {
+            let count = bytes as f64 / (1_u64 << shift) as f64;
+            let decimals = usize::from(count < 100.0 && count.fract() >= 0.05);
+            format!("{count:.decimals$} {unit}")
+        }
+        None => format!("{bytes} B"),
+    }
 }
 
 /// Payload kind that the imitated tool writes.

@@ -80,7 +80,7 @@ fn role(path: &str) -> Option<FileRole<'_>> {
     let is_of_modprobe =
         ["lib/modprobe.d/", "etc/modprobe.d/"].iter().any(|it| path.starts_with(it));
     if is_of_modprobe {
-        return path.ends_with(".conf").then_some(FileRole::Rules);
+        return (Path::new(path).extension() == Some("conf".as_ref())).then_some(FileRole::Rules);
     }
     let (_release, below) = path.strip_prefix("lib/modules/")?.split_once('/')?;
     match below {

@@ -136,7 +136,13 @@ impl LoadParser<'_> {
             return Err(self.error(head, "is an operation of dbench 1", right));
         }
         let Some(verb) = verb(head.text) else {
-            return Err(self.error(head, "is no operation", verbs::RIGHT));
+            return Err(match verbs::other_backend(head.text) {
+                Some(backend) => {
+                    let what = format!("is an operation of dbench's backend {backend}");
+                    self.error(head, &what, "load files of its backend fileio are played here")
+                }
+                None => self.error(head, "is no operation", verbs::RIGHT),
+            });
         };
         match verb {
             Verb::Operation(kind) => self.operation(kind, head, tail),

@@ -136,7 +136,9 @@ fn errors_are_reported_with_their_position() {
     refused("", "f:1:1: there is no operation");
     refused("# nothing\nSLEEP 1\n", "f:1:1: there is no operation");
     refused("\n Foo 1 *", "f:2:2: 'Foo' is no operation");
-    refused("GETATTR3 \"/a\" 0x0", "f:1:1: 'GETATTR3' is no operation");
+    refused("GETATTR3 \"/a\" 0x0", "f:1:1: 'GETATTR3' is an operation of dbench's backend nfs");
+    refused("READ10 0 8 0x00 0x00", "f:1:1: 'READ10' is an operation of dbench's backend iscsi");
+    refused("OPENFILE \"/a\" 0x42", "f:1:1: 'OPENFILE' is an operation of dbench's backend smb");
     refused("SMBmkdir x", "f:1:1: 'SMBmkdir' is an operation of dbench 1");
     refused("Close", "f:1:1: 'Close' has nothing behind it");
     refused("Close 7", "f:1:7: '7' is no status");
@@ -161,6 +163,15 @@ fn errors_are_reported_with_their_position() {
     refused(&"LOOP 2\n".repeat(17), "f:17:1: the loops are too deep");
     let error = parse("f", b"Mkdir \"\\..\\x\" *", None).unwrap_err();
     assert!(error.message.starts_with("f:1:7: '\\\\..\\\\x' is no name"), "{error}");
+}
+
+#[test]
+fn a_random_string_may_have_the_marks_of_paths() {
+    for text in ["/dir-[0-9][0-9]/file.[a-z]", "data-[0-9].tmp", "[a-z._]x"] {
+        let line = format!("RANDOMSTRING 1 \"{text}\"\nMkdir \"\\$1\" *\n");
+        assert_eq!(load(&line).texts.len(), 1, "{text}");
+    }
+    refused("RANDOMSTRING 1 \"a[bc\"", "f:1:16: 'a[bc' is no random string");
 }
 
 #[test]

@@ -16,14 +16,7 @@ pub(crate) struct PathTemplate(Vec<u8>);
 
 /// Parses a name: backslashes become slashes, and names that lead upward are refused.
 pub(super) fn template(text: &[u8], place: Place, faults: &Faults) -> Result<PathTemplate, Fault> {
-    let mut path: Vec<u8> = Vec::with_capacity(text.len());
-    let parts = text.split(|byte| matches!(byte, b'\\' | b'/'));
-    for part in parts.filter(|part| !part.is_empty() && *part != b".") {
-        if !path.is_empty() {
-            path.push(b'/');
-        }
-        path.extend_from_slice(part);
-    }
+    let path = relative(text);
     let long = path.split(|&byte| byte == b'/').any(|part| part.len() > COMPONENT_MAX);
     let checked = path_components(&path).map(|_components| ());
     let message = match checked {
@@ -35,6 +28,19 @@ pub(super) fn template(text: &[u8], place: Place, faults: &Faults) -> Result<Pat
     let message = format!("'{}' is no name: {message}", shown(text));
     let right = "a name stays below the directory under test, as \"\\clients\\client1\\a.txt\"";
     Err(faults.error(place, message).hint(right))
+}
+
+/// A path without a leading slash, empty components and those that lead nowhere.
+fn relative(text: &[u8]) -> Vec<u8> {
+    let mut path: Vec<u8> = Vec::with_capacity(text.len());
+    let parts = text.split(|byte| matches!(byte, b'\\' | b'/'));
+    for part in parts.filter(|part| !part.is_empty() && *part != b".") {
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        path.extend_from_slice(part);
+    }
+    path
 }
 
 impl PathTemplate {
@@ -81,6 +87,7 @@ impl PathTemplate {
                 }
             }
         }
+        let path = relative(&path);
         let checked = path_components(&path).is_ok()
             && path.split(|&byte| byte == b'/').all(|part| part.len() <= COMPONENT_MAX);
         if checked { Self(path) } else { self.clone() }
@@ -99,9 +106,9 @@ pub(crate) struct RandomText(Vec<Vec<u8>>);
 /// The longest drawn text.
 const RANDOM_MAX: usize = 64;
 
-/// Parses `a[bc]d`, with ranges as in `[a-z]`; letters that could end a name are refused.
+/// Parses `a[bc]d`, with ranges as in `[a-z]`. Paths are checked when they are drawn.
 pub(super) fn random_text(text: &[u8], place: Place, faults: &Faults) -> Result<RandomText, Fault> {
-    let right = "a random string is letters, with sets of letters in brackets, as \"ab[cd][0-9]\"";
+    let right = "a random string is text, with sets of letters in brackets, as \"a.b[cd][0-9]\"";
     let message = format!("'{}' is no random string", shown(text));
     let wrong = || faults.error(place, &message).hint(right);
     let mut letters = Vec::new();
@@ -113,7 +120,7 @@ pub(super) fn random_text(text: &[u8], place: Place, faults: &Faults) -> Result<
         } else {
             (vec![first], after)
         };
-        if set.is_empty() || set.iter().any(|byte| b"/\\.[]$\0".contains(byte)) {
+        if set.is_empty() || set.iter().any(|byte| b"[]$\0".contains(byte)) {
             return Err(wrong());
         }
         letters.push(set);
@@ -180,7 +187,7 @@ mod tests {
         let text = random_text(b"a[bc][x-z]", Place::START, &Faults::new("f", b"")).unwrap();
         assert_eq!(text.draw(|_| 0), b"abx");
         assert_eq!(text.draw(|length| length - 1), b"acz");
-        for wrong in [&b""[..], b"[", b"[]", b"a/b", b"..", b"[z-a]", b"[!-~]"] {
+        for wrong in [&b""[..], b"[", b"[]", b"[z-a]", b"a$", b"[!-~]"] {
             assert!(random_text(wrong, Place::START, &Faults::new("f", b"")).is_err());
         }
         let name = template(br"\d\f$0_$1", Place::START, &Faults::new("f", b"")).unwrap();
@@ -188,6 +195,8 @@ mod tests {
         let mut strings: [Vec<u8>; 10] = Default::default();
         strings[0] = b"ab".to_vec();
         assert_eq!(name.filled(&strings).of_client(0), b"d/fab_");
+        strings[0] = b"/a-/./x.".to_vec();
+        assert_eq!(name.filled(&strings).of_client(0), b"d/f/a-/x._", "a path of directories");
         strings[1] = b"..".to_vec();
         strings[0] = b"x/../..".to_vec();
         assert_eq!(name.filled(&strings).of_client(0), b"d/f$0_$1");

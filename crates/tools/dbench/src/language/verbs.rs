@@ -55,6 +55,83 @@ pub(super) const RIGHT: &str = "operations are NTCreateX, Close, ReadX, WriteX, 
      ENDLOOP, REPEAT, SLEEP, SETSP, WAITSP, WRITEPATTERN and RANDOMSTRING; those of NFS, SMB, \
      iSCSI and block devices are other backends' and not played here";
 
+/// Operations of dbench's other backends, without the number at the end of those of NFS.
+const OTHER_BACKENDS: [(&str, &[&str]); 3] = [
+    (
+        "nfs",
+        &[
+            "GETATTR",
+            "SETATTR",
+            "LOOKUP",
+            "ACCESS",
+            "READLINK",
+            "READ",
+            "WRITE",
+            "CREATE",
+            "MKDIR",
+            "SYMLINK",
+            "MKNOD",
+            "REMOVE",
+            "RMDIR",
+            "RENAME",
+            "LINK",
+            "READDIR",
+            "READDIRPLUS",
+            "FSSTAT",
+            "FSINFO",
+            "PATHCONF",
+            "COMMIT",
+        ],
+    ),
+    ("smb", &["OPENFILE", "CLOSEFILE", "READFILE", "WRITEFILE", "READDIR"]),
+    (
+        "iscsi",
+        &[
+            "TESTUNITREADY",
+            "READ6",
+            "READ10",
+            "READ12",
+            "READ16",
+            "WRITE10",
+            "WRITE12",
+            "WRITE16",
+            "WRITESAME10",
+            "WRITESAME16",
+            "READCAPACITY10",
+            "READCAPACITY16",
+            "SYNCHRONIZECACHE10",
+            "SYNCHRONIZECACHE16",
+            "INQUIRY",
+            "REPORTLUNS",
+            "ORWRITE",
+            "VERIFY10",
+            "VERIFY12",
+            "VERIFY16",
+            "WRITEVERIFY10",
+            "WRITEVERIFY12",
+            "WRITEVERIFY16",
+            "COMPAREANDWRITE",
+            "PREFETCH10",
+            "PREFETCH16",
+            "STARTSTOPUNIT",
+            "UNMAP",
+            "GETLBASTATUS",
+            "RESERVE6",
+            "RELEASE6",
+        ],
+    ),
+];
+
+/// Backend of dbench that has an operation of this name and is not played here.
+pub(super) fn other_backend(word: &[u8]) -> Option<&'static str> {
+    let of_nfs = word.strip_suffix(b"3").unwrap_or_default();
+    let has = |(backend, names): &&(&str, &[&str])| {
+        let word = if *backend == "nfs" { of_nfs } else { word };
+        names.iter().any(|name| name.as_bytes().eq_ignore_ascii_case(word))
+    };
+    OTHER_BACKENDS.iter().find(has).map(|(backend, _)| *backend)
+}
+
 /// Verb of this name, ignoring case.
 pub(super) fn verb(word: &[u8]) -> Option<Verb> {
     let is = |name: &str| name.as_bytes().eq_ignore_ascii_case(word);

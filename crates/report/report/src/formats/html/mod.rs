@@ -114,13 +114,28 @@ fn blocks(blocks: &[Block]) -> Markup {
                 parts.push(html! { h2 id=(format!("part-{number}")) { (visible(text)) } });
             }
             Block::Paragraph { text } if lead => {
-                parts.push(html! { p class="lead" { (visible(text)) } });
+                parts.push(html! { p class="lead" { (prose(text)) } });
             }
             other => parts.push(block_markup(other)),
         }
         place += 1;
     }
     html! { @for part in &parts { (part) } }
+}
+
+/// Sentences in which words between backticks are code, as in the terminal; a backtick without a
+/// second one is text.
+fn prose(text: &str) -> Markup {
+    let visible = visible(text);
+    let parts: Vec<&str> = visible.split('`').collect();
+    if parts.len().is_multiple_of(2) {
+        return html! { (visible) };
+    }
+    html! {
+        @for (place, part) in parts.into_iter().enumerate() {
+            @if place % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
 }
 
 fn is_trace(block: &Block) -> bool {
@@ -152,8 +167,8 @@ fn contents(blocks: &[Block]) -> Markup {
 fn block_markup(block: &Block) -> Markup {
     match block {
         Block::Heading { text } => html! { h2 { (visible(text)) } },
-        Block::Paragraph { text } => html! { p { (visible(text)) } },
-        Block::Note { text } => html! { p class="note" { (visible(text)) } },
+        Block::Paragraph { text } => html! { p { (prose(text)) } },
+        Block::Note { text } => html! { p class="note" { (prose(text)) } },
         Block::Table(table) => table::markup(table),
         Block::KeyValues { pairs } => of_pairs(pairs),
         Block::Cautions { cautions } => of_cautions(cautions),
@@ -217,15 +232,15 @@ fn of_cautions(cautions: &[Warning]) -> Markup {
                 @let Warning { code, message, advice } = &of_kind[0];
                 details class="caution" open=[(place == 0).then_some("")] {
                     summary {
-                        b { "⚠ Caution" } " " (visible(message)) " "
+                        b { "⚠ Caution" } " " (prose(message)) " "
                         @if of_kind.len() > 1 { "(and " (of_kind.len() - 1) " more) " }
                         span class="code" { (visible(code)) }
                     }
                     @if of_kind.len() > 1 {
-                        ul { @for warning in &of_kind[1..] { li { (visible(&warning.message)) } } }
+                        ul { @for warning in &of_kind[1..] { li { (prose(&warning.message)) } } }
                     }
                     @if !advice.is_empty() {
-                        p class="advice" { "Advice: " (visible(advice)) "." }
+                        p class="advice" { "Advice: " (prose(advice)) "." }
                     }
                 }
             }
