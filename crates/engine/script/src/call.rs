@@ -36,7 +36,7 @@ impl DirSlot {
 pub struct FileSlot(pub u16);
 
 /// Number of file slots of a worker.
-pub const MAX_FILES: u16 = 4096;
+pub const MAX_FILES: u16 = 16_384;
 
 /// Flags for creating a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

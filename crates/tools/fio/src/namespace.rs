@@ -153,7 +153,9 @@ impl Namespace {
         path: &str,
     ) -> Result<FileName, ConfigError> {
         let whole = whole(directory, path);
-        let whole = if self.classic { resolve_link(whole) } else { whole };
+        // Jobs that are only read touch no file.
+        let looks = self.classic && !self.allows_devices;
+        let whole = if looks { resolve_link(whole) } else { whole };
         let (parent, name) = whole.rsplit_once('/').unwrap_or((".", &whole));
         let parent = if parent.is_empty() { "/" } else { parent };
         let wrong = |why: &str| {
@@ -164,10 +166,12 @@ impl Namespace {
             return Err(wrong("has no name that a file can have"));
         }
         let parent = plain(parent);
-        let among_devices =
-            !self.numbers.contains_key(&parent) && is_among_devices(Path::new(&parent));
-        let is_device = among_devices || (self.classic && is_no_file(Path::new(&whole)));
-        if is_device && !self.allows_devices {
+        let is_device = || {
+            let is_known = self.numbers.contains_key(&parent);
+            !is_known && is_among_devices(Path::new(&parent))
+                || looks && is_no_file(Path::new(&whole))
+        };
+        if !self.allows_devices && is_device() {
             return Err(wrong("is a device").hint("treering works on files, with --with-fio too"));
         }
         let directory = self.number(&parent)?;

@@ -107,6 +107,10 @@ fn formats(settings: &Settings) -> Result<Vec<Format>, ConfigError> {
     formats.extend(settings.flag("append-terse").then_some(Format::Terse));
     formats.sort_unstable();
     formats.dedup();
+    if formats.contains(&Format::JsonPlus) {
+        // As in the original, one document is both.
+        formats.retain(|format| *format != Format::Json);
+    }
     Ok(formats)
 }
 

@@ -131,10 +131,14 @@ impl RunPlan {
         for ((worker, number), tally) in self.workers.iter().zip(self.rows()).zip(done) {
             let Some(tally) = tally else { continue };
             match rows.last_mut() {
-                Some((last, row)) if *last == number => row.tally.merge(tally),
+                Some((last, row)) if *last == number => {
+                    row.tally.merge(tally);
+                    row.last = Arc::clone(&worker.job);
+                }
                 _ => {
                     let (job, group) = (Arc::clone(&worker.job), worker.group);
-                    rows.push((number, ReportRow { job, group, tally: tally.clone() }));
+                    let last = Arc::clone(&job);
+                    rows.push((number, ReportRow { job, last, group, tally: tally.clone() }));
                 }
             }
         }

@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use treering_script::{
     Buffers, Call, CallError, CallResult, CallSubject, Completion, DirEntries, DirSlot, EntryKind,
-    FileSlot, IoQueue, MAX_DIRS, MAX_FILES, StatfsSpace, SyncMode, SyncScope,
+    FileSlot, IoQueue, MAX_DIRS, StatfsSpace, SyncMode, SyncScope,
 };
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileMapping, FileType, FilesystemFacts, IoPath, OpenHow,
@@ -48,9 +48,6 @@ pub(crate) fn room(facts: &FilesystemFacts) -> StatfsSpace {
     StatfsSpace { capacity_bytes, free_bytes, unused_bytes, inodes: used_inodes }
 }
 
-/// Number of slots for open files.
-const FILE_SLOTS: usize = MAX_FILES as usize;
-
 /// Caller that makes system calls.
 #[derive(Debug)]
 pub struct SyncCaller {
@@ -63,7 +60,8 @@ pub struct SyncCaller {
     /// Root directories at which workers take turns; empty for a single place.
     roots: Vec<OwnedFd>,
     dirs: Vec<Option<OwnedFd>>,
-    files: Box<[Option<OwnedFd>; FILE_SLOTS]>,
+    /// Open files by slot, up to the highest slot that was used.
+    files: Vec<Option<OwnedFd>>,
     payload: Payload,
     reading: PageBuffer,
     entries: EntryBuffer,
@@ -95,7 +93,7 @@ impl SyncCaller {
             whole_paths: None,
             roots: Vec::new(),
             dirs,
-            files: Box::new([const { None }; FILE_SLOTS]),
+            files: Vec::new(),
             payload,
             reading: PageBuffer::filled(0, LARGEST_CALL_BYTES),
             entries: EntryBuffer::new(ENTRY_BYTES),
@@ -136,7 +134,8 @@ impl SyncCaller {
 
     #[inline]
     fn file(&self, file: FileSlot) -> Result<BorrowedFd<'_>, Errno> {
-        self.files[usize::from(file.0)].as_ref().map(OwnedFd::as_fd).ok_or(Errno::BADF)
+        let slot = self.files.get(usize::from(file.0)).and_then(Option::as_ref);
+        slot.map(OwnedFd::as_fd).ok_or(Errno::BADF)
     }
 
     #[inline]
@@ -167,7 +166,7 @@ impl SyncCaller {
                 if !self.mappings.is_empty() {
                     self.mappings.remove(&file.0);
                 }
-                let open = self.files[usize::from(file.0)].take();
+                let open = self.files.get_mut(usize::from(file.0)).and_then(Option::take);
                 close(open.ok_or(Errno::BADF)?)?;
             }
             Call::Stat { at, name } => stat(self.dir(at)?, name).map(|_attributes| ())?,
@@ -323,7 +322,11 @@ impl SyncCaller {
 
     #[inline]
     fn keep_open(&mut self, opened: OwnedFd, into: u16) -> Result<(), Errno> {
-        match self.files[usize::from(into)].replace(opened) {
+        let slot = usize::from(into);
+        if slot >= self.files.len() {
+            self.files.resize_with(slot + 1, || None);
+        }
+        match self.files[slot].replace(opened) {
             None => Ok(()),
             Some(before) => close(before),
         }
