@@ -1,5 +1,5 @@
-//! Jobs that verify what they write: good data is never reported as corrupt, whatever public reports
-//! say of the original, and bad data is found.
+//! Jobs that verify what they write: good data is never reported as corrupt, whatever public
+//! reports say of the original, and bad data is found.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -16,12 +16,12 @@ use treering_script::{
 };
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileMapping, FileType, FilesystemFacts, IoPath, OpenHow,
-    advise, allocate, attributes, close, fd_path, file_xattr, filesystem_facts, forget, link,
-    lock_range, make_dir, make_existing_dir, open_dir, open_file, punch, read, read_at,
-    read_entries, read_vector, read_vector_at, remove_dir, rename, reopen_dir, seek_to,
-    seek_to_end, set_file_xattr, set_times, stat, symlink, sync_data, sync_file, sync_filesystem,
-    sync_machine, sync_range, truncate, unlink, write, write_at, write_both, write_both_at,
-    write_vector_at, xattr,
+    advise, allocate, attributes, close, device_bytes, fd_path, file_xattr, filesystem_facts,
+    forget, link, lock_range, make_dir, make_existing_dir, open_block_device, open_dir, open_file,
+    punch, read, read_at, read_entries, read_vector, read_vector_at, remove_dir, rename,
+    reopen_dir, seek_to, seek_to_end, set_file_xattr, set_times, stat, symlink, sync_data,
+    sync_file, sync_filesystem, sync_machine, sync_range, truncate, unlink, write, write_at,
+    write_both, write_both_at, write_vector_at, xattr,
 };
 
 use std::collections::HashMap;
@@ -46,6 +46,12 @@ const ATTRIBUTE: &CStr = c"user.DosAttrib";
 pub(crate) fn room(facts: &FilesystemFacts) -> StatfsSpace {
     let FilesystemFacts { capacity_bytes, free_bytes, unused_bytes, used_inodes, .. } = *facts;
     StatfsSpace { capacity_bytes, free_bytes, unused_bytes, inodes: used_inodes }
+}
+
+/// Size of a block device, which its attributes do not tell.
+fn device_size(path: &CStr) -> Result<CallReply, CallError> {
+    let device = open_block_device(path, OpenHow::Read, IoPath::default())?;
+    Ok(CallReply::once(CallResult::Size(device_bytes(&device)?)))
 }
 
 /// Caller that makes system calls.
@@ -170,6 +176,7 @@ impl SyncCaller {
                 close(open.ok_or(Errno::BADF)?)?;
             }
             Call::Stat { at, name } => stat(self.dir(at)?, name).map(|_attributes| ())?,
+            Call::Size { at: DirSlot::DEVICES, name } => return device_size(name),
             Call::Size { at, name } => return Ok(size_reply(&stat(self.dir(at)?, name)?)),
             Call::FileStat { file } => return Ok(size_reply(&attributes(self.file(file)?)?)),
             Call::Seek { file, position } => seek_to(self.file(file)?, position)?,
@@ -316,7 +323,11 @@ impl SyncCaller {
         how: OpenHow,
         into: FileSlot,
     ) -> Result<(), Errno> {
-        let opened = open_file(self.confinement, self.dir(at)?, path, how, self.through)?;
+        let opened = if at == DirSlot::DEVICES {
+            open_block_device(path, how, self.through)?
+        } else {
+            open_file(self.confinement, self.dir(at)?, path, how, self.through)?
+        };
         self.keep_open(opened, into.0)
     }
 
@@ -474,6 +485,10 @@ impl SyncCaller {
         let by_path = self.whole_paths.as_ref().and_then(|paths| paths.below(at, below));
         if let Some(path) = by_path {
             return OsStr::from_bytes(&path).into();
+        }
+        if at == DirSlot::DEVICES {
+            return below
+                .map_or_else(PathBuf::new, |path| OsStr::from_bytes(path.to_bytes()).into());
         }
         let dir = self.dir(at).ok().and_then(fd_path);
         let dir = dir.unwrap_or_else(|| format!("directory slot {}", at.0).into());

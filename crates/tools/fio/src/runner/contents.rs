@@ -193,9 +193,7 @@ impl Contents {
     /// them comes last would be up to the kernel.
     pub(super) fn must_wait(&self, request: &IoRequest) -> bool {
         let is_guarded_write = request.direction == Direction::Write && self.block.is_some();
-        is_guarded_write
-            && self.history.may_overlap()
-            && self.in_flight.touch(&range_of(request))
+        is_guarded_write && self.history.may_overlap() && self.in_flight.touch(&range_of(request))
     }
 
     /// Ends a failed request; a failed write is not read back.

@@ -165,7 +165,8 @@ mod tests {
         let piece = |offset, number| WrittenPiece { file: 1, offset, bytes: 4, seed: 0, number };
         for order in [ReadBackOrder::Written, ReadBackOrder::LastWritten, ReadBackOrder::Offset] {
             let mut history = History::new(order);
-            [piece(0, 0), piece(8, 1)].map(|piece| history.add(piece));
+            history.add(piece(0, 0));
+            history.add(piece(8, 1));
             history.remove(1, 0);
             assert_eq!(history.take(), Some(piece(8, 1)), "{order:?}");
             assert_eq!(history.take(), None, "{order:?}");
