@@ -22,6 +22,7 @@ use crate::CampaignError;
 use crate::cautions::{Known, Tally, about, compressible};
 use crate::ranks::{about_ranks, make_directories, run_apart, tell_place};
 use crate::room::shortage;
+use crate::trial::devices::refuse_written;
 use crate::watched::{Heated, Watched, tell};
 
 /// Fact of a filesystem that was made for the trial.
@@ -353,6 +354,9 @@ fn admit(
     place: &OwnedDirectory,
     facts: &TargetFacts,
 ) -> Result<Admitted, CampaignError> {
+    if plan.beginning.cell.is_some() {
+        refuse_written(plan.job).map_err(CampaignError::Job)?;
+    }
     let mut cautions = plan.cautions.clone();
     cautions.extend_from_slice(place.cautions());
     cautions.extend(plan.job.check(facts).map_err(CampaignError::Job)?);

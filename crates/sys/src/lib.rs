@@ -14,7 +14,7 @@ mod tracing;
 pub use devices::array::{ArraySettings, start_array, stop_array};
 pub use devices::blkdev::{
     DeviceOpenMode, SectorSizes, delete_partition, device_bytes, discard, flush_buffers,
-    major_minor, open_device, open_past_cache, reread_partitions, sector_sizes,
+    major_minor, open_block_device, open_device, open_past_cache, reread_partitions, sector_sizes,
 };
 pub use devices::loopdev::{
     LoopDevice, LoopError, LoopSettings, LoopStatus, attach_loop, attach_loop_to_read, detach_loop,
@@ -32,7 +32,7 @@ pub use files::calls::{
 };
 pub use files::entries::{file_xattr, link, rename, set_file_xattr, set_times, symlink, xattr};
 pub use files::identity::{FileIdentity, filesystem_id, identity_in, identity_of};
-pub use files::lock::{LockError, lock_exclusive};
+pub use files::lock::{LockError, lock_exclusive, lock_shared};
 pub use files::mapping::FileMapping;
 pub use files::memory_file::memory_file;
 pub use files::pages::PageBuffer;

@@ -476,6 +476,9 @@ pub(crate) struct NativeRunArgs {
     /// Keep the trees instead of removing them at the end.
     #[arg(long)]
     pub(crate) keep: bool,
+    /// Allow a fio job to write to this block device, whatever it contains; may be repeated.
+    #[arg(long, value_name = "DEVICE")]
+    pub(crate) erase: Vec<PathBuf>,
     /// End the run when a worker process, or one of several ranks, is kept stopped by a signal for
     /// this many seconds; or when a rank is silent, or none of its calls ends.
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = period)]

@@ -106,6 +106,7 @@ pub(super) fn options(any: &AnyRunArgs, own: &NativeRunArgs) -> NativeOptions {
         layout: own.layout,
         layout_every: own.layout_every,
         keep: own.keep,
+        erase: own.erase,
         quiet: own.quiet,
         rank_timeout: own.rank_timeout,
     }

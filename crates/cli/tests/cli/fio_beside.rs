@@ -10,7 +10,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use serde_json::Value;
-use treering_testkit::{FinishedCommand, Program, at_once, require_tool, temp_dir};
+use treering_testkit::{
+    FinishedCommand, Program, TracedCall, at_once, require_tool, temp_dir, traced,
+};
 
 use crate::fio::{done, schema};
 use crate::program;
@@ -463,17 +465,69 @@ fn options_are_listed_as_the_original_lists_them() {
     require_tool!("fio");
     let job = "[global]\nioengine=null\nsize=64k\nthread\ntime_based=0\n[a]\nnorandommap\n\
                rw=randread\n[b]\nstonewall\n";
+    let group = "[global]\nioengine=null\ngroup_reporting\n[a]\nsize=64k\nbs=4k\nnumjobs=2\n\
+                 [b]\nsize=32k\nbs=8k\n";
     for line in [
         "j.fio",
         "--thread --size=64k --name=a --ioengine=null --norandommap --rw=randread --name=b \
          --ioengine=null",
         "--ioengine=null --name=a --size=64k",
+        "group.fio",
+        "--name=global --ioengine=null --size=64k --name=x --rw=write",
+        "--ioengine=null --name=global --size=64k --name=x",
     ] {
         let (program, dir) = (program(), temp_dir());
         fs::write(dir.path().join("j.fio"), job).unwrap();
+        fs::write(dir.path().join("group.fio"), group).unwrap();
         let typed = format!("{line} --output-format=json");
         let theirs = String::from_utf8(original(dir.path(), &typed).stdout).unwrap();
         let ours = ours(&program, dir.path(), &typed).ends_with(0);
         assert_eq!(listed(&document(&ours.stdout)), listed(&document(&theirs)), "{line}");
     }
+}
+
+#[test]
+fn both_json_formats_are_one_document_with_buckets() {
+    let (program, dir) = (program(), temp_dir());
+    let line = "--name=a --ioengine=null --size=64k --output-format=json,json+,terse";
+    let ran = ours(&program, dir.path(), line).ends_with(0);
+    assert_eq!(ran.stdout.matches("\"fio version\"").count(), 1, "{ran}");
+    let text = ran.stdout.lines().filter(|line| !line.starts_with("3;fio"));
+    let job = document(&text.collect::<Vec<_>>().join("\n"))["jobs"][0].take();
+    assert!(job["read"]["clat_ns"]["bins"].is_object(), "{job}");
+}
+
+#[test]
+fn parsing_alone_looks_at_no_file_of_the_jobs() {
+    let (program, dir) = (program(), temp_dir());
+    let line = "--parse-only --name=a --size=1m --nrfiles=2000 --directory=none --rw=randread";
+    let command = program.command(["fio", "--no-store"].into_iter().chain(words(line)));
+    let Some(calls) = traced(&command, dir.path(), "%file") else { return };
+    let of_jobs = |call: &&TracedCall| call.call.contains("none") || call.call.contains("a.0.");
+    let named: Vec<_> = calls.iter().filter(of_jobs).collect();
+    // The program's own start names the words of its command line.
+    assert!(named.iter().all(|call| call.call.starts_with("execve")), "{named:?}");
+}
+
+#[test]
+fn as_many_clones_and_open_files_as_people_ask_for_run_natively() {
+    let (program, dir) = (program(), temp_dir());
+    let line = "--name=a --ioengine=null --size=4k --numjobs=1100 --thread --group_reporting \
+                --output-format=json";
+    let ran = ours(&program, dir.path(), line).ends_with(0);
+    assert_eq!(document(&ran.stdout)["jobs"][0]["read"]["total_ios"], 1100, "{ran}");
+    let line = "--name=a --rw=write --filesize=4k --nrfiles=10000 --openfiles=10000 \
+                --output-format=json";
+    let ran = ours(&program, dir.path(), line);
+    let job = document(&ran.stdout)["jobs"][0].take();
+    // Fewer where the limit of the system is lower: then it is said.
+    let is_whole = ran.code == Some(0) && job["write"]["total_ios"] == 10_000;
+    assert!(is_whole || job["error"] == 24, "{ran}");
+}
+
+#[test]
+fn a_job_named_like_a_path_has_its_files_there() {
+    let (program, dir) = (program(), temp_dir());
+    ours(&program, dir.path(), "--name=a/b --size=64k --rw=write").ends_with(0);
+    assert_eq!(fs::metadata(dir.path().join("a/b.0.0")).unwrap().len(), 65536);
 }

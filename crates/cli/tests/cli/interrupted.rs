@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use treering_model::Ending;
-use treering_testkit::{FourLists, Program, RunningProgram, TempDir, temp_dir_in, tree_of};
+use treering_testkit::{
+    FourLists, Program, RunningProgram, TempDir, require_tool, temp_dir_in, tree_of, wait_until,
+};
 
 use crate::classic_lines::summary_runs;
 use crate::program;
@@ -337,4 +339,20 @@ fn two_runs_cannot_work_in_one_directory() {
     classic.send("INT");
     classic.finish().ends_with(1);
     assert_eq!(count(&program), 2);
+}
+
+#[test]
+fn an_ignored_sigint_ends_a_job_that_the_installed_fio_runs() {
+    require_tool!("fio");
+    let program = program();
+    let job = "[a]\nioengine=null\nsize=1g\ntime_based\nruntime=600\n\
+               exec_prerun=true\n";
+    fs::write(program.home().join("j.fio"), job).unwrap();
+    let mut run = in_background(&program, &["fio", "j.fio", "--no-store"]);
+    run.wait_for("runs this job");
+    // The command is run by the job, when fio has installed its handlers.
+    wait_until("its job begins", || program.home().join("a.prerun.txt").exists());
+    run.send("INT");
+    let ran = run.finish();
+    assert!(ran.stdout.contains("Run status group 0 (all jobs):"), "{ran}");
 }

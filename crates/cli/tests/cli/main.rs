@@ -27,6 +27,8 @@ mod ffsb_places;
 mod filebench;
 mod fio;
 mod fio_beside;
+mod fio_devices;
+mod fio_verify;
 mod fresh_copy;
 mod fs_mark;
 mod full;

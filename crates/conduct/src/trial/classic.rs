@@ -15,6 +15,7 @@ use treering_script::{
 };
 use treering_sys::{Errno, SemaphoreSet, raise_on_usr1};
 
+use super::devices::check_written;
 use super::native::classic_payload;
 use super::speaker::{Speaker, Speaking, ToolTerminal, Unopened, reason};
 use super::{TrialOutcome, TrialRequest, run_trial};
@@ -76,7 +77,7 @@ impl ClassicRun<'_> {
             Some(MeetingPoint::Semaphores(meetings)) => Some(meetings),
             None => None,
         };
-        self.watch_for_reports()?;
+        self.prepare(job)?;
         let traces = tool.output.traces().map(self.traces).transpose()?;
         let scene = ClassicScene {
             words: self.words.clone(),
@@ -130,6 +131,12 @@ impl ClassicRun<'_> {
         let outcome = ended?;
         let (code, failure) = ending(&outcome, signal_exit, &mut speaker)?;
         Ok(ClassicEnd { code, failure, outcome: Some(outcome) })
+    }
+
+    /// Checks the devices that the job writes, and watches for the signal of an interim report.
+    fn prepare(&self, job: &dyn Job) -> Result<(), Failure> {
+        check_written(job)?;
+        self.watch_for_reports()
     }
 
     /// Makes SIGUSR1 request an interim report, if the tool has one.
@@ -194,6 +201,7 @@ fn take_classic(tool: &ClassicMode) -> Result<OwnedDirectory, Untaken> {
     }
     let taken = match (tool.make_roots, tool.roots.as_slice()) {
         (MissingRootPolicy::WithParents, [alone]) => OwnedDirectory::take_with_parents(alone),
+        (_, several) if tool.output.shares_roots() => OwnedDirectory::take_shared_roots(several),
         (_, several) => OwnedDirectory::take_roots(several),
     };
     let place = taken.map_err(|error| match error {

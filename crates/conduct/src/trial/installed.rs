@@ -48,7 +48,8 @@ pub fn run_installed(
             format!("{} cannot be run: {error}", program.display()),
         )
     };
-    let signals = SignalWatch::begin().map_err(failed)?;
+    // The program itself hears SIGINT, even if it was ignored when treering started.
+    let signals = SignalWatch::begin_despite_ignored().map_err(failed)?;
     let mut command = Command::new(program);
     command.args(words).env(variable.0, variable.1).stdout(Stdio::piped());
     // Only the terminal's own process group may read from it.

@@ -4,6 +4,7 @@ pub(crate) mod beginning;
 mod calls;
 mod classic;
 mod command_line;
+pub(crate) mod devices;
 mod installed;
 mod native;
 mod outline;
@@ -37,6 +38,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::host::{Host, RecordedTrial, ResultStore};
 use crate::shell::quoted;
 use beginning::{beginning, take};
+use devices::refuse_written;
 
 /// Request to run a trial.
 pub struct TrialRequest<'a> {
@@ -66,6 +68,8 @@ pub struct TrialRequest<'a> {
     pub ranks: Option<RankShare<'a>>,
     /// True if SIGINT ends the trial even when the parent process had SIGINT ignored.
     pub catches_sigint: bool,
+    /// True if the devices that a native job writes have been taken for it.
+    pub has_devices: bool,
     /// Filter of the events before they are recorded.
     pub filter: Option<&'a mut (dyn EventFilter + 'a)>,
     /// Sources of the job, such as its job file, if the options do not hold them all.
@@ -89,6 +93,7 @@ impl<'a> TrialRequest<'a> {
             remount: None,
             ranks: None,
             catches_sigint: false,
+            has_devices: false,
             filter: None,
             sources: None,
         }
@@ -142,6 +147,9 @@ pub fn run_trial(
     removing: &mut dyn FnMut(&str),
     (store, host): (&dyn ResultStore, &dyn Host),
 ) -> Result<TrialOutcome, Failure> {
+    if request.job.mode() == RunMode::Native && !request.has_devices {
+        refuse_written(request.job)?;
+    }
     let signals = if request.catches_sigint {
         SignalWatch::begin_despite_ignored()
     } else {

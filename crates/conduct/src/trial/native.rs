@@ -9,12 +9,13 @@ use std::time::Duration;
 use treering_engine::{
     EngineOptions, HANDICAP_PERCENT_MAX, LatencyMode, PayloadKind, RunProgress, Target,
 };
-use treering_lab::{Lab, OwnedDirectory, RemountableFilesystem, RunTree};
+use treering_lab::{EraseList, Lab, OwnedDirectory, RemountableFilesystem, RunTree};
 use treering_model::{TrialId, TrialSink};
 use treering_observe::ObserverOptions;
 use treering_observe::layout::LayoutSchedule;
 use treering_script::{ClassicPayload, Footprint, Job, JobRecord, Settings, TargetFacts, Workload};
 
+use super::devices::take_written;
 use super::{RankShare, TrialOutcome, TrialRequest, run_trial, sources, take_named};
 use crate::failure::{Failure, FailureKind};
 use crate::host::{Host, ResultStore};
@@ -48,6 +49,8 @@ pub struct NativeOptions {
     pub layout_every: Option<u32>,
     /// True if the trees of the trial are kept.
     pub keep: bool,
+    /// Devices with content that the job may write.
+    pub erase: Vec<PathBuf>,
     /// True if neither progress nor footprint is shown.
     pub quiet: bool,
     /// Maximum silence of a worker process or a rank.
@@ -153,6 +156,8 @@ impl<'a> NativeRun<'a> {
             return Ok(None);
         }
         host.mount_again();
+        let erasing = EraseList::new(options.erase.iter().cloned());
+        let _taken_until_the_end = take_written(job, &erasing, || host.lab())?;
         let mut place = take_named(&dir)?;
         place.adopt(kept);
         let again = job
@@ -179,6 +184,7 @@ impl<'a> NativeRun<'a> {
             cautions,
             facts,
             observing: options.observing(),
+            has_devices: true,
             remount: job.remounts().then_some(&remount),
             ranks: ranks.map(|ranks| RankShare { world: ranks.world, each: of_ranks.each.clone() }),
             sources: sources(JobRecord::from_settings(&of_ranks.settings), host),

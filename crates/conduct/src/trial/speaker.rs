@@ -1,8 +1,9 @@
 //! Output of an imitated tool, written to its streams and its log.
 
 use std::fmt;
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use treering_engine::Target;
@@ -155,9 +156,10 @@ pub(super) struct Speaking<'a> {
 impl EventFilter for Speaking<'_> {
     fn accept(&mut self, event: &TrialEvent, kept: &mut dyn TrialSink) -> Result<(), SinkError> {
         let Speaker { output, root, meetings, missed, terminal, .. } = &mut *self.speaker;
+        let device = output.watched_device().map(Path::to_owned);
         let terminal = terminal.as_mut();
         let mut looking =
-            Looking { root, meetings: *meetings, missed, terminal, answers: Vec::new() };
+            Looking { root, device, meetings: *meetings, missed, terminal, answers: Vec::new() };
         let said = output.hear(event, &mut looking);
         let answers = looking.answers;
         if missed.is_some() {
@@ -183,6 +185,8 @@ impl EventFilter for Speaking<'_> {
 /// Answers the output's queries from the clock and the first target directory.
 struct Looking<'t> {
     root: &'t Target,
+    /// Device whose counters are asked for, if it is not the directory's.
+    device: Option<PathBuf>,
     meetings: Option<SemaphoreSet>,
     missed: &'t mut Option<io::Error>,
     terminal: &'t mut dyn ToolTerminal,
@@ -204,7 +208,10 @@ impl OutputContext for Looking<'_> {
     }
 
     fn disk(&mut self) -> Option<DiskCounts> {
-        let disk = disk_below(self.root.path());
+        let disk = match &self.device {
+            Some(device) => disk_of(device, Metadata::rdev),
+            None => disk_of(self.root.path(), Metadata::dev),
+        };
         self.answers.push(ContextAnswer::Disk(disk.clone()));
         disk
     }
@@ -223,11 +230,9 @@ impl OutputContext for Looking<'_> {
     }
 }
 
-/// I/O counters of the disk that holds a directory; a partition counts as its whole disk.
-fn disk_below(directory: &Path) -> Option<DiskCounts> {
-    use std::os::unix::fs::MetadataExt as _;
-    let device = std::fs::metadata(directory).ok()?.dev();
-    let (major, minor) = major_minor(device);
+/// I/O counters of the disk of this number; a partition counts as its whole disk.
+fn disk_of(path: &Path, number: fn(&Metadata) -> u64) -> Option<DiskCounts> {
+    let (major, minor) = major_minor(number(&std::fs::metadata(path).ok()?));
     let folder = Path::new("/sys/dev/block").join(format!("{major}:{minor}"));
     let folder = std::fs::canonicalize(folder).ok()?;
     let is_partition = folder.join("partition").exists();

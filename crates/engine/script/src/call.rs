@@ -29,6 +29,9 @@ pub const MAX_DIRS: u16 = 1024;
 impl DirSlot {
     /// The target.
     pub const TARGET: Self = Self(0);
+    /// No directory: files that are opened there, and their sizes, are those of block devices by
+    /// whole paths. Nothing is ever made there.
+    pub const DEVICES: Self = Self(u16::MAX);
 }
 
 /// Slot of an open file.
@@ -36,7 +39,7 @@ impl DirSlot {
 pub struct FileSlot(pub u16);
 
 /// Number of file slots of a worker.
-pub const MAX_FILES: u16 = 4096;
+pub const MAX_FILES: u16 = 16_384;
 
 /// Flags for creating a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -239,6 +239,16 @@ pub trait ClassicOutput {
         None
     }
 
+    /// True if others may work in the directories at the same time, as the tool lets them.
+    fn shares_roots(&self) -> bool {
+        false
+    }
+
+    /// Block device whose counters are reported in place of those of the disk of the directory.
+    fn watched_device(&self) -> Option<&Path> {
+        None
+    }
+
     /// Text that is printed instead of running.
     fn only_says(&self) -> Option<String> {
         None

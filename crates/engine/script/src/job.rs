@@ -16,9 +16,11 @@ use treering_model::{
 use crate::{Buffers, ConfigError, Deadline, Io, ResourceUsage, SessionError, Stop, SyncScope};
 use treering_sys::{SchedulingParameters, SyncMode};
 
+mod device;
 mod program;
 mod scale;
 
+pub use device::JobDevice;
 pub use program::{ExternalProgram, ProgramEnd, ProgramWatch, ReportedPhase};
 pub use scale::{ScaleUnit, WorkScale};
 
@@ -568,6 +570,11 @@ pub trait Job: Send + Sync {
     /// Reason why the job cannot run on several ranks, unless the workload itself excludes them.
     fn refuses_ranks(&self) -> Option<&'static str> {
         self.is_by_program().then_some("another program does the work")
+    }
+
+    /// Block devices to which the requests go.
+    fn devices(&self) -> Vec<JobDevice> {
+        Vec::new()
     }
 
     /// Number of tasks in a run, for progress.

@@ -17,7 +17,7 @@ use crate::error::unfit;
 use crate::filesystems::{self, Availability, MkfsRequest, OptionRefusal};
 use crate::guard::{
     DeviceSignature, EraseList, Inspection, SearchDepth, clear_signatures, content_of, erase,
-    find_signatures, inspect_on, obstacles_to_use,
+    find_signatures, obstacles_to_use,
 };
 use crate::images::{ImageSpec, LoopImage, check_room};
 use crate::lab::Lab;
@@ -26,6 +26,11 @@ use crate::master::MasterImage;
 use crate::played::PlayedModel;
 use crate::settings::control_group::check_limits;
 use crate::{DeviceError, LabError};
+
+mod raw;
+
+pub use raw::RawDevices;
+use raw::inspected;
 
 /// Block device that is a member of a [`LabDevice`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -264,23 +269,9 @@ impl LabDevice {
         if !rustix::process::geteuid().is_root() {
             return Err(DeviceError::NotRoot { what: "formatting a device" }.into());
         }
-        // All devices are inspected and locked before the first is touched.
-        let mut taken: Vec<(Inspection, File)> = Vec::new();
-        for path in paths {
-            let inspection = inspect_on(&lab.machine, path)?;
-            if let Some((twin, _)) = taken.iter().find(|(i, _)| i.number == inspection.number) {
-                let (first, second) = (twin.asked_path.display(), path.display());
-                return Err(unfit(format!("{first} and {second} are the same device")));
-            }
-            let may_erase = erasing.names(&inspection.resolved);
-            let refused =
-                inspection.is_in_use() || (!inspection.obstacles.is_empty() && !may_erase);
-            if refused {
-                return Err(DeviceError::Refused(inspection).into());
-            }
+        let taken = inspected(paths, erasing, lab)?;
+        for (inspection, _) in &taken {
             large_enough(filesystem, inspection.bytes)?;
-            let lock = lab.register.take_device(inspection.number, &inspection.resolved)?;
-            taken.push((inspection, lock));
         }
         let mut blocks = Vec::new();
         for (inspection, lock) in taken {

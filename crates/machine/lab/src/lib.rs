@@ -38,7 +38,7 @@ mod workplace;
 
 pub use aged::{AgedTarget, ImageLibrary, NewImage, SavedImage};
 pub use caches::{CacheDrop, CacheEvidence, SettleLimits, SettleResult, drop_and_verify, settle};
-pub use device::{LabDevice, MemberDevice};
+pub use device::{LabDevice, MemberDevice, RawDevices};
 pub use device_caution::DeviceCaution;
 pub use device_error::DeviceError;
 pub use error::LabError;
@@ -46,7 +46,7 @@ pub use examination::{InventoryRequest, MachineFindings, take_inventory};
 pub use filesystems::Availability;
 pub use guard::{
     DeviceSignature, EraseList, FormatObstacle, Inspection, SearchCoverage, find_signatures,
-    inspect,
+    inspect, obstacles_to_writing,
 };
 pub use lab::{Lab, LabLeftover, LeftoverKind};
 pub use machine::DeviceNumber;

@@ -26,6 +26,9 @@ pub struct OwnedDirectory {
     adopted: Vec<RunTree>,
 }
 
+/// The way in which a directory is locked.
+type RootLock = fn(&Target) -> Result<(), LockError>;
+
 impl OwnedDirectory {
     /// Acquires a directory, making it and its parents when they are missing.
     ///
@@ -48,7 +51,7 @@ impl OwnedDirectory {
         if is_created {
             std::fs::create_dir_all(path).map_err(LabError::io("cannot make", path))?;
         }
-        Self::take_existing(path, is_created)
+        Self::take_existing(path, is_created, Target::lock)
     }
 
     /// Acquires several directories as one workplace. A missing directory is made, but not its
@@ -57,6 +60,18 @@ impl OwnedDirectory {
     /// # Errors
     /// As [`OwnedDirectory::take_with_parents`], and when there is none.
     pub fn take_roots(paths: &[PathBuf]) -> Result<Self, LabError> {
+        Self::take_locked(paths, Target::lock)
+    }
+
+    /// Acquires directories as [`OwnedDirectory::take_roots`], beside other runs that share them.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn take_shared_roots(paths: &[PathBuf]) -> Result<Self, LabError> {
+        Self::take_locked(paths, Target::lock_shared)
+    }
+
+    fn take_locked(paths: &[PathBuf], lock: RootLock) -> Result<Self, LabError> {
         let mut taken: Vec<Self> = Vec::new();
         let mut roots = Vec::new();
         for path in paths {
@@ -69,7 +84,7 @@ impl OwnedDirectory {
             }
             let root = Target::open(path)?;
             if !taken.iter().any(|place| place.target.path() == root.path()) {
-                taken.push(Self::take_existing(path, is_created)?);
+                taken.push(Self::take_existing(path, is_created, lock)?);
             }
             roots.push(root);
         }
@@ -85,12 +100,12 @@ impl OwnedDirectory {
         Ok(first)
     }
 
-    fn take_existing(path: &Path, is_created: bool) -> Result<Self, LabError> {
+    fn take_existing(path: &Path, is_created: bool, lock: RootLock) -> Result<Self, LabError> {
         if !path.is_dir() {
             return Err(LabError::NotADirectory { path: path.to_owned() });
         }
         let target = Target::open(path)?;
-        let cautions = match target.lock() {
+        let cautions = match lock(&target) {
             Ok(()) => Vec::new(),
             Err(LockError::Held) => return Err(LabError::Busy { path: path.to_owned() }),
             Err(LockError::Unsupported(errno)) => vec![Caution {

@@ -3,15 +3,18 @@
 //! The decision whether a device may be written is made elsewhere.
 #![expect(unsafe_code, reason = "ioctls that rustix has no function for")]
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::fs::{File, OpenOptions};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-use rustix::fs::{OFlags, ioctl_blkpbszget, ioctl_blksszget};
-use rustix::io::Errno;
+use rustix::fs::{CWD, FileType, Mode, OFlags, fstat, ioctl_blkpbszget, ioctl_blksszget, openat};
+use rustix::io::{Errno, retry_on_intr};
 use rustix::ioctl::{Getter, NoArg, Setter, ioctl, opcode};
+
+use crate::files::calls::OpenHow;
+use crate::files::through::IoPath;
 
 /// Major and minor number of a device, as in `/sys/dev/block`.
 pub fn major_minor(device: u64) -> (u32, u32) {
@@ -53,6 +56,21 @@ pub fn open_device(path: &Path, how: DeviceOpenMode) -> Result<File, Errno> {
         .custom_flags(flags)
         .open(path);
     opened.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+}
+
+/// Opens a block device for requests.
+///
+/// # Errors
+/// `ENOTBLK` if the path leads to no block device, `EINVAL` if the mode makes files; else as
+/// `open`.
+pub fn open_block_device(path: &CStr, how: OpenHow, through: IoPath) -> Result<OwnedFd, Errno> {
+    if how.makes() {
+        return Err(Errno::INVAL);
+    }
+    let flags = how.flags().union(through.flags());
+    let opened = retry_on_intr(|| openat(CWD, path, flags, Mode::empty()))?;
+    let kind = FileType::from_raw_mode(fstat(&opened)?.st_mode);
+    if kind == FileType::BlockDevice { Ok(opened) } else { Err(Errno::NOTBLK) }
 }
 
 /// Device size in bytes.

@@ -20,7 +20,20 @@ pub enum LockError {
 /// # Errors
 /// If another process holds the lock, or the filesystem cannot lock.
 pub fn lock_exclusive(dir: impl AsFd) -> Result<(), LockError> {
-    match retry_on_intr(|| flock(&dir, FlockOperation::NonBlockingLockExclusive)) {
+    lock(dir, FlockOperation::NonBlockingLockExclusive)
+}
+
+/// Locks the directory together with others, against those that want it alone. It ends as
+/// [`lock_exclusive`].
+///
+/// # Errors
+/// If another process has it alone, or the filesystem cannot lock.
+pub fn lock_shared(dir: impl AsFd) -> Result<(), LockError> {
+    lock(dir, FlockOperation::NonBlockingLockShared)
+}
+
+fn lock(dir: impl AsFd, how: FlockOperation) -> Result<(), LockError> {
+    match retry_on_intr(|| flock(&dir, how)) {
         Ok(()) => Ok(()),
         Err(Errno::WOULDBLOCK) => Err(LockError::Held),
         Err(errno) => Err(LockError::Unsupported(errno)),
@@ -29,7 +42,7 @@ pub fn lock_exclusive(dir: impl AsFd) -> Result<(), LockError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LockError, lock_exclusive};
+    use super::{LockError, lock_exclusive, lock_shared};
     use std::fs::File;
 
     #[test]
@@ -39,8 +52,12 @@ mod tests {
         let second = File::open(place.path()).unwrap();
         assert_eq!(lock_exclusive(&first), Ok(()));
         assert_eq!(lock_exclusive(&second), Err(LockError::Held));
+        assert_eq!(lock_shared(&second), Err(LockError::Held));
         drop(first);
-        assert_eq!(lock_exclusive(&second), Ok(()));
+        assert_eq!(lock_shared(&second), Ok(()));
+        let third = File::open(place.path()).unwrap();
+        assert_eq!(lock_shared(&third), Ok(()));
+        assert_eq!(lock_exclusive(&third), Err(LockError::Held));
     }
 
     #[test]

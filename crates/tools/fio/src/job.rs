@@ -1,13 +1,15 @@
 //! Configured fio workload: the jobs of a file, their demands on the filesystem, and the session.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::read_to_string;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::language::{self, Amount, Engine, Machine, ParseContext, Section, Warning};
 use treering_model::{Caution, Metric, Op, RunMode, WorkLimit};
 use treering_script::{
-    ConfigError, Footprint, Job, OptionSpec, OutlineLine, ScaleUnit, Session, Settings,
+    ConfigError, Footprint, Job, JobDevice, OptionSpec, OutlineLine, ScaleUnit, Session, Settings,
     TargetFacts, ValueKind, WorkScale,
 };
 
@@ -378,7 +380,7 @@ impl Job for FileJob {
         let workers = self.plan.workers.iter().filter(|worker| worker.job.engine != Engine::Null);
         for worker in workers {
             let bytes = file_bytes(&worker.job, worker.number);
-            for name in &worker.files {
+            for name in worker.files.iter().filter(|name| !name.is_device) {
                 let before = files.entry(name).or_default();
                 *before = bytes.max(*before);
             }
@@ -403,6 +405,26 @@ impl Job for FileJob {
             return Footprint { peak_files: 0, peak_dirs: 0, peak_block_bytes: 0, ..peak };
         }
         peak
+    }
+
+    fn devices(&self) -> Vec<JobDevice> {
+        let workers = self.plan.workers.iter().filter(|worker| worker.job.engine != Engine::Null);
+        let each = workers.flat_map(|worker| {
+            let job = &worker.job;
+            let devices = worker.files.iter().filter(|file| file.is_device);
+            devices.map(|file| JobDevice {
+                path: PathBuf::from(OsStr::from_bytes(file.name.to_bytes())),
+                is_written: job.rw.writes,
+                may_be_mounted: self.classic && job.extras.writes_mounted,
+            })
+        });
+        let mut devices: Vec<JobDevice> = Vec::new();
+        for device in each {
+            if !devices.contains(&device) {
+                devices.push(device);
+            }
+        }
+        devices
     }
 
     /// Resolved jobs, as a job file.

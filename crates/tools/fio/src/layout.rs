@@ -130,7 +130,18 @@ impl Script for Layout {
             io.call(&self.namespace.open(number, &self.names[usize::from(number)]))?;
         }
         for file in &worker.files {
-            let size = io.size(file.dir(), &file.name).unless_missing()?;
+            let size = io.size(file.dir(), &file.name);
+            if file.is_device && self.namespace.classic {
+                match size.or_errno()? {
+                    Ok(bytes) => self.found.push(bytes),
+                    Err(errno) => {
+                        self.error = Some(errno.raw_os_error());
+                        return Ok(());
+                    }
+                }
+                continue;
+            }
+            let size = if file.is_device { Some(size?) } else { size.unless_missing()? };
             self.found.push(size.unwrap_or(0));
         }
         let draws = worker.seeds.generator(SeedUse::FileSize);
@@ -141,7 +152,10 @@ impl Script for Layout {
             || job.extras.replay.is_some()
             || job.extras.is_readonly;
         let Some(extents) = self.extents.as_ref().ok().filter(|_| !leaves) else { return Ok(()) };
-        let short = |(_, extent): &(usize, &Extent)| extent.is_short();
+        // A device is as long as it is.
+        let short = |(number, extent): &(usize, &Extent)| {
+            extent.is_short() && !worker.files[*number].is_device
+        };
         let short: Vec<(usize, u64)> =
             extents.files.iter().enumerate().filter(short).map(|(n, one)| (n, one.end())).collect();
         self.made = !short.is_empty();

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::fmt::Write;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
 use crate::language::Section;
@@ -32,12 +33,14 @@ pub(super) fn numbered(count: usize) -> Vec<String> {
 pub(super) struct FileName {
     pub(super) directory: u16,
     pub(super) name: CString,
+    /// True for a block device, whose name is a whole path.
+    pub(super) is_device: bool,
 }
 
 impl FileName {
     /// Slot of its directory.
     pub(super) const fn dir(&self) -> DirSlot {
-        slot(self.directory)
+        if self.is_device { DirSlot::DEVICES } else { slot(self.directory) }
     }
 }
 
@@ -124,7 +127,7 @@ impl Namespace {
             let within = job.directories.first().map(String::as_str);
             let mut paths = Vec::new();
             for path in &job.filenames {
-                let FileName { directory, name } = self.file(job, within, path)?;
+                let FileName { directory, name, .. } = self.file_below(job, within, path)?;
                 let name = name.to_string_lossy().replace(':', "\\:");
                 paths.push(format!("{}/{name}", beside(directory)));
             }
@@ -136,14 +139,29 @@ impl Namespace {
         for directory in named {
             // Devices are refused by the names of files in a directory.
             let path = job.filenames.first().map_or("file", String::as_str);
-            directories.push(beside(self.file(job, Some(directory), path)?.directory));
+            directories.push(beside(self.file_below(job, Some(directory), path)?.directory));
         }
         for path in &job.filenames {
-            self.file(job, Some(&named[0]), path)?;
+            self.file_below(job, Some(&named[0]), path)?;
         }
         let escaped = job.filenames.iter().map(|path| path.replace(':', "\\:")).collect();
         let names = (!job.filenames.is_empty()).then(|| colons(escaped));
         Ok((Some(colons(directories)), names))
+    }
+
+    /// A file of a job that the original runs, which is no device.
+    fn file_below(
+        &mut self,
+        job: &Section,
+        directory: Option<&str>,
+        path: &str,
+    ) -> Result<FileName, ConfigError> {
+        let file = self.file(job, directory, path)?;
+        if !file.is_device {
+            return Ok(file);
+        }
+        let what = format!("[{}]: the file '{}' is a device", job.name, path.escape_debug());
+        Err(ConfigError::new(what).hint("leave --with-fio out, or run treering fio"))
     }
 
     fn file(
@@ -153,7 +171,9 @@ impl Namespace {
         path: &str,
     ) -> Result<FileName, ConfigError> {
         let whole = whole(directory, path);
-        let whole = if self.classic { resolve_link(whole) } else { whole };
+        // Jobs that are only read touch no file.
+        let looks = self.classic && !self.allows_devices;
+        let whole = if looks { resolve_link(whole) } else { whole };
         let (parent, name) = whole.rsplit_once('/').unwrap_or((".", &whole));
         let parent = if parent.is_empty() { "/" } else { parent };
         let wrong = |why: &str| {
@@ -165,14 +185,19 @@ impl Namespace {
         }
         let parent = plain(parent);
         let among_devices =
-            !self.numbers.contains_key(&parent) && is_among_devices(Path::new(&parent));
-        let is_device = among_devices || (self.classic && is_no_file(Path::new(&whole)));
-        if is_device && !self.allows_devices {
-            return Err(wrong("is a device").hint("treering works on files, with --with-fio too"));
+            || !self.numbers.contains_key(&parent) && is_among_devices(Path::new(&parent));
+        let named = |name: &str| CString::new(name).map_err(|_nul| wrong("has a NUL in its name"));
+        if !self.allows_devices && (among_devices() || looks && is_no_file(Path::new(&whole))) {
+            // A device that is missing is the error of its job, when it is opened.
+            let is_device = whole.starts_with('/') && is_block_device_or_missing(Path::new(&whole));
+            if is_device && !job.extras.creates_only {
+                return Ok(FileName { directory: 0, name: named(&whole)?, is_device });
+            }
+            return Err(wrong("is a device, and no block device")
+                .hint("treering works on files and block devices"));
         }
         let directory = self.number(&parent)?;
-        let name = CString::new(name).map_err(|_nul| wrong("has a NUL in its name"))?;
-        Ok(FileName { directory, name })
+        Ok(FileName { directory, name: named(name)?, is_device: false })
     }
 
     /// The call that opens a directory: one of the roots, or one below the target.
@@ -252,6 +277,14 @@ fn is_no_file(path: &Path) -> bool {
     })
 }
 
+/// True if the path leads to a block device, or to nothing.
+fn is_block_device_or_missing(path: &Path) -> bool {
+    match path.metadata() {
+        Ok(metadata) => metadata.file_type().is_block_device(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    }
+}
+
 /// Normalises a path, so that one directory has one spelling.
 fn plain(path: &str) -> String {
     let mut plain = String::new();
@@ -298,7 +331,9 @@ fn format_name(format: &str, job: &str, clone: u64, file: u64) -> String {
 mod tests {
     use std::path::Path;
 
-    use super::{format_name, is_among_devices, is_no_file, plain, resolve_link};
+    use super::{
+        format_name, is_among_devices, is_block_device_or_missing, is_no_file, plain, resolve_link,
+    };
 
     #[test]
     fn symbolic_links_are_resolved_to_their_destination() {
@@ -321,6 +356,8 @@ mod tests {
             assert!(!is_among_devices(Path::new(place)), "{place}");
         }
         assert!(is_no_file(Path::new("/dev/null")));
+        assert!(!is_block_device_or_missing(Path::new("/dev/null")));
+        assert!(is_block_device_or_missing(Path::new("/dev/no such device")));
         let file = tempfile::NamedTempFile::new().unwrap();
         assert!(!is_no_file(file.path()));
         assert!(!is_no_file(Path::new("/no/such")));

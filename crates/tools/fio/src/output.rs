@@ -1,7 +1,9 @@
 //! Classic mode of fio: the list of jobs, the messages of the layout, and the report.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::classic::text::{Format, ReportContext, report};
@@ -39,7 +41,11 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
     let plan = RunPlan::classic(settings, jobs)?;
     // The original makes the directories of files, but none of those that are named as such.
     let names_directory = plan.jobs.iter().any(|job| !job.directories.is_empty());
-    let roots: Vec<PathBuf> = plan.namespace.directories.iter().map(PathBuf::from).collect();
+    let mut roots: Vec<PathBuf> = plan.namespace.directories.iter().map(PathBuf::from).collect();
+    if roots.is_empty() {
+        // All files are devices.
+        roots.push(PathBuf::from("."));
+    }
     let output = settings.text("output").map(|output| settings.file(output));
     Ok(ClassicMode {
         roots,
@@ -107,6 +113,10 @@ fn formats(settings: &Settings) -> Result<Vec<Format>, ConfigError> {
     formats.extend(settings.flag("append-terse").then_some(Format::Terse));
     formats.sort_unstable();
     formats.dedup();
+    if formats.contains(&Format::JsonPlus) {
+        // As in the original, one document is both.
+        formats.retain(|format| *format != Format::Json);
+    }
     Ok(formats)
 }
 
@@ -363,6 +373,16 @@ impl ClassicOutput for Output {
     /// gigabytes.
     fn keeps_ticks(&self) -> bool {
         false
+    }
+
+    fn shares_roots(&self) -> bool {
+        true
+    }
+
+    fn watched_device(&self) -> Option<&Path> {
+        let mut files = self.plan.workers.iter().flat_map(|worker| &worker.files);
+        let first = files.next().filter(|file| file.is_device)?;
+        Some(Path::new(OsStr::from_bytes(first.name.to_bytes())))
     }
 
     fn only_says(&self) -> Option<String> {

@@ -6,10 +6,10 @@ use std::io::Read;
 use std::sync::Arc;
 
 use crate::classic::text::{self, ReportRow};
-use crate::language::{REPLAY_BYTES_MAX, RandomOptions, Replay, Section};
+use crate::language::{Engine, REPLAY_BYTES_MAX, RandomOptions, Replay, Section};
 use treering_script::{ConfigError, Settings};
 
-use super::namespace::Namespace;
+use super::namespace::{FileName, Namespace};
 use super::offered::JobLoad;
 use super::tally::Tally;
 use super::tausworthe::Seeds;
@@ -29,6 +29,17 @@ fn replayed(settings: &Settings, job: &mut Section) -> Result<(), ConfigError> {
     let replay = Replay::read(&text).map_err(|error| wrong(error.to_string()))?;
     job.replay(replay);
     Ok(())
+}
+
+/// Refuses devices for jobs whose requests are more than reads and writes.
+fn check_devices(job: &Section, files: &[FileName]) -> Result<(), ConfigError> {
+    let is_plain = job.engine == Engine::Null
+        || job.engine.moves_data() && job.engine != Engine::Mmap && !job.rw.trims;
+    if is_plain || !files.iter().any(|file| file.is_device) {
+        return Ok(());
+    }
+    let what = format!("[{}]: of a device there are only reads and writes", job.name);
+    Err(ConfigError::new(what).hint("name a file, or write rw=randwrite and ioengine=libaio"))
 }
 
 /// Jobs, clones and directories of a run; clones are in the order of the original.
@@ -87,6 +98,7 @@ impl RunPlan {
             for (number, lane) in clones.flat_map(|clone| (0..lanes).map(move |lane| (clone, lane)))
             {
                 let files = namespace.files(job, number)?;
+                check_devices(job, &files)?;
                 let hashes = namespace.hashes(job, number, &files);
                 let thread = workers.len() as u64 + 1;
                 let seeded = job.sets("randseed");
@@ -131,10 +143,14 @@ impl RunPlan {
         for ((worker, number), tally) in self.workers.iter().zip(self.rows()).zip(done) {
             let Some(tally) = tally else { continue };
             match rows.last_mut() {
-                Some((last, row)) if *last == number => row.tally.merge(tally),
+                Some((last, row)) if *last == number => {
+                    row.tally.merge(tally);
+                    row.last = Arc::clone(&worker.job);
+                }
                 _ => {
                     let (job, group) = (Arc::clone(&worker.job), worker.group);
-                    rows.push((number, ReportRow { job, group, tally: tally.clone() }));
+                    let last = Arc::clone(&job);
+                    rows.push((number, ReportRow { job, last, group, tally: tally.clone() }));
                 }
             }
         }

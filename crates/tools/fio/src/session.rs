@@ -248,7 +248,10 @@ impl JobSession {
                 self.failure.get_or_insert(SessionError::at(&*worker.job.name, what));
                 Err(errno)
             }
-            (extents, _) => Ok(Arc::new(extents.unwrap_or_default())),
+            (extents, _) => {
+                let are_devices = worker.files.iter().map(|file| file.is_device);
+                Ok(Arc::new(extents.unwrap_or_default().within_devices(are_devices)))
+            }
         });
     }
 

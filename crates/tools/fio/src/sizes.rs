@@ -48,6 +48,16 @@ pub(super) struct Extents {
     pub(super) size: u64,
 }
 
+impl Extents {
+    /// Ends the requests to devices, whose places among the files are true, where the devices end.
+    pub(super) fn within_devices(mut self, are_devices: impl Iterator<Item = bool>) -> Self {
+        for (extent, _) in self.files.iter_mut().zip(are_devices).filter(|(_, is_it)| *is_it) {
+            extent.file_bytes = extent.found_bytes;
+        }
+        self
+    }
+}
+
 /// Reason why the sizes of the files cannot be determined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SizeError {

@@ -136,5 +136,9 @@ mod tests {
         assert_eq!(collected(words(typed)), words(by_option));
         assert_eq!(collected(words("-- --rw=read")), words("-- --rw=read"));
         assert_eq!(collected(words("--rw")), words("--job-option=rw"));
+        let switches = "--ioengine=pvsync2 --hipri --exitall_on_error --rw=read";
+        let switches_by_option = "--job-option=ioengine=pvsync2 --job-option=hipri \
+                                  --job-option=exitall_on_error --job-option=rw=read";
+        assert_eq!(collected(words(switches)), words(switches_by_option));
     }
 }

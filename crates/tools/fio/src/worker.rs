@@ -28,7 +28,8 @@ pub(super) struct Worker {
 impl Worker {
     /// Numbers of the directories of its files, each once.
     pub(super) fn directories(&self) -> Vec<u16> {
-        let mut numbers: Vec<u16> = self.files.iter().map(|file| file.directory).collect();
+        let files = self.files.iter().filter(|file| !file.is_device);
+        let mut numbers: Vec<u16> = files.map(|file| file.directory).collect();
         numbers.sort_unstable();
         numbers.dedup();
         numbers

@@ -12,16 +12,16 @@ use std::time::{Duration, SystemTime};
 
 use treering_script::{
     Buffers, Call, CallError, CallResult, CallSubject, Completion, DirEntries, DirSlot, EntryKind,
-    FileSlot, IoQueue, MAX_DIRS, MAX_FILES, StatfsSpace, SyncMode, SyncScope,
+    FileSlot, IoQueue, MAX_DIRS, StatfsSpace, SyncMode, SyncScope,
 };
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileMapping, FileType, FilesystemFacts, IoPath, OpenHow,
-    advise, allocate, attributes, close, fd_path, file_xattr, filesystem_facts, forget, link,
-    lock_range, make_dir, make_existing_dir, open_dir, open_file, punch, read, read_at,
-    read_entries, read_vector, read_vector_at, remove_dir, rename, reopen_dir, seek_to,
-    seek_to_end, set_file_xattr, set_times, stat, symlink, sync_data, sync_file, sync_filesystem,
-    sync_machine, sync_range, truncate, unlink, write, write_at, write_both, write_both_at,
-    write_vector_at, xattr,
+    advise, allocate, attributes, close, device_bytes, fd_path, file_xattr, filesystem_facts,
+    forget, link, lock_range, make_dir, make_existing_dir, open_block_device, open_dir, open_file,
+    punch, read, read_at, read_entries, read_vector, read_vector_at, remove_dir, rename,
+    reopen_dir, seek_to, seek_to_end, set_file_xattr, set_times, stat, symlink, sync_data,
+    sync_file, sync_filesystem, sync_machine, sync_range, truncate, unlink, write, write_at,
+    write_both, write_both_at, write_vector_at, xattr,
 };
 
 use std::collections::HashMap;
@@ -48,8 +48,11 @@ pub(crate) fn room(facts: &FilesystemFacts) -> StatfsSpace {
     StatfsSpace { capacity_bytes, free_bytes, unused_bytes, inodes: used_inodes }
 }
 
-/// Number of slots for open files.
-const FILE_SLOTS: usize = MAX_FILES as usize;
+/// Size of a block device, which its attributes do not tell.
+fn device_size(path: &CStr) -> Result<CallReply, CallError> {
+    let device = open_block_device(path, OpenHow::Read, IoPath::default())?;
+    Ok(CallReply::once(CallResult::Size(device_bytes(&device)?)))
+}
 
 /// Caller that makes system calls.
 #[derive(Debug)]
@@ -63,7 +66,8 @@ pub struct SyncCaller {
     /// Root directories at which workers take turns; empty for a single place.
     roots: Vec<OwnedFd>,
     dirs: Vec<Option<OwnedFd>>,
-    files: Box<[Option<OwnedFd>; FILE_SLOTS]>,
+    /// Open files by slot, up to the highest slot that was used.
+    files: Vec<Option<OwnedFd>>,
     payload: Payload,
     reading: PageBuffer,
     entries: EntryBuffer,
@@ -95,7 +99,7 @@ impl SyncCaller {
             whole_paths: None,
             roots: Vec::new(),
             dirs,
-            files: Box::new([const { None }; FILE_SLOTS]),
+            files: Vec::new(),
             payload,
             reading: PageBuffer::filled(0, LARGEST_CALL_BYTES),
             entries: EntryBuffer::new(ENTRY_BYTES),
@@ -136,7 +140,8 @@ impl SyncCaller {
 
     #[inline]
     fn file(&self, file: FileSlot) -> Result<BorrowedFd<'_>, Errno> {
-        self.files[usize::from(file.0)].as_ref().map(OwnedFd::as_fd).ok_or(Errno::BADF)
+        let slot = self.files.get(usize::from(file.0)).and_then(Option::as_ref);
+        slot.map(OwnedFd::as_fd).ok_or(Errno::BADF)
     }
 
     #[inline]
@@ -167,10 +172,11 @@ impl SyncCaller {
                 if !self.mappings.is_empty() {
                     self.mappings.remove(&file.0);
                 }
-                let open = self.files[usize::from(file.0)].take();
+                let open = self.files.get_mut(usize::from(file.0)).and_then(Option::take);
                 close(open.ok_or(Errno::BADF)?)?;
             }
             Call::Stat { at, name } => stat(self.dir(at)?, name).map(|_attributes| ())?,
+            Call::Size { at: DirSlot::DEVICES, name } => return device_size(name),
             Call::Size { at, name } => return Ok(size_reply(&stat(self.dir(at)?, name)?)),
             Call::FileStat { file } => return Ok(size_reply(&attributes(self.file(file)?)?)),
             Call::Seek { file, position } => seek_to(self.file(file)?, position)?,
@@ -317,13 +323,21 @@ impl SyncCaller {
         how: OpenHow,
         into: FileSlot,
     ) -> Result<(), Errno> {
-        let opened = open_file(self.confinement, self.dir(at)?, path, how, self.through)?;
+        let opened = if at == DirSlot::DEVICES {
+            open_block_device(path, how, self.through)?
+        } else {
+            open_file(self.confinement, self.dir(at)?, path, how, self.through)?
+        };
         self.keep_open(opened, into.0)
     }
 
     #[inline]
     fn keep_open(&mut self, opened: OwnedFd, into: u16) -> Result<(), Errno> {
-        match self.files[usize::from(into)].replace(opened) {
+        let slot = usize::from(into);
+        if slot >= self.files.len() {
+            self.files.resize_with(slot + 1, || None);
+        }
+        match self.files[slot].replace(opened) {
             None => Ok(()),
             Some(before) => close(before),
         }
@@ -471,6 +485,10 @@ impl SyncCaller {
         let by_path = self.whole_paths.as_ref().and_then(|paths| paths.below(at, below));
         if let Some(path) = by_path {
             return OsStr::from_bytes(&path).into();
+        }
+        if at == DirSlot::DEVICES {
+            return below
+                .map_or_else(PathBuf::new, |path| OsStr::from_bytes(path.to_bytes()).into());
         }
         let dir = self.dir(at).ok().and_then(fd_path);
         let dir = dir.unwrap_or_else(|| format!("directory slot {}", at.0).into());

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use treering_script::{StatfsSpace, TargetFacts};
 use treering_sys::{
     Confinement, EntryBuffer, Errno, FileIdentity, FileType, FilesystemFacts, LockError, fd_path,
-    filesystem_facts, identity_in, lock_exclusive, open_subdir, open_top, read_entries, reopen_dir,
+    filesystem_facts, identity_in, lock_exclusive, lock_shared, open_subdir, open_top,
+    read_entries, reopen_dir,
 };
 
 use crate::call::sync::room;
@@ -117,6 +118,14 @@ impl Target {
     /// When another process holds the lock, or the filesystem cannot lock.
     pub fn lock(&self) -> Result<(), LockError> {
         lock_exclusive(&self.dir)
+    }
+
+    /// Locks the directory against runs that want it alone, for as long as this target lives.
+    ///
+    /// # Errors
+    /// When a process has it alone, or the filesystem cannot lock.
+    pub fn lock_shared(&self) -> Result<(), LockError> {
+        lock_shared(&self.dir)
     }
 
     /// Current `statfs` data of the filesystem.

@@ -198,6 +198,30 @@ pub(crate) fn readers(machine: &KernelMounts, number: DeviceNumber) -> Vec<Forma
     }
 }
 
+/// Reasons not to write to a block device, whatever it contains: it is mounted, swap, a part of
+/// something, or read-only. Other programs may have it open, as several load generators do.
+///
+/// # Errors
+/// When there is no block device at the path, or its users cannot be found out.
+pub fn obstacles_to_writing(path: &Path) -> Result<Vec<FormatObstacle>, LabError> {
+    let machine = KernelMounts::default();
+    let resolved = path.canonicalize().map_err(LabError::io("cannot find", path))?;
+    let metadata = resolved.metadata().map_err(LabError::io("cannot look at", &resolved))?;
+    if !metadata.file_type().is_block_device() {
+        return Ok(vec![FormatObstacle::NotABlockDevice]);
+    }
+    let number = DeviceNumber::from_stat(metadata.rdev());
+    let users = usage::users(&machine, number)
+        .map_err(LabError::io("cannot find out who uses", &resolved))?;
+    let mut obstacles: Vec<FormatObstacle> =
+        users.into_iter().filter(|user| !user.is_fleeting()).collect();
+    let is_free = obstacles.is_empty();
+    if is_free && matches!(open_device(&resolved, DeviceOpenMode::LookAlone), Err(Errno::BUSY)) {
+        obstacles.push(FormatObstacle::Busy);
+    }
+    Ok(obstacles)
+}
+
 /// Users of a device, after a wait for programs that only probe it.
 pub(crate) fn obstacles_to_use(
     machine: &KernelMounts,

@@ -273,9 +273,12 @@ impl Generator {
         self.is_unmarked = false;
     }
 
-    /// Resets rates, the mix and request numbers at the end of the ramp time. The bytes still count
-    /// towards the end.
+    /// Resets rates, the mix and request numbers at the end of the ramp time, from when on times
+    /// count anew. The bytes still count towards the end.
     pub(super) fn count_anew(&mut self) {
+        for (_, due_us) in self.poisson.iter_mut().flat_map(|times| times.iter_mut()) {
+            *due_us = 0;
+        }
         self.issued.requests = [0; 3];
         self.issued.uncounted = self.issued.bytes;
         self.last_was_sync = false;

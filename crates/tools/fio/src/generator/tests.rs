@@ -201,6 +201,27 @@ fn fsync_follows_every_nth_write_and_repeats_after_reads() {
 }
 
 #[test]
+fn requests_at_random_times_keep_their_rate_after_the_ramp() {
+    let mut generator =
+        generator("rw=read\nsize=4m\nrate_iops=1000\nrate_process=poisson\nioengine=null");
+    let requests_until = |generator: &mut Generator, us: u64| {
+        let (mut now_us, mut count) = (0, 0);
+        while now_us < us {
+            match generator.next(now_us) {
+                IoAction::Wait(us) => now_us += us,
+                IoAction::Request(_) => count += 1,
+                _ => {}
+            }
+        }
+        count
+    };
+    assert!((150..250).contains(&requests_until(&mut generator, 200_000)));
+    // The clock of the work begins anew with the measured time.
+    generator.count_anew();
+    assert!((150..250).contains(&requests_until(&mut generator, 200_000)));
+}
+
+#[test]
 fn a_rate_limit_causes_pauses() {
     let mut generator = generator("rw=write\nsize=1m\nrate=4k");
     let acts: Vec<IoAction> = (0..3).map(|_| generator.next(0)).collect();

@@ -28,10 +28,10 @@ impl Engine {
     }
 }
 
-/// Maximum number of workers of one batch.
-pub(crate) const WORKERS_MAX: u64 = 1024;
+/// Maximum number of clones of all jobs, the same as the original's.
+pub(crate) const WORKERS_MAX: u64 = 4096;
 /// Maximum number of files that a clone may have open at a time.
-const OPEN_FILES_MAX: u64 = 4000;
+const OPEN_FILES_MAX: u64 = 16_000;
 /// Maximum number of files of all clones.
 const FILES_MAX: u64 = 1 << 22;
 
@@ -161,7 +161,8 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
     let job = &*job;
     let refuse = |what: &str, right: &str| refused(job, to, what, right);
     check_zones(job, zones, bytes, to)?;
-    if job.heading.title.contains('/') && job.filenames.is_empty() {
+    let is_path = job.heading.title.contains('/') && job.filenames.is_empty();
+    if is_path && !job.directories.is_empty() {
         return refuse("the name has a slash", "the files are named after the job");
     }
     if job.size.is_none()
@@ -214,7 +215,7 @@ fn one(job: &mut Section, to: &Faults<'_>) -> Result<(), Fault> {
         && job.service != super::section::FileOrder::Sequential
         && !job.create_on_open
     {
-        return refuse("more than 4000 files open at a time", "write openfiles=4000 or less");
+        return refuse("more than 16000 files open at a time", "write openfiles=16000 or less");
     }
     Ok(())
 }

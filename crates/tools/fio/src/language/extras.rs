@@ -136,6 +136,8 @@ pub(crate) struct RareOptions {
     pub is_readonly: bool,
     /// True if the job works from the end of each file on: `file_append`.
     pub appends: bool,
+    /// True if mounted devices may be written: `allow_mounted_write`.
+    pub writes_mounted: bool,
     /// True if files are created and nothing else is done: `create_only`.
     pub creates_only: bool,
     /// Milliseconds between bandwidth samples, and between samples of requests per second.
@@ -191,6 +193,7 @@ impl Default for RareOptions {
             names_nodes: false,
             is_readonly: false,
             appends: false,
+            writes_mounted: false,
             creates_only: false,
             sampled_ms: [500; 2],
             numbers: NumberFormat::default(),

@@ -323,7 +323,9 @@ pub(crate) fn nearest_key(key: &str) -> Option<&'static str> {
 }
 
 /// Keys whose value on the command line only follows `=`, and is never the next word.
-const SETS: [&str; 17] = [
+const SETS: [&str; 19] = [
+    "hipri",
+    "exitall_on_error",
     "userspace_reap",
     "fixedbufs",
     "registerfiles",

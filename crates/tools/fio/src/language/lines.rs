@@ -108,6 +108,12 @@ impl<'r> Lines<'r> {
             match setting.split_once('=') {
                 Some(("name", name)) => {
                     self.named(name, place)?;
+                    if self.sections.last().is_some_and(Section::is_global) {
+                        // As in the original, which lists the name among the global options.
+                        let value_place = place.after("name=".len());
+                        let (key, value) = ("name".to_owned(), Some(name.to_owned()));
+                        self.add(Setting { key, place, value, value_place })?;
+                    }
                 }
                 Some((key, value)) => {
                     let value_place = place.after(key.len() + 1);
@@ -162,6 +168,10 @@ impl<'r> Lines<'r> {
             return Ok(());
         }
         if let Some(rest) = body.strip_prefix('[') {
+            if depth > 0 {
+                let error = self.faults.error(start, "a section begins in an included file");
+                return Err(error.hint("an included file has settings only: move the section"));
+            }
             return self.section(rest, start);
         }
         if let Some(named) = body.strip_prefix("include ") {

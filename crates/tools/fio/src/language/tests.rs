@@ -138,11 +138,10 @@ fn variables_are_expanded() {
 
 #[test]
 fn includes_are_read() {
-    let text = "include common.fio\n[a]\nsize=1m\ninclude common.fio\n";
     let jobs = read_with("[a]\nsize=1m\ninclude common.fio\n", "bs=64k\n").unwrap();
     assert_eq!(jobs[0].least_block(), 65536);
-    let jobs = read_with(text, "[global]\nbs=64k\n").unwrap();
-    assert_eq!(jobs[0].least_block(), 65536);
+    let wrong = read_with("[a]\nsize=1m\ninclude common.fio\n", "[b]\nbs=64k\n").unwrap_err();
+    assert!(wrong.starts_with("common.fio:1:1: a section begins in an included file"), "{wrong}");
     let wrong = read_with("[a]\ninclude common.fio\n", "\nbs=x\n").unwrap_err();
     assert!(wrong.starts_with("common.fio:2:4: bs: 'x'"), "{wrong}");
     let wrong = read_with("include common.fio\n", "include common.fio\n").unwrap_err();

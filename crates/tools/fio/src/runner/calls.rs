@@ -118,6 +118,10 @@ impl Runner {
             || job.create_on_open;
         match job.engine {
             Engine::Null => NOTHING,
+            _ if name.is_device => {
+                let how = if job.rw.writes { OpenHow::ReadWrite } else { OpenHow::Read };
+                Call::Open { at, path, how, into }
+            }
             Engine::FileStat => Call::Stat { at, name: path },
             Engine::FileDelete => Call::Unlink { at, path },
             _ if creates => Call::Create { at, path, how: CreateHow::OrOpen, into },
@@ -292,6 +296,9 @@ impl Runner {
     /// Unlinks a file, unless it is missing.
     pub(super) fn unlink(&mut self, io: &mut dyn Io, file: usize) -> Result<(), Stop> {
         let name = &self.worker.files[file];
+        if name.is_device {
+            return Ok(());
+        }
         let done = io.unlink(name.dir(), &name.name).unless_missing();
         self.finish(io, done)
     }

@@ -1,13 +1,18 @@
 //! Contents of requests that the job determines: blocks to be verified, and patterns. Also
 //! schedules the reads that verify them.
 
-use crate::language::{Direction, Engine, Pattern, Redundancy, VerifyKind};
+use crate::language::{
+    Direction, Distribution, Engine, Pattern, Redundancy, Section, VerifyKind, Warning,
+};
 use treering_script::Buffers;
 
 use super::super::generator::{IoAction, IoRequest};
 use super::super::tally::VerifyError;
 use super::super::tausworthe::{SeedUse, Tausworthe};
-use super::super::verify::{BlockLayout, ExpectedBlock, History, WrittenPiece, random};
+use super::super::verify::{
+    BlockLayout, ExpectedBlock, FileRange, History, RangesInFlight, ReadBackOrder, WrittenPiece,
+    random,
+};
 use super::super::worker::Worker;
 use super::slots::FileSlots;
 
@@ -36,8 +41,8 @@ pub(super) struct Contents {
     verifies_reads: bool,
     /// True if the seeds, and the write numbers, can be predicted.
     predicts: [bool; 2],
-    /// Offsets of writes in flight, by file.
-    in_flight: Vec<(usize, u64)>,
+    /// Writes in flight and, if writes may overlap, reads that verify.
+    in_flight: RangesInFlight,
     /// Piece to be read back once its file is open.
     opening: Option<WrittenPiece>,
     /// True while written data is being read back.
@@ -62,7 +67,10 @@ impl Contents {
             return None;
         }
         let thread = worker.seeds.clone_number();
-        let block = verify.kind.map(|kind| BlockLayout::new(kind, verify, job.unaligned, thread));
+        let shared = job.extras.warnings.contains(&Warning::Writers);
+        let block = verify.kind.map(|kind| {
+            BlockLayout::new(kind, verify, job.unaligned, thread).shared_by_others(shared)
+        });
         let fixed = job.blocks(Direction::Write).least == job.blocks(Direction::Write).most
             && job.blocks(Direction::Read).least == job.blocks(Direction::Write).least;
         let mixed_alone = job.rw.is_mixed() && verify.backlog == 0;
@@ -75,11 +83,11 @@ impl Contents {
             seeds: Vec::new(),
             repeats: worker.seeds.generator(SeedUse::Repeat),
             draws: worker.seeds.generator(SeedUse::Verify),
-            history: History::new(!(job.rw.random && job.draws.random_map)),
+            history: History::new(read_back_order(job)),
             remembers: verify.reads_again && job.rw.writes && verify.kind.is_some(),
             verifies_reads: !job.rw.writes,
             predicts: [mixed_alone, fixed && !job.time_based && !verify.only],
-            in_flight: Vec::new(),
+            in_flight: RangesInFlight::default(),
             opening: None,
             reads_back: false,
             backlog: [verify.backlog, verify.batch],
@@ -142,6 +150,9 @@ impl Contents {
     pub(super) fn fill(&mut self, tag: u16, request: IoRequest, number: u64, now_ns: u64) {
         let IoRequest { file, offset, bytes, .. } = request;
         self.last_was_read = request.direction == Direction::Read;
+        if self.is_guarded(&request) {
+            self.in_flight.begin(range_of(&request));
+        }
         if request.direction != Direction::Write {
             return;
         }
@@ -166,8 +177,23 @@ impl Contents {
         drop(buffers);
         if self.remembers {
             self.history.add(WrittenPiece { file, offset, bytes, seed, number });
-            self.in_flight.push((file, offset));
         }
+    }
+
+    /// True if no later write may overlap this request while it is in flight.
+    fn is_guarded(&self, request: &IoRequest) -> bool {
+        match request.direction {
+            Direction::Write => self.block.is_some(),
+            Direction::Read => request.verifies.is_some() && self.history.may_overlap(),
+            Direction::Trim => false,
+        }
+    }
+
+    /// True if this is a write to a place that a request in flight writes or verifies: which of
+    /// them comes last would be up to the kernel.
+    pub(super) fn must_wait(&self, request: &IoRequest) -> bool {
+        let is_guarded_write = request.direction == Direction::Write && self.block.is_some();
+        is_guarded_write && self.history.may_overlap() && self.in_flight.touch(&range_of(request))
     }
 
     /// Ends a failed request; a failed write is not read back.
@@ -180,11 +206,8 @@ impl Contents {
 
     /// Ends a request.
     fn ended(&mut self, request: IoRequest) {
-        if request.direction == Direction::Write {
-            let place = (request.file, request.offset);
-            if let Some(at) = self.in_flight.iter().position(|write| *write == place) {
-                self.in_flight.swap_remove(at);
-            }
+        if self.is_guarded(&request) {
+            self.in_flight.end(range_of(&request));
         }
     }
 
@@ -262,8 +285,8 @@ impl Contents {
             }
             self.batch = if batch == 0 { backlog } else { batch };
         }
-        let first = self.history.first()?;
-        if self.in_flight.contains(&(first.file, first.offset)) {
+        let WrittenPiece { file, offset, bytes, .. } = *self.history.first()?;
+        if self.in_flight.touch(&FileRange { file, offset, bytes }) {
             return None;
         }
         self.batch -= 1;
@@ -274,6 +297,31 @@ impl Contents {
     pub(super) fn take_complaints(&mut self) -> Vec<VerifyError> {
         std::mem::take(&mut self.complaints)
     }
+}
+
+fn range_of(request: &IoRequest) -> FileRange {
+    let IoRequest { file, offset, bytes, .. } = *request;
+    FileRange { file, offset, bytes }
+}
+
+/// Order in which the writes of a job are read back. A random map keeps writes apart only if every
+/// offset is drawn from it, once, and all requests have one size.
+fn read_back_order(job: &Section) -> ReadBackOrder {
+    if !(job.rw.random && job.draws.random_map) {
+        return ReadBackOrder::Offset;
+    }
+    let size = job.blocks(Direction::Write).least;
+    let is_fixed = [Direction::Read, Direction::Write].iter().all(|direction| {
+        let blocks = job.blocks(*direction);
+        (blocks.least, blocks.most) == (size, size)
+    });
+    let is_drawn = job.sequence <= 1 && job.draws.percent_random == [100; 3];
+    let restarts = job.is_timed()
+        || job.extras.strides.bytes > 0
+        || job.extras.service != Distribution::Even
+        || job.extras.replay.is_some();
+    let is_apart = is_fixed && is_drawn && !job.unaligned && !job.rw.trims && !restarts;
+    if is_apart { ReadBackOrder::Written } else { ReadBackOrder::LastWritten }
 }
 
 /// Fills with random bytes, and zeros at the end of each part.

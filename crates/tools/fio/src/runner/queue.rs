@@ -91,6 +91,18 @@ impl Runner {
         }
     }
 
+    /// Makes one call towards the end of a request in flight, or processes completions.
+    pub(super) fn end_one(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
+        if !self.queue.batch.is_empty() {
+            return self.submit(io);
+        }
+        if self.queue.reaped.is_empty() {
+            return self.reap(io, 1);
+        }
+        self.process_completions(self.clock.now_ns());
+        Ok(())
+    }
+
     /// Makes one call towards the end of all requests in flight; false if all have ended.
     pub(super) fn end_some(&mut self, io: &mut dyn Io) -> Result<bool, Stop> {
         if !self.queue.batch.is_empty() {

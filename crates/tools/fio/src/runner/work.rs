@@ -43,6 +43,10 @@ impl Runner {
             }
             let act = postponed.take().unwrap_or_else(|| self.next_action());
             match act {
+                IoAction::Request(request) if self.must_wait_for_overlap(&request) => {
+                    postponed = Some(act);
+                    self.end_one(io)?;
+                }
                 IoAction::Request(request) => match self.dispatch() {
                     Dispatch::Now => self.issue(io, request)?,
                     Dispatch::Wait(us) => {
@@ -71,6 +75,13 @@ impl Runner {
                 IoAction::End => return Ok(()),
             }
         }
+    }
+
+    /// True if this write must wait until a request in flight to the same place has ended.
+    #[inline]
+    fn must_wait_for_overlap(&self, request: &IoRequest) -> bool {
+        self.queue.is_busy()
+            && self.contents.as_ref().is_some_and(|contents| contents.must_wait(request))
     }
 
     /// True if time or another job has ended this one.

@@ -22,6 +22,8 @@ pub(crate) struct BlockLayout {
     unaligned: bool,
     /// Number of the clone among all, from 1.
     thread: u16,
+    /// True if other clones write to the same files.
+    is_shared: bool,
 }
 
 /// Attributes of a request that its headers state, and that must match when it is read.
@@ -51,7 +53,12 @@ impl BlockLayout {
     ) -> Self {
         let [low, high, ..] = thread.to_le_bytes();
         let thread = u16::from_le_bytes([low, high]);
-        Self { kind, verifying: verifying.clone(), unaligned, thread }
+        Self { kind, verifying: verifying.clone(), unaligned, thread, is_shared: false }
+    }
+
+    /// Accepts blocks of other clones if they write to the same files.
+    pub(crate) fn shared_by_others(self, is_shared: bool) -> Self {
+        Self { is_shared, ..self }
     }
 
     fn has_header(&self) -> bool {
@@ -212,7 +219,9 @@ impl BlockLayout {
         if length != part as u64 {
             return Some(format!("bad header length {length}, wanted {part}"));
         }
-        if let Some(seed) = expected.seed.filter(|seed| *seed != field(8, 8)) {
+        // The seed and the number of another clone's write cannot be predicted.
+        let is_own = !self.is_shared || field(32, 2) == u64::from(self.thread);
+        if let Some(seed) = expected.seed.filter(|seed| is_own && *seed != field(8, 8)) {
             return Some(format!("bad header rand_seed {}, wanted {seed}", field(8, 8)));
         }
         let offset = expected.offset.wrapping_add(self.verifying.interval * number);
@@ -220,7 +229,8 @@ impl BlockLayout {
             let wanted = expected.offset;
             return Some(format!("bad header offset {}, wanted {wanted}", field(16, 8)));
         }
-        if let Some(number) = expected.number.filter(|number| u64::from(*number) != field(34, 2)) {
+        let is_other = |number: &u16| is_own && u64::from(*number) != field(34, 2);
+        if let Some(number) = expected.number.filter(is_other) {
             return Some(format!("bad header numberio {}, wanted {number}", field(34, 2)));
         }
         let sum = crc32c(bytes.get(..SUMMED_BYTES).unwrap_or(&[]));

@@ -78,7 +78,7 @@ fn job(rows: &[ReportRow], row: &ReportRow, when: &ReportContext, plus: bool) ->
     job.push(number("error", tally.errno));
     job.push(number("eta", when.left_s));
     job.push(number("elapsed", when.elapsed_ms.div_ceil(1000)));
-    job.extend(options("job options", &section.given, section));
+    job.extend(options("job options", &row.last.given, &row.last));
     let is_apart = section.extras.unified != UnifiedReporting::Mixed;
     for (direction, name) in Direction::NAMES.into_iter().enumerate().filter(|_| is_apart) {
         let share = share_of_group(rows, row, direction);

@@ -48,6 +48,8 @@ impl Format {
 pub(crate) struct ReportRow {
     /// Job of the first clone.
     pub job: Arc<Section>,
+    /// Job of the last clone, whose options the original lists.
+    pub last: Arc<Section>,
     /// Number of its reporting group.
     pub group: usize,
     /// Tallies of the row's clones.

@@ -21,7 +21,7 @@ use super::values::{Amount, RawValue};
 const BLOCK_MAX: u64 = 1 << 30;
 /// Maximum number of files, and of clones, of a job.
 const FILES_MAX: u64 = 1 << 20;
-const CLONES_MAX: u64 = 1024;
+const CLONES_MAX: u64 = super::check::WORKERS_MAX;
 /// Largest queue depth.
 const DEPTH_MAX: u64 = 4096;
 /// Maximum number of percentiles, as in fio.

@@ -167,15 +167,11 @@ impl Section {
             "lockfile" => value.word(&[("none", ()), ("exclusive", ()), ("readwrite", ())])?,
             // These options change how a request reaches the kernel, but neither its kind nor the
             // number of requests.
-            "fixedbufs"
-            | "registerfiles"
-            | "sqthread_poll"
-            | "userspace_reap"
-            | "serialize_overlap"
-            | "softrandommap"
-            | "allow_mounted_write" => {
+            "fixedbufs" | "registerfiles" | "sqthread_poll" | "userspace_reap"
+            | "serialize_overlap" | "softrandommap" => {
                 value.switch().map(|_| ())?;
             }
+            "allow_mounted_write" => self.extras.writes_mounted = value.switch()?,
             "nonvectored" | "force_async" | "write_barrier" | "iomem_align" | "gtod_cpu"
             | "sqthread_poll_cpu" | "lockmem" | "log_entries" => value.size().map(|_| ())?,
             "allow_file_create" => value.word(&[("1", ())])?,
