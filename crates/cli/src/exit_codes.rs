@@ -8,11 +8,13 @@ pub(crate) const UNCLEAR: u8 = 5;
 pub(crate) const BISECTION_ENDS: u8 = 255;
 /// `doctor --guard`: the device would not be formatted.
 pub(crate) const REFUSED: u8 = 1;
+/// `kernel check`: a kernel does not do for guests.
+pub(crate) const KERNEL_UNUSABLE: u8 = 1;
 /// `git bisect` is to skip the revision, which cannot be judged.
 pub(crate) const SKIPPED: u8 = 125;
 
 /// Codes with their meanings, the numbers ascending.
-pub(crate) const TABLE: [(u8, &str); 20] = [
+pub(crate) const TABLE: [(u8, &str); 21] = [
     (0, "done"),
     (
         1,
@@ -24,6 +26,10 @@ pub(crate) const TABLE: [(u8, &str); 20] = [
     (1, "`run fio --check`: fio and treering differ"),
     (1, "`bisect-step`: the kernel of this revision is worse than the good one"),
     (REFUSED, "`doctor --guard`: the device is in use or not empty, and would not be formatted"),
+    (
+        KERNEL_UNUSABLE,
+        "`kernel check`: a kernel cannot be read, lacks what every guest needs, or does not boot",
+    ),
     (2, "wrong usage, or a file that is named is invalid or missing; nothing was done"),
     (
         3,

@@ -403,3 +403,27 @@ independent samples.
   treering report --baseline before --contender after
   treering report --by kernel
   treering report --plan filesystems --format markdown";
+
+#[derive(Debug, Args)]
+pub(crate) struct KernelArgs {
+    #[command(subcommand)]
+    pub(crate) verb: KernelVerb,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum KernelVerb {
+    /// Show the release, drivers and modules of kernels, and boot each once, emulated.
+    ///
+    /// Exit code 1 says that one of them does not do for guests.
+    Check(KernelCheckArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KernelCheckArgs {
+    /// Kernels, as for `compare --kernel`: packages, images, or directories.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Do not boot them.
+    #[arg(long)]
+    pub(crate) no_boot: bool,
+}

@@ -36,7 +36,8 @@ pub(crate) use annotating::{DeleteArgs, ExcludeArgs, IncludeArgs, LabelArgs};
 pub(crate) use classic::{classic_os_words, classic_words, is_called};
 use classic::{link, named};
 pub(crate) use comparing::{
-    BisectStepArgs, CompareArgs, PageArgs, PlanArgs, PlanVerb, QuickArgs, ReportArgs, RootArgs,
+    BisectStepArgs, CompareArgs, KernelArgs, KernelCheckArgs, KernelVerb, PageArgs, PlanArgs,
+    PlanVerb, QuickArgs, ReportArgs, RootArgs,
 };
 pub(crate) use completing::{CompletionsArgs, ManArgs, as_link, to_complete};
 pub(crate) use history::{HistoryArgs, OverviewArgs, SeriesArgs};
@@ -133,6 +134,8 @@ pub(crate) enum Verb {
     Compare(Box<CompareArgs>),
     /// Show the plans that are inside the program.
     Plan(PlanArgs),
+    /// Check kernels for guests before a plan uses them.
+    Kernel(KernelArgs),
     /// Judge the kernel of one revision against a good one, for `git bisect run`.
     BisectStep(BisectStepArgs),
     /// Record the block I/O requests that a program causes; show and plot traces.

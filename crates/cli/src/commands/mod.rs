@@ -45,7 +45,9 @@ use treering_script::Workload;
 
 pub(crate) use self::compare::run_guest as in_guest;
 pub(crate) use self::many::launched::run as as_rank;
-use crate::arguments::{self, CheckArgs, CompletionsArgs, PlanArgs, PlanVerb, Verb};
+use crate::arguments::{
+    self, CheckArgs, CompletionsArgs, KernelArgs, KernelVerb, PlanArgs, PlanVerb, Verb,
+};
 use crate::failure::{Failure, Kind, show, show_refused};
 
 /// Handles a command line that the parser rejected: help is printed, fio command lines go to the
@@ -137,6 +139,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Verb::Dataset(args) => dataset::run(args.verb),
         Verb::Compare(args) => compare::run(&args),
         Verb::Plan(PlanArgs { verb: PlanVerb::Show { name } }) => compare::show_shipped(&name),
+        Verb::Kernel(KernelArgs { verb: KernelVerb::Check(args) }) => compare::check_kernels(&args),
         Verb::BisectStep(args) => Ok(compare::bisect_step(&args)),
         Verb::Doctor(args) => doctor::run(&args),
         Verb::Layout(args) => layout::run(&args),

@@ -281,16 +281,88 @@ fn counted_instructions_repeat_and_are_not_counted_on_two_cpus() {
     }
 }
 
+/// Header of a boot image of this release that has everything built in.
+fn image(release: &str) -> Vec<u8> {
+    let mut image = vec![0; 5 * 512];
+    image[0x202..0x206].copy_from_slice(b"HdrS");
+    image[0x20e..0x210].copy_from_slice(&0x100_u16.to_le_bytes());
+    let text = format!("{release} (a@b) #1 SMP");
+    image[0x300..0x300 + text.len()].copy_from_slice(text.as_bytes());
+    image
+}
+
+#[test]
+fn kernels_are_checked_before_a_plan_and_by_its_dry_run() {
+    let program = program();
+    let write = |name: &str, bytes: &[u8]| {
+        let path = program.home().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let whole = write("whole", &image("6.1-whole"));
+    let cut = write("cut", &image("6.1-cut")[..2000]);
+    let garbage = write("bad.deb", b"garbage");
+    let checked = program.run(["kernel", "check", "--no-boot", &whole]).ends_with(0);
+    for line in [
+        "release       6.1-whole #1 SMP",
+        "ext4          built in, as",
+        "nvme          built in, as",
+    ] {
+        assert!(checked.stdout.contains(line), "{checked}");
+    }
+    let checked = program.run(["kernel", "check", "--no-boot", &cut, &whole, &garbage]);
+    let checked = checked.ends_with(1);
+    assert!(checked.stdout.contains("it is cut: it has 2000 bytes"), "{checked}");
+    assert!(checked.stdout.contains("has no kernel"), "{checked}");
+    // The usable one is checked, too.
+    assert!(checked.stdout.contains("release       6.1-whole"), "{checked}");
+    program.run(["kernel", "check"]).ends_with(2);
+    for (file, said) in [(&cut, "it is cut"), (&garbage, "has no kernel")] {
+        let words = ["compare", "--dry-run", "--filesystems", "ext4", "--kernel", &whole];
+        let ran = program.run(words.iter().copied().chain(["--kernel", file.as_str()]));
+        ran.ends_with(3).complains(said);
+    }
+    let words = ["compare", "--dry-run", "--filesystems", "ext4", "--kernel", &whole];
+    let ran = program.run(words.iter().copied().chain(["--kernel", &whole])).ends_with(0);
+    assert!(ran.stdout.contains("kernel: whole is 6.1-whole and has what"), "{ran}");
+}
+
+#[test]
+fn a_kernel_without_the_filesystem_here_is_checked_by_a_boot_and_mounts_what_mkfs_made() {
+    let Some((program, kernels)) = prepared() else { return };
+    let kernel = kernels.iter().rfind(|path| !path.to_string_lossy().contains("cloud"));
+    let Some(kernel) = kernel.or(kernels.last()) else { return };
+    let mut check = program.command(["kernel", "check"]);
+    let checked = FinishedCommand::run(check.arg(kernel)).ends_with(0);
+    assert!(checked.stdout.contains("  boots         in "), "{checked}");
+    if !checked.stdout.contains("f2fs          modules: ") {
+        skip("this kernel has no f2fs, which a generic kernel of Debian has");
+        return;
+    }
+    let _alone = only_release();
+    let place = temp_dir();
+    let (_, kept) = in_guests(place.path(), |store| {
+        let words =
+            ["compare", "--filesystems", "f2fs", "--workload", "fs_mark", "--size", "512MiB"];
+        let mut command = program.command(words);
+        command.args(["--rounds", "1", "--no-warm-up", "--store"]).arg(store);
+        FinishedCommand::run(command.arg("--kernel").arg(kernel).args(JOB))
+    });
+    assert_eq!(kept.len(), 1);
+    assert_eq!(kept[0].ending, Ending::Completed);
+    assert!(fact(&kept[0], "filesystem.checksum").is_some_and(|code| code.starts_with("crc32 (")));
+}
+
 #[test]
 fn the_published_reports_take_turns_when_they_are_repeated() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let program = program();
-    for name in ["a.deb", "b.deb"] {
-        std::fs::write(program.home().join(name), "a dry run reads no kernel").unwrap();
+    for name in ["a", "b"] {
+        std::fs::write(program.home().join(format!("vmlinuz-{name}")), image(name)).unwrap();
     }
     for (plan, kernels, trials) in [
-        ("report-2012", &["a.deb", "b.deb"][..], 9 * 2 * 4),
-        ("report-2018", &["a.deb", "a.deb", "b.deb"], 10 * 3 * 7),
+        ("report-2012", &["./vmlinuz-a", "./vmlinuz-b"][..], 9 * 2 * 4),
+        ("report-2018", &["./vmlinuz-a", "./vmlinuz-a", "./vmlinuz-b"], 10 * 3 * 7),
     ] {
         let mut command = program.command(["compare", "--dry-run"]);
         command.arg(top.join("examples/plans").join(plan).with_extension("toml"));

@@ -63,6 +63,7 @@ pub(crate) const NOT_RUN: &[(&str, &str)] = &[
     ("record_dataset linux-6.1 $trees", "reads the two kernels"),
     ("CARGO_PROFILE_RELEASE_LTO=fat", "builds the release once more"),
     ("--kernel A.deb --kernel B.deb", "boots kernel packages; tests/cli/kernels.rs does"),
+    ("kernel check --no-boot A.deb", "reads kernel packages; tests/cli/kernels.rs does"),
     ("--icount --kernel A.deb", "boots a kernel package; tests/cli/kernels.rs does"),
     (
         "compare dm-crypt-workqueues",

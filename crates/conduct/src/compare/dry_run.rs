@@ -7,6 +7,7 @@ use treering_model::DeviceSpec;
 use treering_model::filesystems::is_in_memory;
 
 use super::forecast::Forecast;
+use super::guests::check_kernels;
 use super::launches::Launches;
 use super::reboots;
 use crate::cells::{observing_rounds, rounds};
@@ -18,7 +19,8 @@ use crate::trial::in_unit;
 /// The lines of a dry run.
 ///
 /// # Errors
-/// When a launcher or a boot loader is missing, or the store cannot be read.
+/// When a launcher or a boot loader is missing, a kernel does not do for its guests, or
+/// the store cannot be read.
 pub fn dry_run(
     plan: &Plan,
     options: &PlanOptions<'_>,
@@ -29,6 +31,7 @@ pub fn dry_run(
         Machine::Guest => Vec::new(),
         Machine::Reboot => reboots::dry_lines(plan, &options.reboots, host)?,
     };
+    let kernels = check_kernels(plan)?;
     let launches = Launches::find(plan, &options.ranks, &options.search_path)?;
     let launches = launches.map(|launches| launches.lines()).unwrap_or_default();
     let forecast = Forecast::new(plan, store, |_| false)?;
@@ -46,6 +49,7 @@ pub fn dry_run(
     }
     lines.extend(changed_options(plan));
     lines.extend_from_slice(forecast.lines());
+    lines.extend(kernels);
     lines.extend(launches);
     lines.extend(space(plan));
     lines.extend(reboots);

@@ -1,14 +1,15 @@
 //! Trials in guests: the kernels of a plan, read once, and one boot for each trial. The events come
 //! from the guest; the store and the display are here.
 
-use std::collections::HashMap;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::plan::{Plan, PlannedJob};
 use treering_guest::{
-    BootImage, BootParameters, ExtraFile, GuestEnd, GuestJob, GuestProgram, Initramfs, Kernel,
-    Qemu, disk_name, may_have_kvm, needed,
+    BootImage, BootParameters, ExtraFile, GuestEnd, GuestError, GuestJob, GuestProgram, Initramfs,
+    Kernel, Qemu, disk_name, may_have_kvm, needed,
 };
 use treering_model::{
     Accelerator, Caution, CautionCode, DeviceSpec, Ending, Fact, GuestSpec, TrialHeader, TrialSink,
@@ -42,6 +43,28 @@ pub(crate) fn check_kernel(variant: &Variant) -> Result<(), Failure> {
         needed(&Kernel::read(&spec.kernel)?, spec.disk, &variant.filesystem, layers)?;
     }
     Ok(())
+}
+
+/// Checks the kernels of a plan without booting them; returns a line for each.
+///
+/// # Errors
+/// When one cannot be read, or lacks a module that a variant needs.
+pub(super) fn check_kernels(plan: &Plan) -> Result<Vec<String>, Failure> {
+    let mut kernels: BTreeMap<&Path, Kernel> = BTreeMap::new();
+    for variant in &plan.variants {
+        let Some(spec) = &variant.guest else { continue };
+        let kernel = match kernels.entry(&spec.kernel) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(place) => place.insert(Kernel::read(&spec.kernel)?),
+        };
+        let named = |error: GuestError| Failure::from(error).context(&variant.name);
+        needed(kernel, spec.disk, &variant.filesystem, &variant.settings.layers).map_err(named)?;
+    }
+    let line = |(path, kernel): (&Path, &Kernel)| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        format!("kernel: {name} is {} and has what its guests need", kernel.release)
+    };
+    Ok(kernels.iter().map(|(path, kernel)| line((path, kernel))).collect())
 }
 
 /// The guests of a plan.
@@ -134,7 +157,7 @@ impl<'a> Guests<'a> {
             }
             tried.push(&spec.kernel);
             let boot = self.boot((at, 0), spec, Accelerator::Kvm, &[]);
-            if !boot.comes_up(PROBE, stop) {
+            if boot.try_boot(PROBE, stop).is_err() {
                 let release = &self.kernels[&spec.kernel].release;
                 self.host.say(&format!(
                     "{release} does not come up under KVM here: it is emulated (TCG)"

@@ -50,6 +50,16 @@ pub enum GuestError {
         /// Module or part of the guest that needs it.
         needed_by: String,
     },
+    /// A required module was built for another kernel.
+    #[error("the module {module} was built for {built_for}, and the image is {kernel}")]
+    OtherRelease {
+        /// Kernel release of the image.
+        kernel: String,
+        /// Module name.
+        module: String,
+        /// Kernel release of the module.
+        built_for: String,
+    },
     /// The program is unsuitable as the init process of a guest.
     #[error("{} cannot be started in a guest: {why}", path.display())]
     Program {
@@ -81,6 +91,10 @@ impl GuestError {
             Self::MissingModule { .. } => {
                 Some("use a kernel that has it, as a module or built in; a guest loads no others")
             }
+            Self::OtherRelease { .. } => Some(
+                "build the modules again (`make modules`), or give the image that was built with \
+                 them",
+            ),
             Self::Program { .. } => {
                 Some("use the static program: `make build` makes it, `make install` installs it")
             }

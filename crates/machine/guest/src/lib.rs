@@ -6,6 +6,7 @@
 //! trial and consumes its events.
 
 mod bytes;
+mod check;
 mod cpio;
 mod disk;
 mod dynamic;
@@ -24,6 +25,7 @@ mod protocol;
 mod qemu;
 mod unpack;
 
+pub use check::{KernelDriver, KernelExamination, examine};
 pub use disk::disk_name;
 pub use dynamic::with_libraries;
 pub use error::GuestError;

@@ -82,6 +82,19 @@ impl ModuleInformation {
         }
     }
 
+    /// Release for which it was built, if a kernel of this release refuses it for that: symbol
+    /// versions take the place of the release.
+    pub(crate) fn refuses(&self, release: &str) -> Option<String> {
+        let built_for = self.built_for().filter(|own| *own != release)?;
+        let has_versions = self.version_magic.split_whitespace().any(|word| word == "modversions");
+        (!has_versions).then(|| built_for.to_owned())
+    }
+
+    /// Release for which it was built, if it says so.
+    pub(crate) fn built_for(&self) -> Option<&str> {
+        self.version_magic.split_whitespace().next()
+    }
+
     /// Reports whether it answers to the name of a processor, which means that it needs some of
     /// the processor's instructions.
     pub(crate) fn is_for_processors(&self) -> bool {
@@ -112,6 +125,17 @@ mod tests {
         module.add("weakdep", "later");
         assert_eq!((module.before, module.after), (texts(&["x_y", "a"]), texts(&["z"])));
         assert_eq!((module.depends, module.weak), (texts(&["a_b", "c"]), texts(&["later"])));
+    }
+
+    #[test]
+    fn a_module_for_another_release_is_refused_unless_its_symbols_have_versions() {
+        let mut module = ModuleInformation::default();
+        assert_eq!(module.refuses("6.1"), None);
+        module.add("vermagic", "6.1 SMP mod_unload ");
+        assert_eq!(module.refuses("6.1"), None);
+        assert_eq!(module.refuses("6.2").as_deref(), Some("6.1"));
+        module.add("vermagic", "6.1 SMP mod_unload modversions ");
+        assert_eq!(module.refuses("6.2"), None);
     }
 
     fn texts(names: &[&str]) -> Vec<String> {

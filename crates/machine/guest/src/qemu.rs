@@ -302,19 +302,36 @@ impl BootParameters<'_> {
         }
     }
 
-    /// Reports whether the kernel boots with this accelerator within a time limit: its init process
-    /// reports readiness.
-    pub fn comes_up(&self, within: Duration, stop: &StopFlag) -> bool {
-        let Ok(mut running) = self.start() else { return false };
+    /// Boots the guest within a time limit until its init process reports readiness; returns the
+    /// time that this took.
+    ///
+    /// # Errors
+    /// The end of a guest that did not come up.
+    pub fn try_boot(&self, within: Duration, stop: &StopFlag) -> Result<Duration, GuestEnd> {
+        let broken = |why: String| GuestEnd::Broken { why };
+        let mut running = self.start().map_err(|error| broken(error.to_string()))?;
         let began = Instant::now();
-        while began.elapsed() < within && !stop.is_raised() {
+        while began.elapsed() < within {
+            if let Some(signal) = stop.signal() {
+                return Err(GuestEnd::Interrupted { signal });
+            }
             match running.hear() {
                 Ok(PortEvent::Nothing) => {}
-                Ok(PortEvent::Message(report)) => return *report == GuestMessage::Ready,
-                Ok(PortEvent::Closed) | Err(_) => return false,
+                Ok(PortEvent::Message(report)) if *report == GuestMessage::Ready => {
+                    return Ok(began.elapsed());
+                }
+                Ok(PortEvent::Message(_)) => {
+                    return Err(broken("the guest did not say that it is ready".to_owned()));
+                }
+                Ok(PortEvent::Closed) => {
+                    let ended = running.ended();
+                    return Err(broken(running.why(&ended, self)));
+                }
+                Err(why) => return Err(broken(running.why(&why, self))),
             }
         }
-        false
+        let seen = format!("the guest was not ready {} s after its start", within.as_secs());
+        Err(broken(running.why(&seen, self)))
     }
 
     /// Description of an exceeded time limit, if any.

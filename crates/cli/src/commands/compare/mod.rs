@@ -5,6 +5,7 @@ mod bisect;
 mod guest;
 mod host;
 mod judging;
+mod kernels;
 mod quick;
 mod store;
 
@@ -28,6 +29,7 @@ use treering_sys::SignalWatch;
 pub(super) use self::bisect::run as bisect_step;
 pub(crate) use self::guest::run as run_guest;
 pub(super) use self::host::Terminal;
+pub(super) use self::kernels::check_kernels;
 pub(super) use self::store::PlanStore;
 use super::lab;
 use super::report::{self, Campaign};

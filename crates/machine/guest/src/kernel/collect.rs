@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use super::rules::ModprobeRules;
-use super::{Kernel, ModuleFile, image, module_name};
+use super::{Kernel, ModuleFile, image, module_name, package_error};
 use crate::GuestError;
 use crate::modinfo::ModuleInformation;
 use crate::unpack::{read_all, unpacked};
@@ -80,7 +80,7 @@ fn role(path: &str) -> Option<FileRole<'_>> {
     let is_of_modprobe =
         ["lib/modprobe.d/", "etc/modprobe.d/"].iter().any(|it| path.starts_with(it));
     if is_of_modprobe {
-        return (Path::new(path).extension() == Some("conf".as_ref())).then_some(FileRole::Rules);
+        return path.strip_suffix(".conf").map(|_| FileRole::Rules);
     }
     let (_release, below) = path.strip_prefix("lib/modules/")?.split_once('/')?;
     match below {
@@ -179,6 +179,12 @@ impl PackageCollector {
         })?;
         let (release, version) = image::release(&image)
             .ok_or_else(|| none(format!("{path} is not an x86 boot image (bzImage)")))?;
+        if let Some(stated) = image::stated_bytes(&image).filter(|&it| it > image.len() as u64) {
+            let why =
+                format!("it is cut: it has {} bytes, and its header says {stated}", image.len());
+            let member = if Path::new(&path) == source { "" } else { path.as_str() };
+            return Err(package_error(source, member, why));
+        }
         Ok(Kernel {
             source: source.to_owned(),
             release,
@@ -200,7 +206,7 @@ fn no_description() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{FileRole, PackageCollector, role};
+    use super::{FileRole, PackageCollector, image, role};
 
     #[test]
     fn paths_determine_file_roles_and_never_escape() {
@@ -226,5 +232,12 @@ mod tests {
         collector.look("boot/vmlinuz-6.1", &mut b"text".as_slice()).unwrap();
         let error = collector.kernel("/x.deb".as_ref()).unwrap_err().to_string();
         assert!(error.contains("boot/vmlinuz-6.1 is not an x86 boot image"), "{error}");
+        let mut collector = PackageCollector::default();
+        let cut = &image::boot_image("6.1 (a@b) #1")[..2000];
+        collector.look("boot/vmlinuz-6.1", &mut &cut[..]).unwrap();
+        let error = collector.kernel("/x.deb".as_ref()).unwrap_err().to_string();
+        let expected = "/x.deb: boot/vmlinuz-6.1: it is cut: it has 2000 bytes, and its header \
+                        says 2560";
+        assert_eq!(error, expected);
     }
 }

@@ -1,6 +1,6 @@
 //! Header of x86 boot images: see Documentation/arch/x86/boot.rst of the kernel.
 
-use crate::bytes::{slice, text_at, u16_at};
+use crate::bytes::{slice, text_at, u16_at, u32_at};
 
 const SIGNATURE_AT: u64 = 0x202;
 const SIGNATURE: &[u8] = b"HdrS";
@@ -22,9 +22,22 @@ pub(super) fn release(image: &[u8]) -> Option<(String, String)> {
     is_plain.then(|| (release.to_owned(), version.trim().to_owned()))
 }
 
+/// Offset of the number of setup sectors; 0 stands for 4.
+const SETUP_SECTORS_AT: usize = 0x1f1;
+/// Offset of the size of the rest, in units of 16 bytes.
+const REST_SIZE_AT: u64 = 0x1f4;
+const SECTOR_BYTES: u64 = 512;
+
+/// Bytes that an image has to have at least, by its own header.
+pub(super) fn stated_bytes(image: &[u8]) -> Option<u64> {
+    let sectors = u64::from(*image.get(SETUP_SECTORS_AT)?);
+    let sectors = if sectors == 0 { 4 } else { sectors };
+    Some((sectors + 1) * SECTOR_BYTES + u64::from(u32_at(image, REST_SIZE_AT)?) * 16)
+}
+
 #[cfg(test)]
 pub(crate) fn boot_image(text: &str) -> Vec<u8> {
-    let mut image = vec![0; 0x400];
+    let mut image = vec![0; 5 * 512];
     image[0x202..0x206].copy_from_slice(SIGNATURE);
     image[0x20e..0x210].copy_from_slice(&0x100_u16.to_le_bytes());
     image[0x300..0x300 + text.len()].copy_from_slice(text.as_bytes());
@@ -33,7 +46,7 @@ pub(crate) fn boot_image(text: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{boot_image, release};
+    use super::{boot_image, release, stated_bytes};
 
     #[test]
     fn release_and_version_are_read() {
@@ -43,5 +56,11 @@ mod tests {
         assert_eq!(release(&image[..0x210]), None);
         assert_eq!(release(&boot_image("../6.1 x")), None);
         assert_eq!(release(b""), None);
+        assert_eq!(stated_bytes(&image), Some(5 * 512));
+        let mut larger = image.clone();
+        larger[0x1f1] = 1;
+        larger[0x1f4..0x1f8].copy_from_slice(&0x10000_u32.to_le_bytes());
+        assert_eq!(stated_bytes(&larger), Some(2 * 512 + (1 << 20)));
+        assert_eq!(stated_bytes(&image[..0x1f2]), None);
     }
 }

@@ -55,6 +55,22 @@ pub fn needed(
     Ok(order.finish())
 }
 
+/// Modules of a disk alone, in load order.
+pub(crate) fn of_disk(kernel: &Kernel, kind: GuestDisk) -> Result<Vec<GuestModule>, GuestError> {
+    let mut order = ModuleResolver::new(kernel);
+    for name in disk::modules(kind) {
+        order.require(name, kind.name())?;
+    }
+    Ok(order.finish())
+}
+
+/// Modules of a filesystem alone, in load order.
+pub(crate) fn of_filesystem(kernel: &Kernel, name: &str) -> Result<Vec<GuestModule>, GuestError> {
+    let mut order = ModuleResolver::new(kernel);
+    require_filesystem(&mut order, name)?;
+    Ok(order.finish())
+}
+
 /// Adds the module of a filesystem under the name by which the kernel asks for it, which may be an
 /// alias: `fs-ext3` is an alias of ext4.
 fn require_filesystem(order: &mut ModuleResolver<'_>, name: &str) -> Result<(), GuestError> {

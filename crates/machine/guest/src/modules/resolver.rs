@@ -116,6 +116,11 @@ impl<'k> ModuleResolver<'k> {
             Err(why) if is_required => return Err(damaged(why)),
             Err(_) => return Ok(self.leave_out(name)),
         };
+        if let Some(built_for) = information.refuses(&self.kernel.release) {
+            let (kernel, module) = (self.kernel.release.clone(), name.to_owned());
+            let error = GuestError::OtherRelease { kernel, module, built_for };
+            return if is_required { Err(error) } else { Ok(self.leave_out(name)) };
+        }
         self.add_wanted_before(name, information)?;
         for dependency in &information.depends {
             let is_there =

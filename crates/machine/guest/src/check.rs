@@ -1,0 +1,87 @@
+//! Examination of a kernel without booting it: drivers of filesystems and disks, and modules that
+//! belong to another kernel.
+
+use treering_model::GuestDisk;
+use treering_model::filesystems;
+
+use crate::modules::{of_disk, of_filesystem};
+use crate::{GuestError, GuestModule, Kernel};
+
+/// Number of modules that are named in a message.
+const NAMED_MAX: usize = 3;
+
+/// State of a driver in a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KernelDriver {
+    /// It is in the image.
+    BuiltIn,
+    /// Nothing says where it is: there are neither modules nor a list of built-in ones.
+    Unstated,
+    /// It is loaded with these modules, in this order.
+    Loaded(Vec<String>),
+    /// It cannot be had, for this reason.
+    Missing(String),
+}
+
+/// Findings about a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelExamination {
+    /// Drivers of the known filesystems and of all kinds of disks, by name.
+    pub drivers: Vec<(&'static str, KernelDriver)>,
+    /// Number of modules that a guest could load.
+    pub modules: usize,
+    /// Reasons against the kernel, in words.
+    pub problems: Vec<String>,
+}
+
+/// Examines a kernel. Damage that makes it unreadable is reported by [`Kernel::read`].
+pub fn examine(kernel: &Kernel) -> KernelExamination {
+    let known = filesystems::all().filter(|one| one.mkfs().is_some());
+    let of_filesystems = known.map(|one| (one.name, of_filesystem(kernel, one.name)));
+    let of_disks = GuestDisk::ALL.into_iter().map(|disk| (disk.name(), of_disk(kernel, disk)));
+    let drivers: Vec<_> =
+        of_filesystems.chain(of_disks).map(|(name, found)| (name, state(kernel, found))).collect();
+    let is_there = |name: &str| {
+        let is_meant = |(own, state): &(&str, KernelDriver)| {
+            *own == name && !matches!(state, KernelDriver::Missing(_))
+        };
+        drivers.iter().any(is_meant)
+    };
+    let mut problems: Vec<String> = strangers(kernel).into_iter().collect();
+    if !filesystems::all().any(|one| one.is_usual && is_there(one.name)) {
+        problems.push("it has none of the usual filesystems".to_owned());
+    }
+    if !GuestDisk::ALL.into_iter().any(|disk| is_there(disk.name())) {
+        problems.push("it has no driver for a disk of a guest".to_owned());
+    }
+    KernelExamination { drivers, modules: kernel.modules.len(), problems }
+}
+
+fn state(kernel: &Kernel, found: Result<Vec<GuestModule>, GuestError>) -> KernelDriver {
+    match found {
+        Ok(_) if kernel.built_in.is_none() && kernel.modules.is_empty() => KernelDriver::Unstated,
+        Ok(modules) if modules.iter().all(|module| module.is_optional) => KernelDriver::BuiltIn,
+        Ok(modules) => {
+            KernelDriver::Loaded(modules.into_iter().map(|module| module.name).collect())
+        }
+        Err(GuestError::MissingModule { module, .. }) => {
+            KernelDriver::Missing(format!("no module {module}, and it is not built in"))
+        }
+        Err(error) => KernelDriver::Missing(error.to_string()),
+    }
+}
+
+/// Description of the modules that were built for another release.
+fn strangers(kernel: &Kernel) -> Option<String> {
+    let built_for = |name: &str| {
+        let information = kernel.modules.get(name)?.information.as_ref().ok()?;
+        information.built_for().filter(|own| *own != kernel.release)
+    };
+    let names: Vec<&str> =
+        kernel.modules.keys().map(String::as_str).filter(|it| built_for(it).is_some()).collect();
+    let first = built_for(names.first()?)?;
+    let named = names[..names.len().min(NAMED_MAX)].join(", ");
+    let more = if names.len() > NAMED_MAX { ", …" } else { "" };
+    let all = names.len();
+    Some(format!("{all} of its modules were built for another kernel ({first}): {named}{more}"))
+}
