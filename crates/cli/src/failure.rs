@@ -39,7 +39,7 @@ pub(crate) fn output_failed(error: &io::Error) -> Result<(), Failure> {
     if error.kind() == io::ErrorKind::BrokenPipe {
         return Ok(());
     }
-    Err(Failure::new(Kind::Environment, format!("standard output: {error}")))
+    Err(Failure::environment(format!("standard output: {error}")))
 }
 
 /// Prints clap's message: help on standard output, errors on standard error.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use treering_script::MachineFacts;
 use treering_sys::{is_root, user_id};
 
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 
 /// The directory for a user's data: `$TREERING_DATA`, else `$XDG_DATA_HOME/treering`, else
 /// `~/.local/share/treering`.
@@ -18,11 +18,8 @@ pub(crate) fn data_dir() -> Result<PathBuf, Failure> {
         .or_else(|| set("XDG_DATA_HOME").map(|root| below(root, "treering")))
         .or_else(|| set("HOME").map(|root| below(root, ".local/share/treering")))
         .ok_or_else(|| {
-            Failure::new(
-                Kind::Environment,
-                "no place for results: neither HOME nor XDG_DATA_HOME is set",
-            )
-            .hint("set TREERING_DATA to a directory, or name a file with --store FILE")
+            Failure::environment("no place for results: neither HOME nor XDG_DATA_HOME is set")
+                .hint("set TREERING_DATA to a directory, or name a file with --store FILE")
         })
 }
 

@@ -9,7 +9,7 @@ use treering_store::{Recorder, StoreError};
 use treering_sys::StopFlag;
 
 use crate::classic_output::say;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::storage;
 
 /// Writes a trial to its store. If the store fails after the trial has begun, for example on a full
@@ -99,7 +99,7 @@ impl EventLines {
             return Ok(Self { out: Box::new(io::stdout()) });
         }
         let file = File::create(path).map_err(|error| {
-            Failure::new(Kind::Environment, format!("cannot make {}: {error}", path.display()))
+            Failure::environment(format!("cannot make {}: {error}", path.display()))
         })?;
         Ok(Self { out: Box::new(file) })
     }

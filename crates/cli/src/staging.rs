@@ -10,7 +10,7 @@ use treering_lab::{
 use treering_model::TrialId;
 use treering_store::{Access, Filter, Store, StoreError, TrialState};
 
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::stores::{failure, open_to_write};
 
 /// A store in memory. When dropped, the store stays with its manifest for the next command.
@@ -27,7 +27,7 @@ impl StagedStore {
         let failed = |error: io::Error| {
             let path = dir.join(&name);
             let message = format!("cannot hold results in {}: {error}", path.display());
-            Failure::new(Kind::Environment, message)
+            Failure::environment(message)
         };
         let manifest = StagedFile::create(dir, &name).map_err(failed)?;
         match open_to_write(&manifest.store) {
@@ -101,7 +101,7 @@ fn take_over_one(place: &Path, staged: &Path, manifest: Option<StagedFile>) -> R
 
 fn unremoved(staged: &Path, error: &io::Error) -> Failure {
     let message = format!("cannot remove {}: {error}", staged.display());
-    Failure::new(Kind::Environment, message)
+    Failure::environment(message)
 }
 
 /// True if a staged store holds at least one trial.

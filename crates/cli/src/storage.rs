@@ -10,7 +10,7 @@ use treering_lab::own_staging_directory;
 use treering_model::{Caution, CautionCode, TrialId};
 use treering_store::{Access, Store, StoreError, same_filesystem};
 
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::places;
 use crate::staging::{StagedStore, take_over_waiting};
 pub(crate) use crate::stores::{failure, open_to_write};
@@ -115,7 +115,7 @@ pub(crate) fn open_to_read(named: Option<&Path>) -> Result<Option<Store>, Failur
 
 /// Error of a command that reads results when no store exists yet.
 pub(crate) fn no_results() -> Failure {
-    Failure::new(Kind::Usage, "there are no results yet")
+    Failure::usage("there are no results yet")
         .hint("`treering run compilebench --dir DIR` makes some")
 }
 
@@ -125,7 +125,7 @@ pub(crate) fn refuse_under_test(named: &Path, targets: &[&Path]) -> Result<(), F
         return Ok(());
     }
     let message = format!("the store {} is on the filesystem under test", named.display());
-    Err(Failure::new(Kind::Environment, message).hint(
+    Err(Failure::environment(message).hint(
         "name a file on another filesystem, or omit --store for the default one, which is written \
          after the run if it is on the filesystem under test",
     ))
@@ -143,9 +143,8 @@ fn is_any(store: &Path, targets: &[&Path]) -> Result<bool, Failure> {
 
 fn is_same(store: &Path, target: &Path) -> Result<bool, Failure> {
     let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    same_filesystem(&absolute(store), &absolute(target)).map_err(|error| {
-        Failure::new(Kind::Environment, format!("cannot tell where the store is: {error}"))
-    })
+    same_filesystem(&absolute(store), &absolute(target))
+        .map_err(|error| Failure::environment(format!("cannot tell where the store is: {error}")))
 }
 
 /// Makes a store in the first memory filesystem that is not under test.
@@ -167,7 +166,7 @@ fn stage(place: &Path, targets: &[&Path], trial: TrialId) -> Result<StagedStore,
          results{why}",
         place.display()
     );
-    Err(Failure::new(Kind::Environment, message).hint(
+    Err(Failure::environment(message).hint(
         "name a store on another filesystem with --store FILE (`treering run` can also do without \
          one: --no-store)",
     ))

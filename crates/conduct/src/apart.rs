@@ -2,10 +2,10 @@
 //! workers share memory within a process and cannot be divided among ranks.
 
 use treering_engine::own_directory;
-use treering_model::{Caution, Fact, Metric, RunMode, WorkLimit};
+use treering_model::{Caution, Fact, Metric, WorkLimit};
 use treering_script::{
-    Conductor, ConfigError, Footprint, Job, LayoutFeed, OutlineLine, Session, SessionResult,
-    TargetFacts,
+    Conductor, ConfigError, Footprint, Job, LayoutFeed, OutlineLine, RunRequest, Session,
+    SessionResult, TargetFacts,
 };
 
 /// Job of a rank, repeated on all ranks.
@@ -43,12 +43,8 @@ impl Apart {
 }
 
 impl Job for Apart {
-    fn parameters(&self) -> Vec<(String, String)> {
-        self.job.parameters()
-    }
-
-    fn mode(&self) -> RunMode {
-        self.job.mode()
+    fn request(&self) -> &RunRequest {
+        self.job.request()
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

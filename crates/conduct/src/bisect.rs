@@ -105,14 +105,12 @@ fn alone(plan: &Plan, options: &BisectOptions) -> Result<Variant, Failure> {
         let (file, variants) = (options.plan_file.display(), plan.variants.len());
         let hint =
             "leave one: bisect-step compares the kernels of two revisions, on one filesystem";
-        return Err(
-            Failure::new(FailureKind::Usage, format!("{file} has {variants} variants")).hint(hint)
-        );
+        return Err(Failure::usage(format!("{file} has {variants} variants")).hint(hint));
     };
     if let DeviceSpec::Directory { path } = &variant.device {
         let message = format!("{} is a directory of this machine", path.display());
         let hint = "a guest works on a device: device = { loop = \"4GiB\" }";
-        return Err(Failure::new(FailureKind::Usage, message).hint(hint));
+        return Err(Failure::usage(message).hint(hint));
     }
     let guest = variant.guest.clone().or_else(|| plan.guest.clone());
     Ok(Variant { guest, ..variant.clone() })
@@ -122,9 +120,8 @@ fn alone(plan: &Plan, options: &BisectOptions) -> Result<Variant, Failure> {
 fn run_build(build: KernelBuild, host: &dyn Host) -> Result<Option<String>, Failure> {
     let KernelBuild { command, output } = build;
     host.say(&format!("building: {command}"));
-    let cannot = |error: std::io::Error| {
-        Failure::new(FailureKind::Environment, format!("cannot run sh for --build: {error}"))
-    };
+    let cannot =
+        |error: std::io::Error| Failure::environment(format!("cannot run sh for --build: {error}"));
     let mut shell = Command::new("/bin/sh");
     shell.args(["-c", &*command]).stdin(Stdio::null()).stdout(output);
     let status = shell.status().map_err(cannot)?;

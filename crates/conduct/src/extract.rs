@@ -8,7 +8,7 @@ use std::thread;
 
 use treering_age::{CommitChange, checked_history, history_head, history_step};
 
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// Number of blob sizes requested before the answers are read; less than a pipe holds.
 const REQUESTS_AT_ONCE: usize = 400;
@@ -44,11 +44,11 @@ pub fn extract_history(repository: &Path, revision: &str) -> Result<Vec<u8>, Fai
 }
 
 fn unexpected(what: &str) -> Failure {
-    Failure::new(FailureKind::Environment, format!("git gave {what}"))
+    Failure::environment(format!("git gave {what}"))
 }
 
 fn cannot(what: &str, error: &std::io::Error) -> Failure {
-    Failure::new(FailureKind::Environment, format!("cannot {what} git: {error}"))
+    Failure::environment(format!("cannot {what} git: {error}"))
 }
 
 /// Command of git that neither changes the repository, prompts nor fetches.
@@ -68,14 +68,14 @@ fn git(repository: &Path, words: &[&str]) -> Command {
 fn commits(repository: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
     if revision.starts_with('-') {
         let message = format!("--revision: '{revision}' is not a revision");
-        return Err(Failure::new(FailureKind::Usage, message));
+        return Err(Failure::usage(message));
     }
     let words = ["rev-list", "--reverse", "--first-parent", "--parents", revision, "--"];
     let listed = git(repository, &words).output().map_err(|error| cannot("run", &error))?;
     if !listed.status.success() {
         let message = format!("{}: git cannot list the commits", repository.display());
         let message = format!("{message}: {}", listed.status);
-        return Err(Failure::new(FailureKind::Usage, message).hint("name a git repository"));
+        return Err(Failure::usage(message).hint("name a git repository"));
     }
     let mut request = Vec::with_capacity(listed.stdout.len());
     for line in listed.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {

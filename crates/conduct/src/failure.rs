@@ -10,6 +10,7 @@ use treering_guest::GuestError;
 use treering_lab::{FreshCopyError, LabError};
 use treering_observe::block_trace::TraceFilesError;
 use treering_script::{ConfigError, with_causes};
+use treering_sys::SignalWatch;
 
 use crate::CampaignError;
 
@@ -63,6 +64,16 @@ impl Failure {
         Self { kind, message: message.into(), hints: Vec::new() }
     }
 
+    /// A wrong command line, plan or option.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Usage, message)
+    }
+
+    /// A lack of the machine.
+    pub fn environment(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Environment, message)
+    }
+
     /// Kind of failure, which decides the exit code.
     pub fn kind(&self) -> FailureKind {
         self.kind
@@ -114,9 +125,18 @@ impl Failure {
     }
 }
 
+/// Begins to watch for signals.
+///
+/// # Errors
+/// When the kernel refuses it.
+pub fn watch_signals() -> Result<SignalWatch, Failure> {
+    let failed = |error| Failure::environment(format!("cannot watch for signals: {error}"));
+    SignalWatch::begin().map_err(failed)
+}
+
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
-        Self::new(FailureKind::Usage, error.message).maybe_hint(error.hint)
+        Self::usage(error.message).maybe_hint(error.hint)
     }
 }
 
@@ -147,7 +167,7 @@ impl From<TraceFilesError> for Failure {
     fn from(error: TraceFilesError) -> Self {
         match &error {
             TraceFilesError::Unopened { path, error } => Self::of_path(path, error),
-            _ => Self::new(FailureKind::Environment, error.to_string()).maybe_hint(error.hint()),
+            _ => Self::environment(error.to_string()).maybe_hint(error.hint()),
         }
     }
 }

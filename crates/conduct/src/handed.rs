@@ -9,10 +9,10 @@ use treering_model::{Caution, Cell, Fact, TrialHeader, TrialId, TrialSink, Varia
 use treering_observe::ObserverOptions;
 use treering_observe::layout::LayoutSchedule;
 use treering_script::Job;
-use treering_sys::{SignalWatch, raise_open_files};
+use treering_sys::raise_open_files;
 
 use crate::conduct::{Remount, TrialPlan, conduct};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::{Failure, watch_signals};
 use crate::plan::JobEngine;
 use crate::trial::beginning::beginning;
 
@@ -127,10 +127,7 @@ impl HandedRun<'_> {
         place: &mut OwnedDirectory,
         sink: &mut dyn TrialSink,
     ) -> Result<Vec<String>, Failure> {
-        let signals = SignalWatch::begin().map_err(|error| {
-            let message = format!("cannot watch for signals: {error}");
-            Failure::new(FailureKind::Environment, message)
-        })?;
+        let signals = watch_signals()?;
         let _as_many_as_we_may = raise_open_files();
         let wanted = self.handed.wanted();
         let HandedTrial {

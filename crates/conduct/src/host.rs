@@ -12,7 +12,7 @@ use treering_script::{Job, Workload};
 use treering_stats::StoppingRule;
 use treering_sys::StopFlag;
 
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::plan::Judging;
 
 /// A trial of a plan that the store has.
@@ -200,7 +200,7 @@ pub trait Host {
     /// When the program cannot be started that way.
     fn continuation(&self) -> Result<ContinuationUnit, Failure> {
         let message = "this program does not continue plans after a boot";
-        Err(Failure::new(FailureKind::Usage, message))
+        Err(Failure::usage(message))
     }
 }
 

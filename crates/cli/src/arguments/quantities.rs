@@ -9,13 +9,13 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use treering_model::split_metric_names;
 use treering_script::{parse_count, parse_size};
 
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 
 /// A share given as a percentage, from 0 to 1000 %: `3%` is .03.
 pub(crate) fn percentage(option: &str, text: &str) -> Result<f64, Failure> {
     let percent = text.strip_suffix('%').and_then(|number| number.trim().parse::<f64>().ok());
     percent.filter(|percent| (0.0..=1000.0).contains(percent)).map(|p| p / 100.0).ok_or_else(|| {
-        Failure::new(Kind::Usage, format!("{option}: '{text}' is not a percentage"))
+        Failure::usage(format!("{option}: '{text}' is not a percentage"))
             .hint("a percentage is a number with a percent sign, such as 3%")
     })
 }
@@ -28,7 +28,7 @@ pub(crate) fn metric_names(lists: &[String]) -> Vec<String> {
 /// Bytes given as a size: `4GiB`.
 pub(crate) fn size(option: &str, text: &str) -> Result<u64, Failure> {
     parse_size(text).ok_or_else(|| {
-        Failure::new(Kind::Usage, format!("{option}: '{text}' is not a size"))
+        Failure::usage(format!("{option}: '{text}' is not a size"))
             .hint("a size is a number with K, M, G or T, such as 4GiB")
     })
 }

@@ -19,12 +19,12 @@ use crate::arguments::{
     AgeVerb, MeasureProfileArgs, NativeRunArgs, OutputArgs, SpreadArgs, image_to_save,
 };
 use crate::classic_output::say;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::storage::{failure, no_results, open_to_read};
 
 /// Runs a subcommand of `treering age`.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let usage = |error: clap::Error| Failure::new(Kind::Usage, error.to_string());
+    let usage = |error: clap::Error| Failure::usage(error.to_string());
     match AgeVerb::of(matches).transpose().map_err(usage)? {
         Some(AgeVerb::List { output }) => list(&output),
         Some(AgeVerb::Show(args)) => show(&args.name),
@@ -70,7 +70,7 @@ fn list(args: &OutputArgs) -> Result<ExitCode, Failure> {
 fn show(name: &str) -> Result<ExitCode, Failure> {
     let text = profile_text(name).ok_or_else(|| {
         let known: Vec<&str> = profiles().map(|(name, _)| name).collect();
-        Failure::new(Kind::Usage, format!("there is no profile '{name}'"))
+        Failure::usage(format!("there is no profile '{name}'"))
             .hint(format!("profiles: {}", known.join(", ")))
     })?;
     output::with_writer(None, |out| out.write_all(text.as_bytes()))?;
@@ -79,12 +79,11 @@ fn show(name: &str) -> Result<ExitCode, Failure> {
 
 fn profile(args: &MeasureProfileArgs) -> Result<ExitCode, Failure> {
     let top = open_top(&args.dir).map_err(|errno| Failure::of_path(&args.dir, &errno.into()))?;
-    let tree = census(top.as_fd()).map_err(|error| {
-        Failure::new(Kind::Environment, format!("cannot {}: {}", error.0, error.1))
-    })?;
+    let tree = census(top.as_fd())
+        .map_err(|error| Failure::environment(format!("cannot {}: {}", error.0, error.1)))?;
     if tree.bytes == 0 {
         let message = format!("{}: there is no file with data in it", args.dir.display());
-        return Err(Failure::new(Kind::Usage, message));
+        return Err(Failure::usage(message));
     }
     if tree.failed > 0 {
         say(&format!("{} files and directories could not be looked at", tree.failed));

@@ -8,13 +8,13 @@ use treering_report::{BEGINNING_BYTES, Drawing, DrawingPreset, Report, drawings,
 use treering_sys::write_whole_file;
 
 use crate::classic_output::say;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 
 /// Makes the directory if it does not exist.
 pub(crate) fn prepare(dir: &Path) -> Result<(), Failure> {
     fs::create_dir_all(dir).map_err(|error| {
         let message = format!("cannot make the directory {}: {error}", dir.display());
-        Failure::new(Kind::Environment, message)
+        Failure::environment(message)
     })
 }
 
@@ -28,14 +28,14 @@ pub(crate) fn write(page: &Report, dir: &Path, is_for_paper: bool) -> Result<(),
         let path = dir.join(name);
         if !may_be_written(&path) {
             let message = format!("{} exists and is not a chart made by treering", path.display());
-            return Err(Failure::new(Kind::Environment, message)
+            return Err(Failure::environment(message)
                 .hint("no chart was written; choose another directory or move the file"));
         }
     }
     for drawing in &drawings {
         replace(dir, drawing).map_err(|error| {
             let path = dir.join(&drawing.name);
-            Failure::new(Kind::Environment, format!("cannot write {}: {error}", path.display()))
+            Failure::environment(format!("cannot write {}: {error}", path.display()))
         })?;
     }
     let word = if drawings.len() == 1 { "chart" } else { "charts" };

@@ -8,7 +8,7 @@ use treering_store::{Filter, StoreError};
 
 use super::output::with_writer;
 use crate::arguments::ExportArgs;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::storage::{failure, no_results, open_to_read};
 
 /// Exports the trials, one at a time.
@@ -16,7 +16,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let form = ExportForm::by_name(&args.format).ok_or_else(|| {
         let names: Vec<&str> = ExportForm::ALL.into_iter().map(ExportForm::name).collect();
         let message = format!("--format: '{}' is not one of: {}", args.format, names.join(", "));
-        Failure::new(Kind::Usage, message)
+        Failure::usage(message)
     })?;
     let store = open_to_read(args.store.store.as_deref())?.ok_or_else(no_results)?;
     let ids = if args.trials.is_empty() {

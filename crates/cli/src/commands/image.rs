@@ -7,7 +7,6 @@ use treering_lab::{AgedTarget, FilesystemProfile, ImageLibrary, Lab, ReadOnlyVie
 use treering_model::{ImageRecord, Trial};
 use treering_report::Report;
 use treering_report::pages::machine::images::{self, ListedImage};
-use treering_sys::SignalWatch;
 
 use super::{lab, output};
 use crate::arguments::ImageVerb;
@@ -16,6 +15,7 @@ use crate::clock::trial_unix_ms;
 use crate::failure::{Failure, Kind};
 use crate::places;
 use treering_conduct::trial::OBSERVING_PARAMETERS;
+use treering_conduct::watch_signals;
 
 /// Runs a subcommand of `treering image`.
 pub(crate) fn run(verb: &ImageVerb) -> Result<ExitCode, Failure> {
@@ -77,9 +77,7 @@ impl Saving {
 
     /// Saves the filesystem, with the trial that aged it.
     pub(super) fn save(self, trial: Option<&Trial>) -> Result<(), Failure> {
-        let signals = SignalWatch::begin().map_err(|error| {
-            Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
-        })?;
+        let signals = watch_signals()?;
         say(&format!(
             "saving {} as image {}: it is unmounted meanwhile",
             self.target.point().display(),

@@ -9,7 +9,9 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::Duration;
 
-use treering_conduct::{free_leftovers, freeing_words, mount_again, say_lab_cautions};
+use treering_conduct::{
+    free_leftovers, freeing_words, mount_again, say_lab_cautions, watch_signals,
+};
 use treering_lab::{
     Availability, ImageLibrary, Lab, LabDevice, LabError, LabLeftover, PlayedModel, RebootControl,
     filesystems, serve_played_disk,
@@ -21,9 +23,9 @@ use super::compare::Terminal;
 use super::output;
 use crate::arguments::{DiskArgs, LabVerb, OutputArgs, size};
 use crate::classic_output::say as note;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::places;
-use treering_sys::{SignalWatch, is_root};
+use treering_sys::is_root;
 
 /// Runs a subcommand of `treering lab`.
 pub(crate) fn run(verb: &LabVerb) -> Result<ExitCode, Failure> {
@@ -163,7 +165,7 @@ fn release(dry_run: bool, reboots: &RebootControl) -> Result<(), Failure> {
     if failed.is_empty() {
         return Ok(());
     }
-    Err(Failure::new(Kind::Environment, format!("not freed: {}", failed.join("; "))))
+    Err(Failure::environment(format!("not freed: {}", failed.join("; "))))
 }
 
 /// Attaches a played disk until the process is told to end.
@@ -171,9 +173,7 @@ fn disk(args: &DiskArgs) -> Result<(), Failure> {
     let bytes = size("--size", &args.size)?;
     let model = PlayedModel::find(&args.disk)?;
     let about = model.disk.about.clone();
-    let signals = SignalWatch::begin().map_err(|error| {
-        Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
-    })?;
+    let signals = watch_signals()?;
     let device = LabDevice::played_disk(model, bytes, args.images.as_deref(), &open())?;
     for caution in device.cautions() {
         note(&format!("caution: {caution}"));
@@ -208,9 +208,8 @@ fn disk(args: &DiskArgs) -> Result<(), Failure> {
 
 /// Process that plays a disk; connected to its parent by standard input and output.
 fn play(path: &Path, name: &str, text: &str) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::new(Kind::Environment, format!("cannot play {name}: {error}"))
-    };
+    let failed =
+        |error: std::io::Error| Failure::environment(format!("cannot play {name}: {error}"));
     let fuse = std::io::stdin().as_fd().try_clone_to_owned().map_err(failed)?;
     let image = stdout().as_fd().try_clone_to_owned().map_err(failed)?;
     serve_played_disk(fuse, File::from(image), path, (name, text)).map_err(failed)

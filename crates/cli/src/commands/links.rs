@@ -33,7 +33,7 @@ pub(crate) fn run(args: &LinksArgs) -> Result<ExitCode, Failure> {
     let failed = |path: &Path, error| Failure::of(Kind::Environment, &at(path, error));
     let running =
         std::env::current_exe().and_then(|path| path.canonicalize()).map_err(|error| {
-            Failure::new(Kind::Environment, format!("cannot find the running executable: {error}"))
+            Failure::environment(format!("cannot find the running executable: {error}"))
         })?;
     let target = target(&running, dir).map_err(|error| failed(dir, error))?;
     let mut foreign = Vec::new();
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &LinksArgs) -> Result<ExitCode, Failure> {
     }
     let what =
         format!("left as it is, because it is not a link to treering: {}", foreign.join(", "));
-    Err(Failure::new(Kind::Environment, what).hint("name another directory, or remove it first"))
+    Err(Failure::environment(what).hint("name another directory, or remove it first"))
 }
 
 /// Target of a link in `dir`: the executable's name if both are in one directory, else its path.

@@ -116,8 +116,8 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             return native::run(workload, below);
         }
     }
-    let verb = Verb::from_arg_matches(matches)
-        .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
+    let verb =
+        Verb::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
     match verb {
         Verb::List(args) => list::run(&args),
         Verb::Show(args) => show::run(&args),

@@ -39,7 +39,7 @@ pub(super) fn run_then(
     then: impl Fn(&TrialOutcome, &NativeRunArgs) -> Result<(), Failure>,
 ) -> Result<ExitCode, Failure> {
     let own = NativeRunArgs::from_arg_matches(matches)
-        .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
+        .map_err(|error| Failure::usage(error.to_string()))?;
     let run = |own: &NativeRunArgs, ranks: Option<&Ranks<'_>>| {
         let (code, outcome) = run_as(workload, matches, own, ranks)?;
         outcome.map_or(Ok(()), |outcome| then(&outcome, own)).map(|()| code)
@@ -62,8 +62,8 @@ pub(super) fn run_as(
     own: &NativeRunArgs,
     ranks: Option<&Ranks<'_>>,
 ) -> Result<(ExitCode, Option<TrialOutcome>), Failure> {
-    let any = AnyRunArgs::from_arg_matches(matches)
-        .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
+    let any =
+        AnyRunArgs::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
     let settings = settings(workload.manifest().native, matches);
     if any.dry_run {
         rehearse(workload, settings, (&any, own), ranks)?;

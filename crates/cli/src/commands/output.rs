@@ -45,7 +45,7 @@ fn format_named(name: &str) -> Result<&'static dyn Format, Failure> {
     formats::by_name(name).ok_or_else(|| {
         let names: Vec<&str> = formats::ALL.iter().map(|format| format.name()).collect();
         let message = format!("--format: '{name}' is not one of: {}", names.join(", "));
-        Failure::new(Kind::Usage, message)
+        Failure::usage(message)
     })
 }
 
@@ -80,9 +80,8 @@ pub(crate) fn with_writer(
         let mut out = BufWriter::new(file);
         write(&mut out).and_then(|()| out.flush())
     });
-    written.map_err(|error| {
-        Failure::new(Kind::Environment, format!("cannot write {}: {error}", path.display()))
-    })
+    written
+        .map_err(|error| Failure::environment(format!("cannot write {}: {error}", path.display())))
 }
 
 /// Properties of the terminal: its width, and whether output is colored.

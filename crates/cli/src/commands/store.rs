@@ -12,7 +12,7 @@ use super::output;
 use crate::arguments::{KeepVerb, OutputArgs, StoreArgs};
 use crate::classic_output::say;
 use crate::colour::is_dumb;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::storage::{failure, no_results, open_to_read, open_to_write};
 
 /// Maximum number of unreadable trials that are named.
@@ -77,7 +77,7 @@ fn check(store: &Store) -> Result<(), Failure> {
     }
     let message =
         format!("{path}: {} of {} cannot be read", broken.len(), counted(trials.len(), "trial"));
-    Err(Failure::new(Kind::Environment, message)
+    Err(Failure::environment(message)
         .hint("all others can be saved with `treering export --format json TRIAL…`"))
 }
 
@@ -88,7 +88,7 @@ fn vacuum(found: Store) -> Result<(), Failure> {
     let trials = store.trials(&Filter::default()).map_err(|error| failure(&error))?;
     if trials.iter().any(|trial| trial.state == TrialState::Running) {
         let message = format!("a run is recording into {}", path.display());
-        return Err(Failure::new(Kind::Environment, message)
+        return Err(Failure::environment(message)
             .hint("try again when `treering list` shows no running trial"));
     }
     let before = store.room().map_err(|error| failure(&error))?;

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
             Some(plan) => format!("--plan {plan}: no trial of it is of a sweep"),
             None => "no trial of the store is of a sweep".to_owned(),
         };
-        return Err(Failure::new(Kind::Usage, message)
+        return Err(Failure::usage(message)
             .hint("write sweep = { threads = [1, 4, 16] } into a [[job]], and run the plan"));
     };
     let is_of = |cell: &Cell| cell.campaign == campaign;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &SweepArgs) -> Result<ExitCode, Failure> {
             Some(metric) => format!("--metric {metric}: no sweep of {plan} has it"),
             None => format!("the sweeps of {plan} have no two points yet"),
         };
-        return Err(Failure::new(Kind::Usage, message));
+        return Err(Failure::usage(message));
     }
     let draws = output::is_html(args.output.format());
     let mut shown = page(&plan, &found, draws);

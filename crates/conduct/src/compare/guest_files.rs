@@ -69,7 +69,7 @@ pub(crate) fn options(
     if job.job.is_by_program() && !is_program_known {
         let message =
             format!("{}: a guest has no programs of this machine, and no shell", job.name);
-        return Err(Failure::new(FailureKind::Usage, message).hint(
+        return Err(Failure::usage(message).hint(
             "name one static program, as in command = [\"./program\", \"argument\"]; it is taken \
              into the guest",
         ));
@@ -92,8 +92,9 @@ pub(crate) fn makers(
         let folders = [around.search_path.as_os_str(), OsStr::new(SYSTEM)].join(OsStr::new(":"));
         let Some(path) = in_path(&folders, mkfs.program) else {
             let message = format!("{} is not installed", mkfs.program);
-            return Err(Failure::new(FailureKind::Environment, message)
-                .hint(format!("install the package {}", mkfs.package)));
+            return Err(
+                Failure::environment(message).hint(format!("install the package {}", mkfs.package))
+            );
         };
         files.extend(with_libraries(&path)?);
     }
@@ -114,7 +115,7 @@ fn program(
     let found = found.and_then(|path| path.canonicalize().ok()).filter(|path| path.is_file());
     let Some(file) = found else {
         let message = format!("{job}: there is no program {word}");
-        return Err(Failure::new(FailureKind::Usage, message).hint("give its path"));
+        return Err(Failure::usage(message).hint("give its path"));
     };
     GuestProgram::read(&file).map_err(|error| {
         Failure::of(FailureKind::Usage, &error)
@@ -142,7 +143,7 @@ fn extra(file: &Path, number: usize) -> Result<ExtraFile, Failure> {
     if metadata.len() > EXTRA_BYTES_MAX {
         let message = format!("{} is too large to be taken into a guest", file.display());
         let hint = format!("a file that a job reads has at most {} MiB", EXTRA_BYTES_MAX >> 20);
-        return Err(Failure::new(FailureKind::Usage, message).hint(hint));
+        return Err(Failure::usage(message).hint(hint));
     }
     let bytes = std::fs::read(file).map_err(failed)?;
     let is_program = metadata.permissions().mode() & 0o111 != 0;

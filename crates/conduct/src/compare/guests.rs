@@ -129,7 +129,7 @@ impl<'a> Guests<'a> {
             is_program: false,
         }));
         let initramfs = Initramfs::new(&self.program, &modules, &extras)
-            .map_err(|error| Failure::new(FailureKind::Environment, error.to_string()))?;
+            .map_err(|error| Failure::environment(error.to_string()))?;
         self.bootable.insert(key, BootImage::new(kernel, &initramfs)?);
         Ok(())
     }
@@ -141,7 +141,7 @@ impl<'a> Guests<'a> {
         if let Some(asked) = specs().find_map(|spec| spec.accelerator) {
             if specs().any(|spec| spec.accelerator.is_some_and(|one| one != asked)) {
                 let message = "the guests of a plan have different accelerators";
-                return Err(Failure::new(FailureKind::Usage, message)
+                return Err(Failure::usage(message)
                     .hint("their numbers cannot be compared: write one, for all, in [guest]"));
             }
             return Ok(asked);

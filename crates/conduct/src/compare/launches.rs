@@ -65,7 +65,7 @@ impl<'a> Launches<'a> {
             };
             let message = format!("{ranks} ranks cannot be started: {why}");
             let hint = format!("what was tried: {}", line(&launcher.words(ranks)));
-            return Err(Failure::new(FailureKind::Environment, message).hint(hint));
+            return Err(Failure::environment(message).hint(hint));
         }
         Ok(())
     }
@@ -159,7 +159,7 @@ fn find(launch: &Launch, options: &RankOptions, search: &OsStr) -> Result<Launch
     let named = launch.program.clone().or_else(|| options.program.clone());
     let program = match named {
         Some(path) => path.canonicalize().ok().filter(|path| path.is_file()).ok_or_else(|| {
-            Failure::new(FailureKind::Usage, format!("there is no program {}", path.display()))
+            Failure::usage(format!("there is no program {}", path.display()))
                 .hint(format!("it is named by mpi-program in the plan, or by {PROGRAM}"))
         })?,
         None => {
@@ -175,7 +175,7 @@ fn missing() -> Failure {
         "the plan has ranks, and there is no treering-mpi for {USUAL_LAUNCHER} to start: neither \
          beside this program nor in PATH"
     );
-    Failure::new(FailureKind::Environment, message).hint(format!(
+    Failure::environment(message).hint(format!(
         "build it (`make build-mpi`), or name it: mpi-program = \"/opt/treering-mpi\" in the plan, \
          or {PROGRAM}"
     ))

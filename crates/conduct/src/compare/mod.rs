@@ -21,7 +21,7 @@ mod warm_up;
 
 use treering_lab::{EraseList, Lab};
 use treering_model::TrialId;
-use treering_sys::{SignalWatch, StopFlag};
+use treering_sys::StopFlag;
 
 pub use self::dry_run::dry_run;
 pub use self::examination::{PlanExamination, examine_plan, foreseen_trial};
@@ -37,7 +37,7 @@ pub use self::leftovers::{free_leftovers, freeing_words, mount_again, say_lab_ca
 use self::reboots::Rebooting;
 use self::runner::Runner;
 use crate::campaign::conduct_plan;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::{Failure, watch_signals};
 use crate::host::{Host, ParallelLaunch, PlanOptions, ResultStore};
 use crate::plan::Plan;
 
@@ -73,9 +73,7 @@ pub fn carry_out(
     lab: &Lab,
 ) -> Result<PlanEnd, Failure> {
     refuse_launched(plan, options)?;
-    let signals = SignalWatch::begin().map_err(|error| {
-        Failure::new(FailureKind::Environment, format!("cannot watch for signals: {error}"))
-    })?;
+    let signals = watch_signals()?;
     let end = run_plan(plan, options, (store, host), lab, signals.flag())?;
     if matches!(end, PlanEnd::Done { .. }) && signals.flag().is_raised() {
         host.say("interrupted: finished trials are kept; --resume continues with the rest");
@@ -100,7 +98,7 @@ fn refuse_launched(plan: &Plan, options: &PlanOptions<'_>) -> Result<(), Failure
     );
     let hint = "run `treering compare` without mpirun, and write into the plan how many ranks a \
                 job has: ranks = 4";
-    Err(Failure::new(FailureKind::Usage, message).hint(hint))
+    Err(Failure::usage(message).hint(hint))
 }
 
 /// Runs a plan: conducts every trial that the store does not have yet, and records it there.

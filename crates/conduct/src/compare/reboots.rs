@@ -64,7 +64,7 @@ impl<'a> Rebooting<'a> {
         if !options.reboots.is_allowed {
             let count = planned_cells(plan);
             let message = format!("this plan reboots this machine for each of its {count} trials");
-            return Err(Failure::new(FailureKind::Usage, message)
+            return Err(Failure::usage(message)
                 .hint("--dry-run shows every command that would be run")
                 .hint("--yes begins"));
         }
@@ -249,14 +249,12 @@ fn is_of(identity: &PlanIdentity, record: &RebootRecord, resumes: bool) -> Resul
         let message = format!("this machine is being rebooted for the plan {name} already");
         let changed = "or the plan was changed since it began";
         let is_same_name = record.plan.name == identity.name;
-        let failure = Failure::new(FailureKind::Usage, message).hint(hint);
+        let failure = Failure::usage(message).hint(hint);
         return Err(if is_same_name { failure.hint(changed) } else { failure });
     }
     if !resumes {
         let message = format!("the plan {name} is in progress on this machine");
-        return Err(Failure::new(FailureKind::Usage, message)
-            .hint("--resume continues it")
-            .hint(hint));
+        return Err(Failure::usage(message).hint("--resume continues it").hint(hint));
     }
     Ok(())
 }
@@ -270,9 +268,7 @@ fn survives_boots(plan: &Plan, store: &dyn ResultStore) -> Result<(), Failure> {
     let is_lost = facts.and_then(|facts| name_of(facts.type_magic)).is_some_and(is_in_memory);
     if is_lost {
         let message = format!("the store {} is in memory and lost by a reboot", store.display());
-        return Err(
-            Failure::new(FailureKind::Usage, message).hint("name one on a disk with --store FILE")
-        );
+        return Err(Failure::usage(message).hint("name one on a disk with --store FILE"));
     }
     Ok(())
 }
@@ -294,7 +290,7 @@ fn releases(plan: &Plan) -> Result<Vec<&str>, Failure> {
     for variant in &plan.variants {
         let Some(release) = variant.kernel.as_deref() else {
             let message = format!("the variant '{}' names no kernel to boot", variant.name);
-            return Err(Failure::new(FailureKind::Usage, message)
+            return Err(Failure::usage(message)
                 .hint("with --machine reboot: give --kernel RELEASE for each kernel"));
         };
         if !releases.contains(&release) {

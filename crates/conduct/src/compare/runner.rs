@@ -509,7 +509,7 @@ impl Conducting for Runner<'_> {
         let why = with_causes(why);
         if self.options.gives_up {
             let message = format!("the filesystem could not be prepared: {why}");
-            return Err(Failure::new(FailureKind::Environment, message));
+            return Err(Failure::environment(message));
         }
         self.host.say(&format!(
             "{}: the filesystem could not be prepared: {why}",

@@ -15,10 +15,10 @@ use treering_model::workloads::load::{IDLE_RATE, LatencyBound, Probe};
 use treering_model::{Ending, Trial, TrialId};
 use treering_script::{Settings, Workload};
 use treering_stats::{LoadAnswer, LoadProbe, LoadSearch, LoadTerms};
-use treering_sys::{SignalWatch, wake_on_time};
+use treering_sys::wake_on_time;
 
 use self::answer::record_answer;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::{Failure, FailureKind, watch_signals};
 use crate::host::ResultStore;
 use crate::trial::{NativeHost, NativeOptions, NativeRun};
 
@@ -121,9 +121,7 @@ pub fn search_load(
 ) -> Result<LoadResult, Failure> {
     wake_on_time();
     // Over all probes: between two of them a signal would end us with the files still there.
-    let _until_they_are_removed = SignalWatch::begin().map_err(|error| {
-        Failure::new(FailureKind::Environment, format!("cannot watch for signals: {error}"))
-    })?;
+    let _until_they_are_removed = watch_signals()?;
     let probe_options = NativeOptions { keep: true, quiet: true, ..native.clone() };
     let mut search = Search {
         options,

@@ -6,7 +6,7 @@ use treering_model::Variant;
 
 use super::kernels::{count_instructions, under_kernels};
 use super::{Machine, ObservedIn, Observing, Plan, Stopping};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// Options that change a plan.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +63,7 @@ impl Plan {
         if let Some(seconds) = changes.phase_seconds {
             if seconds > 0 && !self.conditions.warm_up {
                 let message = "--phase-seconds: jobs are sized by the warm-up, and there is none";
-                return Err(Failure::new(FailureKind::Usage, message)
+                return Err(Failure::usage(message)
                     .hint("leave --no-warm-up out, or write warm-up = true in the plan"));
             }
             self.conditions.phase_seconds = Some(seconds);
@@ -87,8 +87,7 @@ impl Plan {
             "--kernel: the `prepare` and `cleanup` of '{}' cannot run in a guest",
             variant.name
         );
-        Err(Failure::new(FailureKind::Usage, message)
-            .hint("a guest has no programs: leave them out"))
+        Err(Failure::usage(message).hint("a guest has no programs: leave them out"))
     }
 }
 
@@ -106,14 +105,12 @@ impl Observing {
         let named = options.into_iter().find(|(_, is_named)| *is_named);
         if let Some((option, _)) = named.filter(|_| !self.is_wanted()) {
             let message = format!("{option} says how to observe, but nothing is to be observed");
-            return Err(
-                Failure::new(FailureKind::Usage, message).hint("give --trace, --layout, or both")
-            );
+            return Err(Failure::usage(message).hint("give --trace, --layout, or both"));
         }
         if changes.rounds.is_some() && self.place == ObservedIn::Measured {
             let message =
                 "--observe-rounds gives the number of observing rounds, but there are none";
-            return Err(Failure::new(FailureKind::Usage, message)
+            return Err(Failure::usage(message)
                 .hint("leave it out, or observe in separate rounds (--observe-in own)"));
         }
         Ok(())

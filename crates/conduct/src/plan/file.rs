@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::document::{BYTES_MAX, Known, read};
 use super::{Plan, PlanError};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// Reads a plan from a file; relative paths in it begin at its directory. A fault is shown with its
 /// line, `in_colour` or without.
@@ -21,7 +21,7 @@ pub fn read_plan(path: &Path, known: Known<'_>, in_colour: bool) -> Result<Plan,
     let text = String::from_utf8(bytes).map_err(|error| {
         let place = error.utf8_error().valid_up_to();
         let message = format!("{}: byte {} is not UTF-8", path.display(), place + 1);
-        Failure::new(FailureKind::Usage, message).hint("a plan is a TOML document in UTF-8")
+        Failure::usage(message).hint("a plan is a TOML document in UTF-8")
     })?;
     let known = Known { base_dir: path.parent().map(Path::to_owned), ..known };
     read(&text, &path.to_string_lossy(), &known).map_err(|error| unusable(&error, in_colour))
@@ -31,5 +31,5 @@ pub fn read_plan(path: &Path, known: Known<'_>, in_colour: bool) -> Result<Plan,
 pub(super) fn unusable(error: &PlanError, in_colour: bool) -> Failure {
     let words = if in_colour { error.coloured() } else { error.to_string() };
     let message = format!("the plan cannot be used\n{}", words.trim_end());
-    Failure::new(FailureKind::Usage, message)
+    Failure::usage(message)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use treering_model::{Accelerator, DeviceSpec, GuestSpec, Variant};
 
 use super::{Machine, Plan};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// File name extensions of kernel packages.
 const PACKAGES: [&str; 2] = [".deb", ".rpm"];
@@ -45,7 +45,7 @@ pub(super) fn under_kernels(
                 let name = path.to_string_lossy().into_owned();
                 let is_file = name.contains('/') || PACKAGES.iter().any(|end| name.ends_with(end));
                 let message = format!("--kernel: '{name}' is a file, which is not booted");
-                let failure = Failure::new(FailureKind::Usage, message)
+                let failure = Failure::usage(message)
                     .hint("with --machine reboot: install it and give its release (`uname -r`)");
                 if is_file { Err(failure) } else { Ok((name.clone(), name)) }
             };
@@ -62,7 +62,7 @@ pub(super) fn under_kernels(
 /// Makes the clocks of every guest count instructions; `are_described` says that the plan describes
 /// the guests.
 pub(super) fn count_instructions(plan: &mut Plan, are_described: bool) -> Result<(), Failure> {
-    let usage = |message: String, hint: &str| Failure::new(FailureKind::Usage, message).hint(hint);
+    let usage = |message: String, hint: &str| Failure::usage(message).hint(hint);
     for variant in &mut plan.variants {
         let Some(guest) = &mut variant.guest else {
             let message = format!("--icount: '{}' runs in no guest", variant.name);
@@ -139,8 +139,9 @@ fn in_guests(
         variants.iter().find(|variant| matches!(variant.device, DeviceSpec::Directory { .. }))
     {
         let message = format!("--kernel: '{}' is a directory of this machine", directory.name);
-        return Err(Failure::new(FailureKind::Usage, message)
-            .hint("a guest works on a device: device = { loop = \"4GiB\" }"));
+        return Err(
+            Failure::usage(message).hint("a guest works on a device: device = { loop = \"4GiB\" }")
+        );
     }
     Ok(under(&variants, &numbered(named), |variant, path| {
         let spec = variant.guest.as_ref().or(guest).cloned();

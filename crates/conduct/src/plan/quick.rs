@@ -124,7 +124,7 @@ fn primary(options: &QuickOptions, jobs: &[PlannedJob]) -> Result<Vec<String>, F
     if let Some(unknown) = options.primary.iter().find(|name| !is_given(name)) {
         let message =
             format!("--primary: {} gives no metric '{unknown}'", options.workload.manifest().name);
-        return Err(Failure::new(FailureKind::Usage, message).hint(known_names(unknown, &known)));
+        return Err(Failure::usage(message).hint(known_names(unknown, &known)));
     }
     if !options.primary.is_empty() {
         return Ok(options.primary.clone());
@@ -163,10 +163,7 @@ fn variants(
     }
     if options.filesystems.is_empty() && options.kernels.is_empty() && !is_root {
         let here = options.current_dir.as_ref().map_err(|error| {
-            Failure::new(
-                FailureKind::Environment,
-                format!("cannot determine the current directory: {error}"),
-            )
+            Failure::environment(format!("cannot determine the current directory: {error}"))
         })?;
         return directories(vec![here.clone(), PathBuf::from("/dev/shm")]);
     }
@@ -233,12 +230,9 @@ pub fn refuse_alone(variants: &[Variant], options: &QuickOptions) -> Result<(), 
     } else {
         "A,B".to_owned()
     };
-    Err(Failure::new(FailureKind::Usage, message)
-        .hint(format!("name two or more: --{option} {several}"))
-        .hint(format!(
-            "`treering run {} --dir DIR` measures one place",
-            options.workload.manifest().name
-        )))
+    Err(Failure::usage(message).hint(format!("name two or more: --{option} {several}")).hint(
+        format!("`treering run {} --dir DIR` measures one place", options.workload.manifest().name),
+    ))
 }
 
 fn device(options: &QuickOptions, jobs: &[PlannedJob]) -> Result<DeviceSpec, Failure> {
@@ -263,7 +257,7 @@ fn refuse_small(bytes: u64, names: &[String]) -> Result<(), Failure> {
     };
     let message = format!("--size: {} cannot be made on {bytes} bytes", filesystem.name);
     let least = filesystem.bytes_min.div_ceil(1 << 20);
-    Err(Failure::new(FailureKind::Usage, message).hint(format!("give {least}MiB or more")))
+    Err(Failure::usage(message).hint(format!("give {least}MiB or more")))
 }
 
 /// Checks that a modelled disk exists; for one described in a file, returns the absolute path.
@@ -302,7 +296,7 @@ fn names(options: &QuickOptions, lab: &Lab) -> Result<Vec<String>, Failure> {
         if names.len() < 2 {
             let usual: Vec<&str> = usual.iter().map(|filesystem| filesystem.name).collect();
             let message = format!("fewer than two of {} can be made here", usual.join(", "));
-            return Err(Failure::new(FailureKind::Environment, message)
+            return Err(Failure::environment(message)
                 .hint("`treering lab filesystems` says what is missing and how to get it"));
         }
         return Ok(names);
@@ -311,7 +305,7 @@ fn names(options: &QuickOptions, lab: &Lab) -> Result<Vec<String>, Failure> {
         let filesystem = filesystems::find(name).ok_or_else(|| {
             let known = filesystems::names();
             let message = format!("--filesystems: '{name}' is not one of: {}", known.join(", "));
-            Failure::new(FailureKind::Usage, message)
+            Failure::usage(message)
         })?;
         let is_in_guests =
             !options.kernels.is_empty() && options.machine.unwrap_or_default() == Machine::Guest;
@@ -321,12 +315,11 @@ fn names(options: &QuickOptions, lab: &Lab) -> Result<Vec<String>, Failure> {
             lab.availability(filesystem)
         };
         if let Availability::Missing { why, how } = availability {
-            return Err(Failure::new(FailureKind::Environment, format!("{name}: {why}")).hint(how));
+            return Err(Failure::environment(format!("{name}: {why}")).hint(how));
         }
         if names.contains(name) {
             let message = format!("--filesystems: '{name}' appears twice");
-            return Err(Failure::new(FailureKind::Usage, message)
-                .hint("--control runs the baseline a second time"));
+            return Err(Failure::usage(message).hint("--control runs the baseline a second time"));
         }
         names.push(name.clone());
     }
@@ -338,14 +331,12 @@ fn directories(paths: Vec<PathBuf>) -> Result<Vec<Variant>, Failure> {
     for path in paths {
         let name = path.display().to_string();
         let path = path.canonicalize().ok().filter(|path| path.is_dir());
-        let path = path.ok_or_else(|| {
-            Failure::new(FailureKind::Usage, format!("--directories: {name} is not a directory"))
-        })?;
+        let path = path
+            .ok_or_else(|| Failure::usage(format!("--directories: {name} is not a directory")))?;
         let device = DeviceSpec::Directory { path };
         if variants.iter().any(|variant| variant.device == device) {
             let message = format!("--directories: {name} appears twice");
-            return Err(Failure::new(FailureKind::Usage, message)
-                .hint("--control runs the baseline a second time"));
+            return Err(Failure::usage(message).hint("--control runs the baseline a second time"));
         }
         variants.push(bare_variant(name, device));
     }

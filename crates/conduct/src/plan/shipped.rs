@@ -12,7 +12,7 @@ use treering_model::nearest::by_nearness;
 use super::Plan;
 use super::document::{Known, read};
 use super::file::unusable;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// Directory of the plans for the paths in them. It is nowhere on a disk.
 pub const SHIPPED_PLANS_DIR: &str = "/treering-shipped/plans";
@@ -111,7 +111,7 @@ impl ShippedPlan {
     pub fn named(name: &str) -> Result<&'static Self, Failure> {
         Self::find(name).ok_or_else(|| {
             let message = format!("no plan inside the program is called '{name}'");
-            Failure::new(FailureKind::Usage, message).hint(nearest_plans(name))
+            Failure::usage(message).hint(nearest_plans(name))
         })
     }
 

@@ -66,7 +66,7 @@ pub fn serve_launched(ranks: &Ranks<'_>, own: &dyn LaunchedRank) -> Result<(), F
 }
 
 fn lost(why: &str) -> Failure {
-    Failure::new(FailureKind::Environment, why)
+    Failure::environment(why)
 }
 
 /// Checks that version and number of ranks are as requested.
@@ -74,11 +74,11 @@ fn suits(job: &RanksJob, size: usize) -> Result<(), Failure> {
     let own = env!("CARGO_PKG_VERSION");
     if job.version != own {
         let message = format!("the ranks are treering {own}, the plan runs in {}", job.version);
-        return Err(Failure::new(FailureKind::Usage, message));
+        return Err(Failure::usage(message));
     }
     if job.ranks != size {
         let message = format!("the launcher has started {size} ranks, not {}", job.ranks);
-        return Err(Failure::new(FailureKind::Environment, message));
+        return Err(Failure::environment(message));
     }
     Ok(())
 }

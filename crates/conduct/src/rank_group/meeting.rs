@@ -47,9 +47,8 @@ pub(crate) fn meet(world: &World<'_>, process: &RankProcess<'_>) -> Result<Trial
         }
     };
     let answer = world.broadcast(&answer).map_err(|error| failed(&error))?;
-    let answer: Answer = serde_json::from_slice(&answer).map_err(|error| {
-        Failure::new(FailureKind::Environment, format!("rank 0 is not understood: {error}"))
-    })?;
+    let answer: Answer = serde_json::from_slice(&answer)
+        .map_err(|error| Failure::environment(format!("rank 0 is not understood: {error}")))?;
     world.name_hosts(answer.hosts.clone());
     if let Some((rank, why)) = answer.problem {
         let host = answer.hosts.get(rank).cloned().unwrap_or_default();

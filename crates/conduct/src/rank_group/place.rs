@@ -14,7 +14,7 @@ use treering_model::{Caution, CautionCode, Fact, TrialId};
 use treering_sys::MountTable;
 
 use super::process::failed;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// Time limit for a file of another client to become visible. Attribute caches keep entries for at
 /// most a minute by default.
@@ -67,7 +67,7 @@ pub(crate) fn compare(
         seen.problem.as_ref().map(|why| format!("rank {rank} on {host}: {why}"))
     });
     match problem {
-        Some(problem) => Err(Failure::new(FailureKind::Usage, problem)),
+        Some(problem) => Err(Failure::usage(problem)),
         None => Ok(judge(&seen, &hosts)),
     }
 }

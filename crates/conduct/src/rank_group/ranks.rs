@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use treering_engine::{EngineOptions, Target, World};
 use treering_model::{Caution, Fact, TrialId};
 use treering_script::{ClassicRecord, ClassicScene, ConfigError, Job, Settings, Workload};
-use treering_sys::{SignalWatch, raise_open_files};
+use treering_sys::raise_open_files;
 
 use super::place;
 use super::process::failed;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::{Failure, FailureKind, watch_signals};
 use crate::plan::{JobOfRanks, job_of_ranks};
 use crate::ranks::{assist, dir_of_rank};
 
@@ -52,9 +52,8 @@ impl Ranks<'_> {
         if self.world.is_first() {
             return Ok(own.clone());
         }
-        let record: ClassicRecord = serde_json::from_slice(&told).map_err(|error| {
-            Failure::new(FailureKind::Environment, format!("rank 0 is not understood: {error}"))
-        })?;
+        let record: ClassicRecord = serde_json::from_slice(&told)
+            .map_err(|error| Failure::environment(format!("rank 0 is not understood: {error}")))?;
         Ok(record.settings())
     }
 
@@ -73,9 +72,7 @@ impl Ranks<'_> {
         job: &dyn Job,
         engine: &EngineOptions,
     ) -> Result<(), Failure> {
-        let signals = SignalWatch::begin().map_err(|error| {
-            Failure::new(FailureKind::Environment, format!("cannot watch for signals: {error}"))
-        })?;
+        let signals = watch_signals()?;
         let _as_many_as_we_may = raise_open_files();
         // Only rank 0 evaluates the findings.
         roots.first().map_or(Ok(()), |first| self.look(first).map(|_seen| ()))?;

@@ -8,7 +8,7 @@ use treering_observe::{ObserverContext, ObserverOptions, look};
 
 use super::RepeatOptions;
 use super::files::job_record;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::host::Host;
 use crate::plan::{Plan, Stopping};
 
@@ -83,7 +83,7 @@ fn adapt_device(
     differences: &mut Vec<String>,
 ) -> Result<(), Failure> {
     let name = variant.name.clone();
-    let lacks = |message: String, hint: &str| Failure::new(FailureKind::Usage, message).hint(hint);
+    let lacks = |message: String, hint: &str| Failure::usage(message).hint(hint);
     match &mut variant.device {
         DeviceSpec::Directory { path } => {
             let Some(dir) = &options.dir else {
@@ -140,7 +140,7 @@ fn adapt_kernel(
         }
         let message = format!("{}: its kernel is not here: {was}", variant.name);
         let hint = format!("name its file: --kernel '{}=FILE'", variant.name);
-        return Err(Failure::new(FailureKind::Usage, message).hint(hint));
+        return Err(Failure::usage(message).hint(hint));
     };
     let kernel = Path::new(file).canonicalize();
     guest.kernel = kernel.map_err(|error| Failure::of_path(Path::new(file), &error))?;

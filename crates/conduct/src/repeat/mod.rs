@@ -13,7 +13,7 @@ use treering_script::Workload;
 use self::files::PackedFiles;
 use self::machine::{adapt, machine_differences};
 use self::plan::{plan_of_document, plan_of_runs};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::host::Host;
 use crate::plan::Plan;
 
@@ -80,7 +80,7 @@ impl Repetition {
                 let message = format!("{}: the pack has no plan", packed.file.display());
                 let hint =
                     "the first trial of a campaign has it: pack it whole, with --campaign ID";
-                return Err(Failure::new(FailureKind::Usage, message).hint(hint));
+                return Err(Failure::usage(message).hint(hint));
             }
             None => plan_of_runs(&packed.trials, &files, options)?,
         };
@@ -111,7 +111,7 @@ impl PackedTrials {
                 campaigns.push(campaign);
             }
         }
-        let usage = |message: String| Failure::new(FailureKind::Usage, message);
+        let usage = |message: String| Failure::usage(message);
         let file = self.file.display();
         let chosen = match (campaigns.as_slice(), wanted) {
             ([], Some(prefix)) => {

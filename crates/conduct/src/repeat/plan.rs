@@ -8,7 +8,7 @@ use treering_script::Settings;
 
 use super::RepeatOptions;
 use super::files::{PackedFiles, job_record};
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 use crate::plan::document::{Known, read};
 use crate::plan::{Conditions, Judging, Observing, Plan, PlannedJob, Stopping, bare_variant};
 use crate::trial::beginning::named;
@@ -32,7 +32,7 @@ pub(super) fn plan_of_document(
     };
     read(&files.document_here(document), "the plan of the pack", &known).map_err(|error| {
         let message = format!("the plan of the pack cannot be run here\n{error}");
-        Failure::new(FailureKind::Usage, message.trim_end())
+        Failure::usage(message.trim_end())
             .hint("what a plan names beside job files (data sets, saved images) is not in a pack")
     })
 }
@@ -43,7 +43,7 @@ pub(super) fn plan_of_runs(
     files: &PackedFiles,
     options: &RepeatOptions<'_>,
 ) -> Result<Plan, Failure> {
-    let usage = |message: String| Failure::new(FailureKind::Usage, message);
+    let usage = |message: String| Failure::usage(message);
     let Some(first) = trials.first() else {
         return Err(usage("the pack has no trial".to_owned()));
     };

@@ -145,7 +145,7 @@ impl ClassicRun<'_> {
             return Ok(());
         }
         let watched = raise_on_usr1(Arc::clone(&self.settings.report_asked));
-        watched.map_err(|error| Failure::new(FailureKind::Environment, format!("SIGUSR1: {error}")))
+        watched.map_err(|error| Failure::environment(format!("SIGUSR1: {error}")))
     }
 }
 
@@ -325,7 +325,7 @@ fn without_directory(
 fn reported(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(FailureKind::Environment, format!("standard output: {error}")))
+            Err(Failure::environment(format!("standard output: {error}")))
         }
         _ => Ok(()),
     }

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use treering_sys::{SignalWatch, interrupt, leave_with_parent};
 
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// Interval at which a program is polled for its end.
 const POLL_EVERY: Duration = Duration::from_millis(10);
@@ -43,10 +43,7 @@ pub fn run_installed(
     let InstalledProgram { program, words, variable, reads_input, input, output_bytes_max } =
         installed;
     let failed = |error: io::Error| {
-        Failure::new(
-            FailureKind::Environment,
-            format!("{} cannot be run: {error}", program.display()),
-        )
+        Failure::environment(format!("{} cannot be run: {error}", program.display()))
     };
     // The program itself hears SIGINT, even if it was ignored when treering started.
     let signals = SignalWatch::begin_despite_ignored().map_err(failed)?;

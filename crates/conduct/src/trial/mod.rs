@@ -155,9 +155,8 @@ pub fn run_trial(
     } else {
         SignalWatch::begin()
     };
-    let signals = signals.map_err(|error| {
-        Failure::new(FailureKind::Environment, format!("cannot watch for signals: {error}"))
-    })?;
+    let signals = signals
+        .map_err(|error| Failure::environment(format!("cannot watch for signals: {error}")))?;
     let _as_many_as_we_may = raise_open_files();
     let beginning = request.beginning(&place, host.unix_ms());
     let roots: Vec<PathBuf> = place.roots().iter().map(|root| root.path().to_owned()).collect();
@@ -209,7 +208,7 @@ pub fn take_named(dir: &Path) -> Result<OwnedDirectory, Failure> {
             "mount the filesystem under test, then: mkdir {}",
             quoted(&dir.to_string_lossy())
         );
-        return Err(Failure::new(FailureKind::Usage, message).hint(hint));
+        return Err(Failure::usage(message).hint(hint));
     }
     Ok(take(dir)?)
 }

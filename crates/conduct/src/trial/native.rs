@@ -145,7 +145,7 @@ impl<'a> NativeRun<'a> {
     ) -> Result<Option<TrialOutcome>, Failure> {
         let Self { workload, options, ranks, job: of_ranks, engine } = self;
         let job = of_ranks.job.as_ref();
-        let usage = |message: &str| Failure::new(FailureKind::Usage, message);
+        let usage = |message: &str| Failure::usage(message);
         if ranks.is_some() && job.remounts() {
             return Err(usage("with several ranks nothing is unmounted and mounted again")
                 .hint("leave --remount-every out"));
@@ -249,8 +249,7 @@ impl NativeOptions {
             None => Ok(()),
             Some((option, _)) => {
                 let message = format!("{option} has no effect on the external program");
-                Err(Failure::new(FailureKind::Usage, message)
-                    .hint("leave it out, or run the job natively"))
+                Err(Failure::usage(message).hint("leave it out, or run the job natively"))
             }
         }
     }
@@ -259,10 +258,9 @@ impl NativeOptions {
     fn payload(&self, classic: ClassicPayload) -> Result<JobPayload, Failure> {
         let percent: u8 = percentage("--compressibility", &self.compressibility, 100)?;
         match self.payload.as_str() {
-            "classic" if percent > 0 => Err(Failure::new(
-                FailureKind::Usage,
-                "--compressibility goes with --payload random only",
-            )),
+            "classic" if percent > 0 => {
+                Err(Failure::usage("--compressibility goes with --payload random only"))
+            }
             "classic" => Ok(JobPayload::classic(classic)),
             _ => Ok(JobPayload::Random),
         }
@@ -367,7 +365,7 @@ fn percentage<N: FromStr + PartialOrd + Display>(
     number.filter(|percent| *percent <= most).ok_or_else(|| {
         let message = format!("{option}: '{given}' is not a percentage");
         let hint = format!("a percentage is a whole number from 0 to {most}, as 30%");
-        Failure::new(FailureKind::Usage, message).hint(hint)
+        Failure::usage(message).hint(hint)
     })
 }
 

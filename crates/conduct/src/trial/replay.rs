@@ -13,7 +13,7 @@ use treering_script::{
 use treering_sys::SIGINT;
 
 use super::beginning::named;
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// Complete output of a tool, by stream.
 #[derive(Debug, Default)]
@@ -64,7 +64,7 @@ pub fn replay_classic(
 }
 
 fn refused(why: impl Display) -> Failure {
-    Failure::new(FailureKind::Usage, format!("--classic: {why}"))
+    Failure::usage(format!("--classic: {why}"))
 }
 
 /// Settings and context of the run, from its artifact; fails with the reason if there is no such

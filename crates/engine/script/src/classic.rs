@@ -49,6 +49,11 @@ impl ToolOutput {
         Self { err: format!("{line}\n"), ..Self::default() }
     }
 
+    /// Text for standard output.
+    pub fn to_stdout(words: String) -> Self {
+        Self { out: words, ..Self::default() }
+    }
+
     /// Text for standard output and the log.
     pub fn to_stdout_and_log(words: String) -> Self {
         Self { log: words.clone(), out: words, ..Self::default() }
@@ -265,7 +270,9 @@ pub trait ClassicOutput {
     }
 
     /// Text after a run that did not fail; `signal` may have ended it early.
-    fn close(&mut self, signal: Option<i32>) -> ToolOutput;
+    fn close(&mut self, _signal: Option<i32>) -> ToolOutput {
+        ToolOutput::default()
+    }
 }
 
 /// Classic mode of a workload: execution and output of the imitated tool.

@@ -18,10 +18,12 @@ use treering_sys::{SchedulingParameters, SyncMode};
 
 mod device;
 mod program;
+mod request;
 mod scale;
 
 pub use device::JobDevice;
 pub use program::{ExternalProgram, ProgramEnd, ProgramWatch, ReportedPhase};
+pub use request::RunRequest;
 pub use scale::{ScaleUnit, WorkScale};
 
 /// Treatment of the kernel's caches before a group.
@@ -499,11 +501,18 @@ pub type OutlineLine = String;
 
 /// A configured workload, ready to run.
 pub trait Job: Send + Sync {
-    /// Parameters in a fixed order, complete: the store keeps them, and a repeat needs them.
-    fn parameters(&self) -> Vec<(String, String)>;
+    /// Request that the job was made from.
+    fn request(&self) -> &RunRequest;
+
+    /// Parameters of the request.
+    fn parameters(&self) -> Vec<(String, String)> {
+        self.request().parameters.clone()
+    }
 
     /// Classic or native.
-    fn mode(&self) -> RunMode;
+    fn mode(&self) -> RunMode {
+        self.request().mode
+    }
 
     /// Checks that the job can run on the target; returns cautions about it.
     ///

@@ -33,8 +33,7 @@ struct DataEnvelope<'d, D> {
 /// # Errors
 /// If the writer fails.
 pub fn write_data<D: Data>(data: &D, out: &mut dyn io::Write) -> io::Result<()> {
-    json::write(&DataEnvelope { format: D::FORMAT, version: D::VERSION, data }, out)?;
-    writeln!(out)
+    json::write_line(&DataEnvelope { format: D::FORMAT, version: D::VERSION, data }, out)
 }
 
 /// Formats a time as RFC 3339 in UTC, to the millisecond; `None` outside the years 1 to 9999.

@@ -10,6 +10,8 @@ use std::io;
 
 use treering_model::Trial;
 
+use crate::formats::csv::write_header;
+
 pub(crate) use document::TaskForm;
 
 /// Version of the exported JSON. Readers accept older versions and reject newer ones. Version 2
@@ -71,10 +73,10 @@ impl<'w> Exporter<'w> {
     pub fn begin(form: ExportForm, out: &'w mut dyn io::Write) -> io::Result<Self> {
         match form {
             ExportForm::Json => document::begin(out)?,
-            ExportForm::Csv => rows::header(rows::TASKS, out)?,
-            ExportForm::CsvOps => rows::header(rows::OPS, out)?,
-            ExportForm::CsvIntervals => rows::header(rows::INTERVALS, out)?,
-            ExportForm::CsvMetrics => rows::header(rows::METRICS, out)?,
+            ExportForm::Csv => write_header(&rows::task_columns(), out)?,
+            ExportForm::CsvOps => write_header(&rows::op_columns(), out)?,
+            ExportForm::CsvIntervals => write_header(&rows::interval_columns(), out)?,
+            ExportForm::CsvMetrics => write_header(&rows::metric_columns(), out)?,
         }
         Ok(Self { form, out, trials: 0 })
     }

@@ -15,6 +15,18 @@ pub(crate) fn write<T: Serialize + ?Sized>(value: &T, out: &mut dyn io::Write) -
     value.serialize(&mut serializer).map_err(io::Error::from)
 }
 
+/// Writes a value as JSON in a line of its own.
+pub(crate) fn write_line<T: Serialize>(value: &T, out: &mut dyn io::Write) -> io::Result<()> {
+    write(value, out)?;
+    writeln!(out)
+}
+
+/// Version of a form, by which its document begins.
+#[derive(Serialize)]
+pub(crate) struct Version {
+    pub(crate) version: u32,
+}
+
 struct EscapingFormatter;
 
 impl Formatter for EscapingFormatter {

@@ -222,6 +222,40 @@ impl From<Number> for Cell {
     }
 }
 
+/// Value of a row with its column.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RowField {
+    column: Column,
+    cell: Cell,
+}
+
+impl RowField {
+    /// Value in any column.
+    pub(crate) fn new(column: Column, cell: impl Into<Cell>) -> Self {
+        Self { column, cell: cell.into() }
+    }
+
+    /// Text.
+    pub(crate) fn text(name: &str, text: impl Into<String>) -> Self {
+        Self::new(Column::text(name), Cell::text(text))
+    }
+
+    /// Count; missing for `None`.
+    pub(crate) fn count(name: &str, count: impl Into<Option<u64>>) -> Self {
+        Self::new(Column::count(name), count.into().map_or(Cell::Missing, Cell::whole))
+    }
+
+    /// Number in a unit; missing for `None` and values that are not finite.
+    pub(crate) fn number(name: &str, unit: Unit, value: impl Into<Option<f64>>) -> Self {
+        Self::new(Column::number(name, unit), Cell::measured(value, unit))
+    }
+
+    /// Sets the better direction.
+    pub(crate) fn better(self, better: BetterDirection) -> Self {
+        Self { column: self.column.better(better), ..self }
+    }
+}
+
 /// A table with typed columns.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Table {
@@ -245,6 +279,21 @@ impl Table {
     pub fn new(name: &str, caption: &str, columns: Vec<Column>) -> Self {
         let (name, caption) = (name.to_owned(), caption.to_owned());
         Self { name, caption, keys: 1, columns, rows: Vec::new(), folded: None }
+    }
+
+    /// Creates a table of rows that all have the same columns; without rows it has none.
+    pub(crate) fn from_rows(
+        name: &str,
+        caption: &str,
+        rows: impl IntoIterator<Item = Vec<RowField>>,
+    ) -> Self {
+        let mut table = Self::new(name, caption, Vec::new());
+        for fields in rows {
+            let (columns, cells) = fields.into_iter().map(|it| (it.column, it.cell)).unzip();
+            table.columns = columns;
+            table.rows.push(cells);
+        }
+        table
     }
 
     /// Sets the number of columns that identify a row.

@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use treering_model::{Caution, CautionCode, Metric, RunMode, WorkLimit};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+use treering_model::{Caution, CautionCode, Metric, WorkLimit};
+use treering_script::{
+    ConfigError, Footprint, Job, OutlineLine, RunRequest, Session, Settings, TargetFacts,
+};
 
 use super::ending::EndingMonitor;
 use super::fast_forward::ReplayLookahead;
@@ -50,7 +52,7 @@ pub(super) struct AgeJob {
     seed: u64,
     live: Option<u64>,
     fast_forward: bool,
-    parameters: Vec<(String, String)>,
+    request: RunRequest,
 }
 
 impl AgeJob {
@@ -83,7 +85,8 @@ impl AgeJob {
                 .hint("for example --until operations=10000, --until steady or --until full=70%"));
         }
         let NativeOptions { seed, live, fast_forward, .. } = options;
-        Ok(Self { by, rules, seed, live, fast_forward, parameters: options.parameters() })
+        let request = RunRequest::native(options.parameters());
+        Ok(Self { by, rules, seed, live, fast_forward, request })
     }
 
     /// Target for the total size of the files that exist at a time.
@@ -232,12 +235,8 @@ fn other(
 }
 
 impl Job for AgeJob {
-    fn parameters(&self) -> Vec<(String, String)> {
-        self.parameters.clone()
-    }
-
-    fn mode(&self) -> RunMode {
-        RunMode::Native
+    fn request(&self) -> &RunRequest {
+        &self.request
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

@@ -1,15 +1,20 @@
 //! Configured blogbench workload: parameters, space limit, footprint, outline, and the session.
 
-use treering_model::{Caution, Metric, RunMode, WorkLimit};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+use std::path::Path;
+
+use treering_model::{Caution, Metric, WorkLimit};
+use treering_script::{
+    ConfigError, Footprint, Job, OutlineLine, RunRequest, Session, Settings, TargetFacts,
+};
 
 use super::config::{RunConfig, ThreadRole};
 use super::headline::HeadlineSums;
 use super::options::{ClassicOptions, NativeOptions};
-use super::output::{directory, full};
+use super::output::directory;
 use super::room::{full_bytes, full_names, mean_bytes};
 use super::session::{BlogSession, ROOT, RunParameters};
 use treering_kit::occupied::refuse_existing;
+use treering_kit::settings::absolute;
 
 /// Upper bound on the bytes per second that any device writes of such small files; with the run
 /// time it limits the usable space.
@@ -23,7 +28,7 @@ pub(super) struct BlogJob {
     config: RunConfig,
     /// Directory of the blogs, in classic mode.
     directory: Option<String>,
-    parameters: Vec<(String, String)>,
+    request: RunRequest,
 }
 
 impl BlogJob {
@@ -32,15 +37,17 @@ impl BlogJob {
         let mut options = ClassicOptions::read(settings)?;
         let config = RunConfig::classic(&options)?;
         let directory = directory(&options)?;
-        options.directory = Some(full(&directory));
-        Ok(Self { config, directory: Some(directory), parameters: options.parameters() })
+        options.directory = Some(absolute(Path::new(&directory)));
+        let request = RunRequest::classic(options.parameters());
+        Ok(Self { config, directory: Some(directory), request })
     }
 
     /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
         let options = NativeOptions::read(settings)?;
         let config = RunConfig::native(&options)?;
-        Ok(Self { config, directory: None, parameters: options.parameters() })
+        let request = RunRequest::native(options.parameters());
+        Ok(Self { config, directory: None, request })
     }
 
     fn standing(&self, facts: &TargetFacts) -> u64 {
@@ -53,12 +60,8 @@ impl BlogJob {
 }
 
 impl Job for BlogJob {
-    fn parameters(&self) -> Vec<(String, String)> {
-        self.parameters.clone()
-    }
-
-    fn mode(&self) -> RunMode {
-        if self.is_classic() { RunMode::Classic } else { RunMode::Native }
+    fn request(&self) -> &RunRequest {
+        &self.request
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

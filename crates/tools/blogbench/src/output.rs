@@ -1,6 +1,6 @@
 //! Classic output: configuration, a row per interval, two scores.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use treering_model::{CautionCode, Counters, Ending, TrialEvent};
 use treering_script::{
@@ -57,16 +57,12 @@ struct BlogbenchOutput {
     is_read_only: bool,
 }
 
-fn out(words: String) -> ToolOutput {
-    ToolOutput { out: words, ..ToolOutput::default() }
-}
-
 impl BlogbenchOutput {
     fn row(&mut self, counters: &Counters) -> ToolOutput {
         let Some(sums) = counters.read::<CounterSums>() else { return ToolOutput::default() };
         let since = sums.since(self.so_far);
         self.so_far = sums;
-        out(row(&sums, &since))
+        ToolOutput::to_stdout(row(&sums, &since))
     }
 
     fn starting(&self) -> String {
@@ -85,13 +81,13 @@ impl BlogbenchOutput {
                  that --max-size gives them\n"
             )
         };
-        ToolOutput { err, ..out(scores(&self.so_far)) }
+        ToolOutput { err, ..ToolOutput::to_stdout(scores(&self.so_far)) }
     }
 }
 
 impl ClassicOutput for BlogbenchOutput {
     fn open(&mut self, _scene: &ClassicScene) -> ToolOutput {
-        out(opening(self.config.sleep_seconds, &self.directory))
+        ToolOutput::to_stdout(opening(self.config.sleep_seconds, &self.directory))
     }
 
     fn without_directory(
@@ -102,11 +98,13 @@ impl ClassicOutput for BlogbenchOutput {
         if lacking.errno == READ_ONLY_ERRNO {
             self.is_read_only = true;
             let failed = format!("mkdir(): {}\n", lacking.why);
-            return out(self.open(scene).out + &self.starting() + &failed + &scores(&self.so_far));
+            return ToolOutput::to_stdout(
+                self.open(scene).out + &self.starting() + &failed + &scores(&self.so_far),
+            );
         }
         let (directory, why) = (&self.directory, lacking.why);
         let words = format!("Unable to enter the scratch dir [{directory}]: [{why}]\n");
-        out(self.open(scene).out + &words)
+        ToolOutput::to_stdout(self.open(scene).out + &words)
     }
 
     fn always_writes(&self) -> bool {
@@ -120,7 +118,9 @@ impl ClassicOutput for BlogbenchOutput {
 
     fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn OutputContext) -> ToolOutput {
         match event {
-            TrialEvent::PhaseBegan { name, .. } if name == BENCHMARK => out(self.starting()),
+            TrialEvent::PhaseBegan { name, .. } if name == BENCHMARK => {
+                ToolOutput::to_stdout(self.starting())
+            }
             TrialEvent::Ticked { counters, .. } => self.row(counters),
             // Scores are printed also after a failure, so that the work done is not lost.
             TrialEvent::PhaseEnded(phase) if phase.name == BENCHMARK => self.scores(),
@@ -139,15 +139,4 @@ impl ClassicOutput for BlogbenchOutput {
     fn exit_code(&self) -> Option<u8> {
         self.is_read_only.then_some(0)
     }
-
-    fn close(&mut self, _signal: Option<i32>) -> ToolOutput {
-        ToolOutput::default()
-    }
-}
-
-/// Absolute path of a directory.
-pub(super) fn full(directory: &str) -> String {
-    let path = Path::new(directory);
-    let full = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    full.to_string_lossy().into_owned()
 }

@@ -5,7 +5,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use treering_script::{ConfigError, Credentials, SemaphoreBarrier, Settings, SyncScope};
+use treering_kit::settings::absolute;
+use treering_script::{
+    ConfigError, Credentials, RunRequest, SemaphoreBarrier, Settings, SyncScope,
+};
 
 use super::asked::{FileKind, FilesShape, IoShape};
 use super::dice::RandomSource;
@@ -50,8 +53,7 @@ pub(super) struct ClassicConfig {
     pub(super) output_options: OutputOptions,
     pub(super) dir: PathBuf,
     pub(super) process: u32,
-    /// Names and values of recorded parameters.
-    pub(super) parameters: Vec<(String, String)>,
+    pub(super) request: RunRequest,
 }
 
 /// Error for a wrong command line, in the original's words where it has any.
@@ -134,18 +136,16 @@ impl ClassicConfig {
         };
         (options.ram, options.byte_size) = (Some(ram_mib.to_string()), byte_mib.to_string());
         let process = machine.process;
-        let mut config = Self { shape, output_options, dir, process, parameters: Vec::new() };
-        config.parameters = config.recorded(options, settings);
+        let request = RunRequest::classic(Vec::new());
+        let mut config = Self { shape, output_options, dir, process, request };
+        config.request = config.request(options, settings);
         Ok(config)
     }
 
-    /// Recorded parameters: the options with their resolved values.
-    fn recorded(&self, mut options: ClassicOptions, settings: &Settings) -> Vec<(String, String)> {
+    /// Request to record: the options with their resolved values.
+    fn request(&self, mut options: ClassicOptions, settings: &Settings) -> RunRequest {
         let Self { shape, output_options, dir, .. } = self;
-        let full = |path: PathBuf| {
-            std::path::absolute(&path).unwrap_or(path).to_string_lossy().into_owned()
-        };
-        options.dir = vec![full(dir.clone())];
+        options.dir = vec![absolute(dir)];
         options.size = Some(shape.io.map_or_else(
             || "0".to_owned(),
             |io| format!("{}:{}:{}:{}", output_options.label.mib, io.chunk, io.seeks, io.seekers),
@@ -170,11 +170,11 @@ impl ClassicConfig {
             output_options.greeting.map(|greeting| format!("{}:{}", greeting.user, greeting.group));
         options.fsync = shape.fsync == ExtraFsync::Updates;
         options.seed = Some(output_options.label.seed);
-        options.random_file = options.random_file.map(|file| full(settings.file(&file)));
+        options.random_file = options.random_file.map(|file| absolute(&settings.file(&file)));
         options.copies = shape.copies.to_string();
         options.csv_columns =
             if output_options.label.csv_as_original { "original" } else { "right" };
-        options.parameters()
+        RunRequest::classic(options.parameters())
     }
 }
 

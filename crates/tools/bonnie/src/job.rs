@@ -1,8 +1,10 @@
 //! A configured bonnie++: parameters, footprint, outline, and the session.
 
 use treering_model::metrics::times;
-use treering_model::{Caution, Metric, RunMode};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+use treering_model::{Caution, Metric};
+use treering_script::{
+    ConfigError, Footprint, Job, OutlineLine, RunRequest, Session, Settings, TargetFacts,
+};
 
 use super::asked::FileKind;
 use super::config::ClassicConfig;
@@ -20,34 +22,28 @@ use treering_kit::outline::limited;
 pub(super) struct BonnieJob {
     shape: RunShape,
     style: RunStyle,
-    parameters: Vec<(String, String)>,
+    request: RunRequest,
 }
 
 impl BonnieJob {
     /// Reads the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
-        let ClassicConfig { shape, parameters, process, .. } = ClassicConfig::read(settings)?;
-        Ok(Self { shape, style: RunStyle::Classic { process }, parameters })
+        let ClassicConfig { shape, request, process, .. } = ClassicConfig::read(settings)?;
+        Ok(Self { shape, style: RunStyle::Classic { process }, request })
     }
 
     /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
         let mut options = NativeOptions::read(settings)?;
         let shape = native::shape(&mut options)?;
-        Ok(Self { shape, style: RunStyle::Native, parameters: options.parameters() })
+        let request = RunRequest::native(options.parameters());
+        Ok(Self { shape, style: RunStyle::Native, request })
     }
 }
 
 impl Job for BonnieJob {
-    fn parameters(&self) -> Vec<(String, String)> {
-        self.parameters.clone()
-    }
-
-    fn mode(&self) -> RunMode {
-        match self.style {
-            RunStyle::Classic { .. } => RunMode::Classic,
-            RunStyle::Native => RunMode::Native,
-        }
+    fn request(&self) -> &RunRequest {
+        &self.request
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

@@ -162,9 +162,9 @@ impl BonnieOutput {
         };
         let (table, line) = (table(&report), line(&report));
         match (self.output_options.lines_only, self.output_options.quiet) {
-            (true, _) => ToolOutput { out: line, ..ToolOutput::default() },
+            (true, _) => ToolOutput::to_stdout(line),
             (false, true) => ToolOutput { out: line, err: table, ..ToolOutput::default() },
-            (false, false) => ToolOutput { out: table + &line, ..ToolOutput::default() },
+            (false, false) => ToolOutput::to_stdout(table + &line),
         }
     }
 }
@@ -186,7 +186,7 @@ impl ClassicOutput for BonnieOutput {
     }
 
     fn refused(&mut self, error: &ConfigError) -> ToolOutput {
-        ToolOutput { err: format!("{}\n", error.message), ..ToolOutput::default() }
+        ToolOutput::err_line(&error.message)
     }
 
     fn hear(&mut self, event: &TrialEvent, witness: &mut dyn OutputContext) -> ToolOutput {
@@ -216,9 +216,5 @@ impl ClassicOutput for BonnieOutput {
 
     fn meeting(&self) -> Option<SemaphoreBarrier> {
         self.output_options.meeting
-    }
-
-    fn close(&mut self, _signal: Option<i32>) -> ToolOutput {
-        ToolOutput::default()
     }
 }

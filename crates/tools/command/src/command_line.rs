@@ -1,7 +1,7 @@
 //! Request of a command line or a plan: the words of the command, the commands before and after it,
 //! and the metrics that its output is searched for.
 
-use treering_script::{ConfigError, ProgramWatch, Settings};
+use treering_script::{ConfigError, ProgramWatch, RunRequest, Settings};
 
 use super::found::MetricPattern;
 use super::options::{CLEANUP, COMMAND, METRIC, PREPARE, SHELL};
@@ -17,7 +17,7 @@ pub(super) struct CommandJob {
     pub(super) prepare: Option<String>,
     pub(super) cleanup: Option<String>,
     pub(super) wanted: Vec<MetricPattern>,
-    pub(super) parameters: Vec<(String, String)>,
+    pub(super) request: RunRequest,
     /// Value of `PATH` for finding programs.
     pub(super) path: String,
 }
@@ -67,7 +67,7 @@ impl CommandJob {
         let mut variables = settings.environment.iter();
         let path = variables.find(|(name, _)| name == "PATH").map(|(_, value)| value.clone());
         Ok(Self {
-            parameters: parameters(settings),
+            request: RunRequest::native(parameters(settings)),
             words,
             prepare: text(PREPARE),
             cleanup: text(CLEANUP),

@@ -3,20 +3,16 @@
 use std::path::Path;
 
 use treering_model::metrics::{command, cpu, times};
-use treering_model::{Caution, Metric, RunMode, Scope, WorkLimit};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, TargetFacts};
+use treering_model::{Caution, Metric, Scope, WorkLimit};
+use treering_script::{ConfigError, Footprint, Job, OutlineLine, RunRequest, Session, TargetFacts};
 
 use super::command_line::{CommandJob, by_shell, shell_line};
 use super::options::{CLEANUP, COMMAND, PREPARE};
 use super::session::CommandSession;
 
 impl Job for CommandJob {
-    fn parameters(&self) -> Vec<(String, String)> {
-        self.parameters.clone()
-    }
-
-    fn mode(&self) -> RunMode {
-        RunMode::Native
+    fn request(&self) -> &RunRequest {
+        &self.request
     }
 
     fn check(&self, _facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

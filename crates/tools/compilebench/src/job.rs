@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use treering_datasets::{Dataset, classic, library};
 use treering_model::metrics::times;
-use treering_model::{Caution, CautionCode, Metric, RunMode};
+use treering_model::{Caution, CautionCode, Metric};
 use treering_script::{
-    ConfigError, Footprint, Job, NameId, NodeKind as NameKind, OutlineLine, Random, ScaleUnit,
-    Session, Settings, TargetFacts, WorkScale, with_causes,
+    ConfigError, Footprint, Job, NameId, NodeKind as NameKind, OutlineLine, Random, RunRequest,
+    ScaleUnit, Session, Settings, TargetFacts, WorkScale, with_causes,
 };
 
 use super::classic_plan::{self, ClassicShape};
@@ -45,7 +45,7 @@ pub(super) struct AgingJob {
     recipes: Recipes,
     /// Directories of one tree in all its states.
     tree_dirs: u64,
-    parameters: Vec<(String, String)>,
+    request: RunRequest,
     /// True if files that are removed before the end are only allocated.
     fast_forward: bool,
 }
@@ -76,7 +76,8 @@ impl AgingJob {
         }
         options.sources = lasting_name(settings.text("sources").unwrap_or(&dataset.name));
         let style = OperationStyle { classic: true, chunk_bytes };
-        Ok(Self::new(RunShape::Classic(shape), style, recipes, &dataset, options.parameters()))
+        let request = RunRequest::classic(options.parameters());
+        Ok(Self::new(RunShape::Classic(shape), style, recipes, &dataset, request))
     }
 
     /// Reads native options.
@@ -111,7 +112,8 @@ impl AgingJob {
         options.mix = shape.mix.text();
         let style = OperationStyle { classic: false, chunk_bytes };
         let shape = RunShape::Native { shape, fill };
-        Ok(Self::new(shape, style, recipes, &dataset, options.parameters()))
+        let request = RunRequest::native(options.parameters());
+        Ok(Self::new(shape, style, recipes, &dataset, request))
     }
 
     /// Sets whether files that are removed before the end are only allocated.
@@ -124,12 +126,12 @@ impl AgingJob {
         style: OperationStyle,
         recipes: Recipes,
         dataset: &Dataset,
-        parameters: Vec<(String, String)>,
+        request: RunRequest,
     ) -> Self {
         let is_dir = |id: &u32| dataset.names.kind(NameId(*id)) == NameKind::Directory;
         let names = u32::try_from(dataset.names.len()).unwrap_or(u32::MAX);
         let tree_dirs = (0..names).filter(is_dir).count() as u64;
-        Self { shape, style, recipes, tree_dirs, parameters, fast_forward: false }
+        Self { shape, style, recipes, tree_dirs, request, fast_forward: false }
     }
 
     fn phases(&self, facts: &TargetFacts) -> Vec<PlannedPhase> {
@@ -177,12 +179,8 @@ impl AgingJob {
 }
 
 impl Job for AgingJob {
-    fn parameters(&self) -> Vec<(String, String)> {
-        self.parameters.clone()
-    }
-
-    fn mode(&self) -> RunMode {
-        if self.style.classic { RunMode::Classic } else { RunMode::Native }
+    fn request(&self) -> &RunRequest {
+        &self.request
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

@@ -104,8 +104,7 @@ impl ClassicOutput for CompilebenchOutput {
     }
 
     fn close(&mut self, signal: Option<i32>) -> ToolOutput {
-        let mut output =
-            ToolOutput { out: self.summary.lines().join("\n"), ..ToolOutput::default() };
+        let mut output = ToolOutput::to_stdout(self.summary.lines().join("\n"));
         output.out.push('\n');
         if let Some(signal) = signal {
             output.err = format!("caught signal {signal}\n");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use treering_model::Fingerprint;
-use treering_script::{ConfigError, Settings, WorkerKind};
+use treering_script::{ConfigError, RunRequest, Settings, WorkerKind};
 
 use super::load_text::read;
 use super::options::{ClassicOptions, FileOptions, NativeOptions};
@@ -38,7 +38,7 @@ pub(super) enum EndCondition {
 /// Configuration of a run.
 #[derive(Clone, Debug)]
 pub(super) struct RunConfig {
-    pub(super) classic: bool,
+    pub(super) request: RunRequest,
     /// Loads, one for each process; reused in turn if there are fewer.
     pub(super) sources: Vec<LoadSource>,
     /// Load played once before the run, to create files.
@@ -49,7 +49,6 @@ pub(super) struct RunConfig {
     pub(super) workers: WorkerKind,
     pub(super) synchronous: bool,
     pub(super) playback: PlaybackOptions,
-    pub(super) parameters: Vec<(String, String)>,
 }
 
 /// Line range that an option names.
@@ -132,7 +131,7 @@ impl RunConfig {
         let paths: Vec<String> = sources.iter().filter_map(LoadSource::shown_path).collect();
         (options.nprocs, options.loadfile) = (Some(processes.to_string()), paths.join(","));
         Ok(Self {
-            classic: true,
+            request: RunRequest::classic(options.parameters()),
             sources,
             fill: None,
             processes,
@@ -141,7 +140,6 @@ impl RunConfig {
             workers: workers(options.clients_as),
             synchronous: options.style.sync,
             playback,
-            parameters: options.parameters(),
         })
     }
 
@@ -160,7 +158,7 @@ impl RunConfig {
             parameters.push(("loadfile.fingerprint".to_owned(), source.fingerprint.clone()));
         }
         Ok(Self {
-            classic: false,
+            request: RunRequest::native(parameters),
             sources: vec![source],
             fill,
             processes: options.clients,
@@ -169,7 +167,6 @@ impl RunConfig {
             workers: workers(options.clients_as),
             synchronous: options.style.sync,
             playback,
-            parameters,
         })
     }
 

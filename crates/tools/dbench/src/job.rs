@@ -2,9 +2,10 @@
 
 use treering_model::metrics::dbench::PASS_SECONDS;
 use treering_model::metrics::rates;
-use treering_model::{Caution, Metric, Op, RunMode, WorkLimit};
+use treering_model::{Caution, Metric, Op, WorkLimit};
 use treering_script::{
-    ConfigError, Footprint, Job, OutlineLine, ScaleUnit, Session, Settings, TargetFacts, WorkScale,
+    ConfigError, Footprint, Job, OutlineLine, RunRequest, ScaleUnit, Session, Settings,
+    TargetFacts, WorkScale,
 };
 
 use super::config::{BASE, EndCondition, LoadSource, RunConfig};
@@ -39,16 +40,12 @@ impl PlayJob {
 }
 
 impl Job for PlayJob {
-    fn parameters(&self) -> Vec<(String, String)> {
-        self.config.parameters.clone()
-    }
-
-    fn mode(&self) -> RunMode {
-        if self.config.classic { RunMode::Classic } else { RunMode::Native }
+    fn request(&self) -> &RunRequest {
+        &self.config.request
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
-        if !self.config.classic {
+        if !self.config.request.is_classic() {
             refuse_existing(facts, |name| name == BASE)?;
             return Ok(Vec::new());
         }
@@ -152,7 +149,7 @@ impl Job for PlayJob {
             sizes: &["passes", "time"],
         };
         match self.config.ends {
-            _ if self.config.classic => None,
+            _ if self.config.request.is_classic() => None,
             EndCondition::Passes(passes) => {
                 Some(of("passes", passes, ScaleUnit::Amount { name: "passes", each: 1 }))
             }
@@ -165,7 +162,7 @@ impl Job for PlayJob {
     }
 
     fn tasks(&self, _facts: &TargetFacts) -> u64 {
-        let setup = u64::from(!self.config.classic);
+        let setup = u64::from(!self.config.request.is_classic());
         let groups = 1 + u64::from(self.config.fill.is_some());
         setup + u64::from(self.config.processes) * groups
     }
@@ -173,7 +170,7 @@ impl Job for PlayJob {
     fn deciding_sync(&self) -> Option<Op> {
         let flushes = |source: &LoadSource| source.load.counts()[OperationKind::Flush as usize] > 0;
         let syncs = self.config.sources.iter().any(flushes);
-        (!self.config.classic && syncs).then_some(Op::Fsync)
+        (!self.config.request.is_classic() && syncs).then_some(Op::Fsync)
     }
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {

@@ -81,14 +81,14 @@ struct DbenchOutput {
     failing: bool,
 }
 
-fn out(words: String) -> ToolOutput {
-    ToolOutput { out: words, ..ToolOutput::default() }
-}
-
 impl DbenchOutput {
     fn tick(&mut self, tick: ProgressTick) -> ToolOutput {
         self.seen.add_tick(tick);
-        out(if self.machine { output::machine_tick(&tick) } else { output::tick(&tick) })
+        ToolOutput::to_stdout(if self.machine {
+            output::machine_tick(&tick)
+        } else {
+            output::tick(&tick)
+        })
     }
 
     fn task_ended(&mut self, task: &TaskTotals) {
@@ -178,7 +178,7 @@ impl DbenchOutput {
 impl ClassicOutput for DbenchOutput {
     fn open(&mut self, _scene: &ClassicScene) -> ToolOutput {
         let header = output::header(self.seconds, &self.load, self.warmup);
-        out(header + &output::releasing(self.processes))
+        ToolOutput::to_stdout(header + &output::releasing(self.processes))
     }
 
     fn without_directory(
@@ -197,7 +197,7 @@ impl ClassicOutput for DbenchOutput {
             let clients = (0..self.clients).map(|client| lines(&load, &directory, client, why));
             text.extend(clients);
         }
-        out(text + "Child failed with status 1\n")
+        ToolOutput::to_stdout(text + "Child failed with status 1\n")
     }
 
     fn always_writes(&self) -> bool {
@@ -205,7 +205,7 @@ impl ClassicOutput for DbenchOutput {
     }
 
     fn refused(&mut self, error: &ConfigError) -> ToolOutput {
-        out(format!("{}\n", error.message))
+        ToolOutput::to_stdout(format!("{}\n", error.message))
     }
 
     fn hear(&mut self, event: &TrialEvent, _witness: &mut dyn OutputContext) -> ToolOutput {
@@ -229,9 +229,5 @@ impl ClassicOutput for DbenchOutput {
             TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
             _ => ToolOutput::default(),
         }
-    }
-
-    fn close(&mut self, _signal: Option<i32>) -> ToolOutput {
-        ToolOutput::default()
     }
 }

@@ -142,7 +142,7 @@ impl<'j> PlaySession<'j> {
         };
         let all_move = config.sources.iter().all(|source| moves(&source.load));
         let works = if all_move { CounterIndex::Bytes } else { CounterIndex::Lines };
-        let every = if config.classic { TICK_CLASSIC } else { TICK_NATIVE };
+        let every = if config.request.is_classic() { TICK_CLASSIC } else { TICK_NATIVE };
         self.clock = Clock::new(warmup, seconds, works, every);
         let tasks =
             self.tasks(PLAY, &config.playback, |process| Arc::clone(config.load_of(process)));
@@ -153,7 +153,9 @@ impl<'j> PlaySession<'j> {
         conductor.group(group, self)?;
         let Some(mut failure) = self.failure.take() else { return Ok(()) };
         // A load goes on for a while after the first call that fails: that one tells more.
-        if let Some(before) = self.before_failure.as_ref().filter(|_| !self.config.classic) {
+        if let Some(before) =
+            self.before_failure.as_ref().filter(|_| !self.config.request.is_classic())
+        {
             failure.message += &format!("; before that: {before}");
         }
         Err(failure.into())
@@ -201,7 +203,7 @@ impl Session for PlaySession<'_> {
     fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         self.has_begun = true;
         let config = self.config;
-        if !config.classic {
+        if !config.request.is_classic() {
             let task = Task::new(SETUP, BASE, Op::MakeDir, Box::new(MakeBase));
             conductor.run_task(SETUP, task, &mut NoListener)?;
             if let Some(fill) = &config.fill {
@@ -218,7 +220,7 @@ impl Session for PlaySession<'_> {
 
     fn metrics(&self) -> Vec<Metric> {
         let mut metrics = self.headline.metrics();
-        if self.config.classic && !metrics.is_empty() {
+        if self.config.request.is_classic() && !metrics.is_empty() {
             metrics.extend(self.printed());
         }
         metrics
@@ -244,7 +246,7 @@ impl Session for PlaySession<'_> {
     }
 
     fn remains(&self) -> Vec<String> {
-        if self.config.classic || !self.has_begun {
+        if self.config.request.is_classic() || !self.has_begun {
             return Vec::new();
         }
         vec![BASE.to_owned()]

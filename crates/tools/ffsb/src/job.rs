@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use treering_model::metrics::rates;
-use treering_model::{Caution, Metric, RunMode, WorkLimit};
+use treering_model::{Caution, Metric, WorkLimit};
 use treering_script::{
-    ConfigError, Footprint, Job, OutlineLine, ScaleUnit, Session, Settings, TargetFacts, WorkScale,
+    ConfigError, Footprint, Job, OutlineLine, RunRequest, ScaleUnit, Session, Settings,
+    TargetFacts, WorkScale,
 };
 
 use super::fileset::drawn_sizes;
@@ -30,7 +31,7 @@ const PROFILE_BYTES_MAX: u64 = 2 << 20;
 #[derive(Debug)]
 pub(super) struct BenchJob {
     run: RunParameters,
-    parameters: Vec<(String, String)>,
+    request: RunRequest,
 }
 
 /// Reads the named profile; also returns its full path.
@@ -110,7 +111,7 @@ impl BenchJob {
         parameters.extend(options.parameters());
         let profile = Arc::new(profile);
         let run = RunParameters { profile, classic: true, seed, operations: None, callout: true };
-        Ok(Self { run, parameters })
+        Ok(Self { run, request: RunRequest::classic(parameters) })
     }
 
     /// Reads native options.
@@ -153,7 +154,7 @@ impl BenchJob {
         parameters.extend(contents(&profile));
         let run =
             RunParameters { profile: Arc::new(profile), classic: false, seed, operations, callout };
-        Ok(Self { run, parameters })
+        Ok(Self { run, request: RunRequest::native(parameters) })
     }
 
     fn filesystems(&self) -> &[Filesystem] {
@@ -223,12 +224,8 @@ fn filled(filesystem: &Filesystem, facts: &TargetFacts) -> (u64, u64, u64) {
 }
 
 impl Job for BenchJob {
-    fn parameters(&self) -> Vec<(String, String)> {
-        self.parameters.clone()
-    }
-
-    fn mode(&self) -> RunMode {
-        if self.run.classic { RunMode::Classic } else { RunMode::Native }
+    fn request(&self) -> &RunRequest {
+        &self.request
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

@@ -68,10 +68,6 @@ struct FfsbOutput {
     reported: bool,
 }
 
-fn out(words: String) -> ToolOutput {
-    ToolOutput { out: words, ..ToolOutput::default() }
-}
-
 /// Whole seconds, rounded down.
 const fn seconds(ns: u64) -> u64 {
     ns / 1_000_000_000
@@ -108,7 +104,9 @@ impl FfsbOutput {
         };
         let aging = self.profile.filesystems[number].aging.as_ref();
         match aging.filter(|_| !std::mem::replace(&mut self.aging[number], true)) {
-            Some(aging) => out(text::aging(subject, self.shares[number], aging.until_share)),
+            Some(aging) => {
+                ToolOutput::to_stdout(text::aging(subject, self.shares[number], aging.until_share))
+            }
             None => ToolOutput::default(),
         }
     }
@@ -118,7 +116,7 @@ impl FfsbOutput {
             let Some(PreparationResult { reused }) = task.counters.read() else {
                 return ToolOutput::default();
             };
-            return out(match (reused, self.is_reused(&task.subject)) {
+            return ToolOutput::to_stdout(match (reused, self.is_reused(&task.subject)) {
                 (true, _) => text::reusing(&task.subject),
                 (false, true) => text::recreating(&task.subject),
                 (false, false) => text::creating(&task.subject),
@@ -132,16 +130,16 @@ impl FfsbOutput {
         }
         let syncing = text::syncing(seconds(task.wall_ns));
         if !self.final_sync {
-            return out(syncing);
+            return ToolOutput::to_stdout(syncing);
         }
         self.until(task);
-        out(syncing + &text::finished(&witness.time()))
+        ToolOutput::to_stdout(syncing + &text::finished(&witness.time()))
     }
 
     /// Setup time, printed once the next phase begins; a failed setup prints none.
     fn set_up(&mut self) -> ToolOutput {
         let words = self.set_up_ns.take().map(|ns| text::set_up(seconds(ns)));
-        words.map(out).unwrap_or_default()
+        words.map(ToolOutput::to_stdout).unwrap_or_default()
     }
 
     /// Report of the work done so far; printed only once.
@@ -157,7 +155,7 @@ impl FfsbOutput {
         let in_seconds = |ns: u64| ns as f64 / 1e9;
         let took = in_seconds(self.ended_ns.saturating_sub(began_ns));
         let (user, system) = (in_seconds(self.user_ns), in_seconds(self.system_ns));
-        out(text::report(&groups, took, user, system))
+        ToolOutput::to_stdout(text::report(&groups, took, user, system))
     }
 }
 
@@ -187,7 +185,7 @@ impl ClassicOutput for FfsbOutput {
     }
 
     fn refused(&mut self, error: &ConfigError) -> ToolOutput {
-        out(format!("{}\n", error.message))
+        ToolOutput::to_stdout(format!("{}\n", error.message))
     }
 
     fn hear(&mut self, event: &TrialEvent, witness: &mut dyn OutputContext) -> ToolOutput {
@@ -198,15 +196,15 @@ impl ClassicOutput for FfsbOutput {
                 match command {
                     Some(words) => {
                         self.starting = true;
-                        out(words)
+                        ToolOutput::to_stdout(words)
                     }
-                    None => out(text::starting(&witness.time())),
+                    None => ToolOutput::to_stdout(text::starting(&witness.time())),
                 }
             }
             TrialEvent::TaskBegan { kind, .. }
                 if kind.starts_with("threadgroup") && std::mem::take(&mut self.starting) =>
             {
-                out(text::starting(&witness.time()))
+                ToolOutput::to_stdout(text::starting(&witness.time()))
             }
             TrialEvent::PhaseBegan { name, .. } => {
                 self.final_sync = name == FINAL_SYNC;
@@ -220,7 +218,7 @@ impl ClassicOutput for FfsbOutput {
             }
             TrialEvent::Ended { ending: Ending::Completed, .. } => {
                 self.set_up_ns.take().map_or_else(ToolOutput::default, |wall_ns| {
-                    out(text::set_up(seconds(wall_ns)) + &text::set_up_only())
+                    ToolOutput::to_stdout(text::set_up(seconds(wall_ns)) + &text::set_up_only())
                 })
             }
             // A failed run still reports the work done before the failure.

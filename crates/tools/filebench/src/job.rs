@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use treering_model::metrics::rates;
 use treering_model::nearest::nearest;
-use treering_model::{Caution, Metric, Op, RunMode, WorkLimit};
+use treering_model::{Caution, Metric, Op, WorkLimit};
 use treering_script::{
-    ConfigError, Footprint, Job, OutlineLine, ScaleUnit, Session, Settings, TargetFacts, WorkScale,
+    ConfigError, Footprint, Job, OutlineLine, RunRequest, ScaleUnit, Session, Settings,
+    TargetFacts, WorkScale,
 };
 
 use super::draw::whole;
@@ -38,7 +39,7 @@ pub(super) struct ParsedWorkload {
 pub(super) struct BenchJob {
     parsed_workload: ParsedWorkload,
     run_options: RunOptions,
-    parameters: Vec<(String, String)>,
+    request: RunRequest,
 }
 
 /// Text and name of a personality or a file.
@@ -146,7 +147,7 @@ impl BenchJob {
         let mut parameters = vec![parameter(WORKLOAD, &parsed_workload.named)];
         parameters.extend(contents(&parsed_workload.script));
         parameters.extend(options.parameters());
-        Ok(Self { parsed_workload, run_options, parameters })
+        Ok(Self { parsed_workload, run_options, request: RunRequest::classic(parameters) })
     }
 
     /// Builds the job from native options.
@@ -173,7 +174,7 @@ impl BenchJob {
         }
         parameters.extend(options.parameters());
         parameters.extend(contents(&parsed_workload.script));
-        Ok(Self { parsed_workload, run_options, parameters })
+        Ok(Self { parsed_workload, run_options, request: RunRequest::native(parameters) })
     }
 
     fn plan(&self) -> &Plan {
@@ -192,12 +193,8 @@ fn prepared(fileset: &FilesetPlan) -> (u64, u64, u64) {
 }
 
 impl Job for BenchJob {
-    fn parameters(&self) -> Vec<(String, String)> {
-        self.parameters.clone()
-    }
-
-    fn mode(&self) -> RunMode {
-        if self.run_options.classic { RunMode::Classic } else { RunMode::Native }
+    fn request(&self) -> &RunRequest {
+        &self.request
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

@@ -97,10 +97,6 @@ fn line(at_ns: u64, words: &str) -> String {
     format!("{:.3}: {words}\n", at_ns as f64 / 1e9)
 }
 
-fn out(words: String) -> ToolOutput {
-    ToolOutput { out: words, ..ToolOutput::default() }
-}
-
 /// Differences of the tallies since `before`.
 fn since(now: &[FlowopCounters], before: &[FlowopCounters]) -> Vec<FlowopCounters> {
     let difference = |(now, before): (&FlowopCounters, &FlowopCounters)| FlowopCounters {
@@ -124,7 +120,7 @@ impl FilebenchOutput {
         let mut words: String =
             lacking.map(|_| line(at_ns, "Fileset has no directory width")).collect();
         words += &line(at_ns, "Populating and pre-allocating filesets");
-        out(words)
+        ToolOutput::to_stdout(words)
     }
 
     fn task_began(&mut self, kind: &str, subject: &str, at_ns: u64) -> ToolOutput {
@@ -132,7 +128,10 @@ impl FilebenchOutput {
             return ToolOutput::default();
         }
         self.allocating = Some(subject.to_owned());
-        out(line(at_ns, &format!("Pre-allocating files in {} tree", subject.escape_debug())))
+        ToolOutput::to_stdout(line(
+            at_ns,
+            &format!("Pre-allocating files in {} tree", subject.escape_debug()),
+        ))
     }
 
     /// Output after the directories of a fileset were created.
@@ -166,7 +165,7 @@ impl FilebenchOutput {
                 words += &line(at_ns, &format!("Pre-allocating directories in {name} tree"));
             }
         }
-        out(words)
+        ToolOutput::to_stdout(words)
     }
 
     fn running(&self, at_ns: u64) -> ToolOutput {
@@ -184,7 +183,7 @@ impl FilebenchOutput {
             words +=
                 &line(at_ns, &format!("Starting {instances} {} instances", name.escape_debug()));
         }
-        out(words + &line(at_ns, "Running..."))
+        ToolOutput::to_stdout(words + &line(at_ns, "Running..."))
     }
 
     /// Resolves a value to a number, looking up a variable.
@@ -231,7 +230,7 @@ impl FilebenchOutput {
         let mut sums = vec![FlowopCounters::default(); self.sums.len()];
         account.add_to(&mut sums);
         let words = self.results(&sums, at_ns, account.began_ns);
-        out(words)
+        ToolOutput::to_stdout(words)
     }
 
     /// Formats the results, unless they were already printed.
@@ -245,7 +244,7 @@ impl FilebenchOutput {
         let mut words = line(at_ns, &format!("Run took {took:.0} seconds..."));
         let sums = self.sums.clone();
         words += &self.results(&sums, at_ns, elapsed_ns);
-        out(words + &line(at_ns, "Shutting down processes"))
+        ToolOutput::to_stdout(words + &line(at_ns, "Shutting down processes"))
     }
 
     fn failed(why: &str, at_ns: u64) -> ToolOutput {
@@ -261,7 +260,7 @@ impl FilebenchOutput {
             );
         }
         let none = "NO VALID RESULTS! Filebench run terminated prematurely";
-        out(words + &line(at_ns, none))
+        ToolOutput::to_stdout(words + &line(at_ns, none))
     }
 
     /// Lines about the filesets, printed once all of them are known to be made.
@@ -335,7 +334,7 @@ impl ClassicOutput for FilebenchOutput {
             TrialEvent::PhaseBegan { name, at_ns, .. } if name == BENCHMARK => {
                 let before = self.filesets_end();
                 let running = self.running(*at_ns);
-                out(before + &running.out)
+                ToolOutput::to_stdout(before + &running.out)
             }
             TrialEvent::TaskBegan { kind, subject, .. } => {
                 let at_ns = self.ended_ns;
@@ -365,7 +364,7 @@ impl ClassicOutput for FilebenchOutput {
                 Ending::Completed => {
                     let before = self.filesets_end();
                     let report = self.report(*at_ns);
-                    out(before + &report.out)
+                    ToolOutput::to_stdout(before + &report.out)
                 }
                 Ending::Interrupted => self.report(*at_ns),
                 Ending::Failed { why } => Self::failed(why, *at_ns),
@@ -374,9 +373,5 @@ impl ClassicOutput for FilebenchOutput {
             TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
             _ => ToolOutput::default(),
         }
-    }
-
-    fn close(&mut self, _signal: Option<i32>) -> ToolOutput {
-        ToolOutput::default()
     }
 }

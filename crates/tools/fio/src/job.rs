@@ -7,10 +7,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::language::{self, Amount, Engine, Machine, ParseContext, Section, Warning};
-use treering_model::{Caution, Metric, Op, RunMode, WorkLimit};
+use treering_model::{Caution, Metric, Op, WorkLimit};
 use treering_script::{
-    ConfigError, Footprint, Job, JobDevice, OptionSpec, OutlineLine, ScaleUnit, Session, Settings,
-    TargetFacts, ValueKind, WorkScale,
+    ConfigError, Footprint, Job, JobDevice, OptionSpec, OutlineLine, RunRequest, ScaleUnit,
+    Session, Settings, TargetFacts, ValueKind, WorkScale,
 };
 
 use super::headline::Headline;
@@ -36,8 +36,7 @@ const STANDARD_INPUT: &str = "-";
 #[derive(Debug)]
 pub(super) struct FileJob {
     plan: RunPlan,
-    parameters: Vec<(String, String)>,
-    classic: bool,
+    request: RunRequest,
     /// True if files of an earlier run may be reused.
     reuses: bool,
     /// Interim reports while jobs work; `None` if they are not supported by the mode.
@@ -272,7 +271,7 @@ impl FileJob {
         parameters.extend(contents(&jobs));
         let plan = RunPlan::classic(settings, jobs)?;
         let status = Some(StatusTriggers::from_settings(settings)?);
-        Ok(Self { plan, parameters, classic: true, reuses: false, status })
+        Ok(Self { plan, request: RunRequest::classic(parameters), reuses: false, status })
     }
 
     /// Builds the job from native options.
@@ -325,7 +324,7 @@ impl FileJob {
         if reuses {
             parameters.push(parameter(REUSE, true));
         }
-        Ok(Self { plan, parameters, classic: false, reuses, status: None })
+        Ok(Self { plan, request: RunRequest::native(parameters), reuses, status: None })
     }
 }
 
@@ -355,12 +354,8 @@ fn file_bytes(job: &Section, number: u64) -> u64 {
 }
 
 impl Job for FileJob {
-    fn parameters(&self) -> Vec<(String, String)> {
-        self.parameters.clone()
-    }
-
-    fn mode(&self) -> RunMode {
-        if self.classic { RunMode::Classic } else { RunMode::Native }
+    fn request(&self) -> &RunRequest {
+        &self.request
     }
 
     fn refuses_ranks(&self) -> Option<&'static str> {
@@ -368,7 +363,7 @@ impl Job for FileJob {
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {
-        if !self.classic && !self.reuses {
+        if !self.request.is_classic() && !self.reuses {
             refuse_leftovers(facts)?;
         }
         Ok(Vec::new())
@@ -458,7 +453,7 @@ impl Job for FileJob {
         } else {
             (SET, Some("size"), common(&bytes)?, ScaleUnit::Bytes)
         };
-        let is_free = !self.classic && self.plan.offered.is_none();
+        let is_free = !self.request.is_classic() && self.plan.offered.is_none();
         is_free.then_some(WorkScale {
             option,
             key,
@@ -476,12 +471,12 @@ impl Job for FileJob {
 
     fn tasks(&self, _facts: &TargetFacts) -> u64 {
         // Each clone has two tasks: the layout of its files, and its work.
-        2 * self.plan.workers.len() as u64 + u64::from(!self.classic)
+        2 * self.plan.workers.len() as u64 + u64::from(!self.request.is_classic())
     }
 
     fn deciding_sync(&self) -> Option<Op> {
         let syncs = self.plan.jobs.iter().any(|job| job.fsync + job.fdatasync > 0);
-        (!self.classic && syncs).then_some(Op::Fsync)
+        (!self.request.is_classic() && syncs).then_some(Op::Fsync)
     }
 
     fn foreseen_metrics(&self, _facts: &TargetFacts) -> Vec<Metric> {

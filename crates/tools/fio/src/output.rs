@@ -149,7 +149,7 @@ impl Output {
         if self.into_file {
             ToolOutput { log: words, ..ToolOutput::default() }
         } else {
-            ToolOutput { out: words, ..ToolOutput::default() }
+            ToolOutput::to_stdout(words)
         }
     }
 

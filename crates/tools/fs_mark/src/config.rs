@@ -2,20 +2,18 @@
 
 use std::path::PathBuf;
 
-use treering_script::{ConfigError, Settings, WorkerKind};
+use treering_script::{ConfigError, RunRequest, Settings, WorkerKind};
 
 use super::methods::{SubdirPolicy, SyncMethod};
 use super::options::{ClassicOptions, FileOptions, NamingOptions, NativeOptions, WORKERS_MAX};
 use super::shape::RunShape;
 use treering_kit::ranks::worker_kind;
+use treering_kit::settings::{directories, refuse};
 
 /// The longest name that Linux takes.
 const NAME_MAX: usize = 255;
 /// Maximum bytes of a write call.
 const WRITE_MAX: u32 = 4 << 20;
-
-/// Names and values that are recorded.
-type RecordedParameters = Vec<(String, String)>;
 
 /// Classic command line: the shape, and the options beyond it.
 #[derive(Clone, Debug)]
@@ -27,12 +25,7 @@ pub(super) struct ClassicConfig {
     pub(super) summary: bool,
     pub(super) workers: WorkerKind,
     pub(super) started_unix_ms: u64,
-    pub(super) parameters: RecordedParameters,
-}
-
-/// Error with the original's message and no hint.
-fn refuse<T>(message: impl Into<String>) -> Result<T, ConfigError> {
-    Err(ConfigError::new(message))
+    pub(super) request: RunRequest,
 }
 
 impl ClassicConfig {
@@ -67,7 +60,7 @@ impl ClassicConfig {
         options.naming.random_length = shape.random_bytes;
         options.iterations = if is_repeated { shape.iterations } else { 0 };
         options.seed = Some(shape.seed);
-        let mut parameters: RecordedParameters = (1..).zip(&dirs).map(directory).collect();
+        let mut parameters = directories(&dirs);
         parameters.extend(options.parameters());
         Ok(Self {
             shape,
@@ -77,16 +70,9 @@ impl ClassicConfig {
             summary: options.summary,
             workers: worker_kind(options.workers),
             started_unix_ms: settings.started_unix_ms,
-            parameters,
+            request: RunRequest::classic(parameters),
         })
     }
-}
-
-/// Parameter name and absolute path of a root, as recorded with a trial.
-fn directory((number, dir): (u32, &PathBuf)) -> (String, String) {
-    let full = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
-    let name = if number == 1 { "dir".to_owned() } else { format!("dir.{number}") };
-    (name, full.to_string_lossy().into_owned())
 }
 
 fn classic_policy(
@@ -152,10 +138,10 @@ fn random_bytes(settings: &Settings, naming: &NamingOptions) -> Result<usize, Co
     Ok(random)
 }
 
-/// Shape, workers and parameters of native settings.
+/// Shape, workers and request of native settings.
 pub(super) fn native(
     settings: &Settings,
-) -> Result<(RunShape, WorkerKind, RecordedParameters), ConfigError> {
+) -> Result<(RunShape, WorkerKind, RunRequest), ConfigError> {
     let mut options = NativeOptions::read(settings)?;
     let random_bytes = random_bytes(settings, &options.naming)?;
     let word = &options.sync_method;
@@ -195,7 +181,7 @@ pub(super) fn native(
     if until_full {
         (options.iterations, options.unlink) = (None, None);
     }
-    Ok((shape, worker_kind(options.workers), options.parameters()))
+    Ok((shape, worker_kind(options.workers), RunRequest::native(options.parameters())))
 }
 
 fn native_policy(options: &NativeOptions) -> Result<SubdirPolicy, ConfigError> {

@@ -1,9 +1,9 @@
 //! A configured fs_mark: parameters, footprint, outline, and the session.
 
-use treering_model::{Caution, ITERATION_PHASE, Metric, Op, RunMode};
+use treering_model::{Caution, ITERATION_PHASE, Metric, Op};
 use treering_script::{
-    ConfigError, Footprint, Job, OutlineLine, ScaleUnit, Session, Settings, TargetFacts, WorkScale,
-    WorkerKind,
+    ConfigError, Footprint, Job, OutlineLine, RunRequest, ScaleUnit, Session, Settings,
+    TargetFacts, WorkScale, WorkerKind,
 };
 
 use super::config::{self, ClassicConfig};
@@ -23,7 +23,7 @@ pub(super) struct MarkJob {
     shape: RunShape,
     style: RunStyle,
     workers: WorkerKind,
-    parameters: Vec<(String, String)>,
+    request: RunRequest,
 }
 
 impl MarkJob {
@@ -33,14 +33,14 @@ impl MarkJob {
         let roots: Vec<String> =
             config.dirs.iter().map(|dir| dir.to_string_lossy().into_owned()).collect();
         let style = RunStyle::Classic { started_unix_ms: config.started_unix_ms, roots };
-        let ClassicConfig { shape, workers, parameters, .. } = config;
-        Ok(Self { shape, style, workers, parameters })
+        let ClassicConfig { shape, workers, request, .. } = config;
+        Ok(Self { shape, style, workers, request })
     }
 
     /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        let (shape, workers, parameters) = config::native(settings)?;
-        Ok(Self { shape, style: RunStyle::Native, workers, parameters })
+        let (shape, workers, request) = config::native(settings)?;
+        Ok(Self { shape, style: RunStyle::Native, workers, request })
     }
 
     fn is_classic(&self) -> bool {
@@ -61,12 +61,8 @@ fn is_root(name: &str) -> bool {
 }
 
 impl Job for MarkJob {
-    fn parameters(&self) -> Vec<(String, String)> {
-        self.parameters.clone()
-    }
-
-    fn mode(&self) -> RunMode {
-        if self.is_classic() { RunMode::Classic } else { RunMode::Native }
+    fn request(&self) -> &RunRequest {
+        &self.request
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

@@ -133,7 +133,7 @@ impl ClassicOutput for FsMarkOutput {
             TrialEvent::Ended { ending: Ending::Failed { why }, .. }
                 if why.starts_with("Insufficient free space") =>
             {
-                ToolOutput { out: format!("{why}\n"), ..ToolOutput::default() }
+                ToolOutput::to_stdout(format!("{why}\n"))
             }
             TrialEvent::Cautioned(caution) => {
                 cautions::reported(caution, &[CautionCode::NamesCollided])
@@ -146,7 +146,7 @@ impl ClassicOutput for FsMarkOutput {
         if !self.config.summary {
             return ToolOutput::default();
         }
-        ToolOutput { out: format!("\n{}", closing(&self.rates)), ..ToolOutput::default() }
+        ToolOutput::to_stdout(format!("\n{}", closing(&self.rates)))
     }
 }
 

@@ -4,9 +4,10 @@ use treering_model::workloads::io500::{
     EASY_TRANSFER_BYTES, HARD_FILE_BYTES, HARD_TRANSFER_BYTES, Io500Benchmark, Io500Phase, STEPS,
     StepKind,
 };
-use treering_model::{Caution, CautionCode, Metric, RunMode, WorkLimit};
+use treering_model::{Caution, CautionCode, Metric, WorkLimit};
 use treering_script::{
-    ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts, WorkerKind,
+    ConfigError, Footprint, Job, OutlineLine, RunRequest, Session, Settings, TargetFacts,
+    WorkerKind,
 };
 
 use super::find::TOP_DIRECTORY;
@@ -30,7 +31,7 @@ const DIRECTORIES: u64 = 8;
 pub(super) struct RehearsalJob {
     options: NativeOptions,
     shift: u64,
-    parameters: Vec<(String, String)>,
+    request: RunRequest,
 }
 
 impl RehearsalJob {
@@ -38,8 +39,8 @@ impl RehearsalJob {
         let mut options = NativeOptions::read(settings)?;
         let shift = options.shift.unwrap_or(u64::from(options.workers > 1));
         options.shift = Some(shift);
-        let parameters = options.parameters();
-        Ok(Self { options, shift, parameters })
+        let request = RunRequest::native(options.parameters());
+        Ok(Self { options, shift, request })
     }
 
     fn workers(&self) -> WorkerKind {
@@ -112,12 +113,8 @@ impl RehearsalJob {
 }
 
 impl Job for RehearsalJob {
-    fn parameters(&self) -> Vec<(String, String)> {
-        self.parameters.clone()
-    }
-
-    fn mode(&self) -> RunMode {
-        RunMode::Native
+    fn request(&self) -> &RunRequest {
+        &self.request
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

@@ -2,15 +2,12 @@
 //! and calls of the original.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use treering_kit::packet::PacketType;
 use treering_script::WorkerKind;
 
 use super::session::IorSession;
-use super::shape::{
-    ClassicCompat, FsyncPolicy, IoInterface, NamedFile, RankShift, RunShape, TransferOrder,
-};
+use super::shape::{ClassicCompat, FsyncPolicy, NamedFile, RankShift, RunShape};
 use treering_kit::parted::PartedSession;
 
 /// The tests that are composed into another workload.
@@ -47,44 +44,25 @@ impl DataTests {
 
     fn shape(&self) -> RunShape {
         RunShape {
-            prefix: String::new(),
             ranks: self.ranks,
-            repetitions: 1,
             block_bytes: self.block_bytes,
             transfer_bytes: self.transfer_bytes,
             segments: self.segments,
             own_files: self.own_files,
             files: vec![NamedFile { name: self.file.to_owned(), ..NamedFile::default() }],
-            roots: 1,
-            interface: IoInterface::Posix,
-            has_barriers: false,
-            least_time: Duration::ZERO,
-            keeps_times: false,
-            multi_file: false,
             writes: true,
-            checks_write: false,
             reads: true,
             checks_read: true,
-            keeps: false,
-            uses_existing: false,
             shift: RankShift::Constant(self.shift),
-            check_shift: 0,
-            order: TransferOrder::Sequential,
             fsync: FsyncPolicy::AtEnd,
-            own_directories: false,
-            delay_seconds: 0,
-            begins_within: None,
             wall_seconds: Some(self.seconds),
             wears_out: true,
-            transfers_before: None,
-            memory: None,
-            cold: false,
-            direct: false,
             workers: self.workers,
             as_original: Some(ClassicCompat {
                 packet: PacketType::Timestamp,
                 data_seed: self.data_seed,
             }),
+            ..RunShape::default()
         }
     }
 }

@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use treering_kit::packet::PacketType;
-use treering_script::{ConfigError, RankPlacement, Settings};
+use treering_script::{ConfigError, RankPlacement, RunRequest, Settings};
 
 use super::directives::with_options;
 use super::memory::MemoryAmount;
@@ -13,14 +12,10 @@ use super::shape::{
     ClassicCompat, FsyncPolicy, IoInterface, NamedFile, RankShift, RunShape, TransferOrder,
 };
 use treering_kit::ranks::worker_kind;
-
-/// Names and values that are recorded.
-pub(super) type RecordedParameters = Vec<(String, String)>;
+use treering_kit::settings::{self, packet_type, refuse, status_number};
 
 /// Bytes of an access.
 const WORD_BYTES: u64 = 8;
-/// Maximum size of a status file, which holds one number.
-const NUMBER_BYTES_MAX: u64 = 64;
 
 /// Output format of the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,14 +50,9 @@ pub(super) struct ClassicConfig {
     pub(super) directives: Directives,
     /// Directories of the files, each once.
     pub(super) directories: Vec<PathBuf>,
-    pub(super) parameters: RecordedParameters,
+    pub(super) request: RunRequest,
     /// Ranks are processes of a launcher.
     pub(super) is_launched: bool,
-}
-
-/// Error with the original's message and no hint.
-fn refuse<T>(message: impl Into<String>) -> Result<T, ConfigError> {
-    Err(ConfigError::new(message))
 }
 
 impl ClassicConfig {
@@ -80,13 +70,13 @@ impl ClassicConfig {
         if words.len() > 1 && options.unique_dir {
             return refuse("cannot use multiple file names with unique directories");
         }
-        let full = words.iter().map(|word| std::path::absolute(word).unwrap_or(word.into()));
-        let full: Vec<String> = full.map(|path| path.to_string_lossy().into_owned()).collect();
+        let full: Vec<_> = words.iter().map(|word| settings::absolute(Path::new(word))).collect();
         let shape = shape(settings, &mut options, &directives, files)?;
         let mut parameters = vec![("file".to_owned(), full.join("@"))];
         parameters.extend(options.parameters());
         let is_launched = !settings.machine.nodes.is_empty();
-        Ok(Self { shape, options, directives, directories, parameters, is_launched })
+        let request = RunRequest::classic(parameters);
+        Ok(Self { shape, options, directives, directories, request, is_launched })
     }
 
     /// Directories of the files, for messages.
@@ -233,18 +223,13 @@ fn shape(
 ) -> Result<RunShape, ConfigError> {
     let seconds = i32::try_from(settings.started_unix_ms / 1000).unwrap_or(0);
     let now = u64::try_from(seconds).unwrap_or(0);
-    let data_seed = match data_seed(options)? {
+    let data_seed = match options.data_seed.as_deref().map_or(Ok(0), settings::data_seed)? {
         0 => u32::try_from(now).unwrap_or(0),
-        seed => seed,
+        seed => seed.cast_unsigned(),
     };
     options.data_seed = Some(data_seed.cast_signed().to_string());
     let seed = *options.random_offset_seed.get_or_insert(now);
-    let Some(packet) = PacketType::from_text(&options.packet_type) else {
-        return refuse(format!(
-            "Unknown packet type {}: give timestamp, offset, incompressible or random",
-            options.packet_type
-        ));
-    };
+    let packet = packet_type(&options.packet_type)?;
     let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     let ranks = options.tasks.unwrap_or(options.ranks).min(options.ranks);
     // As the original: of all ranks that are there, also where fewer take part.
@@ -303,15 +288,6 @@ const fn order(options: &ClassicOptions, seed: u32) -> TransferOrder {
     }
 }
 
-/// Seed of the data; 0 for that of the time.
-fn data_seed(options: &ClassicOptions) -> Result<u32, ConfigError> {
-    let Some(text) = &options.data_seed else { return Ok(0) };
-    text.parse().map(i32::cast_unsigned).map_err(|_| {
-        ConfigError::new(format!("-G: '{text}' is not a whole number of 32 bits"))
-            .hint("give a number from -2147483648 to 2147483647")
-    })
-}
-
 /// Memory to occupy on each machine.
 fn memory(
     settings: &Settings,
@@ -353,18 +329,14 @@ fn transfers_before(
     let Some(name) = directives.status_file.as_ref().filter(|_| !options.tests.write) else {
         return Ok(directives.transfers);
     };
-    let path = settings.file(name);
-    let Ok(bytes) = settings.files.read(&path, NUMBER_BYTES_MAX) else {
-        return Ok(directives.transfers);
-    };
-    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-    text.parse().map(Some).or_else(|_| {
-        refuse(format!("stoneWallingStatusFile {}: '{text}' is not a number", path.display()))
-    })
+    let before = status_number(settings, name, |path, text| {
+        format!("stoneWallingStatusFile {path}: '{text}' is not a number")
+    })?;
+    Ok(before.or(directives.transfers))
 }
 
-/// Shape and parameters of native settings.
-pub(super) fn native(settings: &Settings) -> Result<(RunShape, RecordedParameters), ConfigError> {
+/// Shape and request of native settings.
+pub(super) fn native(settings: &Settings) -> Result<(RunShape, RunRequest), ConfigError> {
     let mut options = NativeOptions::read(settings)?;
     if !options.block.is_multiple_of(options.transfer) {
         let NativeOptions { block, transfer, .. } = options;
@@ -376,9 +348,7 @@ pub(super) fn native(settings: &Settings) -> Result<(RunShape, RecordedParameter
             .hint("give --only both; writing and reading have rates of their own"));
     }
     let shift = options.shift.unwrap_or(u64::from(options.workers > 1));
-    let reads = options.only == "both";
     let shape = RunShape {
-        prefix: String::new(),
         ranks: options.workers,
         repetitions: options.repetitions,
         block_bytes: options.block,
@@ -386,20 +356,9 @@ pub(super) fn native(settings: &Settings) -> Result<(RunShape, RecordedParameter
         segments: options.segments,
         own_files: options.files == "own",
         files: vec![NamedFile { name: "data".to_owned(), ..NamedFile::default() }],
-        roots: 1,
-        interface: IoInterface::Posix,
-        has_barriers: false,
-        least_time: Duration::ZERO,
-        keeps_times: false,
-        multi_file: false,
         writes: true,
-        checks_write: false,
-        reads,
-        checks_read: false,
-        keeps: false,
-        uses_existing: false,
+        reads: options.only == "both",
         shift: RankShift::Constant(shift),
-        check_shift: 0,
         order: match options.order {
             "random" => TransferOrder::Random(options.seed),
             _ => TransferOrder::Sequential,
@@ -409,20 +368,15 @@ pub(super) fn native(settings: &Settings) -> Result<(RunShape, RecordedParameter
             "end" => FsyncPolicy::AtEnd,
             _ => FsyncPolicy::Never,
         },
-        own_directories: false,
-        delay_seconds: 0,
-        begins_within: None,
         wall_seconds: options.stonewall,
         wears_out: options.stonewall.is_some(),
-        transfers_before: None,
-        memory: None,
         cold: options.drop_caches == "each",
         direct: options.direct,
         workers: worker_kind(options.worker_kind),
-        as_original: None,
+        ..RunShape::default()
     };
     options.shift = Some(shift);
-    Ok((shape, options.parameters()))
+    Ok((shape, RunRequest::native(options.parameters())))
 }
 
 #[cfg(test)]
@@ -515,9 +469,9 @@ mod tests {
 
     #[test]
     fn recorded_native_settings_are_valid_options() {
-        let (_, parameters) = native(&settings("workers:2 block:8M files:own")).unwrap();
-        let (_, again) = native(&Settings::new(parameters.clone())).unwrap();
-        assert_eq!(parameters, again);
+        let (_, request) = native(&settings("workers:2 block:8M files:own")).unwrap();
+        let (_, again) = native(&Settings::new(request.parameters.clone())).unwrap();
+        assert_eq!(request, again);
         assert!(native(&settings("block:9 transfer:8")).is_err());
     }
 }

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use treering_model::{Caution, CautionCode, Metric, RunMode, WorkLimit};
+use treering_model::{Caution, CautionCode, Metric, WorkLimit};
 use treering_script::{
-    ConfigError, Footprint, Job, OutlineLine, ScaleUnit, Session, Settings, TargetFacts, WorkScale,
+    ConfigError, Footprint, Job, OutlineLine, RunRequest, ScaleUnit, Session, Settings,
+    TargetFacts, WorkScale,
 };
 
-use super::config::{ClassicConfig, RecordedParameters, native};
+use super::config::{ClassicConfig, native};
 use super::headline;
 use super::memory::MemoryAmount;
 use super::options::REPETITIONS_MAX;
@@ -22,19 +23,19 @@ use treering_kit::outline::limited;
 #[derive(Debug)]
 pub(super) struct IorJob {
     shape: Arc<RunShape>,
-    parameters: RecordedParameters,
+    request: RunRequest,
 }
 
 impl IorJob {
     /// A test of a classic command line.
     pub(super) fn new(test: ClassicConfig) -> Self {
-        Self { shape: Arc::new(test.shape), parameters: test.parameters }
+        Self { shape: Arc::new(test.shape), request: test.request }
     }
 
     /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        let (shape, parameters) = native(settings)?;
-        Ok(Self { shape: Arc::new(shape), parameters })
+        let (shape, request) = native(settings)?;
+        Ok(Self { shape: Arc::new(shape), request })
     }
 
     fn is_classic(&self) -> bool {
@@ -78,12 +79,8 @@ impl IorJob {
 }
 
 impl Job for IorJob {
-    fn parameters(&self) -> Vec<(String, String)> {
-        self.parameters.clone()
-    }
-
-    fn mode(&self) -> RunMode {
-        if self.is_classic() { RunMode::Classic } else { RunMode::Native }
+    fn request(&self) -> &RunRequest {
+        &self.request
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

@@ -88,7 +88,7 @@ impl IorOutput {
             self.kept += &text;
             return ToolOutput::default();
         }
-        ToolOutput { out: text, ..ToolOutput::default() }
+        ToolOutput::to_stdout(text)
     }
 
     /// The test to which a phase of this name belongs.
@@ -235,9 +235,5 @@ impl ClassicOutput for IorOutput {
             TrialEvent::Cautioned(caution) => cautions::reported(caution, &[]),
             _ => ToolOutput::default(),
         }
-    }
-
-    fn close(&mut self, _signal: Option<i32>) -> ToolOutput {
-        ToolOutput::default()
     }
 }

@@ -1,22 +1,23 @@
 //! The tests of a script, one after the other: each is a run of its own.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use treering_model::{Caution, Metric, RunMode, WorkLimit};
+use treering_model::{Caution, Metric, WorkLimit};
 use treering_script::{
-    Conductor, ConfigError, Footprint, Job, OutlineLine, Session, SessionResult, Settings,
-    TargetFacts,
+    Conductor, ConfigError, Footprint, Job, OutlineLine, RunRequest, Session, SessionResult,
+    Settings, TargetFacts,
 };
 
 use super::job::IorJob;
 use super::script;
 use treering_kit::imitation::JobResult;
+use treering_kit::settings::absolute;
 
 /// The job of a classic command line.
 pub(super) fn classic(settings: &Settings) -> JobResult {
     let mut tests: Vec<IorJob> = script::tests(settings)?.into_iter().map(IorJob::new).collect();
     Ok(match script::path(settings) {
-        Some(script) => Box::new(TestSeries { script, tests }),
+        Some(script) => Box::new(TestSeries { request: request(&script, &tests), tests }),
         None => Box::new(tests.swap_remove(0)),
     })
 }
@@ -24,23 +25,23 @@ pub(super) fn classic(settings: &Settings) -> JobResult {
 /// Series of tests, run one after the other.
 #[derive(Debug)]
 struct TestSeries {
-    script: PathBuf,
+    request: RunRequest,
     tests: Vec<IorJob>,
 }
 
-impl Job for TestSeries {
-    fn parameters(&self) -> Vec<(String, String)> {
-        let path = std::path::absolute(&self.script).unwrap_or_else(|_| self.script.clone());
-        let mut parameters = vec![("script".to_owned(), path.to_string_lossy().into_owned())];
-        for (id, test) in self.tests.iter().enumerate() {
-            let of_test = |(name, value)| (format!("test{id}.{name}"), value);
-            parameters.extend(test.parameters().into_iter().map(of_test));
-        }
-        parameters
+/// Request for the tests of a script.
+fn request(script: &Path, tests: &[IorJob]) -> RunRequest {
+    let mut parameters = vec![("script".to_owned(), absolute(script))];
+    for (id, test) in tests.iter().enumerate() {
+        let of_test = |(name, value)| (format!("test{id}.{name}"), value);
+        parameters.extend(test.parameters().into_iter().map(of_test));
     }
+    RunRequest::classic(parameters)
+}
 
-    fn mode(&self) -> RunMode {
-        RunMode::Classic
+impl Job for TestSeries {
+    fn request(&self) -> &RunRequest {
+        &self.request
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

@@ -23,8 +23,8 @@ use super::transfer::{
 };
 use treering_kit::op_times::OpTimes;
 use treering_kit::parted::PartedSession;
-use treering_kit::rank_sums::RankSums;
 use treering_kit::ranks::side_by_side;
+use treering_kit::ranks::sums::RankSums;
 
 /// Kind of the setup tasks, which belong to no test.
 pub(super) const SETUP: &str = "setup";

@@ -164,6 +164,49 @@ pub(super) struct RunShape {
     pub(super) as_original: Option<ClassicCompat>,
 }
 
+impl Default for RunShape {
+    /// One rank and repetition, without any test.
+    fn default() -> Self {
+        Self {
+            prefix: String::new(),
+            ranks: 1,
+            repetitions: 1,
+            block_bytes: 0,
+            transfer_bytes: 0,
+            segments: 0,
+            own_files: false,
+            files: Vec::new(),
+            roots: 1,
+            interface: IoInterface::default(),
+            has_barriers: false,
+            least_time: Duration::ZERO,
+            keeps_times: false,
+            multi_file: false,
+            writes: false,
+            checks_write: false,
+            reads: false,
+            checks_read: false,
+            keeps: false,
+            uses_existing: false,
+            shift: RankShift::Constant(0),
+            check_shift: 0,
+            order: TransferOrder::Sequential,
+            fsync: FsyncPolicy::Never,
+            own_directories: false,
+            delay_seconds: 0,
+            begins_within: None,
+            wall_seconds: None,
+            wears_out: false,
+            transfers_before: None,
+            memory: None,
+            cold: false,
+            direct: false,
+            workers: WorkerKind::default(),
+            as_original: None,
+        }
+    }
+}
+
 impl RunShape {
     /// The kind of the tasks of a part.
     pub(super) fn kind(&self, part: TestKind) -> String {

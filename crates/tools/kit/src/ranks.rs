@@ -1,5 +1,7 @@
 //! Workers of the workloads that run as ranks: fs_mark, mdtest, ior and io500.
 
+pub mod sums;
+
 use treering_script::{ParallelOptions, WorkerKind};
 
 /// Exit code of mdtest and ior after `MPI_Abort`.

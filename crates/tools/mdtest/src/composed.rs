@@ -7,7 +7,7 @@ use treering_kit::packet::PacketType;
 use treering_script::WorkerKind;
 
 use super::session::TestSession;
-use super::shape::{ClassicCompat, EnabledTests, FileData, ItemOrder, PhaseSettings, RunShape};
+use super::shape::{ClassicCompat, EnabledTests, FileData, RunShape};
 use super::tree::DirectoryTree;
 use treering_kit::parted::PartedSession;
 
@@ -43,16 +43,10 @@ impl FileTests {
     fn shape(&self) -> RunShape {
         RunShape {
             ranks: self.ranks,
-            roots: 1,
-            iterations: 1,
             tree: DirectoryTree { branch: 1, depth: 0, leaves_only: true },
             per_directory: self.items,
-            loops: 1,
             stride: 1,
             own_trees: self.own_trees,
-            shared_file: false,
-            collective: false,
-            dirs: false,
             files: true,
             acts: EnabledTests {
                 create: true,
@@ -64,21 +58,16 @@ impl FileTests {
             data: FileData {
                 write_bytes: self.bytes,
                 read_bytes: self.bytes,
-                fsync: false,
-                verify_write: false,
                 verify_read: self.bytes > 0,
+                ..FileData::default()
             },
-            sync_each_test: false,
             wall_seconds: Some(self.seconds),
-            made_before: None,
-            order: ItemOrder::Sequential,
-            cold: false,
             workers: self.workers,
-            around: PhaseSettings::default(),
             as_original: Some(ClassicCompat {
                 packet: PacketType::Timestamp,
                 data_seed: self.data_seed,
             }),
+            ..RunShape::default()
         }
     }
 }

@@ -2,17 +2,14 @@
 
 use std::path::PathBuf;
 
-use treering_kit::packet::PacketType;
-use treering_script::{ConfigError, RankPlacement, Settings};
+use treering_script::{ConfigError, RankPlacement, RunRequest, Settings};
 
-use super::native::{RecordedParameters, directories};
+use super::native::directories;
 use super::options::{ClassicOptions, only_posix};
 use super::shape::{ClassicCompat, EnabledTests, FileData, ItemOrder, PhaseSettings, RunShape};
 use super::tree::DirectoryTree;
 use treering_kit::ranks::worker_kind;
-
-/// Maximum size of a stonewall status file, which holds one number.
-const NUMBER_BYTES_MAX: u64 = 64;
+use treering_kit::settings::{self, packet_type, refuse, status_number};
 
 /// Classic command line: the shape, and the options beyond it.
 #[derive(Clone, Debug)]
@@ -20,15 +17,10 @@ pub(super) struct ClassicConfig {
     pub(super) shape: RunShape,
     pub(super) options: ClassicOptions,
     pub(super) dirs: Vec<PathBuf>,
-    pub(super) parameters: RecordedParameters,
+    pub(super) request: RunRequest,
     pub(super) nodes: RankPlacement,
     /// Per rank: true if it is on the machine of rank 0.
     pub(super) on_first: Vec<bool>,
-}
-
-/// Error with the original's message and no hint.
-fn refuse<T>(message: impl Into<String>) -> Result<T, ConfigError> {
-    Err(ConfigError::new(message))
 }
 
 impl ClassicConfig {
@@ -47,12 +39,13 @@ impl ClassicConfig {
         validate(&options, &acts, dirs.len())?;
         options.ranks = number_of_tasks(&options)?;
         let shape = shape(settings, &mut options, acts, dirs.len())?;
-        let mut parameters: RecordedParameters = (1..).zip(&dirs).map(directory).collect();
+        let mut parameters = settings::directories(&dirs);
         parameters.extend(options.parameters());
         let nodes = settings.machine.nodes(shape.ranks);
         let on = |rank| settings.machine.is_on_first(rank);
         let on_first = (0..shape.ranks).map(on).collect();
-        Ok(Self { shape, options, dirs, parameters, nodes, on_first })
+        let request = RunRequest::classic(parameters);
+        Ok(Self { shape, options, dirs, request, nodes, on_first })
     }
 }
 
@@ -105,13 +98,6 @@ impl ClassicConfig {
         ]);
         settings
     }
-}
-
-/// Parameter name and absolute path of a directory, as recorded with a trial.
-fn directory((number, dir): (u32, &PathBuf)) -> (String, String) {
-    let full = std::path::absolute(dir).unwrap_or_else(|_| dir.clone());
-    let name = if number == 1 { "dir".to_owned() } else { format!("dir.{number}") };
-    (name, full.to_string_lossy().into_owned())
 }
 
 /// Selected tests; all if none is selected.
@@ -223,12 +209,7 @@ fn shape(
     if options.random && options.random_seed == 0 {
         options.random_seed = now;
     }
-    let Some(packet) = PacketType::from_text(&options.data.data_packet_type) else {
-        return refuse(format!(
-            "Unknown packet type {}: give timestamp, offset, incompressible or random",
-            options.data.data_packet_type
-        ));
-    };
+    let packet = packet_type(&options.data.data_packet_type)?;
     let word = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     // Without a selection, both directories and files are tested.
     let neither = !options.tests.only_dirs && !options.tests.only_files;
@@ -286,11 +267,7 @@ fn around(options: &ClassicOptions) -> PhaseSettings {
 /// Seed of the data; `None` for that of the time, which -1 stands for.
 fn data_seed(options: &ClassicOptions) -> Result<Option<i32>, ConfigError> {
     let Some(text) = &options.data.data_offset else { return Ok(None) };
-    let seed = text.parse().map_err(|_| {
-        ConfigError::new(format!("-G: '{text}' is not a whole number of 32 bits"))
-            .hint("give a number from -2147483648 to 2147483647")
-    })?;
-    Ok(Some(seed).filter(|seed| *seed != -1))
+    Ok(Some(settings::data_seed(text)?).filter(|seed| *seed != -1))
 }
 
 /// Number of tasks of the run, of which -f, -l and -s must give one.
@@ -323,12 +300,9 @@ fn made_before(
     let Some(name) = options.stonewall_file.as_ref().filter(|_| !acts.create) else {
         return Ok(None);
     };
-    let path = settings.file(name);
-    let Ok(bytes) = settings.files.read(&path, NUMBER_BYTES_MAX) else { return Ok(None) };
-    let text = String::from_utf8_lossy(&bytes).trim().to_owned();
-    text.parse()
-        .map(Some)
-        .or_else(|_| refuse(format!("-x {}: '{text}' is not a number of items", path.display())))
+    status_number(settings, name, |path, text| {
+        format!("-x {path}: '{text}' is not a number of items")
+    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use treering_model::workloads::mdtest::ItemCounts;
 use treering_model::{Metric, Scope, TaskTotals};
 
 use super::shape::IterationStep;
-use treering_kit::rank_sums::{RankCounts, RankSums, TestSums};
+use treering_kit::ranks::sums::{RankCounts, RankSums, TestSums};
 
 /// Work of a task, for the headline.
 pub(super) fn rank_counts(counts: ItemCounts) -> RankCounts {

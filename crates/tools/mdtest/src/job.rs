@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use treering_model::{Caution, CautionCode, Metric, Op, RunMode, WorkLimit};
 use treering_script::{
-    ConfigError, Footprint, Job, OutlineLine, ScaleUnit, Session, Settings, TargetFacts, WorkScale,
+    ConfigError, Footprint, Job, OutlineLine, RunRequest, ScaleUnit, Session, Settings,
+    TargetFacts, WorkScale,
 };
 
 use super::config::ClassicConfig;
 use super::headline;
 use super::names::TEST_DIRECTORY;
-use super::native::{RecordedParameters, native};
+use super::native::native;
 use super::options::ITERATIONS_MAX;
 use super::session::TestSession;
 use super::shape::{ItemOperation, IterationStep, RunShape};
@@ -21,20 +22,20 @@ use treering_kit::outline::limited;
 #[derive(Debug)]
 pub(super) struct TestJob {
     shape: Arc<RunShape>,
-    parameters: RecordedParameters,
+    request: RunRequest,
 }
 
 impl TestJob {
     /// Reads the classic command line.
     pub(super) fn classic(settings: &Settings) -> Result<Self, ConfigError> {
-        let ClassicConfig { shape, parameters, .. } = ClassicConfig::read(settings)?;
-        Ok(Self { shape: Arc::new(shape), parameters })
+        let ClassicConfig { shape, request, .. } = ClassicConfig::read(settings)?;
+        Ok(Self { shape: Arc::new(shape), request })
     }
 
     /// Reads native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        let (shape, parameters) = native(settings)?;
-        Ok(Self { shape: Arc::new(shape), parameters })
+        let (shape, request) = native(settings)?;
+        Ok(Self { shape: Arc::new(shape), request })
     }
 
     fn is_classic(&self) -> bool {
@@ -98,12 +99,8 @@ impl TestJob {
 }
 
 impl Job for TestJob {
-    fn parameters(&self) -> Vec<(String, String)> {
-        self.parameters.clone()
-    }
-
-    fn mode(&self) -> RunMode {
-        if self.is_classic() { RunMode::Classic } else { RunMode::Native }
+    fn request(&self) -> &RunRequest {
+        &self.request
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

@@ -1,14 +1,11 @@
 //! Conversion of native settings to the shape of a run.
 
-use treering_script::{ConfigError, Settings};
+use treering_script::{ConfigError, RunRequest, Settings};
 
 use super::options::NativeOptions;
-use super::shape::{EnabledTests, FileData, ItemOrder, PhaseSettings, RunShape};
+use super::shape::{EnabledTests, FileData, ItemOrder, RunShape};
 use super::tree::DirectoryTree;
 use treering_kit::ranks::worker_kind;
-
-/// Names and values that are recorded.
-pub(super) type RecordedParameters = Vec<(String, String)>;
 
 /// Largest accepted number of directories in a tree; more must be a mistake.
 const DIRECTORIES_MAX: u64 = 100_000_000;
@@ -24,8 +21,8 @@ pub(super) fn directories(tree: &DirectoryTree) -> Result<u64, ConfigError> {
     })
 }
 
-/// Shape and parameters of native settings.
-pub(super) fn native(settings: &Settings) -> Result<(RunShape, RecordedParameters), ConfigError> {
+/// Shape and request of native settings.
+pub(super) fn native(settings: &Settings) -> Result<(RunShape, RunRequest), ConfigError> {
     let mut options = NativeOptions::read(settings)?;
     let tree = DirectoryTree {
         branch: options.branch,
@@ -40,15 +37,11 @@ pub(super) fn native(settings: &Settings) -> Result<(RunShape, RecordedParameter
     let (dirs, files) = (options.only != "files", options.only != "dirs");
     let shape = RunShape {
         ranks: options.workers,
-        roots: 1,
         iterations: options.iterations,
         tree,
         per_directory,
-        loops: 1,
         stride: shift,
         own_trees: options.own_trees,
-        shared_file: false,
-        collective: false,
         dirs,
         files,
         acts: EnabledTests { create: true, stat: true, rename: true, read: true, remove: true },
@@ -56,12 +49,10 @@ pub(super) fn native(settings: &Settings) -> Result<(RunShape, RecordedParameter
             write_bytes: options.write_size,
             read_bytes,
             fsync: options.sync_file,
-            verify_write: false,
-            verify_read: false,
+            ..FileData::default()
         },
         sync_each_test: options.sync_each_test,
         wall_seconds: options.stonewall,
-        made_before: None,
         order: if options.order == "random" {
             ItemOrder::Random(options.seed)
         } else {
@@ -69,14 +60,13 @@ pub(super) fn native(settings: &Settings) -> Result<(RunShape, RecordedParameter
         },
         cold: options.drop_caches == "each",
         workers: worker_kind(options.worker_kind),
-        around: PhaseSettings::default(),
-        as_original: None,
+        ..RunShape::default()
     };
     options.shift = Some(shift);
     options.read_size = Some(read_bytes);
     options.items = Some(shape.items_per_tree());
     options.items_per_dir = Some(per_directory);
-    Ok((shape, options.parameters()))
+    Ok((shape, RunRequest::native(options.parameters())))
 }
 
 /// Items of a worker in each directory that holds any.
@@ -152,9 +142,9 @@ mod tests {
                 let (name, value) = word.split_once('=').unwrap_or((word, "true"));
                 (name.to_owned(), value.to_owned())
             });
-            let (_, parameters) = native(&Settings::new(pairs.collect())).unwrap();
-            let (_, again) = native(&Settings::new(parameters.clone())).unwrap();
-            assert_eq!(parameters, again);
+            let (_, request) = native(&Settings::new(pairs.collect())).unwrap();
+            let (_, again) = native(&Settings::new(request.parameters.clone())).unwrap();
+            assert_eq!(request, again);
         }
     }
 

@@ -337,8 +337,4 @@ impl ClassicOutput for MdtestOutput {
             _ => ToolOutput::default(),
         }
     }
-
-    fn close(&mut self, _signal: Option<i32>) -> ToolOutput {
-        ToolOutput::default()
-    }
 }

@@ -19,8 +19,8 @@ use super::shape::{ItemOperation, IterationStep, RunShape};
 use super::trees::{TestDirAction, TestDirectories, TreeScript};
 use treering_kit::op_times::OpTimes;
 use treering_kit::parted::PartedSession;
-use treering_kit::rank_sums::RankSums;
 use treering_kit::ranks::side_by_side;
+use treering_kit::ranks::sums::RankSums;
 
 /// The kind of tasks that make and remove test directories, which belong to no test.
 pub(super) const SETUP: &str = "setup";

@@ -17,7 +17,7 @@ pub(super) enum ItemOperation {
 }
 
 /// Selection of tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct EnabledTests {
     pub(super) create: bool,
     pub(super) stat: bool,
@@ -77,7 +77,7 @@ impl IterationStep {
 }
 
 /// Data written to and read from each file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FileData {
     /// Bytes written to each file.
     pub(super) write_bytes: u32,
@@ -110,9 +110,10 @@ pub(super) struct ClassicCompat {
 }
 
 /// Order in which items are accessed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ItemOrder {
     /// Items in the order of their numbers.
+    #[default]
     Sequential,
     /// Drawn with the C library's generator, from this seed and the rank.
     Original(u32),
@@ -174,6 +175,36 @@ pub(super) struct RunShape {
     pub(super) around: PhaseSettings,
     /// Classic settings; `None` in native mode.
     pub(super) as_original: Option<ClassicCompat>,
+}
+
+impl Default for RunShape {
+    /// One rank, directory and iteration, without any test.
+    fn default() -> Self {
+        Self {
+            ranks: 1,
+            roots: 1,
+            iterations: 1,
+            tree: DirectoryTree::default(),
+            per_directory: 0,
+            loops: 1,
+            stride: 0,
+            own_trees: false,
+            shared_file: false,
+            collective: false,
+            dirs: false,
+            files: false,
+            acts: EnabledTests::default(),
+            data: FileData::default(),
+            sync_each_test: false,
+            wall_seconds: None,
+            made_before: None,
+            order: ItemOrder::default(),
+            cold: false,
+            workers: WorkerKind::default(),
+            around: PhaseSettings::default(),
+            as_original: None,
+        }
+    }
 }
 
 impl RunShape {

@@ -7,7 +7,7 @@
 pub(super) type DirectoryNumber = u64;
 
 /// A tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct DirectoryTree {
     /// Children of a directory.
     pub(super) branch: u64,

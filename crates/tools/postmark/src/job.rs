@@ -1,8 +1,10 @@
 //! A configured PostMark: parameters, footprint, outline, and the session.
 
 use treering_kit::occupied::refuse_existing;
-use treering_model::{Caution, Metric, RunMode};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+use treering_model::{Caution, Metric};
+use treering_script::{
+    ConfigError, Footprint, Job, OutlineLine, RunRequest, Session, Settings, TargetFacts,
+};
 
 use super::headline::HeadlineSums;
 use super::options::{self, RunShape};
@@ -13,24 +15,20 @@ use super::worker::ROOT;
 #[derive(Debug)]
 pub(super) struct PostmarkJob {
     shape: RunShape,
-    parameters: Vec<(String, String)>,
+    request: RunRequest,
 }
 
 impl PostmarkJob {
     /// Reads the native options.
     pub(super) fn native(settings: &Settings) -> Result<Self, ConfigError> {
-        let (shape, parameters) = options::native(settings)?;
-        Ok(Self { shape, parameters })
+        let (shape, request) = options::native(settings)?;
+        Ok(Self { shape, request })
     }
 }
 
 impl Job for PostmarkJob {
-    fn parameters(&self) -> Vec<(String, String)> {
-        self.parameters.clone()
-    }
-
-    fn mode(&self) -> RunMode {
-        RunMode::Native
+    fn request(&self) -> &RunRequest {
+        &self.request
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

@@ -1,6 +1,8 @@
 //! The options of PostMark, each declared once. The defaults are those of the original.
 
-use treering_script::{ClassicPayload, ConfigError, Settings, WorkloadManifest, options};
+use treering_script::{
+    ClassicPayload, ConfigError, RunRequest, Settings, WorkloadManifest, options,
+};
 
 /// Manifest of the workload: name, summary, options.
 pub(super) static MANIFEST: WorkloadManifest = WorkloadManifest {
@@ -68,10 +70,8 @@ pub(super) struct RunShape {
     pub(super) seed: u32,
 }
 
-/// Reads native settings into a shape and the parameters to record.
-pub(super) fn native(
-    settings: &Settings,
-) -> Result<(RunShape, Vec<(String, String)>), ConfigError> {
+/// Reads native settings into a shape and the request to record.
+pub(super) fn native(settings: &Settings) -> Result<(RunShape, RunRequest), ConfigError> {
     let mut options = NativeOptions::read(settings)?;
     if options.size_low > options.size_high {
         // A low bound above the default high one is the size of all files.
@@ -97,5 +97,5 @@ pub(super) fn native(
         buffered: options.buffering == "yes",
         seed: options.seed,
     };
-    Ok((shape, options.parameters()))
+    Ok((shape, RunRequest::native(options.parameters())))
 }

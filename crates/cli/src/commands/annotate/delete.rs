@@ -13,7 +13,7 @@ use super::Named;
 use crate::arguments::DeleteArgs;
 use crate::classic_output::say;
 use crate::clock;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::storage::failure;
 
 /// Ending of the name of the file with the reasons.
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &DeleteArgs) -> Result<ExitCode, Failure> {
     let reason = args.reason.trim();
     if reason.is_empty() {
         let hint = "give a reason; it is kept beside the store";
-        return Err(Failure::new(Kind::Usage, "--reason is empty").hint(hint));
+        return Err(Failure::usage("--reason is empty").hint(hint));
     }
     let mut named = Named::find(&args.trials, &args.store)?;
     let all = named.store.trials(&Filter::default()).map_err(|error| failure(&error))?;
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &DeleteArgs) -> Result<ExitCode, Failure> {
 fn is_confirmed(count: usize) -> Result<bool, Failure> {
     if !stdin().is_terminal() || !stderr().is_terminal() {
         let message = "there is no terminal to ask on";
-        return Err(Failure::new(Kind::Usage, message)
+        return Err(Failure::usage(message)
             .hint("--yes deletes without asking, --dry-run shows what would be deleted"));
     }
     let what = if count == 1 { "it".to_owned() } else { format!("these {count}") };

@@ -11,7 +11,7 @@ use treering_store::Store;
 use crate::arguments::{ExcludeArgs, IncludeArgs, LabelArgs, StoreArgs};
 use crate::classic_output::say;
 use crate::clock;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::places;
 use crate::storage::{failure, no_results, open_to_read, open_to_write};
 
@@ -33,9 +33,7 @@ pub(crate) fn label(args: &LabelArgs) -> Result<ExitCode, Failure> {
 pub(crate) fn exclude(args: &ExcludeArgs) -> Result<ExitCode, Failure> {
     let reason = args.reason.trim();
     if reason.is_empty() {
-        return Err(
-            Failure::new(Kind::Usage, "--reason is empty").hint("give a reason; reports show it")
-        );
+        return Err(Failure::usage("--reason is empty").hint("give a reason; reports show it"));
     }
     let words = format!("is excluded from comparisons: {reason}");
     let change = AnnotationKind::Excluded { reason: reason.to_owned() };

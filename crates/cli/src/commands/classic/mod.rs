@@ -46,8 +46,8 @@ fn run_on(
         Err(refusal) if is_fio => return original_fio::run(refusal, None),
         checked => checked?,
     }
-    let any = AnyRunArgs::from_arg_matches(matches)
-        .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
+    let any =
+        AnyRunArgs::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
     let mut settings = settings(manifest.classic, matches);
     let reads_input = is_fio && settings.options().iter().any(|(_, value)| value == "-");
     if reads_input {
@@ -97,7 +97,7 @@ const INPUT_BYTES_MAX: u64 = 2 << 20;
 fn standard_input() -> Result<Vec<u8>, Failure> {
     let mut input = Vec::new();
     let read = io::stdin().lock().take(INPUT_BYTES_MAX).read_to_end(&mut input);
-    let failed = |error| Failure::new(Kind::Environment, format!("standard input: {error}"));
+    let failed = |error| Failure::environment(format!("standard input: {error}"));
     read.map(|_| input).map_err(failed)
 }
 
@@ -149,7 +149,7 @@ fn refuse_rejected(specs: &[OptionSpec], matches: &ArgMatches) -> Result<(), Fai
             && matches.contains_id(spec.name)
             && matches.value_source(spec.name) == Some(clap::parser::ValueSource::CommandLine)
         {
-            return Err(Failure::new(Kind::Usage, format!("--{}: {why}", spec.name)));
+            return Err(Failure::usage(format!("--{}: {why}", spec.name)));
         }
     }
     Ok(())

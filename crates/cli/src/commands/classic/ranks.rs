@@ -10,7 +10,7 @@ use treering_script::Workload;
 use super::{configure, refuse_rejected, run_on};
 use crate::arguments::{AnyRunArgs, settings};
 use crate::commands::many::{self, Ranks};
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 
 /// Time after which a silent rank is lost; the default of native runs.
 const TIMEOUT: Duration = Duration::from_secs(300);
@@ -40,8 +40,8 @@ fn assist(
 ) -> Result<(), Failure> {
     let specs = workload.manifest().classic;
     refuse_rejected(specs, matches)?;
-    let any = AnyRunArgs::from_arg_matches(matches)
-        .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
+    let any =
+        AnyRunArgs::from_arg_matches(matches).map_err(|error| Failure::usage(error.to_string()))?;
     // Also the time is that of rank 0: data and orders begin from it.
     let settings = ranks.shared(&settings(specs, matches))?;
     let (job, tool) = configure(workload, &settings)?;

@@ -65,9 +65,10 @@ fn code_for_git(code: ExitCode) -> ExitCode {
 
 /// Build by this command. Its output is for the log; standard output has the page alone.
 fn build(command: String) -> Result<KernelBuild, Failure> {
-    let output = std::io::stderr().as_fd().try_clone_to_owned().map_err(|error| {
-        Failure::new(Kind::Environment, format!("cannot run sh for --build: {error}"))
-    })?;
+    let output = std::io::stderr()
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(|error| Failure::environment(format!("cannot run sh for --build: {error}")))?;
     Ok(KernelBuild { command, output })
 }
 

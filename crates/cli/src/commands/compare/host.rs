@@ -13,7 +13,7 @@ use treering_script::{Job, TargetFacts};
 use crate::classic_output::say;
 use crate::clock::trial_unix_ms;
 use crate::commands::share::fingerprint;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::places;
 use crate::progress::ProgressShow;
 
@@ -52,12 +52,12 @@ impl Host for Terminal {
 /// Command line that continues this campaign after a reboot.
 fn continuation() -> Result<ContinuationUnit, Failure> {
     let cannot = |what: &str, error: &dyn std::fmt::Display| {
-        Failure::new(Kind::Environment, format!("{what}: {error}"))
+        Failure::environment(format!("{what}: {error}"))
     };
     let text = |word: std::ffi::OsString| {
         word.into_string().map_err(|word| {
             let message = format!("{} cannot be written into a unit", word.to_string_lossy());
-            Failure::new(Kind::Usage, message).hint("use names in UTF-8 in plans with reboots")
+            Failure::usage(message).hint("use names in UTF-8 in plans with reboots")
         })
     };
     let program = std::env::current_exe()

@@ -18,13 +18,13 @@ use treering_conduct::plan::{
     self, ObservedIn, ObservingChanges, Plan, PlanChanges, SHIPPED_PLANS_DIR, ShippedPlan,
     quick_plan, refuse_alone, rehearse_quick, shipped_plan_lines,
 };
+use treering_conduct::watch_signals;
 use treering_conduct::{
     LAUNCHED_PROGRAM, PlanEnd, PlanOptions, RankOptions, RebootOptions, carry_out, dry_run,
     warn_of_plan,
 };
 use treering_lab::{Lab, filesystems, rehearse};
 use treering_model::{TrialId, Variant};
-use treering_sys::SignalWatch;
 
 pub(super) use self::bisect::run as bisect_step;
 pub(crate) use self::guest::run as run_guest;
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         return list_shipped(args.page.output.as_deref());
     }
     let lab = if args.dry_run || args.print_plan { lab::look() } else { lab::open() };
-    let signals = signals()?;
+    let signals = watch_signals()?;
     // What is only looked at is tried as well, and recorded while it is.
     let trying = if args.dry_run { lab::recording() } else { lab.clone() };
     let rehearsal = |variant: &Variant| rehearse(variant, !args.quick.kernels.is_empty(), &trying);
@@ -87,13 +87,6 @@ pub(crate) fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
         PlanEnd::Rebooting => Ok(ExitCode::SUCCESS),
         PlanEnd::Interrupted => Ok(ExitCode::from(Kind::Interrupted.code())),
     }
-}
-
-/// Watches for signals, so that what is tried is taken away after one.
-fn signals() -> Result<SignalWatch, Failure> {
-    SignalWatch::begin().map_err(|error| {
-        Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
-    })
 }
 
 /// Options that change the plan.
@@ -145,7 +138,7 @@ pub(super) fn read_rehearsed(
     is_full_size: bool,
     (is_for_other_kernel, lab): (bool, &Lab),
 ) -> Result<Plan, Failure> {
-    let signals = signals()?;
+    let signals = watch_signals()?;
     let rehearsal = |variant: &Variant| rehearse(variant, is_for_other_kernel, lab);
     let plan = read_plan(path, is_full_size, Some(&rehearsal))?;
     if signals.flag().is_raised() {

@@ -5,7 +5,7 @@ use treering_model::nearest::suggestion;
 
 use crate::arguments::{QuickArgs, metric_names, percentage, settings_of_words, size};
 use crate::commands::workload;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 
 /// Reads the options of a quick plan.
 pub(super) fn options(args: &QuickArgs) -> Result<QuickOptions, Failure> {
@@ -13,7 +13,7 @@ pub(super) fn options(args: &QuickArgs) -> Result<QuickOptions, Failure> {
         let known: Vec<&str> =
             treering_registry::workloads().iter().map(|one| one.manifest().name).collect();
         let message = format!("--workload: there is no workload '{}'", args.workload);
-        Failure::new(Kind::Usage, message).hint(suggestion(&args.workload, &known, "workloads"))
+        Failure::usage(message).hint(suggestion(&args.workload, &known, "workloads"))
     })?;
     let words = match args.options.as_slice() {
         [] if args.workload == "compilebench" => {

@@ -90,7 +90,7 @@ fn check_name(name: &str) -> Result<(), Failure> {
     check_title(name).map_err(|error| Failure::of(Kind::Usage, &error))?;
     if library::builtin_names().any(|builtin| builtin == name) {
         let message = format!("'{name}' is the name of a built-in data set");
-        return Err(Failure::new(Kind::Usage, message).hint("choose another name"));
+        return Err(Failure::usage(message).hint("choose another name"));
     }
     Ok(())
 }

@@ -10,6 +10,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 use std::process::ExitCode;
 
+use treering_conduct::watch_signals;
 use treering_lab::{InventoryRequest, MachineFindings, take_inventory};
 use treering_model::MachineInventory;
 use treering_observe::detectable_difference;
@@ -18,7 +19,6 @@ use treering_report::pages::doctor::json::Diagnosis;
 use treering_report::pages::doctor::next::{self, IN_MEMORY, Subject};
 use treering_report::pages::doctor::page;
 use treering_report::pages::doctor::severity::worst_first;
-use treering_sys::SignalWatch;
 
 use super::{compare, lab, output};
 use crate::arguments::DoctorArgs;
@@ -32,19 +32,14 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     let path = match &args.path {
         Some(path) => path.clone(),
         None => std::env::current_dir().map_err(|error| {
-            Failure::new(
-                Kind::Environment,
-                format!("cannot determine the current directory: {error}"),
-            )
+            Failure::environment(format!("cannot determine the current directory: {error}"))
         })?,
     };
     let kind = fs::metadata(&path).map_err(|error| {
-        Failure::new(Kind::Usage, format!("{}: {error}", path.display()))
+        Failure::usage(format!("{}: {error}", path.display()))
             .hint("name a directory, a block device or a plan")
     })?;
-    let signals = SignalWatch::begin().map_err(|error| {
-        Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
-    })?;
+    let signals = watch_signals()?;
     let dir = kind.is_dir().then_some(path.as_path());
     let (mut findings, probed) = MachineFindings::examine(dir, signals.flag());
     if signals.flag().is_raised() {

@@ -35,7 +35,7 @@ const DIFFER: u8 = 1;
 
 /// Runs the check.
 pub(crate) fn run(matches: &ArgMatches, check: &CheckArgs) -> Result<ExitCode, Failure> {
-    let usage = |error: clap::Error| Failure::new(Kind::Usage, error.to_string());
+    let usage = |error: clap::Error| Failure::usage(error.to_string());
     let any = AnyRunArgs::from_arg_matches(matches).map_err(usage)?;
     let own = NativeRunArgs::from_arg_matches(matches).map_err(usage)?;
     let settings = settings(treering_script::Workload::manifest(&Fio).native, matches);
@@ -45,7 +45,7 @@ pub(crate) fn run(matches: &ArgMatches, check: &CheckArgs) -> Result<ExitCode, F
         outline(both.theirs.as_ref(), &facts, false)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let dir = own.dir.clone().ok_or_else(|| Failure::new(Kind::Usage, "--dir is missing"))?;
+    let dir = own.dir.clone().ok_or_else(|| Failure::usage("--dir is missing"))?;
     let runner = Runner { any: &any, dir: &dir, quiet: own.quiet };
     let sequences = runner.sequences(&settings)?;
     let mut turns = Vec::new();

@@ -11,7 +11,7 @@ use treering_model::{AnnotationKind, TrialId};
 use crate::arguments::HistoryArgs;
 use crate::classic_output::say;
 use crate::clock;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::places;
 use crate::storage::{failure, open_to_write};
 
@@ -23,8 +23,9 @@ pub(super) fn change(args: &HistoryArgs, found: &History) -> Result<Option<ExitC
         (Some(point), _) => {
             let reason = args.reason.as_deref().unwrap_or_default().trim();
             if reason.is_empty() {
-                return Err(Failure::new(Kind::Usage, "--reason is empty")
-                    .hint("give a reason; histories show it"));
+                return Err(
+                    Failure::usage("--reason is empty").hint("give a reason; histories show it")
+                );
             }
             let changes = changes_at("--acknowledge", point, found, |_| true)?;
             changes
@@ -96,7 +97,7 @@ fn changes_at<'h>(
     keys.dedup();
     let kind = if option == "--withdraw" { "known change" } else { "change of level" };
     let message = format!("{option} {point}: no {kind} begins at this point");
-    Err(Failure::new(Kind::Usage, message).hint(if keys.is_empty() {
+    Err(Failure::usage(message).hint(if keys.is_empty() {
         format!("these series have no {kind}")
     } else {
         suggestion(point, &keys, "points at which one begins")

@@ -70,7 +70,7 @@ fn add_links(found: &mut History, address: &str) -> Result<(), Failure> {
     let is_web = ["https://", "http://"].iter().any(|scheme| address.starts_with(scheme));
     if !is_web || !address.contains(KEY) {
         let message = "--link: an address begins with https:// or http:// and has {} for the point";
-        return Err(Failure::new(Kind::Usage, message)
+        return Err(Failure::usage(message)
             .hint("for instance --by commit --link 'https://example.org/commit/{}'"));
     }
     for point in found.series.iter_mut().flat_map(|series| &mut series.points) {
@@ -143,7 +143,7 @@ pub(super) fn dated(trial: Trial, by: &str) -> Option<DatedTrial> {
 
 fn no_points(by: &str) -> Failure {
     let message = format!("--by {by}: no trial of the store knows it");
-    Failure::new(Kind::Usage, message).hint(
+    Failure::usage(message).hint(
         "use kernel, date, label, or the name of a fact or parameter that `treering show` prints",
     )
 }
@@ -174,7 +174,7 @@ fn no_series(args: &SeriesArgs, dated: &[DatedTrial], store: &Store) -> Failure 
             )
         }
     };
-    Failure::new(Kind::Usage, message).hint(hint)
+    Failure::usage(message).hint(hint)
 }
 
 /// Changes that count for a gate.

@@ -16,7 +16,7 @@ use treering_store::{Filter, Store, StoreError};
 use crate::arguments::ImportArgs;
 use crate::clock;
 use crate::commands::output;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::places;
 use crate::storage::{failure, open_to_write};
 
@@ -99,18 +99,18 @@ fn nothing_found(files: &[ImportFile]) -> Failure {
     let known = format!("supported logs: {}", tools().collect::<Vec<_>>().join(", "));
     let mut remarks = remarks(files).into_iter();
     match remarks.next() {
-        Some(first) => Failure::new(Kind::Usage, first).hint(remarks.next().unwrap_or(known)),
+        Some(first) => Failure::usage(first).hint(remarks.next().unwrap_or(known)),
         None => {
             let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
             let message = format!("no known output in {}", names.join(", "));
-            Failure::new(Kind::Usage, message).hint(known)
+            Failure::usage(message).hint(known)
         }
     }
 }
 
 /// Failure for a file that cannot be imported.
 fn unreadable_file(error: ImportFileError) -> Failure {
-    Failure::new(Kind::Usage, error.to_string()).hint(error.hint())
+    Failure::usage(error.to_string()).hint(error.hint())
 }
 
 /// The store, and the origins of the trials in it.

@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::time::{Duration, SystemTime};
 
+use treering_conduct::watch_signals;
 use treering_io500::{
     RESULT, ResultFileError, config_value, newest_result, read_config, read_result,
     result_artifacts,
 };
 use treering_model::{Ending, Fact, RunMode, Trial, TrialHeader, TrialId};
 use treering_registry::{ImportedTrial, PhaseRows, events_of, import};
-use treering_sys::{EndedChild, SignalWatch, monotonic_ns, wait_passing_signals};
+use treering_sys::{EndedChild, monotonic_ns, wait_passing_signals};
 
 use crate::arguments::InstalledArgs;
 use crate::classic_output::say;
@@ -26,7 +27,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 fn unreadable_result(error: ResultFileError) -> Failure {
     match &error {
         ResultFileError::Unread { path, error } => Failure::of_path(path, error),
-        ResultFileError::TooLong { .. } => Failure::new(Kind::Usage, error.to_string()),
+        ResultFileError::TooLong { .. } => Failure::usage(error.to_string()),
     }
 }
 
@@ -91,9 +92,7 @@ pub(super) fn run(args: &InstalledArgs) -> Result<ExitCode, Failure> {
 
 /// Starts the program and waits for its end; a signal that stops treering is passed on.
 fn start(args: &InstalledArgs) -> Result<EndedChild, Failure> {
-    let signals = SignalWatch::begin().map_err(|error| {
-        Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
-    })?;
+    let signals = watch_signals()?;
     let words = args.launcher.as_deref().unwrap_or_default().split_whitespace();
     let mut words = words.map(Into::into).chain([args.with_io500.clone().into_os_string()]);
     let program = words.next().unwrap_or_default();
@@ -101,10 +100,10 @@ fn start(args: &InstalledArgs) -> Result<EndedChild, Failure> {
     command.args(words).arg(&args.config);
     let mut child = command.spawn().map_err(|error| {
         let message = format!("cannot start {}: {error}", Path::new(&program).display());
-        Failure::new(Kind::Environment, message)
+        Failure::environment(message)
     })?;
     wait_passing_signals(&mut child, signals.flag(), LOOK_EVERY)
-        .map_err(|error| Failure::new(Kind::Environment, format!("cannot wait for io500: {error}")))
+        .map_err(|error| Failure::environment(format!("cannot wait for io500: {error}")))
 }
 
 /// The trial of a result, as an import makes it.

@@ -15,7 +15,7 @@ use treering_report::pages::tools::io500::{config, page};
 
 use super::{native, output};
 use crate::arguments::{InstalledArgs, OutputArgs, REHEARSE};
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 
 /// Runs the rehearsal, or the installed program.
 pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
@@ -33,11 +33,11 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             }
         }),
         Some((_, below)) => {
-            let args = InstalledArgs::of(below)
-                .map_err(|error| Failure::new(Kind::Usage, error.to_string()))?;
+            let args =
+                InstalledArgs::of(below).map_err(|error| Failure::usage(error.to_string()))?;
             installed::run(&args)
         }
-        None => Err(Failure::new(Kind::Usage, "rehearse or run is missing")),
+        None => Err(Failure::usage("rehearse or run is missing")),
     }
 }
 

@@ -12,7 +12,7 @@ use treering_sys::{Errno, ExtentBuffer, file_extents, filesystem_facts, sync_fil
 
 use crate::arguments::LayoutArgs;
 use crate::commands::output;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 
 /// True if the arguments name files whose own extents are to be shown: several paths, or one that
 /// is not an image of a filesystem.
@@ -25,7 +25,7 @@ pub(super) fn are_wanted(args: &LayoutArgs) -> Result<bool, Failure> {
             let message = format!("{} is not a regular file", path.display());
             let message =
                 if path.exists() { message } else { format!("{}: not found", path.display()) };
-            Err(Failure::new(Kind::Usage, message).hint(
+            Err(Failure::usage(message).hint(
                 "extents are listed for regular files only; name a single directory or device",
             ))
         }
@@ -50,9 +50,8 @@ pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
 }
 
 fn list(path: &Path, write_back: bool, buffer: &mut ExtentBuffer) -> Result<FileExtents, Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::new(Kind::Environment, format!("{}: {error}", path.display()))
-    };
+    let failed =
+        |error: std::io::Error| Failure::environment(format!("{}: {error}", path.display()));
     let file = File::open(path).map_err(failed)?;
     if write_back {
         // An old error of writing is no reason not to look.
@@ -79,7 +78,7 @@ fn list(path: &Path, write_back: bool, buffer: &mut ExtentBuffer) -> Result<File
             let name = name_of(facts.type_magic).unwrap_or("its filesystem");
             let message =
                 format!("{}: {name} does not report where files lie (no FIEMAP)", path.display());
-            Err(Failure::new(Kind::Environment, message))
+            Err(Failure::environment(message))
         }
         Err(errno) => Err(failed(errno.into())),
     }

@@ -4,21 +4,20 @@ use std::io::{IsTerminal, stderr};
 use std::process::ExitCode;
 
 use indicatif::{ProgressBar, ProgressStyle};
+use treering_conduct::watch_signals;
 use treering_lab::{EraseList, FreshCopyComparison, ReadOnlyView};
 use treering_report::pages::fresh_copy::{page, write_json};
 use treering_report::pages::layout::LayoutView;
-use treering_sys::{SignalWatch, raise_open_files};
+use treering_sys::raise_open_files;
 
 use crate::arguments::LayoutArgs;
 use crate::commands::{lab, output};
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 
 /// Copies the tree, and compares the two.
 pub(super) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     let original = ReadOnlyView::open(&args.path)?;
-    let signals = SignalWatch::begin().map_err(|error| {
-        Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
-    })?;
+    let signals = watch_signals()?;
     let _as_many_as_we_may = raise_open_files();
     let bar = bar();
     let comparison = FreshCopyComparison {

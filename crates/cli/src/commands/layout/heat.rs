@@ -13,11 +13,11 @@ use crate::arguments::LayoutArgs;
 use crate::classic_output::say;
 use crate::commands::output;
 use crate::commands::trace::files::each_entry;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 
 /// Shows the heat of files and of regions of the device.
 pub(super) fn run(args: &LayoutArgs, trace: &Path) -> Result<ExitCode, Failure> {
-    let failed = |why: String| Failure::new(Kind::Environment, why);
+    let failed = |why: String| Failure::environment(why);
     let not_known = |error: HotError| failed(error.to_string());
     let view = ReadOnlyView::open(&args.path)?;
     let target = match view.kind() {
@@ -98,7 +98,7 @@ fn decide(devices: &[TraceDevice], requests: &mut HotRequests) -> Result<(), Fai
                 names.join(", "),
                 requests.device()
             );
-            Err(Failure::new(Kind::Environment, message)
+            Err(Failure::environment(message)
                 .hint("record its device alone: `treering trace --device DEVICE`"))
         }
     }

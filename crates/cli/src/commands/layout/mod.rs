@@ -68,7 +68,7 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
 fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
     let failed = |error: &dyn Display| {
         let message = format!("cannot write {}: {error}", file.display());
-        Failure::new(Kind::Environment, message)
+        Failure::environment(message)
     };
     if !charts::may_be_written(file) {
         return Err(failed(&"it exists and is not a chart made by treering")

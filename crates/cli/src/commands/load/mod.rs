@@ -70,10 +70,9 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 
 impl ParsedLoad {
     fn from_matches(matches: &ArgMatches) -> Result<Self, Failure> {
-        let usage = |error: clap::Error| Failure::new(Kind::Usage, error.to_string());
-        let (_, below) = matches
-            .subcommand()
-            .ok_or_else(|| Failure::new(Kind::Usage, "the load is missing: fio"))?;
+        let usage = |error: clap::Error| Failure::usage(error.to_string());
+        let (_, below) =
+            matches.subcommand().ok_or_else(|| Failure::usage("the load is missing: fio"))?;
         let args = LoadArgs::from_arg_matches(matches).map_err(usage)?;
         let own = NativeRunArgs::from_arg_matches(below).map_err(usage)?;
         let mut specs = Fio.manifest().native.to_vec();
@@ -81,13 +80,13 @@ impl ParsedLoad {
         let settings = settings(&specs, below);
         if settings.text("with-fio").is_some() {
             let message = "--with-fio: the installed fio cannot be offered a load by the clock";
-            return Err(Failure::new(Kind::Usage, message).hint("leave it out"));
+            return Err(Failure::usage(message).hint("leave it out"));
         }
         let seed = seed(&settings)?;
         let any = AnyRunArgs::from_arg_matches(below).map_err(usage)?;
         let precision = percentage("--precision", &args.precision)?;
         if args.max_rate < args.min_rate {
-            return Err(Failure::new(Kind::Usage, "--max-rate is below --min-rate"));
+            return Err(Failure::usage("--max-rate is below --min-rate"));
         }
         let options = LoadOptions {
             bounds: args.bounds(),

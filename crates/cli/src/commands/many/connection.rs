@@ -25,7 +25,7 @@ impl Connected {
     pub(super) fn of_launch() -> Result<Self, Failure> {
         let connection = treering_mpi::MpiConnection::open().ok_or_else(|| {
             let message = "MPI cannot be begun in a program with threads (MPI_THREAD_FUNNELED)";
-            Failure::new(Kind::Environment, message)
+            Failure::environment(message)
         })?;
         let said = said_size().filter(|(size, ..)| *size > 1 && connection.size() == 1);
         let Some((size, name, launcher)) = said else { return Ok(Self(connection)) };
@@ -36,7 +36,7 @@ impl Connected {
         );
         let hint = "use the mpirun of that MPI, or build with the launcher's \
                     (`make build-mpi MPICC=…`)";
-        Err(Failure::new(Kind::Environment, message).hint(hint))
+        Err(Failure::environment(message).hint(hint))
     }
 }
 
@@ -68,7 +68,7 @@ impl Connected {
 
     pub(super) fn of_launch() -> Result<Self, Failure> {
         let message = "this treering is built without MPI, and cannot be one of several ranks";
-        Err(Failure::new(Kind::Usage, message).hint("build treering-mpi: make build-mpi"))
+        Err(Failure::usage(message).hint("build treering-mpi: make build-mpi"))
     }
 }
 

@@ -9,7 +9,7 @@ use treering_store::Store;
 use crate::arguments::ReportArgs;
 use crate::commands::output::with_writer;
 use crate::commands::trial::{known_command_line, quoted};
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::storage::failure;
 
 /// Command line that reproduces the page, with every variant named.
@@ -116,7 +116,7 @@ pub(super) fn print_plan(
     campaign: Option<TrialId>,
 ) -> Result<(), Failure> {
     let text = campaign.and_then(|campaign| plan_text(store, campaign)).ok_or_else(|| {
-        Failure::new(Kind::Usage, "--print-plan: these trials are of no plan in the store")
+        Failure::usage("--print-plan: these trials are of no plan in the store")
             .hint("`--plan NAME` or `--campaign ID` selects the trials of one")
     })?;
     with_writer(args.page.output.as_deref(), |out| out.write_all(text.as_bytes()))

@@ -9,7 +9,7 @@ use treering_report::pages::gate::{gate_reasons, gate_sentence, gate_unclear};
 use crate::arguments::PageArgs;
 use crate::classic_output::say;
 use crate::exit_codes::UNCLEAR;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 
 /// Gate options of a comparison.
 pub(crate) struct Gating {
@@ -68,6 +68,6 @@ fn accepted(name: &str) -> Result<ComparisonCautionCode, Failure> {
             format!("--accept: '{name}' is not a caution about comparisons")
         };
         let names: Vec<&str> = counting().map(ComparisonCautionCode::name).collect();
-        Failure::new(Kind::Usage, message).hint(format!("one of: {}", names.join(", ")))
+        Failure::usage(message).hint(format!("one of: {}", names.join(", ")))
     })
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use treering_model::nearest::{MetricEdits, by_nearness, nearest};
 use treering_store::{Filter, Store, TrialSummary};
 
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::storage::failure;
 
 /// Maximum number of names in a hint.
@@ -62,7 +62,7 @@ pub(crate) fn check_known(
         return Ok(());
     }
     let hint = if known.is_empty() { property.nothing().to_owned() } else { names(value, known) };
-    Err(Failure::new(Kind::Usage, property.nobody(value)).hint(hint))
+    Err(Failure::usage(property.nobody(value)).hint(hint))
 }
 
 /// Hint with the known names, those nearest to an unknown one first.

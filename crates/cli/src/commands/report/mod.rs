@@ -167,7 +167,7 @@ fn compare_variants(
 /// Error of a parameter to ignore that no trial has.
 fn unknown_parameter(name: &str) -> Failure {
     let message = format!("--ignore: no trial of the variants has a parameter '{name}'");
-    Failure::new(Kind::Usage, message).hint("`treering show ID` lists the parameters of a trial")
+    Failure::usage(message).hint("`treering show ID` lists the parameters of a trial")
 }
 
 /// Refuses a primary metric of the command line that no trial of the variants has.
@@ -179,7 +179,7 @@ fn check_primary(args: &ReportArgs, compared: &ComparedTrials) -> Result<(), Fai
     let asked = metric_names(&args.primary);
     let Some(unknown) = asked.iter().find(|name| !metrics.contains(*name)) else { return Ok(()) };
     let message = format!("--primary {unknown}: no trial of the variants has this metric");
-    Err(Failure::new(Kind::Usage, message).hint(known_names::metrics(unknown, &metrics)))
+    Err(Failure::usage(message).hint(known_names::metrics(unknown, &metrics)))
 }
 
 /// Completes the arguments with the primary metrics and the threshold of the plan.
@@ -337,5 +337,5 @@ pub(crate) fn check_format(name: Option<&str>) -> Result<(), Failure> {
     let mut seen = BTreeSet::new();
     names.retain(|name| seen.insert(*name));
     let message = format!("--format: '{name}' is not one of: {}", names.join(", "));
-    Err(Failure::new(Kind::Usage, message))
+    Err(Failure::usage(message))
 }

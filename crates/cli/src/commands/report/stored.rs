@@ -11,7 +11,7 @@ use treering_store::{Filter, LoadDetail, Store, StoreError, TrialState, TrialSum
 
 use super::{TrialProperty, check_known};
 use crate::arguments::ReportArgs;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::storage::{failure, no_results};
 
 /// The trials of a store.
@@ -58,9 +58,7 @@ impl TrialSource for StoredTrials<'_> {
 /// Failure for a selection that names no trials, or trials that cannot be loaded.
 pub(in crate::commands) fn failed_selection(error: SelectionError<StoreError>) -> Failure {
     match error {
-        SelectionError::Refused { message, hint } => {
-            Failure::new(Kind::Usage, message).maybe_hint(hint)
-        }
+        SelectionError::Refused { message, hint } => Failure::usage(message).maybe_hint(hint),
         SelectionError::NoVariants => no_results(),
         SelectionError::Source(error) => failure(&error),
     }

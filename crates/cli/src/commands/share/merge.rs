@@ -14,7 +14,7 @@ use treering_store::{Access, MergeError, MergedCounts, PackMerge, Store, StoreEr
 
 use super::{canon, failure as unreadable};
 use crate::arguments::MergeArgs;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::places;
 use crate::storage::{failure, open_to_write};
 
@@ -78,9 +78,7 @@ fn unmerged(path: &Path, error: &MergeError) -> Failure {
         MergeError::Refused { trial, error } => {
             failure(error).context(format!("{}: trial {trial}", path.display()))
         }
-        MergeError::OtherTrial { .. } => {
-            Failure::new(Kind::Usage, format!("{}: {error}", path.display()))
-                .hint("nothing was added; one of both was changed after it was recorded")
-        }
+        MergeError::OtherTrial { .. } => Failure::usage(format!("{}: {error}", path.display()))
+            .hint("nothing was added; one of both was changed after it was recorded"),
     }
 }

@@ -14,7 +14,7 @@ pub(super) use self::merge::run as merge;
 pub(super) use self::pack::run as pack;
 pub(super) use self::record::fingerprint;
 pub(super) use self::repeat::run as repeat;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::places;
 
 /// Kinds of artifacts that are packed only on request, since they are by far the largest.
@@ -46,6 +46,6 @@ fn canon() -> CanonicalTrial {
 fn failure(path: &Path, error: &PackError) -> Failure {
     match error {
         PackError::Io(error) => Failure::of_path(path, error),
-        _ => Failure::new(Kind::Usage, format!("{}: {error}", path.display())),
+        _ => Failure::usage(format!("{}: {error}", path.display())),
     }
 }

@@ -15,7 +15,7 @@ use treering_sys::{ExistingFile, WholeFile};
 use super::{TRACES, failure as unpackable, known_names};
 use crate::arguments::PackArgs;
 use crate::commands::output;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 use crate::storage::{failure, no_results, open_to_read};
 
 /// Shows what is packed and what is left out, and writes the pack.
@@ -62,10 +62,10 @@ fn selected(store: &Store, args: &PackArgs) -> Result<Vec<TrialSummary>, Failure
     all.reverse();
     if let Some(one) = all.iter().find(|one| one.state == TrialState::Running) {
         let message = format!("trial {} is still running", one.trial);
-        return Err(Failure::new(Kind::Usage, message).hint("pack it when it has ended"));
+        return Err(Failure::usage(message).hint("pack it when it has ended"));
     }
     if all.is_empty() {
-        return Err(Failure::new(Kind::Usage, "no trial of the store is selected")
+        return Err(Failure::usage("no trial of the store is selected")
             .hint("`treering list` shows trials with their plans and labels"));
     }
     Ok(all)
@@ -98,7 +98,7 @@ fn write(packed: &PackedTrials<'_>, head: PackHead, path: &Path) -> Result<PackS
     let unwritten = |error: &PackError| match error {
         PackError::Io(error) => {
             let message = format!("cannot write {}: {error}", path.display());
-            Failure::new(Kind::Environment, message)
+            Failure::environment(message)
         }
         error => unpackable(path, error),
     };

@@ -9,7 +9,7 @@ use treering_trace::{DiskReplay, ModelledDisk};
 use super::files::each_entry;
 use crate::arguments::CostArgs;
 use crate::commands::output;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 
 /// Maximum size of a disk description.
 const DISK_BYTES_MAX: u64 = 1 << 16;
@@ -47,12 +47,12 @@ fn disk(name: &str) -> Result<ModelledDisk, Failure> {
     let path = Path::new(name);
     if !name.contains('/') && path.extension().is_none() {
         let known: Vec<&str> = ModelledDisk::names().collect();
-        return Err(Failure::new(Kind::Usage, format!("--disk: there is no disk '{name}'"))
+        return Err(Failure::usage(format!("--disk: there is no disk '{name}'"))
             .hint(format!("disks: {}; or give the path of a TOML file", known.join(", "))));
     }
     let text = read_at_most(path).map_err(|error| Failure::of_path(path, &error))?;
     ModelledDisk::read(&text)
-        .map_err(|error| Failure::new(Kind::Usage, format!("{}: {error}", path.display())))
+        .map_err(|error| Failure::usage(format!("{}: {error}", path.display())))
 }
 
 fn read_at_most(path: &Path) -> std::io::Result<String> {

@@ -12,7 +12,7 @@ use treering_observe::block_trace::convert_to_blktrace;
 use treering_trace::TraceWindow;
 
 use crate::arguments::{ShowTraceArgs, TraceArgs, TraceVerb, WindowArgs, size};
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 
 /// Runs a subcommand of `treering trace`.
 pub(crate) fn run(args: &TraceArgs) -> Result<ExitCode, Failure> {
@@ -40,9 +40,8 @@ fn window(args: &WindowArgs) -> Result<TraceWindow, Failure> {
     let second = |text: &str| {
         let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..1e9).contains(seconds));
         let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        time.and_then(|time| u64::try_from(time.as_nanos()).ok()).ok_or_else(|| {
-            Failure::new(Kind::Usage, format!("--times: '{text}' is not a number of seconds"))
-        })
+        time.and_then(|time| u64::try_from(time.as_nanos()).ok())
+            .ok_or_else(|| Failure::usage(format!("--times: '{text}' is not a number of seconds")))
     };
     let times_ns = args.times.as_deref().map(|text| range("--times", text, second)).transpose()?;
     let offset = |text: &str| size("--offsets", text);
@@ -57,7 +56,7 @@ fn range(
     of: impl Fn(&str) -> Result<u64, Failure>,
 ) -> Result<(u64, u64), Failure> {
     let wrong = |what: &str| {
-        Failure::new(Kind::Usage, format!("{option}: '{text}' {what}"))
+        Failure::usage(format!("{option}: '{text}' {what}"))
             .hint("a range is FROM:TO; either may be left out")
     };
     let (from, until) = text.split_once(':').ok_or_else(|| wrong("is not a range"))?;

@@ -8,7 +8,7 @@ use treering_report::{DrawingPreset, drawings, formats};
 use super::{files, window};
 use crate::arguments::{OutputArgs, PlotArgs};
 use crate::commands::output;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 
 /// Writes the page as the user asked.
 pub(super) fn write(runs: &[TracedRun], args: &OutputArgs) -> Result<(), Failure> {
@@ -24,7 +24,7 @@ pub(super) fn plot(args: &PlotArgs) -> Result<ExitCode, Failure> {
     let extension = args.output.extension().map(|word| word.to_string_lossy().to_lowercase());
     let wrong = || {
         let message = format!("{}: a plot is an .svg or .html file", args.output.display());
-        Failure::new(Kind::Usage, message)
+        Failure::usage(message)
     };
     if !matches!(extension.as_deref(), Some("svg" | "html" | "htm")) {
         return Err(wrong());

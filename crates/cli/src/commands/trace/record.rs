@@ -31,7 +31,7 @@ const NOT_FOUND: u8 = 127;
 /// Runs the command and shows its requests.
 pub(super) fn run(args: &RecordTraceArgs) -> Result<ExitCode, Failure> {
     let Some((program, words)) = args.command.split_first() else {
-        return Err(Failure::new(Kind::Usage, "no command is given")
+        return Err(Failure::usage("no command is given")
             .hint("treering trace -- COMMAND runs it and shows its requests"));
     };
     refuse_output(args)?;
@@ -40,9 +40,8 @@ pub(super) fn run(args: &RecordTraceArgs) -> Result<ExitCode, Failure> {
     let mut warn = |line: &str| say(line);
     let recording = Recording::begin(&options, &devices, &mut warn)
         .map_err(|error| Failure::of(Kind::Environment, &error).maybe_hint(error.hint()))?;
-    let signals = SignalWatch::begin().map_err(|error| {
-        Failure::new(Kind::Environment, format!("signals cannot be watched: {error}"))
-    })?;
+    let signals = SignalWatch::begin()
+        .map_err(|error| Failure::environment(format!("signals cannot be watched: {error}")))?;
     let child = Command::new(program).args(words).spawn();
     let mut child = match child {
         Ok(child) => child,
@@ -54,7 +53,7 @@ pub(super) fn run(args: &RecordTraceArgs) -> Result<ExitCode, Failure> {
         }
     };
     let end = wait_passing_signals(&mut child, signals.flag(), PAUSE).map_err(|error| {
-        Failure::new(Kind::Environment, format!("the command cannot be waited for: {error}"))
+        Failure::environment(format!("the command cannot be waited for: {error}"))
     })?;
     if args.sync {
         sync(args)?;
@@ -76,8 +75,9 @@ fn refuse_output(args: &RecordTraceArgs) -> Result<(), Failure> {
     if args.method.as_deref() == Some(STATISTICS) && keeps_events {
         let option = if args.out.is_some() { "--out" } else { "--blktrace-out" };
         let message = format!("--method {STATISTICS} has no events that {option} could keep");
-        return Err(Failure::new(Kind::Usage, message)
-            .hint("leave one of them out: device counters give rates only"));
+        return Err(
+            Failure::usage(message).hint("leave one of them out: device counters give rates only")
+        );
     }
     let Some(page) = &args.page.output else { return Ok(()) };
     let dir = page.parent().filter(|dir| !dir.as_os_str().is_empty());
@@ -88,7 +88,7 @@ fn refuse_output(args: &RecordTraceArgs) -> Result<(), Failure> {
     } else {
         return Ok(());
     };
-    Err(Failure::new(Kind::Environment, format!("cannot write {}: {why}", page.display())))
+    Err(Failure::environment(format!("cannot write {}: {why}", page.display())))
 }
 
 /// Devices to record.
@@ -126,8 +126,7 @@ fn options(args: &RecordTraceArgs) -> Result<RecordingOptions<'_>, Failure> {
 
 /// Waits until written data are on the devices.
 fn sync(args: &RecordTraceArgs) -> Result<(), Failure> {
-    let cannot =
-        |error: std::io::Error| Failure::new(Kind::Environment, format!("--sync: {error}"));
+    let cannot = |error: std::io::Error| Failure::environment(format!("--sync: {error}"));
     if args.device.is_empty() {
         let dir = args.dir.as_deref().unwrap_or(Path::new("."));
         let dir = File::open(dir).map_err(cannot)?;

@@ -6,205 +6,201 @@
 use std::io;
 
 use treering_analysis::KnownTotals;
-use treering_model::{CpuTime, OpTotals, Scope, TaskTotals, Trial};
+use treering_model::{
+    CpuTime, IntervalTotals, Metric, OpTotals, PhaseTotals, Scope, TaskTotals, Trial,
+};
 
-use crate::formats::csv::{text_field, write_record};
+use crate::formats::csv::{CsvColumn, text_field, write_row};
 
-/// Leading columns of every table.
-const TRIAL: [&str; 4] = ["trial", "workload", "mode", "label"];
+/// Row of a table: an item of a trial.
+pub(super) struct ItemRow<'t, I> {
+    trial: &'t Trial,
+    item: I,
+}
 
-/// Columns of the task table, after the leading ones.
-pub(super) const TASKS: &[&str] = &[
-    "phase",
-    "phase_name",
-    "task",
-    "worker",
-    "kind",
-    "subject",
-    "state",
-    "tally",
-    "began_s",
-    "seconds",
-    "sync_seconds",
-    "user_s",
-    "system_s",
-    "sync_user_s",
-    "sync_system_s",
-    "files",
-    "bytes",
-    "listed_bytes",
-    "mib_per_s",
-    "files_per_s",
-];
+/// Columns of a table: those of the trial, and those of its item.
+fn with_trial<'t, I, const N: usize>(
+    of_item: [CsvColumn<ItemRow<'t, I>>; N],
+) -> Vec<CsvColumn<ItemRow<'t, I>>> {
+    let mut columns: Vec<CsvColumn<ItemRow<'t, I>>> = vec![
+        ("trial", |row| row.trial.beginning.trial.text()),
+        ("workload", |row| text_field(&row.trial.beginning.workload)),
+        ("mode", |row| row.trial.beginning.mode.name().to_owned()),
+        ("label", |row| text_field(&row.trial.beginning.label)),
+    ];
+    columns.extend(of_item);
+    columns
+}
 
-/// Columns of the call table.
-pub(super) const OPS: &[&str] = &[
-    "scope",
-    "phase",
-    "phase_name",
-    "task",
-    "kind",
-    "subject",
-    "op",
-    "calls",
-    "errors",
-    "bytes",
-    "timed",
-    "mean_ns",
-    "p50_ns",
-    "p90_ns",
-    "p99_ns",
-    "p999_ns",
-    "max_ns",
-];
+/// Columns of a table with the rows of one kind of item.
+type ItemColumns<'t, I> = Vec<CsvColumn<ItemRow<'t, I>>>;
 
-/// Columns of the interval table.
-pub(super) const INTERVALS: &[&str] = &["phase", "phase_name", "second", "calls", "bytes"];
+impl ItemRow<'_, (&TaskTotals, KnownTotals)> {
+    fn known(&self, amount: u64) -> Option<u64> {
+        self.item.1.amount(amount)
+    }
 
-/// Columns of the metric table.
-pub(super) const METRICS: &[&str] =
-    &["metric", "scope", "scope_name", "value", "unit", "better", "primary", "tasks"];
+    fn seconds(&self, ns: u64) -> String {
+        self.known(ns).map(seconds).unwrap_or_default()
+    }
 
-/// Writes the header of a table.
-pub(super) fn header(columns: &[&str], out: &mut dyn io::Write) -> io::Result<()> {
-    let names: Vec<String> = TRIAL.iter().chain(columns).map(ToString::to_string).collect();
-    write_record(&names, out)
+    fn cpu_seconds(&self, of: CpuTime, ns: u64) -> String {
+        self.item.1.amount(of).map(|_| seconds(ns)).unwrap_or_default()
+    }
+}
+
+/// Columns of the task table.
+pub(super) fn task_columns<'t>() -> ItemColumns<'t, (&'t TaskTotals, KnownTotals)> {
+    with_trial([
+        ("phase", |row| row.item.0.phase.to_string()),
+        ("phase_name", |row| phase_name(row.trial, row.item.0.phase)),
+        ("task", |row| row.item.0.task.to_string()),
+        ("worker", |row| row.item.0.worker.to_string()),
+        ("kind", |row| text_field(&row.item.0.kind)),
+        ("subject", |row| text_field(&row.item.0.subject)),
+        ("state", |row| text_field(&row.item.0.state)),
+        ("tally", |row| text_field(&row.item.0.tally)),
+        ("began_s", |row| seconds(row.item.0.began_ns)),
+        ("seconds", |row| row.seconds(row.item.0.wall_ns)),
+        ("sync_seconds", |row| row.seconds(row.item.0.sync_ns)),
+        ("user_s", |row| row.cpu_seconds(row.item.0.cpu, row.item.0.cpu.user_ns)),
+        ("system_s", |row| row.cpu_seconds(row.item.0.cpu, row.item.0.cpu.system_ns)),
+        ("sync_user_s", |row| row.cpu_seconds(row.item.0.sync_cpu, row.item.0.sync_cpu.user_ns)),
+        ("sync_system_s", |row| {
+            row.cpu_seconds(row.item.0.sync_cpu, row.item.0.sync_cpu.system_ns)
+        }),
+        ("files", |row| optional(KnownTotals::files(row.item.0.files))),
+        ("bytes", |row| optional(row.known(row.item.0.bytes))),
+        ("listed_bytes", |row| optional(row.known(row.item.0.listed_bytes))),
+        ("mib_per_s", |row| {
+            let task = row.item.0;
+            let moves = task.bytes > 0 || task.listed_bytes > 0;
+            rate(task.wall_ns > 0 && moves, task.mib_per_second())
+        }),
+        ("files_per_s", |row| {
+            let task = row.item.0;
+            rate(task.wall_ns > 0 && task.files > 0, task.files_per_second())
+        }),
+    ])
 }
 
 /// Writes one row for each task.
 pub(super) fn tasks(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
     let known = KnownTotals::for_trial(trial);
-    let reported = |ns: u64| known.amount(ns).map(seconds).unwrap_or_default();
-    let number = |amount: Option<u64>| amount.map(|amount| amount.to_string()).unwrap_or_default();
-    for task in &trial.tasks {
-        let cpu = |of: CpuTime| match known.amount(of) {
-            Some(of) => [seconds(of.user_ns), seconds(of.system_ns)],
-            None => [String::new(), String::new()],
-        };
-        let ([user, system], [sync_user, sync_system]) = (cpu(task.cpu), cpu(task.sync_cpu));
-        let timed = task.wall_ns > 0;
-        let moves = timed && (task.bytes > 0 || task.listed_bytes > 0);
-        let mut record = identity(trial);
-        record.extend([
-            task.phase.to_string(),
-            phase_name(trial, task.phase),
-            task.task.to_string(),
-            task.worker.to_string(),
-            text_field(&task.kind),
-            text_field(&task.subject),
-            text_field(&task.state),
-            text_field(&task.tally),
-            seconds(task.began_ns),
-            reported(task.wall_ns),
-            reported(task.sync_ns),
-            user,
-            system,
-            sync_user,
-            sync_system,
-            number(KnownTotals::files(task.files)),
-            number(known.amount(task.bytes)),
-            number(known.amount(task.listed_bytes)),
-            rate(moves, task.mib_per_second()),
-            rate(timed && task.files > 0, task.files_per_second()),
-        ]);
-        write_record(&record, out)?;
+    let columns = task_columns();
+    trial
+        .tasks
+        .iter()
+        .try_for_each(|task| write_row(&columns, &ItemRow { trial, item: (task, known) }, out))
+}
+
+/// Totals of a kind of call: in a task, or in a whole phase.
+pub(super) struct CallTotals<'t> {
+    phase: u32,
+    task: Option<&'t TaskTotals>,
+    op: &'t OpTotals,
+}
+
+impl CallTotals<'_> {
+    fn latency(&self, ns: u64) -> String {
+        if self.op.latency.samples() == 0 { String::new() } else { ns.to_string() }
     }
-    Ok(())
+
+    fn quantile(&self, share: f64) -> String {
+        self.latency(self.op.latency.quantile_ns(share))
+    }
+}
+
+/// Columns of the call table.
+pub(super) fn op_columns<'t>() -> ItemColumns<'t, CallTotals<'t>> {
+    with_trial([
+        ("scope", |row| if row.item.task.is_some() { "task" } else { "phase" }.to_owned()),
+        ("phase", |row| row.item.phase.to_string()),
+        ("phase_name", |row| phase_name(row.trial, row.item.phase)),
+        ("task", |row| optional(row.item.task.map(|task| task.task))),
+        ("kind", |row| optional(row.item.task.map(|task| text_field(&task.kind)))),
+        ("subject", |row| optional(row.item.task.map(|task| text_field(&task.subject)))),
+        ("op", |row| row.item.op.op.name().to_owned()),
+        ("calls", |row| row.item.op.calls.to_string()),
+        ("errors", |row| row.item.op.errors.to_string()),
+        ("bytes", |row| row.item.op.bytes.to_string()),
+        ("timed", |row| row.item.op.latency.samples().to_string()),
+        ("mean_ns", |row| rate(row.item.op.latency.samples() > 0, row.item.op.latency.mean_ns())),
+        ("p50_ns", |row| row.item.quantile(0.5)),
+        ("p90_ns", |row| row.item.quantile(0.9)),
+        ("p99_ns", |row| row.item.quantile(0.99)),
+        ("p999_ns", |row| row.item.quantile(0.999)),
+        ("max_ns", |row| row.item.latency(row.item.op.latency.max_ns())),
+    ])
 }
 
 /// Writes one row for each kind of call in each task, then in each phase.
 pub(super) fn ops(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
-    for task in &trial.tasks {
-        for op in &task.ops {
-            write_record(&op_record(trial, task.phase, Some(task), op), out)?;
-        }
-    }
-    for phase in &trial.phases {
-        for op in &phase.ops {
-            write_record(&op_record(trial, phase.phase, None, op), out)?;
+    let columns = op_columns();
+    let of_tasks = trial.tasks.iter().map(|task| (task.phase, Some(task), &task.ops));
+    let of_phases = trial.phases.iter().map(|phase| (phase.phase, None, &phase.ops));
+    for (phase, task, ops) in of_tasks.chain(of_phases) {
+        for op in ops {
+            let item = CallTotals { phase, task, op };
+            write_row(&columns, &ItemRow { trial, item }, out)?;
         }
     }
     Ok(())
 }
 
-fn op_record(trial: &Trial, phase: u32, task: Option<&TaskTotals>, op: &OpTotals) -> Vec<String> {
-    let timed = op.latency.samples();
-    let latency = |ns: u64| if timed == 0 { String::new() } else { ns.to_string() };
-    let quantile = |share| latency(op.latency.quantile_ns(share));
-    let mut record = identity(trial);
-    record.extend([
-        if task.is_some() { "task" } else { "phase" }.to_owned(),
-        phase.to_string(),
-        phase_name(trial, phase),
-        task.map(|task| task.task.to_string()).unwrap_or_default(),
-        task.map(|task| text_field(&task.kind)).unwrap_or_default(),
-        task.map(|task| text_field(&task.subject)).unwrap_or_default(),
-        op.op.name().to_owned(),
-        op.calls.to_string(),
-        op.errors.to_string(),
-        op.bytes.to_string(),
-        timed.to_string(),
-        rate(timed > 0, op.latency.mean_ns()),
-        quantile(0.5),
-        quantile(0.9),
-        quantile(0.99),
-        quantile(0.999),
-        latency(op.latency.max_ns()),
-    ]);
-    record
+/// Columns of the interval table.
+pub(super) fn interval_columns<'t>() -> ItemColumns<'t, (&'t PhaseTotals, &'t IntervalTotals)> {
+    with_trial([
+        ("phase", |row| row.item.0.phase.to_string()),
+        ("phase_name", |row| text_field(&row.item.0.name)),
+        ("second", |row| row.item.1.second.to_string()),
+        ("calls", |row| row.item.1.calls.to_string()),
+        ("bytes", |row| row.item.1.bytes.to_string()),
+    ])
 }
 
 /// Writes one row for each second of a phase.
 pub(super) fn intervals(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
+    let columns = interval_columns();
     for phase in &trial.phases {
         for interval in &phase.intervals {
-            let mut record = identity(trial);
-            record.extend([
-                phase.phase.to_string(),
-                text_field(&phase.name),
-                interval.second.to_string(),
-                interval.calls.to_string(),
-                interval.bytes.to_string(),
-            ]);
-            write_record(&record, out)?;
+            write_row(&columns, &ItemRow { trial, item: (phase, interval) }, out)?;
         }
     }
     Ok(())
 }
 
-/// Writes one row for each metric.
-pub(super) fn metrics(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
-    for metric in &trial.metrics {
-        let (scope, scope_name) = match &metric.scope {
-            Scope::Trial => ("trial", ""),
-            Scope::Phase(name) => ("phase", name.as_str()),
-            Scope::Kind(name) => ("kind", name.as_str()),
-        };
-        let better = metric.better.word();
-        let mut record = identity(trial);
-        record.extend([
-            text_field(&metric.name),
-            scope.to_owned(),
-            text_field(scope_name),
-            format!("{}", metric.value),
-            metric.unit.symbol().to_owned(),
-            better.to_owned(),
-            metric.primary.to_string(),
-            metric.tasks.to_string(),
-        ]);
-        write_record(&record, out)?;
-    }
-    Ok(())
+/// Columns of the metric table.
+pub(super) fn metric_columns<'t>() -> ItemColumns<'t, &'t Metric> {
+    with_trial([
+        ("metric", |row| text_field(&row.item.name)),
+        ("scope", |row| scope(&row.item.scope).0.to_owned()),
+        ("scope_name", |row| text_field(scope(&row.item.scope).1)),
+        ("value", |row| row.item.value.to_string()),
+        ("unit", |row| row.item.unit.symbol().to_owned()),
+        ("better", |row| row.item.better.word().to_owned()),
+        ("primary", |row| row.item.primary.to_string()),
+        ("tasks", |row| row.item.tasks.to_string()),
+    ])
 }
 
-fn identity(trial: &Trial) -> Vec<String> {
-    let beginning = &trial.beginning;
-    vec![
-        beginning.trial.text(),
-        text_field(&beginning.workload),
-        beginning.mode.name().to_owned(),
-        text_field(&beginning.label),
-    ]
+/// Writes one row for each metric.
+pub(super) fn metrics(trial: &Trial, out: &mut dyn io::Write) -> io::Result<()> {
+    let columns = metric_columns();
+    trial.metrics.iter().try_for_each(|item| write_row(&columns, &ItemRow { trial, item }, out))
+}
+
+/// Kind and name of a scope.
+fn scope(scope: &Scope) -> (&'static str, &str) {
+    match scope {
+        Scope::Trial => ("trial", ""),
+        Scope::Phase(name) => ("phase", name),
+        Scope::Kind(name) => ("kind", name),
+    }
+}
+
+fn optional(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
 }
 
 /// Name of a phase; empty for an unfinished phase, since the name is recorded at its end.

@@ -81,8 +81,25 @@ fn fields(cell: &Cell, kind: ColumnKind, record: &mut Vec<String>) {
     }
 }
 
+/// Column of a long table: its name, and the field of a row, which is quoted already.
+pub(crate) type CsvColumn<R> = (&'static str, fn(&R) -> String);
+
+/// Writes the names of columns.
+pub(crate) fn write_header<R>(columns: &[CsvColumn<R>], out: &mut dyn io::Write) -> io::Result<()> {
+    write_record(&columns.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>(), out)
+}
+
+/// Writes the fields of a row.
+pub(crate) fn write_row<R>(
+    columns: &[CsvColumn<R>],
+    row: &R,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    write_record(&columns.iter().map(|(_, field)| field(row)).collect::<Vec<_>>(), out)
+}
+
 /// Writes one record with a newline; the fields are quoted already.
-pub(crate) fn write_record(fields: &[String], out: &mut dyn io::Write) -> io::Result<()> {
+fn write_record(fields: &[String], out: &mut dyn io::Write) -> io::Result<()> {
     for (place, field) in fields.iter().enumerate() {
         if place > 0 {
             out.write_all(b",")?;

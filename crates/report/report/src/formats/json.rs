@@ -16,14 +16,9 @@ pub(crate) struct Json;
 
 #[derive(Serialize)]
 struct ReportDocument<'r> {
-    treering_report: Version,
+    treering_report: json::Version,
     title: &'r str,
     blocks: &'r [Block],
-}
-
-#[derive(Serialize)]
-struct Version {
-    version: u32,
 }
 
 impl Format for Json {
@@ -33,11 +28,10 @@ impl Format for Json {
 
     fn render(&self, report: &Report, out: &mut dyn io::Write) -> io::Result<()> {
         let document = ReportDocument {
-            treering_report: Version { version: REPORT_VERSION },
+            treering_report: json::Version { version: REPORT_VERSION },
             title: &report.title,
             blocks: &report.blocks,
         };
-        json::write(&document, out)?;
-        writeln!(out)
+        json::write_line(&document, out)
     }
 }

@@ -8,6 +8,7 @@ use treering_model::metrics::{is_counter, is_observation};
 use treering_model::{Metric, Scope, Trial, Unit};
 
 use super::identity::{metric_words, scope};
+use crate::table::RowField;
 use crate::{Cell, Column, Number, NumberStyle, Table};
 
 /// Maximum number of rows named in the remark about p99.9.
@@ -15,73 +16,44 @@ const FEW_NAMED: usize = 4;
 
 /// Table of phase totals.
 pub(super) fn phases(phases: &[PhaseSummary]) -> Table {
-    let columns = vec![
-        Column::text("phase"),
-        Column::count("tasks"),
-        Column::count("files"),
-        Column::number("bytes", Unit::Bytes),
-        Column::number("time", Unit::Seconds).better(Lower),
-        Column::number("moved", Unit::MibPerSecond).better(Higher),
-        Column::number("CPU user", Unit::Seconds).better(Lower),
-        Column::number("system", Unit::Seconds).better(Lower),
-        Column::number("CPU", Unit::Percent),
-    ];
     let caption =
         "Phases: bytes actually moved over the elapsed time; CPU in percent of that time.";
-    let mut table = Table::new("phases", caption, columns);
-    table.rows.extend(phases.iter().map(|phase| {
+    let row = |phase: &PhaseSummary| {
         vec![
-            Cell::text(phase.label()),
-            count(phase.tasks.map(u64::from)),
-            count(phase.files),
-            Cell::measured(phase.bytes.map(|bytes| bytes as f64), Unit::Bytes),
-            Cell::measured(phase.seconds, Unit::Seconds),
-            Cell::measured(phase.mib_per_second, Unit::MibPerSecond),
-            Cell::measured(phase.user_seconds, Unit::Seconds),
-            Cell::measured(phase.system_seconds, Unit::Seconds),
-            Cell::measured(phase.cpu_percent, Unit::Percent),
+            RowField::text("phase", phase.label()),
+            RowField::count("tasks", phase.tasks.map(u64::from)),
+            RowField::count("files", phase.files),
+            RowField::number("bytes", Unit::Bytes, phase.bytes.map(|bytes| bytes as f64)),
+            RowField::number("time", Unit::Seconds, phase.seconds).better(Lower),
+            RowField::number("moved", Unit::MibPerSecond, phase.mib_per_second).better(Higher),
+            RowField::number("CPU user", Unit::Seconds, phase.user_seconds).better(Lower),
+            RowField::number("system", Unit::Seconds, phase.system_seconds).better(Lower),
+            RowField::number("CPU", Unit::Percent, phase.cpu_percent),
         ]
-    }));
-    table
-}
-
-/// Count cell; missing if unknown.
-fn count(number: Option<u64>) -> Cell {
-    number.map_or(Cell::Missing, Cell::whole)
+    };
+    Table::from_rows("phases", caption, phases.iter().map(row))
 }
 
 /// Table of requests and operations: the headline figures of fio, filebench and dbench.
 pub(super) fn requests(requests: &[RequestFigures]) -> Table {
-    let latency = |name: &str| Column::number(name, Unit::Nanoseconds).better(Lower);
-    let columns = vec![
-        Column::text("of"),
-        Column::number("rate", Unit::OpsPerSecond).better(Higher),
-        Column::number("moved", Unit::MibPerSecond).better(Higher),
-        latency("mean"),
-        latency("p50"),
-        latency("p99"),
-        latency("p99.9"),
-        latency("max"),
-        Column::count("timed"),
-    ];
+    let latency = |name, ns| RowField::number(name, Unit::Nanoseconds, ns).better(Lower);
     let caption = "Requests by job and direction, or operations by kind: rate (IOPS), bandwidth \
                    and latency. Timed: the number of latencies measured.";
-    let mut table = Table::new("requests", caption, columns);
-    table.rows.extend(requests.iter().map(|row| {
-        let latency = |ns: Option<f64>| Cell::measured(ns, Unit::Nanoseconds);
+    let row = |row: &RequestFigures| {
+        let rate = row.operations_per_second;
         vec![
-            Cell::text(row.label()),
-            Cell::measured(row.operations_per_second, Unit::OpsPerSecond),
-            Cell::measured(row.mib_per_second, Unit::MibPerSecond),
-            latency(row.mean_ns),
-            latency(row.p50_ns),
-            latency(row.p99_ns),
-            latency(row.p999_ns),
-            latency(row.max_ns),
-            count(row.timed),
+            RowField::text("of", row.label()),
+            RowField::number("rate", Unit::OpsPerSecond, rate).better(Higher),
+            RowField::number("moved", Unit::MibPerSecond, row.mib_per_second).better(Higher),
+            latency("mean", row.mean_ns),
+            latency("p50", row.p50_ns),
+            latency("p99", row.p99_ns),
+            latency("p99.9", row.p999_ns),
+            latency("max", row.max_ns),
+            RowField::count("timed", row.timed),
         ]
-    }));
-    table
+    };
+    Table::from_rows("requests", caption, requests.iter().map(row))
 }
 
 /// Remark on rows whose p99.9 rests on few requests; `None` if there are none.
@@ -101,24 +73,27 @@ pub(super) fn few_beyond(requests: &[RequestFigures]) -> Option<String> {
 
 /// Table of task durations by kind.
 pub(super) fn times(kinds: &[KindSummary]) -> Table {
-    let columns = vec![
-        Column::text("kind"),
-        Column::count("n"),
-        Column::number("median", Unit::Seconds).better(Lower),
-        Column::range("min–max", Unit::Seconds).better(Lower),
-        Column::number("of it sync", Unit::Percent),
-    ];
-    let mut table = Table::new("times", "Time of a task, including its final sync.", columns);
-    table.rows.extend(kinds.iter().map(|kind| {
+    let row = |kind: &KindSummary| {
+        let [median, range] = durations(kind);
         vec![
-            Cell::text(kind.label()),
-            Cell::whole(kind.tasks as u64),
-            Cell::measured(kind.seconds.median, Unit::Seconds),
-            Cell::range(kind.seconds.min, kind.seconds.max, Unit::Seconds),
-            Cell::measured(kind.sync_percent, Unit::Percent),
+            RowField::text("kind", kind.label()),
+            RowField::count("n", kind.tasks as u64),
+            median,
+            range,
+            RowField::number("of it sync", Unit::Percent, kind.sync_percent),
         ]
-    }));
-    table
+    };
+    Table::from_rows("times", "Time of a task, including its final sync.", kinds.iter().map(row))
+}
+
+/// Median and range of the durations of a kind.
+fn durations(kind: &KindSummary) -> [RowField; 2] {
+    let MedianRange { median, min, max, .. } = kind.seconds;
+    let range = Cell::range(min, max, Unit::Seconds);
+    [
+        RowField::number("median", Unit::Seconds, median).better(Lower),
+        RowField::new(Column::range("min–max", Unit::Seconds).better(Lower), range),
+    ]
 }
 
 /// Table of task rates by kind.
@@ -154,85 +129,62 @@ fn rate(spread: Option<MedianRange>, total: Option<f64>, unit: Unit) -> [Cell; 3
 
 /// Table of CPU cost by kind.
 pub(super) fn cpu(kinds: &[KindSummary]) -> Table {
-    let columns = vec![
-        Column::text("kind"),
-        Column::number("user", Unit::Seconds).better(Lower),
-        Column::number("system", Unit::Seconds).better(Lower),
-        Column::number("of time", Unit::Percent),
-        Column::number("sync of CPU", Unit::Percent),
-    ];
     let caption = "CPU per task: medians; CPU in percent of the time of all tasks; final syncs in \
                    percent of the CPU time of all tasks.";
-    let mut table = Table::new("cpu", caption, columns);
-    table.rows.extend(kinds.iter().map(|kind| {
+    let row = |kind: &KindSummary| {
         vec![
-            Cell::text(kind.label()),
-            Cell::measured(kind.user_seconds, Unit::Seconds),
-            Cell::measured(kind.system_seconds, Unit::Seconds),
-            Cell::measured(kind.cpu_percent, Unit::Percent),
-            Cell::measured(kind.sync_cpu_percent, Unit::Percent),
+            RowField::text("kind", kind.label()),
+            RowField::number("user", Unit::Seconds, kind.user_seconds).better(Lower),
+            RowField::number("system", Unit::Seconds, kind.system_seconds).better(Lower),
+            RowField::number("of time", Unit::Percent, kind.cpu_percent),
+            RowField::number("sync of CPU", Unit::Percent, kind.sync_cpu_percent),
         ]
-    }));
-    table
+    };
+    Table::from_rows("cpu", caption, kinds.iter().map(row))
 }
 
 /// Table of trends over the run, for kinds with enough tasks.
 pub(super) fn trends(kinds: &[KindSummary]) -> Table {
-    let columns = vec![
-        Column::text("kind"),
-        Column::count("n"),
-        Column::number("change", Unit::Percent).better(Lower),
-        Column::range("low–high", Unit::Percent),
-        Column::count("p"),
-        Column::text("time per"),
-    ];
     let caption = "Trend within this run: change of the time over ten tasks of the same kind, with \
                    its 95 % interval (Theil-Sen), and p of no trend (Mann-Kendall). It describes \
                    this run and is not a verdict.";
-    let mut table = Table::new("trends", caption, columns);
     let change =
         |percent: f64| Number::measured(percent, Unit::Percent).styled(NumberStyle::Change);
-    for kind in kinds {
-        let Some(trend) = kind.trend else { continue };
-        table.rows.push(vec![
-            Cell::text(kind.label()),
-            Cell::whole(trend.tasks as u64),
-            change(trend.percent_per_10_tasks).into(),
-            trend
-                .interval
-                .map_or(Cell::Missing, |(low, high)| Cell::between(change(low), change(high))),
-            Number::measured(trend.p, Unit::Count).styled(NumberStyle::Probability).into(),
-            Cell::text(trend.basis.name()),
-        ]);
-    }
-    table
+    let row = |kind: &KindSummary| {
+        let trend = kind.trend?;
+        let by_ten = change(trend.percent_per_10_tasks);
+        let between = |(low, high)| Cell::between(change(low), change(high));
+        let interval = trend.interval.map_or(Cell::Missing, between);
+        let p = Number::measured(trend.p, Unit::Count).styled(NumberStyle::Probability);
+        Some(vec![
+            RowField::text("kind", kind.label()),
+            RowField::count("n", trend.tasks as u64),
+            RowField::new(Column::number("change", Unit::Percent).better(Lower), by_ten),
+            RowField::new(Column::range("low–high", Unit::Percent), interval),
+            RowField::new(Column::count("p"), p),
+            RowField::text("time per", trend.basis.name()),
+        ])
+    };
+    Table::from_rows("trends", caption, kinds.iter().filter_map(row))
 }
 
 /// Short table of all kinds, for the end of a run.
 pub(super) fn kinds_in_short(kinds: &[KindSummary]) -> Table {
-    let columns = vec![
-        Column::text("kind"),
-        Column::count("n"),
-        Column::number("median", Unit::Seconds).better(Lower),
-        Column::range("min–max", Unit::Seconds).better(Lower),
-        Column::number("total", Unit::MibPerSecond).better(Higher),
-        Column::number("total", Unit::FilesPerSecond).better(Higher),
-        Column::number("CPU", Unit::Percent),
-    ];
-    let caption = "Time of a task, total rates, CPU in percent of time.";
-    let mut table = Table::new("kinds", caption, columns);
-    table.rows.extend(kinds.iter().map(|kind| {
+    let rate = |unit, value| RowField::number("total", unit, value).better(Higher);
+    let row = |kind: &KindSummary| {
+        let [median, range] = durations(kind);
         vec![
-            Cell::text(kind.label()),
-            Cell::whole(kind.tasks as u64),
-            Cell::measured(kind.seconds.median, Unit::Seconds),
-            Cell::range(kind.seconds.min, kind.seconds.max, Unit::Seconds),
-            Cell::measured(kind.total_mib_per_second, Unit::MibPerSecond),
-            Cell::measured(kind.total_files_per_second, Unit::FilesPerSecond),
-            Cell::measured(kind.cpu_percent, Unit::Percent),
+            RowField::text("kind", kind.label()),
+            RowField::count("n", kind.tasks as u64),
+            median,
+            range,
+            rate(Unit::MibPerSecond, kind.total_mib_per_second),
+            rate(Unit::FilesPerSecond, kind.total_files_per_second),
+            RowField::number("CPU", Unit::Percent, kind.cpu_percent),
         ]
-    }));
-    table
+    };
+    let caption = "Time of a task, total rates, CPU in percent of time.";
+    Table::from_rows("kinds", caption, kinds.iter().map(row))
 }
 
 /// Smallest number of timed calls of which one in a hundred is slower than the p99.
@@ -240,78 +192,56 @@ const FEWEST_OF_P99: u64 = 100;
 
 /// Table of system calls and their latencies. p99.9 is shown when enough calls were timed.
 pub(super) fn calls(ops: &[OpSummary]) -> Table {
-    let latency = |name: &str| Column::number(name, Unit::Nanoseconds).better(Lower);
     let has_p999 = ops.iter().any(|op| op.p999_ns().is_some());
-    let mut columns = vec![
-        Column::text("call"),
-        Column::count("calls"),
-        Column::count("errors"),
-        Column::number("timed", Unit::Percent),
-        latency("p50"),
-        latency("p90"),
-        latency("p99"),
-    ];
-    if has_p999 {
-        columns.push(latency("p99.9"));
-    }
-    columns.push(latency("max"));
     let mut caption = "Latency of system calls. Errors include expected ones, such as a directory \
                        that already exists."
         .to_owned();
     if ops.iter().any(|op| (1..FEWEST_OF_P99).contains(&op.timed)) {
         caption += " The p99 of fewer than 100 timed calls is the slowest of them.";
     }
-    let mut table = Table::new("calls", &caption, columns);
-    table.rows.extend(ops.iter().map(|op| {
+    let row = |op: &OpSummary| {
         let timed = (op.calls > 0).then(|| 100.0 * op.timed as f64 / op.calls as f64);
-        let mut cells = vec![
-            Cell::text(op.op.name()),
-            Cell::whole(op.calls),
-            Cell::whole(op.errors),
-            Cell::measured(timed, Unit::Percent),
-            ns(op.quantile_ns(0.5)),
-            ns(op.quantile_ns(0.9)),
-            ns(op.quantile_ns(0.99)),
+        let mut fields = vec![
+            RowField::text("call", op.op.name()),
+            RowField::count("calls", op.calls),
+            RowField::count("errors", op.errors),
+            RowField::number("timed", Unit::Percent, timed),
+            latency("p50", op.quantile_ns(0.5)),
+            latency("p90", op.quantile_ns(0.9)),
+            latency("p99", op.quantile_ns(0.99)),
         ];
-        if has_p999 {
-            cells.push(ns(op.p999_ns()));
-        }
-        cells.push(ns(op.max_ns()));
-        cells
-    }));
-    table
+        fields.extend(has_p999.then(|| latency("p99.9", op.p999_ns())));
+        fields.push(latency("max", op.max_ns()));
+        fields
+    };
+    Table::from_rows("calls", &caption, ops.iter().map(row))
 }
 
-fn ns(latency_ns: Option<u64>) -> Cell {
+fn latency(name: &str, latency_ns: Option<u64>) -> RowField {
     let number = latency_ns.map(|ns| Number::measured(ns as f64, Unit::Nanoseconds));
-    number.map_or(Cell::Missing, |number| number.styled(NumberStyle::Latency).into())
+    let styled = |number: Number| number.styled(NumberStyle::Latency).into();
+    let cell = number.map_or(Cell::Missing, styled);
+    RowField::new(Column::number(name, Unit::Nanoseconds).better(Lower), cell)
 }
 
 /// Table of metrics, primary ones first.
 pub(super) fn metrics(metrics: &[&Metric]) -> Table {
-    let columns = vec![
-        Column::text("metric"),
-        Column::text("of"),
-        Column::mixed("value"),
-        Column::count("tasks"),
-        Column::text("better"),
-        Column::text("rank"),
-    ];
     let caption = "Headline metrics: the primary ones decide a comparison.";
-    let mut table = Table::new("metrics", caption, columns).with_keys(2);
     let (primary, others): (Vec<&Metric>, Vec<&Metric>) =
         metrics.iter().copied().partition(|metric| metric.primary);
-    table.rows.extend(primary.into_iter().chain(others).map(|metric| {
+    let row = |metric: &Metric| {
+        let value = Cell::measured(metric.value, metric.unit);
         vec![
-            Cell::text(&metric.name),
-            Cell::text(scope(&metric.scope)),
-            Cell::measured(metric.value, metric.unit),
-            Cell::whole(metric.tasks),
-            Cell::text(metric.better.phrase()),
-            Cell::text(if metric.primary { "primary" } else { "secondary" }),
+            RowField::text("metric", &metric.name),
+            RowField::text("of", scope(&metric.scope)),
+            RowField::new(Column::mixed("value"), value),
+            RowField::count("tasks", metric.tasks),
+            RowField::text("better", metric.better.phrase()),
+            RowField::text("rank", if metric.primary { "primary" } else { "secondary" }),
         ]
-    }));
-    table
+    };
+    let rows = primary.into_iter().chain(others).map(row);
+    Table::from_rows("metrics", caption, rows).with_keys(2)
 }
 
 /// Reports whether a metric was measured by an observer, which has its own section on the page.

@@ -146,17 +146,12 @@ fn notes(copy: &FreshCopy, page: &mut Report) {
 
 #[derive(Serialize)]
 struct FreshCopyDocument<'c> {
-    treering_fresh_copy: Version,
+    treering_fresh_copy: json::Version,
     path: &'c str,
     through: &'c str,
     #[serde(flatten)]
     copy: &'c FreshCopy,
     measures: Vec<CopyMeasure>,
-}
-
-#[derive(Serialize)]
-struct Version {
-    version: u32,
 }
 
 /// Writes the comparison as JSON in one line, as docs/json.md documents it.
@@ -169,12 +164,11 @@ pub fn write_json(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let document = FreshCopyDocument {
-        treering_fresh_copy: Version { version: VERSION },
+        treering_fresh_copy: json::Version { version: VERSION },
         path: view.path,
         through: view.through,
         copy,
         measures: copy_measures(copy),
     };
-    json::write(&document, out)?;
-    writeln!(out)
+    json::write_line(&document, out)
 }

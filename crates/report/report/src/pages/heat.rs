@@ -26,16 +26,11 @@ pub fn page(path: &str, heat: &HeatReport, layer: Option<(LayoutMap, LayoutHeat)
 
 #[derive(Serialize)]
 struct HeatDocument<'h> {
-    treering_heat: Version,
+    treering_heat: json::Version,
     path: &'h str,
     #[serde(flatten)]
     heat: &'h HeatReport,
     map: &'h LayoutHeat,
-}
-
-#[derive(Serialize)]
-struct Version {
-    version: u32,
 }
 
 /// Writes the heat report as JSON in one line, as docs/json.md documents it.
@@ -48,9 +43,9 @@ pub fn write_json(
     map: &LayoutHeat,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    let document = HeatDocument { treering_heat: Version { version: VERSION }, path, heat, map };
-    json::write(&document, out)?;
-    writeln!(out)
+    let document =
+        HeatDocument { treering_heat: json::Version { version: VERSION }, path, heat, map };
+    json::write_line(&document, out)
 }
 
 /// Maximum number of rows of a table.

@@ -6,6 +6,7 @@ use treering_analysis::{ImportedRun, TooFewRuns, too_few_runs};
 use treering_model::{Caution, Ending, Trial, TrialHeader, quoted};
 
 use super::identity::utc;
+use crate::table::RowField;
 use crate::{Cell, Column, Report, Table};
 
 /// An output found in a log.
@@ -103,43 +104,24 @@ pub fn page(rows: &[ImportedRow], view: &ImportView<'_>) -> Report {
 
 /// Table with an entry for each output.
 fn entries(rows: &[ImportedRow]) -> Table {
-    let columns = vec![
-        Column::long_text("where"),
-        Column::text("tool"),
-        Column::long_text("label"),
-        Column::text("trial"),
-        Column::text("started (UTC)"),
-        Column::text("ended"),
-        Column::long_text("holds"),
-    ];
-    let mut table = Table::new("imported", "", columns);
-    for row in rows {
+    let row = |row: &ImportedRow| {
         let beginning = &row.beginning;
         let trial = if row.is_kept { beginning.trial.text() } else { String::new() };
-        table.rows.push(vec![
-            Cell::text(&row.place),
-            Cell::text(&row.tool),
-            Cell::some_text(&beginning.label),
-            Cell::some_text(&trial),
-            Cell::text(utc(beginning.started_unix_ms)),
-            Cell::text(row.ending.name()),
-            Cell::text(&row.holds),
-        ]);
-    }
-    table
+        vec![
+            RowField::new(Column::long_text("where"), Cell::text(&row.place)),
+            RowField::text("tool", &row.tool),
+            RowField::new(Column::long_text("label"), Cell::some_text(&beginning.label)),
+            RowField::new(Column::text("trial"), Cell::some_text(&trial)),
+            RowField::text("started (UTC)", utc(beginning.started_unix_ms)),
+            RowField::text("ended", row.ending.name()),
+            RowField::new(Column::long_text("holds"), Cell::text(&row.holds)),
+        ]
+    };
+    Table::from_rows("imported", "", rows.iter().map(row))
 }
 
 /// Table that counts the outputs, jobs and runs of each label and tool.
 fn counts(rows: &[ImportedRow]) -> Table {
-    let columns = vec![
-        Column::long_text("label"),
-        Column::text("tool"),
-        Column::count("outputs"),
-        Column::count("jobs"),
-        Column::text("runs of each job").right(),
-        Column::count("not completed"),
-    ];
-    let mut table = Table::new("imported", "", columns);
     let mut groups: Vec<Vec<&ImportedRow>> = Vec::new();
     for row in rows {
         let key = |row: &ImportedRow| (row.beginning.label.clone(), row.tool.clone());
@@ -148,7 +130,7 @@ fn counts(rows: &[ImportedRow]) -> Table {
             None => groups.push(vec![row]),
         }
     }
-    for group in groups {
+    let row = |group: Vec<&ImportedRow>| {
         let mut jobs: BTreeMap<_, u64> = BTreeMap::new();
         for row in &group {
             *jobs.entry(&row.beginning.parameters).or_default() += 1;
@@ -159,16 +141,17 @@ fn counts(rows: &[ImportedRow]) -> Table {
             (least, most) => format!("{least} to {most}"),
         };
         let others = group.iter().filter(|row| row.ending != Ending::Completed).count();
-        table.rows.push(vec![
-            Cell::some_text(&group[0].beginning.label),
-            Cell::text(&group[0].tool),
-            Cell::whole(group.len() as u64),
-            Cell::whole(jobs.len() as u64),
-            Cell::text(runs),
-            if others > 0 { Cell::whole(others as u64) } else { Cell::Missing },
-        ]);
-    }
-    table
+        let not_completed = (others > 0).then_some(others as u64);
+        vec![
+            RowField::new(Column::long_text("label"), Cell::some_text(&group[0].beginning.label)),
+            RowField::text("tool", &group[0].tool),
+            RowField::count("outputs", group.len() as u64),
+            RowField::count("jobs", jobs.len() as u64),
+            RowField::new(Column::text("runs of each job").right(), Cell::text(runs)),
+            RowField::count("not completed", not_completed),
+        ]
+    };
+    Table::from_rows("imported", "", groups.into_iter().map(row))
 }
 
 /// Command that is usually next, with its purpose: to compare the labels that have outputs of one

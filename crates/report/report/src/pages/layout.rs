@@ -330,16 +330,11 @@ fn histogram(free: &LayoutFree) -> Table {
 
 #[derive(Serialize)]
 struct LayoutDocument<'l> {
-    treering_layout: Version,
+    treering_layout: json::Version,
     path: &'l str,
     through: &'l str,
     #[serde(flatten)]
     layout: &'l FileLayout,
-}
-
-#[derive(Serialize)]
-struct Version {
-    version: u32,
 }
 
 /// Writes the layout as JSON in one line, as docs/json.md documents it.
@@ -352,11 +347,10 @@ pub fn write_json(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let document = LayoutDocument {
-        treering_layout: Version { version: LAYOUT_VERSION },
+        treering_layout: json::Version { version: LAYOUT_VERSION },
         path: view.path,
         through: view.through,
         layout,
     };
-    json::write(&document, out)?;
-    writeln!(out)
+    json::write_line(&document, out)
 }

@@ -3,6 +3,7 @@
 use treering_model::{Ending, Metric, RunMode, TrialId, Unit};
 
 use super::identity::{duration, ending_word, in_short, utc};
+use crate::table::RowField;
 use crate::{Cell, Column, Report, Table};
 
 /// Maximum number of metrics in a row.
@@ -48,38 +49,26 @@ pub fn page(rows: &[TrialRow]) -> Report {
         page.paragraph("The store contains no trials.");
         return page;
     }
-    let columns = vec![
-        Column::text("trial"),
-        Column::text("started (UTC)"),
-        Column::long_text("workload"),
-        Column::text("mode"),
-        Column::long_text("label"),
-        Column::long_text("target"),
-        Column::text("ending"),
-        Column::number("duration", Unit::Seconds),
-        Column::count("phases"),
-        Column::count("tasks"),
-        Column::long_text("primary metrics"),
-    ];
-    let mut table = Table::new("trials", "", columns);
-    table.rows.extend(rows.iter().map(cells));
-    page.table(table);
+    page.table(Table::from_rows("trials", "", rows.iter().map(fields)));
     page
 }
 
-fn cells(row: &TrialRow) -> Vec<Cell> {
+fn fields(row: &TrialRow) -> Vec<RowField> {
+    let ending = ending_word(row.ending.as_ref(), row.excluded.is_some());
+    let duration = duration(row.wall_ns);
+    let metrics = Cell::some_text(&metrics(&row.metrics));
     vec![
-        Cell::text(&row.short_id),
-        Cell::text(utc(row.started_unix_ms)),
-        Cell::text(&row.workload),
-        Cell::text(row.mode.name()),
-        Cell::some_text(&row.label),
-        Cell::some_text(&row.target),
-        ending_word(row.ending.as_ref(), row.excluded.is_some()),
-        duration(row.wall_ns),
-        Cell::whole(row.phases),
-        row.tasks.map_or(Cell::Missing, Cell::whole),
-        Cell::some_text(&metrics(&row.metrics)),
+        RowField::text("trial", &row.short_id),
+        RowField::text("started (UTC)", utc(row.started_unix_ms)),
+        RowField::new(Column::long_text("workload"), Cell::text(&row.workload)),
+        RowField::text("mode", row.mode.name()),
+        RowField::new(Column::long_text("label"), Cell::some_text(&row.label)),
+        RowField::new(Column::long_text("target"), Cell::some_text(&row.target)),
+        RowField::new(Column::text("ending"), ending),
+        RowField::new(Column::number("duration", Unit::Seconds), duration),
+        RowField::count("phases", row.phases),
+        RowField::count("tasks", row.tasks),
+        RowField::new(Column::long_text("primary metrics"), metrics),
     ]
 }
 

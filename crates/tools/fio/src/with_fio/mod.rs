@@ -10,8 +10,10 @@ mod session;
 use std::path::PathBuf;
 
 use crate::language::{Direction, RelayedJob, relay};
-use treering_model::{Caution, Metric, RunMode, WorkLimit};
-use treering_script::{ConfigError, Footprint, Job, OutlineLine, Session, Settings, TargetFacts};
+use treering_model::{Caution, Metric, WorkLimit};
+use treering_script::{
+    ConfigError, Footprint, Job, OutlineLine, RunRequest, Session, Settings, TargetFacts,
+};
 
 use super::headline::Headline;
 use super::job::{FileJob, Source, refuse_leftovers};
@@ -33,7 +35,7 @@ pub(super) struct ForeignJob {
     text: String,
     /// Number of directories below the target; the original works in the last one.
     directories: usize,
-    parameters: Vec<(String, String)>,
+    request: RunRequest,
     /// Native version of the same jobs, if they can be run natively, for an estimate of the needed
     /// space.
     native: Option<FileJob>,
@@ -128,7 +130,7 @@ impl ForeignJob {
         parameters.extend(contents(&jobs));
         let native = FileJob::native(settings).ok();
         let directories = namespace.directories.len() + 1;
-        Ok(Self { fio, jobs, text, directories, parameters, native })
+        Ok(Self { fio, jobs, text, directories, request: RunRequest::native(parameters), native })
     }
 }
 
@@ -173,12 +175,8 @@ fn contents(jobs: &[RelayedJob]) -> Vec<(String, String)> {
 }
 
 impl Job for ForeignJob {
-    fn parameters(&self) -> Vec<(String, String)> {
-        self.parameters.clone()
-    }
-
-    fn mode(&self) -> RunMode {
-        RunMode::Native
+    fn request(&self) -> &RunRequest {
+        &self.request
     }
 
     fn check(&self, facts: &TargetFacts) -> Result<Vec<Caution>, ConfigError> {

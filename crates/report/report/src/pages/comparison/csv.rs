@@ -6,92 +6,57 @@ use std::io;
 use treering_analysis::compare::Outcome;
 
 use super::json::ComparisonRow;
-use crate::formats::csv::{text_field, write_record};
+use crate::formats::csv::{CsvColumn, text_field, write_header, write_row};
 
-const HEADER: [&str; 34] = [
-    "workload",
-    "mode",
-    "job",
-    "metric",
-    "unit",
-    "better",
-    "baseline",
-    "contender",
-    "paired",
-    "pairs",
-    "baseline_runs",
-    "contender_runs",
-    "baseline_median",
-    "contender_median",
-    "ratio",
-    "ratio_low",
-    "ratio_high",
-    "difference",
-    "difference_low",
-    "difference_high",
-    "p",
-    "p_adjusted",
-    "primary",
-    "threshold",
-    "verdict",
-    "rounds_needed",
-    "within_one_run",
-    "observed",
-    "title",
-    "same_as",
-    "decided_level",
-    "decided_low",
-    "decided_high",
-    "rounds_needed_most",
-];
+fn columns<'o>() -> [CsvColumn<ComparisonRow<'o>>; 34] {
+    [
+        ("workload", |row| text_field(row.workload)),
+        ("mode", |row| row.mode.name().to_owned()),
+        ("job", |row| text_field(row.job)),
+        ("metric", |row| text_field(&row.metric)),
+        ("unit", |row| row.unit.to_owned()),
+        ("better", |row| row.better.word().to_owned()),
+        ("baseline", |row| text_field(row.baseline)),
+        ("contender", |row| text_field(row.contender)),
+        ("paired", |row| row.paired.to_string()),
+        ("pairs", |row| row.pairs.to_string()),
+        ("baseline_runs", |row| row.baseline_runs.to_string()),
+        ("contender_runs", |row| row.contender_runs.to_string()),
+        ("baseline_median", |row| row.baseline_median.to_string()),
+        ("contender_median", |row| row.contender_median.to_string()),
+        ("ratio", |row| optional(row.ratio)),
+        ("ratio_low", |row| optional(row.ratio_low)),
+        ("ratio_high", |row| optional(row.ratio_high)),
+        ("difference", |row| optional(row.difference)),
+        ("difference_low", |row| optional(row.difference_low)),
+        ("difference_high", |row| optional(row.difference_high)),
+        ("p", |row| optional(row.p)),
+        ("p_adjusted", |row| optional(row.p_adjusted)),
+        ("primary", |row| row.primary.to_string()),
+        ("threshold", |row| row.threshold.to_string()),
+        ("verdict", |row| row.verdict.to_owned()),
+        ("rounds_needed", |row| optional(row.rounds_needed)),
+        ("within_one_run", |row| row.within_one_run.to_string()),
+        ("observed", |row| row.observed.to_string()),
+        ("title", |row| text_field(row.title)),
+        ("same_as", |row| text_field(row.same_as.unwrap_or_default())),
+        ("decided_level", |row| optional(row.decided_level)),
+        ("decided_low", |row| optional(row.decided_low)),
+        ("decided_high", |row| optional(row.decided_high)),
+        ("rounds_needed_most", |row| optional(row.rounds_needed_most)),
+    ]
+}
 
 /// Writes header and rows.
 pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()> {
-    write_record(&HEADER.map(str::to_owned), out)?;
+    let columns = columns();
+    write_header(&columns, out)?;
     for comparison in &outcome.comparisons {
-        write_record(&fields(&ComparisonRow::new(comparison)), out)?;
+        write_row(&columns, &ComparisonRow::new(comparison), out)?;
     }
     Ok(())
 }
 
-fn fields(row: &ComparisonRow<'_>) -> [String; HEADER.len()] {
-    let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-    let count = |rounds: Option<u32>| rounds.map_or_else(String::new, |rounds| rounds.to_string());
-    let better = row.better.word();
-    [
-        text_field(row.workload),
-        row.mode.name().to_owned(),
-        text_field(row.job),
-        text_field(&row.metric),
-        row.unit.to_owned(),
-        better.to_owned(),
-        text_field(row.baseline),
-        text_field(row.contender),
-        row.paired.to_string(),
-        row.pairs.to_string(),
-        row.baseline_runs.to_string(),
-        row.contender_runs.to_string(),
-        row.baseline_median.to_string(),
-        row.contender_median.to_string(),
-        number(row.ratio),
-        number(row.ratio_low),
-        number(row.ratio_high),
-        number(row.difference),
-        number(row.difference_low),
-        number(row.difference_high),
-        number(row.p),
-        number(row.p_adjusted),
-        row.primary.to_string(),
-        row.threshold.to_string(),
-        row.verdict.to_owned(),
-        count(row.rounds_needed),
-        row.within_one_run.to_string(),
-        row.observed.to_string(),
-        text_field(row.title),
-        text_field(row.same_as.unwrap_or_default()),
-        number(row.decided_level),
-        number(row.decided_low),
-        number(row.decided_high),
-        count(row.rounds_needed_most),
-    ]
+fn optional(value: Option<impl ToString>) -> String {
+    value.map(|value| value.to_string()).unwrap_or_default()
 }

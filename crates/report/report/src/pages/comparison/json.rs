@@ -16,7 +16,7 @@ const VERSION: u32 = 2;
 
 #[derive(Serialize)]
 struct ComparisonDocument<'o> {
-    treering_comparison: Version,
+    treering_comparison: json::Version,
     verdicts: Vec<String>,
     gate: &'static str,
     gate_reasons: Vec<String>,
@@ -28,11 +28,6 @@ struct ComparisonDocument<'o> {
     cautions: Vec<Warning>,
     comparisons: Vec<ComparisonRow<'o>>,
     control: Vec<ComparisonRow<'o>>,
-}
-
-#[derive(Serialize)]
-struct Version {
-    version: u32,
 }
 
 #[derive(Serialize)]
@@ -166,7 +161,7 @@ fn parts(estimate: Option<Estimate>) -> [Option<f64>; 3] {
 pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()> {
     let is_baseline = |variant: &&VariantSummary| variant.against.is_none();
     let document = ComparisonDocument {
-        treering_comparison: Version { version: VERSION },
+        treering_comparison: json::Version { version: VERSION },
         verdicts: sentences(outcome),
         gate: Gate::decide(outcome).name(),
         gate_reasons: gate_reasons(outcome),
@@ -177,8 +172,7 @@ pub(super) fn write(outcome: &Outcome, out: &mut dyn io::Write) -> io::Result<()
         comparisons: outcome.comparisons.iter().map(|one| row(outcome, one)).collect(),
         control: outcome.control.iter().map(ComparisonRow::new).collect(),
     };
-    json::write(&document, out)?;
-    writeln!(out)
+    json::write_line(&document, out)
 }
 
 fn row<'o>(outcome: &Outcome, comparison: &'o MetricComparison) -> ComparisonRow<'o> {

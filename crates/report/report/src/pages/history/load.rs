@@ -7,6 +7,7 @@ use treering_model::workloads::load::{IDLE_RATE, LatencyBound, Probe};
 use treering_model::{TrialId, Unit};
 use treering_stats::LoadAnswer;
 
+use crate::table::RowField;
 use crate::{Cell, Column, Data, Number, Report, Table};
 
 /// A load search to be shown.
@@ -137,42 +138,28 @@ fn limits(view: &LoadView<'_>) -> Vec<String> {
 }
 
 fn probes(view: &LoadView<'_>, names: &BTreeMap<TrialId, String>) -> Table {
-    let columns = vec![
-        Column::text("requests a second"),
-        Column::count("due"),
-        Column::text("p50"),
-        Column::text("p95"),
-        Column::text("p99"),
-        Column::text("p99.9"),
-        Column::text("slowest"),
-        Column::count("unfinished"),
-        Column::text("generator late by"),
-        Column::text("kept"),
-        Column::text("trial"),
-    ];
     let caption = "Probes by their rate. Latency counts from when a request was due. Unfinished \
                    requests count as slower than all others. Lower latencies are better.";
-    let mut table = Table::new("load_probes", caption, columns);
     let mut all: Vec<&Probe> = view.probes.iter().chain(view.idle).collect();
     all.sort_by_key(|probe| probe.operations_per_second);
-    table.rows = all.into_iter().map(|probe| row(probe, names.get(&probe.trial))).collect();
-    table
+    let rows = all.into_iter().map(|probe| row(probe, names.get(&probe.trial)));
+    Table::from_rows("load_probes", caption, rows)
 }
 
-fn row(probe: &Probe, name: Option<&String>) -> Vec<Cell> {
-    let latency = |ns: u64| Cell::text(time(ns));
+fn row(probe: &Probe, name: Option<&String>) -> Vec<RowField> {
+    let latency = |name, ns: u64| RowField::text(name, time(ns));
     vec![
-        Cell::text(whole(probe.operations_per_second as f64)),
-        Cell::whole(probe.due),
-        latency(probe.p50_ns),
-        latency(probe.p95_ns),
-        latency(probe.p99_ns),
-        latency(probe.p999_ns),
-        latency(probe.max_ns),
-        Cell::whole(probe.unfinished),
-        latency(probe.generator_lag_ns),
-        Cell::text(if probe.is_kept { "yes" } else { "no" }),
-        name.map_or(Cell::Missing, Cell::text),
+        RowField::text("requests a second", whole(probe.operations_per_second as f64)),
+        RowField::count("due", probe.due),
+        latency("p50", probe.p50_ns),
+        latency("p95", probe.p95_ns),
+        latency("p99", probe.p99_ns),
+        latency("p99.9", probe.p999_ns),
+        latency("slowest", probe.max_ns),
+        RowField::count("unfinished", probe.unfinished),
+        latency("generator late by", probe.generator_lag_ns),
+        RowField::text("kept", if probe.is_kept { "yes" } else { "no" }),
+        RowField::new(Column::text("trial"), name.map_or(Cell::Missing, Cell::text)),
     ]
 }
 

@@ -19,7 +19,7 @@ use treering_stats::SeriesMemory;
 
 use crate::charts::{Chart, Rounds, RoundsEvent, RoundsVariant};
 use crate::number::Number;
-use crate::table::Tone;
+use crate::table::{RowField, Tone};
 use crate::{Block, Cell, Column, Report, Table};
 
 /// Maximum number of facts shown for a change.
@@ -207,34 +207,23 @@ pub(crate) fn sentences(series: &HistorySeries) -> Vec<String> {
 
 fn overview(history: &History, view: &HistoryView<'_>) -> Table {
     let level = if view.anchor.is_some() { "ratio" } else { "newest" };
-    let columns = vec![
-        Column::long_text("series"),
-        Column::count("points"),
-        Column::count("trials"),
-        Column::text("first"),
-        Column::text("last"),
-        Column::mixed(level),
-        Column::count("changes"),
-        Column::text("finding"),
-    ];
-    let mut table = Table::new("series", "", columns);
-    for series in &history.series {
+    let row = |series: &HistorySeries| {
         let (first, last) = (series.points.first(), series.points.last());
-        let key = |point: Option<&SeriesPoint>| {
-            Cell::text(point.map_or("", |series_point| &series_point.key))
-        };
-        table.rows.push(vec![
-            Cell::text(title(series)),
-            Cell::whole(series.points.len() as u64),
-            Cell::whole(series.points.iter().map(|point| point.trials.len() as u64).sum()),
-            key(first),
-            key(last),
-            last.map_or(Cell::Missing, |point| value(point.value, series.unit)),
-            Cell::whole(series.shifts.len() as u64),
-            finding(series),
-        ]);
-    }
-    table
+        let key = |point: Option<&SeriesPoint>| point.map_or(String::new(), |at| at.key.clone());
+        let trials = series.points.iter().map(|point| point.trials.len() as u64).sum::<u64>();
+        let newest = last.map_or(Cell::Missing, |point| value(point.value, series.unit));
+        vec![
+            RowField::new(Column::long_text("series"), Cell::text(title(series))),
+            RowField::count("points", series.points.len() as u64),
+            RowField::count("trials", trials),
+            RowField::text("first", key(first)),
+            RowField::text("last", key(last)),
+            RowField::new(Column::mixed(level), newest),
+            RowField::count("changes", series.shifts.len() as u64),
+            RowField::new(Column::text("finding"), finding(series)),
+        ]
+    };
+    Table::from_rows("series", "", history.series.iter().map(row))
 }
 
 pub(crate) fn value(value: f64, unit: Unit) -> Cell {
