@@ -11,6 +11,10 @@ metrics! {
     CLASSIC_INFLATION_PERCENT = "classic_inflation_percent", Percent, Lower;
     /// The column App Overhead: time that fs_mark spends outside of calls.
     APP_OVERHEAD_SECONDS = "app_overhead_seconds", Seconds, Lower;
+    /// The least time of one kind of call in an iteration, as fs_mark -v prints it.
+    CALL_LEAST_SECONDS = "{}_least_seconds", Seconds, Lower;
+    /// The largest time of one kind of call in an iteration, as fs_mark -v prints it.
+    CALL_LARGEST_SECONDS = "{}_largest_seconds", Seconds, Lower;
     /// The mean time of one kind of call (`creat`, `write`, `fsync`, `sync`, `close`, `unlink`)
     /// in an iteration, as fs_mark -v prints it.
     CALL_MEAN_SECONDS = "{}_mean_seconds", Seconds, Lower;

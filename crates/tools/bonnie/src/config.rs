@@ -343,6 +343,10 @@ impl RequestedFiles {
         if mib == 0 && number.k == 0 {
             return after.refuse("with neither a size nor a number of files there is no test");
         }
+        // The original counts chunks in an int.
+        if mib.saturating_mul(1 << 20) / u64::from(size.chunk) > u64::from(u32::MAX >> 1) {
+            return after.refuse(&format!("File size {mib} too big for chunk size {}", size.chunk));
+        }
         if mib > 0 && mib.saturating_mul(copies) < ram_mib.saturating_mul(2) {
             return after.refuse(&format!(
                 "File size should be double RAM for good results, RAM is {ram_mib}M."
@@ -472,6 +476,10 @@ mod tests {
         assert_eq!(refused(&[ROOT, ("size", "100")]), double);
         let without = &double["Using uid:0, gid:0.\n".len()..];
         assert_eq!(refused(&[ROOT, ("size", "100"), ("quiet", "true")]), without);
+        let large = [ROOT, ("size", "524288:256"), ("ram", "0")];
+        let too_large = "Using uid:0, gid:0.\nFile size 524288 too big for chunk size 256";
+        assert_eq!(refused(&large), too_large);
+        assert_eq!(read(&[ROOT, ("size", "524287:256"), ("ram", "0")]).shape.io.unwrap().chunk, 256);
         let few = [ROOT, ("size", "1000"), ("copies", "2"), ("ram", "1001")];
         assert!(refused(&few).ends_with("RAM is 1001M."));
         assert_eq!(

@@ -410,7 +410,7 @@ impl Job for FileJob {
             devices.map(|file| JobDevice {
                 path: PathBuf::from(OsStr::from_bytes(file.name.to_bytes())),
                 is_written: job.rw.writes,
-                may_be_mounted: self.classic && job.extras.writes_mounted,
+                may_be_mounted: self.request.is_classic() && job.extras.writes_mounted,
             })
         });
         let mut devices: Vec<JobDevice> = Vec::new();

@@ -8,7 +8,7 @@ mod command;
 mod rows;
 
 use treering_model::metrics::fs_mark::{
-    APP_OVERHEAD_SECONDS, CALL_MEAN_SECONDS, CLASSIC_FILES_PER_SECOND,
+    APP_OVERHEAD_SECONDS, CALL_LARGEST_SECONDS, CALL_LEAST_SECONDS, CALL_MEAN_SECONDS, CLASSIC_FILES_PER_SECOND,
 };
 use treering_model::{
     IMPORT_FACT, ITERATION_PHASE, Metric, Scope, USED_GROWTH_FACT, USED_GROWTH_FILES_FACT,
@@ -179,7 +179,9 @@ impl ParsedTable {
             self.rows.column(&CLASSIC_FILES_PER_SECOND, &[]);
             self.rows.column(&APP_OVERHEAD_SECONDS, &[]);
             for (call, _) in &row.calls {
-                self.rows.column(&CALL_MEAN_SECONDS, &[call]);
+                for time in [&CALL_LEAST_SECONDS, &CALL_MEAN_SECONDS, &CALL_LARGEST_SECONDS] {
+                    self.rows.column(time, &[call]);
+                }
             }
             self.first = Some(row.clone());
         }
@@ -187,7 +189,7 @@ impl ParsedTable {
         let files = row.count.saturating_sub(before);
         self.seconds += files as f64 / row.files_per_second;
         let seconds = |us: u64| us as f64 / 1e6;
-        let calls = row.calls.iter().map(|(_, [_, mean_us, _])| seconds(*mean_us));
+        let calls = row.calls.iter().flat_map(|(_, times)| times.map(seconds));
         let own = [row.files_per_second, seconds(row.overhead_us)];
         self.rows.push(files, files.saturating_mul(row.size_bytes), own.into_iter().chain(calls));
         self.last = Some(row);
