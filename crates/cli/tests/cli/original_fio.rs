@@ -305,3 +305,33 @@ fn rates_of_a_group_are_those_of_all_its_clones() {
         assert!(number("bw_mean") > 8000.0, "{read}");
     }
 }
+
+#[test]
+fn a_log_has_a_line_for_every_request_of_a_long_job() {
+    let program = program();
+    let job = "[a]\nioengine=null\nrw=randwrite\nsize=800m\nnorandommap\nwrite_lat_log=l\n\
+               write_iolog=io\nnumjobs=2\nnrfiles=2\nlog_offset=1\n";
+    written(&program, job);
+    alone(&program, &["j.fio"]).ends_with(0);
+    let lines = |name: &str| {
+        let text = fs::read_to_string(program.home().join(name)).unwrap();
+        text.lines().count()
+    };
+    for clone in [1, 2] {
+        assert_eq!(lines(&format!("l_clat.{clone}.log")), 204_800);
+        assert_eq!(lines(&format!("l_lat.{clone}.log")), 204_800);
+    }
+    // Of each clone the requests, two opens and closes, two names of files and the version.
+    assert_eq!(lines("io"), 2 * (204_800 + 7));
+    // A second run begins the clones' own logs anew, and appends to the common one.
+    alone(&program, &["j.fio"]).ends_with(0);
+    assert_eq!((lines("l_lat.1.log"), lines("io")), (204_800, 4 * (204_800 + 7)));
+}
+
+#[test]
+fn a_rehearsal_writes_no_log() {
+    let program = program();
+    written(&program, "[a]\nrw=write\nsize=64k\nwrite_lat_log=l\nwrite_iolog=io\n");
+    alone(&program, &["j.fio", "--dry-run", "--calls"]).ends_with(0);
+    assert!(!program.home().join("io").exists() && !program.home().join("l_lat.1.log").exists());
+}

@@ -51,6 +51,7 @@ pages! {
     evidence_fair: "docs/evidence/fair.md",
     evidence_ffsb: "docs/evidence/ffsb.md",
     evidence_fio: "docs/evidence/fio.md",
+    evidence_fio_verify: "docs/evidence/fio-verify.md",
     evidence_history: "docs/evidence/history.md",
     evidence_io500: "docs/evidence/io500.md",
     evidence_ior: "docs/evidence/ior.md",

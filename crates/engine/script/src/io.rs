@@ -88,6 +88,12 @@ pub trait Io {
     /// Start of the task, in nanoseconds since the start of the trial.
     fn began_ns(&self) -> u64;
 
+    /// True if calls reach the kernel, so that a task may write its own records beside them; false
+    /// in memory.
+    fn reaches_kernel(&self) -> bool {
+        false
+    }
+
     /// Resource usage of the task so far; zero if unknown.
     fn spent(&self) -> TaskUsage {
         TaskUsage::default()

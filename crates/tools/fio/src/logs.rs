@@ -6,17 +6,19 @@
 //! averages the requests of a window; otherwise it is one request. With `log_offset` the offset
 //! follows the bytes.
 
-use std::fmt::Write;
+mod files;
 
-use crate::language::{LogOptions, Section};
+use std::path::Path;
 
-use super::tally::LogLine;
+use crate::language::LogOptions;
 
-/// Maximum number of log lines of a clone; longer runs need averaged logs.
-const LINES_MAX: usize = 3 << 20;
+use super::worker::Worker;
+use files::{LogFiles, LogLine};
 
-/// Suffixes of the log files, by kind.
-pub(super) const KINDS: [&str; 5] = ["slat", "clat", "lat", "bw", "iops"];
+/// Number of lines that are held before they are written: a clone writes its logs while it works.
+const LINES_HELD: usize = 1 << 14;
+
+/// Kinds of lines.
 const SLAT: usize = 0;
 const CLAT: usize = 1;
 const LAT: usize = 2;
@@ -30,24 +32,13 @@ pub(super) const CLOSED: u64 = 7;
 pub(super) const SYNC: u64 = 3;
 pub(super) const DATA_SYNC: u64 = 4;
 pub(super) const RANGE_SYNC: u64 = 5;
-/// Marks the end of a log that was truncated.
-pub(super) const CUT: u64 = u64::MAX;
-
-/// Filename prefix of a kind, if the job asks for it.
-fn prefix(options: &LogOptions, kind: usize) -> Option<&str> {
-    match kind {
-        BANDWIDTH => options.bandwidth.as_deref(),
-        IOPS => options.iops.as_deref(),
-        _ => options.latencies.as_deref(),
-    }
-}
-
 /// Averaging window of a log.
 #[derive(Clone, Copy, Debug, Default)]
 struct AveragingWindow {
     began_ms: u64,
     sum: u128,
     count: u64,
+    most: u64,
 }
 
 /// Completed request.
@@ -68,6 +59,9 @@ pub(super) struct CompletedRequest {
 #[derive(Clone, Debug)]
 pub(super) struct Logs {
     options: LogOptions,
+    files: LogFiles,
+    /// True if files are written.
+    is_real: bool,
     lines: Vec<LogLine>,
     windows: [[AveragingWindow; 3]; 3],
     /// Start of the window of bandwidth and IOPS, common to all directions.
@@ -77,17 +71,28 @@ pub(super) struct Logs {
 }
 
 impl Logs {
-    pub(super) fn new(options: &LogOptions) -> Option<Box<Self>> {
-        options.is_any().then(|| {
-            Box::new(Self {
-                options: options.clone(),
-                lines: Vec::new(),
-                windows: Default::default(),
-                rates_began_ms: 0,
-                rates: Default::default(),
-                last_ms: 0,
-            })
-        })
+    /// Logs of a clone, if its job asks for any; relative paths begin at `base`.
+    pub(super) fn of_worker(worker: &Worker, base: &Path) -> Option<Box<Self>> {
+        let options = &worker.job.logs;
+        options.is_any().then(|| Box::new(Self::new(options, LogFiles::of_worker(worker, base))))
+    }
+
+    fn new(options: &LogOptions, files: LogFiles) -> Self {
+        Self {
+            options: options.clone(),
+            files,
+            is_real: false,
+            lines: Vec::new(),
+            windows: Default::default(),
+            rates_began_ms: 0,
+            rates: Default::default(),
+            last_ms: 0,
+        }
+    }
+
+    /// Begins the logs; in memory no files are written.
+    pub(super) fn begin(&mut self, is_real: bool) {
+        self.is_real = is_real;
     }
 
     /// Records a completed request.
@@ -128,6 +133,7 @@ impl Logs {
         let window = &mut self.windows[kind][direction];
         window.sum += u128::from(ns);
         window.count += 1;
+        window.most = window.most.max(ns);
         if at_ms.saturating_sub(window.began_ms) >= average_ms {
             self.close(kind, direction, at_ms);
         }
@@ -136,13 +142,14 @@ impl Logs {
     /// Ends a window; the next one begins at a multiple of its length.
     fn close(&mut self, kind: usize, direction: usize, at_ms: u64) {
         let began_ms = at_ms - at_ms % self.options.average_ms.max(1);
-        let AveragingWindow { sum, count, .. } = std::mem::replace(
+        let AveragingWindow { sum, count, most, .. } = std::mem::replace(
             &mut self.windows[kind][direction],
-            AveragingWindow { began_ms, sum: 0, count: 0 },
+            AveragingWindow { began_ms, ..AveragingWindow::default() },
         );
         if count > 0 {
             let mean = u64::try_from(sum / u128::from(count)).unwrap_or(u64::MAX);
-            self.push([kind as u64, at_ms, mean, direction as u64, 0, 0]);
+            let value = if self.options.has_maxima { most } else { mean };
+            self.push([kind as u64, at_ms, value, direction as u64, 0, 0]);
         }
     }
 
@@ -176,81 +183,51 @@ impl Logs {
         }
     }
 
+    #[inline]
     fn push(&mut self, line: LogLine) {
-        match self.lines.len() {
-            0..LINES_MAX => self.lines.push(line),
-            LINES_MAX => self.lines.push([CUT; 6]),
-            _ => {}
+        self.lines.push(line);
+        if self.lines.len() >= LINES_HELD {
+            self.write();
         }
     }
 
-    /// Takes all lines; the last interval of each latency log ends with the work.
-    pub(super) fn take(&mut self) -> Vec<LogLine> {
+    #[cold]
+    fn write(&mut self) {
+        if self.is_real {
+            self.files.write(&self.options, &self.lines);
+        }
+        self.lines.clear();
+    }
+
+    /// Closes the last interval of each latency log, which ends with the work.
+    fn close_all(&mut self) {
         for kind in [SLAT, CLAT, LAT] {
             for direction in [0, 1, 2] {
                 self.close(kind, direction, self.last_ms);
             }
         }
-        std::mem::take(&mut self.lines)
     }
-}
 
-/// Log files of a clone, the `number`th of all from 1: path and text.
-pub(super) fn files(job: &Section, number: usize, lines: &[LogLine]) -> Vec<(String, String)> {
-    let mut files = Vec::new();
-    for (kind, name) in KINDS.into_iter().enumerate() {
-        let Some(prefix) = prefix(&job.logs, kind) else { continue };
-        let prefix = if prefix.is_empty() { &job.name } else { prefix };
-        let mut text = String::new();
-        let lines_of_kind = lines.iter().filter(|line| line[0] == kind as u64);
-        for [_, ms, value, direction, bytes, offset] in lines_of_kind {
-            let offset = if job.logs.offsets { format!(" {offset},") } else { String::new() };
-            // Writing into a string cannot fail.
-            let _ = writeln!(text, "{ms}, {value}, {direction}, {bytes},{offset} 0");
-        }
-        let path = if job.logs.together {
-            format!("{prefix}_{name}.log")
-        } else {
-            format!("{prefix}_{name}.{number}.log")
-        };
-        files.push((path, text));
+    /// Writes the rest of the logs; returns messages about files that could not be written.
+    pub(super) fn end(mut self) -> Vec<String> {
+        self.close_all();
+        self.write();
+        self.files.failures()
     }
-    files
-}
-
-/// Text of the `write_iolog` file of a clone whose files have these names.
-pub(super) fn requests(names: &[String], lines: &[LogLine]) -> String {
-    let mut text = "fio version 3 iolog\n".to_owned();
-    // Writing into a string cannot fail.
-    names.iter().for_each(|name| {
-        let _ = writeln!(text, "0 {name} add");
-    });
-    for [kind, us, file, direction, bytes, offset] in lines {
-        let name = usize::try_from(*file).ok().and_then(|file| names.get(file));
-        let name = name.map_or("", String::as_str);
-        let _ = match (*kind, *direction) {
-            (OPENED, _) => writeln!(text, "{us} {name} open"),
-            (CLOSED, _) => writeln!(text, "{us} {name} close"),
-            (ISSUED, direction) => {
-                let what = match direction {
-                    0 => "read",
-                    SYNC => "sync",
-                    DATA_SYNC => "datasync",
-                    RANGE_SYNC => "sync_file_range",
-                    2 => "trim",
-                    _ => "write",
-                };
-                writeln!(text, "{us} {name} {what} {offset} {bytes}")
-            }
-            _ => Ok(()),
-        };
-    }
-    text
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CompletedRequest, LogOptions, Logs};
+    use super::{CompletedRequest, LogFiles, LogLine, LogOptions, Logs};
+
+    fn logs(options: &LogOptions) -> Logs {
+        Logs::new(options, LogFiles::default())
+    }
+
+    fn lines(mut logs: Logs) -> Vec<LogLine> {
+        logs.close_all();
+        logs.lines
+    }
 
     fn options(average_ms: u64) -> LogOptions {
         let prefix = || Some("p".to_owned());
@@ -269,10 +246,10 @@ mod tests {
 
     #[test]
     fn each_request_is_in_each_log() {
-        let mut logs = Logs::new(&options(0)).unwrap();
+        let mut logs = logs(&options(0));
         logs.ended(ended(3, 1, 1_000_000));
         logs.ended(CompletedRequest { slat_ns: Some(5), ..ended(4, 0, 10) });
-        let lines = logs.take();
+        let lines = lines(logs);
         let expected: [[u64; 6]; 9] = [
             [1, 3, 1_000_000, 1, 4096, 512],
             [2, 3, 1_000_000, 1, 4096, 512],
@@ -285,25 +262,30 @@ mod tests {
             [4, 4, 1, 0, 4096, 512],
         ];
         assert_eq!(lines, expected);
-        assert!(Logs::new(&LogOptions::default()).is_none());
+        assert!(!LogOptions::default().is_any());
     }
 
     #[test]
     fn averaging_windows_begin_at_multiples_of_their_length() {
-        let mut logs =
-            Logs::new(&LogOptions { bandwidth: None, iops: None, ..options(10) }).unwrap();
+        let mut latencies = logs(&LogOptions { bandwidth: None, iops: None, ..options(10) });
         for (at_ms, ns) in [(1, 10), (9, 20), (13, 30), (19, 1), (20, 3), (21, 7)] {
-            logs.ended(ended(at_ms, 0, ns));
+            latencies.ended(ended(at_ms, 0, ns));
         }
-        let lines: Vec<[u64; 2]> =
-            logs.take().iter().filter(|line| line[0] == 2).map(|line| [line[1], line[2]]).collect();
-        assert_eq!(lines, [[13, 20], [20, 2], [21, 7]]);
-        let mut logs = Logs::new(&LogOptions { latencies: None, ..options(100) }).unwrap();
+        let totals = lines(latencies).into_iter().filter(|line| line[0] == 2);
+        let totals: Vec<[u64; 2]> = totals.map(|line| [line[1], line[2]]).collect();
+        assert_eq!(totals, [[13, 20], [20, 2], [21, 7]]);
+        let maxima = LogOptions { has_maxima: true, bandwidth: None, iops: None, ..options(10) };
+        let mut longest = logs(&maxima);
+        for (at_ms, ns) in [(1, 10), (9, 20), (13, 3)] {
+            longest.ended(ended(at_ms, 0, ns));
+        }
+        assert!(lines(longest).iter().all(|line| line[2] == 20));
+        let mut rates = logs(&LogOptions { latencies: None, ..options(100) });
         for (at_ms, direction) in [(50, 0), (60, 1), (100, 0), (150, 0)] {
-            logs.ended(ended(at_ms, direction, 1));
+            rates.ended(ended(at_ms, direction, 1));
         }
         assert_eq!(
-            logs.take(),
+            lines(rates),
             [
                 [3, 100, 80, 0, 0, 0],
                 [4, 100, 20, 0, 0, 0],

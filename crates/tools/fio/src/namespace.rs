@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::fmt::Write;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::language::Section;
 use treering_script::{Call, ConfigError, DirSlot};
@@ -55,6 +55,8 @@ pub(super) struct Namespace {
     /// Paths of the directories as the jobs spell them, in the order of first use.
     pub(super) directories: Vec<String>,
     numbers: HashMap<String, u16>,
+    /// Directory at which relative paths of logs begin.
+    pub(super) base: PathBuf,
     /// True for classic runs, whose directories are anywhere and not below a target.
     pub(super) classic: bool,
     /// True if device names are accepted; no request is made to them.
@@ -69,6 +71,11 @@ impl Namespace {
     /// Accepts or refuses device names.
     pub(super) fn with_devices(self, allows_devices: bool) -> Self {
         Self { allows_devices, ..self }
+    }
+
+    /// Has relative paths of logs begin at this directory.
+    pub(super) fn in_directory(self, base: PathBuf) -> Self {
+        Self { base, ..self }
     }
 
     fn number(&mut self, directory: &str) -> Result<u16, ConfigError> {

@@ -1,10 +1,8 @@
 //! Classic mode of fio: the list of jobs, the messages of the layout, and the report.
 
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use crate::classic::text::{Format, ReportContext, report};
 use crate::language::{Direction, Section, show};
@@ -16,12 +14,11 @@ use treering_script::{
 
 use super::job::{read_jobs, shown_command};
 use super::layout::{LayoutCounters, LayoutOutcome};
-use super::logs::{self, CUT};
 use super::options::{CLASSIC, WARNINGS_FATAL};
 use super::run_plan::RunPlan;
 use super::session::LAYOUT;
 use super::status::{seconds_left, so_far};
-use super::tally::{LogLine, Tally, VerifyError};
+use super::tally::{Tally, VerifyError};
 use super::verify::{state, state_name};
 use treering_kit::cautions;
 
@@ -72,7 +69,6 @@ pub(super) fn classic_mode(settings: &Settings) -> Result<ClassicMode, ConfigErr
             reported: false,
             only_says,
             names_directory,
-            shared_logs: HashMap::new(),
             before: None,
             base: settings.base_dir.clone().unwrap_or_default(),
         }),
@@ -136,8 +132,6 @@ struct Output {
     only_says: Option<String>,
     /// True if a job names a directory, beside its files.
     names_directory: bool,
-    /// Log files shared by several clones, with their content so far.
-    shared_logs: HashMap<PathBuf, Vec<u8>>,
     /// Disk counters at the start of the run, and the time of reading them in milliseconds.
     before: Option<(DiskCounts, u64)>,
     /// Base directory of relative paths.
@@ -167,39 +161,6 @@ impl Output {
         } else {
             ToolOutput::default()
         }
-    }
-
-    /// Writes the log files of a clone.
-    fn logs(&mut self, number: usize, lines: &[LogLine]) -> ToolOutput {
-        let job = Arc::clone(&self.plan.workers[number].job);
-        let files = logs::files(&job, number + 1, lines);
-        let mut output = ToolOutput::default();
-        if lines.last() == Some(&[CUT; 6]) {
-            output.err = format!(
-                "treering: {}: its logs were cut: write log_avg_msec=... for fewer lines\n",
-                job.name.escape_debug()
-            );
-        }
-        for (path, text) in files {
-            let path = self.settled(&path);
-            if job.logs.together {
-                let whole = self.shared_logs.entry(path.clone()).or_default();
-                whole.extend_from_slice(text.as_bytes());
-                output.files.push((path, whole.clone()));
-            } else {
-                output.files.push((path, text.into_bytes()));
-            }
-        }
-        if let Some(path) = &job.logs.requests {
-            let path = self.settled(path);
-            let text = logs::requests(&self.plan.workers[number].spelled(), lines);
-            // As the original: what is in the file stays.
-            let before = || std::fs::read(&path).unwrap_or_default();
-            let whole = self.shared_logs.entry(path.clone()).or_insert_with(before);
-            whole.extend_from_slice(text.as_bytes());
-            output.files.push((path, whole.clone()));
-        }
-        output
     }
 
     /// Reports the verification errors of a clone, and dumps the blocks if requested.
@@ -248,7 +209,7 @@ impl Output {
             if let (Some((number, _)), Some(tally)) = (worker, Tally::read(&task.counters)) {
                 let (user_ns, system_ns) = (task.cpu.user_ns, task.cpu.system_ns);
                 let mut tally = Tally { user_ns, system_ns, ..tally };
-                let mut output = self.logs(number, &std::mem::take(&mut tally.logs));
+                let mut output = ToolOutput::default();
                 self.report_verify_errors(
                     &mut output,
                     number,

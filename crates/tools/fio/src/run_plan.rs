@@ -71,7 +71,8 @@ impl RunPlan {
         if !is_harmless {
             jobs.iter_mut().try_for_each(|job| replayed(settings, job))?;
         }
-        let namespace = Namespace::new(true).with_devices(is_harmless);
+        let base = settings.base_dir.clone().unwrap_or_default();
+        let namespace = Namespace::new(true).with_devices(is_harmless).in_directory(base);
         Self::on(namespace, jobs, None, settings.started_unix_ms)
     }
 

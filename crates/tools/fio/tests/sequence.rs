@@ -275,7 +275,8 @@ fn impossible_jobs_fail_with_a_message() {
     };
     for (text, part) in [
         ("[a]\nsize=1m\nfilename=..", "has no name that a file can have"),
-        ("[a]\nsize=1m\nfilename=/dev/vda", "is a device"),
+        ("[a]\nsize=1m\nfilename=/dev/null", "is a device, and no block device"),
+        ("[a]\nsize=1m\nioengine=mmap\nfilename=/dev/none", "there are only reads and writes"),
         ("[a]\nsize=1m\nverify=md6", "'md6' is not known here"),
         ("[a]\nsize=1m\nzonemode=zbd", "--with-fio"),
         ("[a]\nsize=1m\nioengine=splice", "--with-fio"),

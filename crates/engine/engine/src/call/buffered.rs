@@ -44,7 +44,7 @@ pub(super) fn attempt_buffered(
 ) -> Result<CallReply, CallError> {
     let OpenFiles { files, vectored, mappings } = open;
     let mut buffers = buffers.open();
-    let fd = |number: u16| files[usize::from(number)].as_ref().map(OwnedFd::as_fd);
+    let fd = |number: u16| files.get(usize::from(number))?.as_ref().map(OwnedFd::as_fd);
     match *call {
         Call::Read { file, bytes } => {
             let read = if vectored { read_vector } else { read };

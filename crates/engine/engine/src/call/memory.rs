@@ -402,6 +402,10 @@ impl Caller for MemoryCaller {
         &self.reaped
     }
 
+    fn reaches_kernel(&self) -> bool {
+        false
+    }
+
     fn path_of(&self, subject: CallSubject<'_>) -> PathBuf {
         let tree = self.filesystem.lock();
         let dir_path = |at: DirSlot| match self.dir(at) {

@@ -58,6 +58,11 @@ pub trait Caller: Send {
     /// Called after a directory of this name in the target was removed.
     fn has_removed(&mut self, _name: &CStr) {}
 
+    /// True if the calls reach the kernel.
+    fn reaches_kernel(&self) -> bool {
+        true
+    }
+
     /// Entries returned by the last directory read.
     fn entries(&self) -> DirEntries<'_>;
 

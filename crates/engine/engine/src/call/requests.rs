@@ -61,7 +61,8 @@ impl TaskRequests {
         }
         queue.submit(requests.iter().map(|request| {
             let AsyncRequest { file, writes, bytes, position, tag } = *request;
-            let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
+            let slot = files.get(usize::from(file.0)).and_then(Option::as_ref);
+            let file = slot.ok_or(Errno::BADF)?.as_fd();
             Ok(Transfer { file, writes, bytes: length(bytes)?, position, tag })
         }))
     }

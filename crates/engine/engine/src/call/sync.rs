@@ -48,6 +48,12 @@ pub(crate) fn room(facts: &FilesystemFacts) -> StatfsSpace {
     StatfsSpace { capacity_bytes, free_bytes, unused_bytes, inodes: used_inodes }
 }
 
+/// Open file in a slot.
+#[inline]
+fn file_in(files: &[Option<OwnedFd>], file: FileSlot) -> Result<&OwnedFd, Errno> {
+    files.get(usize::from(file.0)).and_then(Option::as_ref).ok_or(Errno::BADF)
+}
+
 /// Size of a block device, which its attributes do not tell.
 fn device_size(path: &CStr) -> Result<CallReply, CallError> {
     let device = open_block_device(path, OpenHow::Read, IoPath::default())?;
@@ -140,8 +146,7 @@ impl SyncCaller {
 
     #[inline]
     fn file(&self, file: FileSlot) -> Result<BorrowedFd<'_>, Errno> {
-        let slot = self.files.get(usize::from(file.0)).and_then(Option::as_ref);
-        slot.map(OwnedFd::as_fd).ok_or(Errno::BADF)
+        file_in(&self.files, file).map(OwnedFd::as_fd)
     }
 
     #[inline]
@@ -241,7 +246,7 @@ impl SyncCaller {
             }
             Call::GetFileXattr { file } => {
                 let Self { files, reading, .. } = self;
-                let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?;
+                let file = file_in(files, file)?;
                 return Ok(CallReply::moved(
                     file_xattr(file.as_fd(), ATTRIBUTE, reading)? as u64,
                     1,
@@ -249,7 +254,7 @@ impl SyncCaller {
             }
             Call::SetFileXattr { file, bytes, position } => {
                 let Self { files, payload, .. } = self;
-                let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?;
+                let file = file_in(files, file)?;
                 let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES);
                 let (value, _rest) = payload.take(position, wanted);
                 set_file_xattr(file.as_fd(), ATTRIBUTE, value)?;
@@ -386,7 +391,7 @@ impl SyncCaller {
 
     fn read(&mut self, file: FileSlot, bytes: u32) -> Result<CallReply, CallError> {
         let Self { files, reading, .. } = self;
-        let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?;
+        let file = file_in(files, file)?;
         let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES).min(reading.len());
         let read = if self.vectored { read_vector } else { read };
         let got = read(file.as_fd(), &mut reading[..wanted])?;
@@ -400,7 +405,7 @@ impl SyncCaller {
         position: u64,
     ) -> Result<CallReply, CallError> {
         let Self { files, reading, .. } = self;
-        let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?;
+        let file = file_in(files, file)?;
         let wanted = usize::try_from(bytes).unwrap_or(LARGEST_CALL_BYTES).min(reading.len());
         let into = &mut reading[..wanted];
         let got = if self.vectored {
@@ -413,7 +418,7 @@ impl SyncCaller {
 
     fn read_each(&mut self, file: FileSlot, bytes: u32) -> Result<CallReply, CallError> {
         let Self { files, reading, .. } = self;
-        let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
+        let file = file_in(files, file)?.as_fd();
         for before in 0..bytes {
             let came = |errno| CallError { errno, calls: before + 1, bytes: u64::from(before) };
             if read(file, &mut reading[..1]).map_err(came)? == 0 {
@@ -430,7 +435,7 @@ impl SyncCaller {
         position: u64,
     ) -> Result<CallReply, CallError> {
         let Self { files, payload, .. } = self;
-        let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
+        let file = file_in(files, file)?.as_fd();
         for before in 0..bytes {
             let came = |errno| CallError { errno, calls: before + 1, bytes: u64::from(before) };
             let (byte, _rest) = payload.take(position.wrapping_add(u64::from(before)), 1);
@@ -444,7 +449,7 @@ impl SyncCaller {
     #[inline]
     fn write(&mut self, file: FileSlot, bytes: u32, position: u64) -> Result<CallReply, CallError> {
         let Self { files, payload, vectored, .. } = self;
-        let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
+        let file = file_in(files, file)?.as_fd();
         whole(bytes, |written, wanted| {
             let (head, tail) = payload.take(position.wrapping_add(written), wanted);
             let is_one = tail.is_empty() && !*vectored;
@@ -459,7 +464,7 @@ impl SyncCaller {
         position: u64,
     ) -> Result<CallReply, CallError> {
         let Self { files, payload, vectored, .. } = self;
-        let file = files[usize::from(file.0)].as_ref().ok_or(Errno::BADF)?.as_fd();
+        let file = file_in(files, file)?.as_fd();
         whole(bytes, |written, wanted| {
             let at = position.wrapping_add(written);
             let (head, tail) = payload.take(at, wanted);

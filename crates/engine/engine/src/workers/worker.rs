@@ -279,6 +279,10 @@ impl<C: Caller> Io for TaskCalls<'_, C> {
         }
     }
 
+    fn reaches_kernel(&self) -> bool {
+        self.caller.reaches_kernel()
+    }
+
     fn entries(&self) -> DirEntries<'_> {
         self.caller.entries()
     }

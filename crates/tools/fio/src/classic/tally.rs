@@ -6,10 +6,6 @@ use treering_model::Counters;
 pub(crate) use super::latencies::{Latencies, Stat};
 use super::offered::OfferedTally;
 
-/// Log line with its kind: kind, milliseconds, value, direction, bytes, offset. Lines of
-/// `write_iolog` have microseconds, and the number of the file as their value.
-pub(crate) type LogLine = [u64; 6];
-
 /// Limits of the coarse buckets: below 1000 ns, below 1000 us, and from 1 ms.
 const STEPS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 /// Number of coarse buckets: ten of nanoseconds, ten of microseconds, and twelve of milliseconds.
@@ -180,9 +176,6 @@ pub(crate) struct Tally {
     pub offered: Option<OfferedTally>,
     /// Verification errors; only kept for a single clone.
     pub complaints: Vec<VerifyError>,
-    /// Log lines; only kept for a single clone.
-    #[serde(skip)]
-    pub logs: Vec<LogLine>,
 }
 
 impl Default for Tally {
@@ -207,7 +200,6 @@ impl Default for Tally {
             steady: None,
             offered: None,
             complaints: Vec::new(),
-            logs: Vec::new(),
         }
     }
 }
@@ -305,15 +297,14 @@ impl Tally {
         sum
     }
 
-    /// Converts to the counters of a script, without log lines.
+    /// Converts to the counters of a script.
     pub(crate) fn counters(&self) -> Counters {
-        Counters::from_value(self).with_bulk(self.logs.as_flattened().to_vec())
+        Counters::from_value(self)
     }
 
     /// Reads counters written by [`Tally::counters`].
     pub(crate) fn read(counters: &Counters) -> Option<Self> {
-        let (logs, _whole) = counters.bulk().as_chunks();
-        Some(Self { logs: logs.to_vec(), ..counters.read()? })
+        counters.read()
     }
 }
 
@@ -336,7 +327,6 @@ mod tests {
         tally.issued(16);
         tally.submitted(4);
         tally.completed(1);
-        tally.logs.push([1, 2, 3, 4, 5, 6]);
         let read = Tally::read(&tally.counters()).unwrap();
         assert_eq!(read, tally);
         assert_eq!(Tally::read(&Counters::default()), None);

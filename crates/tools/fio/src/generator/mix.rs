@@ -113,11 +113,11 @@ impl Generator {
             (bytes, _) => bytes,
         };
         if let Some(times) = &self.poisson {
-            return times[place].1;
+            return times[place].1.saturating_add(self.skipped_us);
         }
         let bytes = self.issued.bytes[place] - self.issued.uncounted[place];
         let due = u128::from(bytes) * 1_000_000 / u128::from(per_second.max(1));
-        u64::try_from(due).unwrap_or(u64::MAX)
+        u64::try_from(due).unwrap_or(u64::MAX).saturating_add(self.skipped_us)
     }
 
     /// Number of requests with a rate that began late, because earlier ones took longer than the

@@ -91,6 +91,8 @@ pub(super) struct Generator {
     /// Generator and next due time of each direction, where request times are drawn
     /// (`rate_process=poisson`).
     poisson: Option<Box<[(Tausworthe, u64); 3]>>,
+    /// Pauses that no rate catches up with, in microseconds.
+    skipped_us: u64,
     /// Bytes moved in the current zone.
     zone_bytes: u64,
     /// True if a sequential offset was computed since the last request. As in the original, the
@@ -152,6 +154,7 @@ impl Generator {
             until_draw: 1,
             pending: VecDeque::new(),
             poisson: poisson(&job, &seeds),
+            skipped_us: 0,
             zone_bytes: 0,
             is_unmarked: false,
             issued: IssuedTotals::default(),
@@ -279,6 +282,7 @@ impl Generator {
         for (_, due_us) in self.poisson.iter_mut().flat_map(|times| times.iter_mut()) {
             *due_us = 0;
         }
+        self.skipped_us = 0;
         self.issued.requests = [0; 3];
         self.issued.uncounted = self.issued.bytes;
         self.last_was_sync = false;
@@ -292,6 +296,11 @@ impl Generator {
             None if self.job.engine == Engine::Libaio => self.heard_sync,
             None => self.last_was_sync,
         }
+    }
+
+    /// Delays all later requests with a rate by a pause of the job.
+    pub(super) fn skip_pause(&mut self, us: u64) {
+        self.skipped_us = self.skipped_us.saturating_add(us);
     }
 
     /// Notes the completion of a request, for jobs with several in flight.

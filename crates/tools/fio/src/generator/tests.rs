@@ -222,6 +222,15 @@ fn requests_at_random_times_keep_their_rate_after_the_ramp() {
 }
 
 #[test]
+fn a_pause_that_the_rate_skips_is_not_caught_up_with() {
+    let mut generator = generator("rw=read\nsize=4m\nrate_iops=1000\nthinktime=1");
+    while generator.next(0) != IoAction::Wait(1000) {}
+    generator.skip_pause(50_000);
+    assert!(matches!(generator.next(51_000), IoAction::Request(_)));
+    assert_eq!(generator.next(51_000), IoAction::Wait(1000));
+}
+
+#[test]
 fn a_rate_limit_causes_pauses() {
     let mut generator = generator("rw=write\nsize=1m\nrate=4k");
     let acts: Vec<IoAction> = (0..3).map(|_| generator.next(0)).collect();

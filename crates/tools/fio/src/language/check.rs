@@ -105,7 +105,9 @@ pub(super) fn is_switch(name: &str) -> bool {
 }
 
 fn is_rare_switch(name: &str) -> bool {
-    const RARE: [&str; 8] = [
+    const RARE: [&str; 10] = [
+        "rate_ignore_thinktime",
+        "log_max_value",
         "file_append",
         "create_only",
         "latency_run",

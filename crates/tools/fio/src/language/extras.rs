@@ -106,6 +106,8 @@ impl Warning {
 pub(crate) struct RareOptions {
     /// True if the times between requests are exponentially distributed: `rate_process=poisson`.
     pub is_poisson: bool,
+    /// True if a rate is not caught up with after a pause of `thinktime`: `rate_ignore_thinktime`.
+    pub skips_pauses: bool,
     pub lowest: MinimumRates,
     pub latency: LatencyTarget,
     pub steady: SteadyState,
@@ -170,6 +172,7 @@ impl Default for RareOptions {
     fn default() -> Self {
         Self {
             is_poisson: false,
+            skips_pauses: false,
             lowest: MinimumRates::default(),
             latency: LatencyTarget::default(),
             steady: SteadyState::default(),

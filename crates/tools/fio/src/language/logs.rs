@@ -11,6 +11,8 @@ pub(crate) struct LogOptions {
     pub iops: Option<String>,
     /// Averaging window of a log line in milliseconds; 0 for a line for each request.
     pub average_ms: u64,
+    /// True if such a line has the longest latency and not the mean: `log_max_value`.
+    pub has_maxima: bool,
     /// True if all clones write into the same files.
     pub together: bool,
     /// True if lines contain the offset of the request.

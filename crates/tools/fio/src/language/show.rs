@@ -232,6 +232,9 @@ impl Section {
         if self.think.io_us > 0 {
             options.push(("thinktime_iotime", time(self.think.io_us)));
         }
+        if self.extras.skips_pauses {
+            options.push(("rate_ignore_thinktime", switch(true)));
+        }
         options.push(("fsync", self.fsync.to_string()));
         options.push(("fdatasync", self.fdatasync.to_string()));
         let sync = self.extras.range_sync;
@@ -265,8 +268,9 @@ impl Section {
         options.push(("disable_clat", switch(self.reported.disable_clat)));
         options.push(("disable_slat", switch(self.reported.disable_slat)));
         options.push(("disable_bw", switch(self.reported.disable_bw)));
-        let LogOptions { latencies, bandwidth, iops, average_ms, together, offsets, requests } =
-            &self.logs;
+        let LogOptions {
+            latencies, bandwidth, iops, average_ms, together, offsets, requests, ..
+        } = &self.logs;
         for (key, prefix) in
             [("write_lat_log", latencies), ("write_bw_log", bandwidth), ("write_iops_log", iops)]
         {
@@ -277,6 +281,7 @@ impl Section {
             options.extend(named.map(|prefix| (key, prefix)));
         }
         options.push(("log_avg_msec", average_ms.to_string()));
+        options.push(("log_max_value", switch(self.logs.has_maxima)));
         options.push(("per_job_logs", switch(!together)));
         options.push(("log_offset", switch(*offsets)));
         options.extend(requests.as_ref().map(|path| ("write_iolog", path.clone())));

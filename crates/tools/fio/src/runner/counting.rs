@@ -209,6 +209,9 @@ impl Runner {
         let counts = !is_timed || self.worker.job.sets("thinktime_blocks");
         if is_time || counts && self.tally.requests().is_multiple_of(blocks) {
             self.pacing.pause_left_us += us;
+            if self.worker.job.extras.skips_pauses {
+                self.generator.skip_pause(us);
+            }
             self.clock.pauses(us);
         }
     }

@@ -30,7 +30,7 @@ use super::logs::Logs;
 use super::namespace::Namespace;
 use super::offered::{Stream, WorkerSchedule};
 use super::sizes::Extents;
-use super::tally::{DirectionTally, Tally};
+use super::tally::{DirectionTally, Tally, VerifyError};
 use super::worker::Worker;
 use calls::PRE_READ_BYTES;
 use clock::Clock;
@@ -160,7 +160,7 @@ impl Runner {
             },
             clock: Clock::new(job),
             tally: Tally::default(),
-            logs: Logs::new(&job.logs),
+            logs: Logs::of_worker(&worker, &namespace.base),
             end_conditions: EndConditions {
                 rates: RateWatch::from_job(job),
                 steady: deadlines.steady.take().map(Box::new),
@@ -376,6 +376,9 @@ impl Runner {
 impl Script for Runner {
     fn run(&mut self, io: &mut dyn Io) -> Result<(), Stop> {
         self.clock.began(io.began_ns());
+        if let Some(logs) = &mut self.logs {
+            logs.begin(io.reaches_kernel());
+        }
         if self.prepare(io)? {
             self.passes(io)?;
             if self.worker.job.unlink {
@@ -419,7 +422,9 @@ impl Script for Runner {
         if let Some(contents) = &mut self.contents {
             tally.complaints.extend(contents.take_complaints());
         }
-        tally.logs = self.logs.take().map(|mut logs| logs.take()).unwrap_or_default();
+        let failures = self.logs.take().map(|logs| logs.end()).unwrap_or_default();
+        let complaint = |text| VerifyError { text, ..VerifyError::default() };
+        tally.complaints.extend(failures.into_iter().map(complaint));
         self.tally = tally;
         self.tally.counters()
     }

@@ -37,7 +37,7 @@ impl Runner {
     /// Publishes the progress as it would be reported if the clone ended now.
     #[cold]
     pub(super) fn show(&self, snapshot: &StatusText, spent: TaskUsage) {
-        let mut tally = Tally { complaints: Vec::new(), logs: Vec::new(), ..self.tally.clone() };
+        let mut tally = Tally { complaints: Vec::new(), ..self.tally.clone() };
         if self.progress.is_in_pass {
             add_runtime(&mut tally, self.directions_of_pass(), self.clock.pass_ms());
         }

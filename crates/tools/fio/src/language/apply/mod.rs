@@ -372,6 +372,15 @@ impl Section {
                 self.extras.numbers.bits = value.word(&words)?;
             }
             "log_avg_msec" => self.logs.average_ms = value.number(0, u64::from(u32::MAX))?,
+            "log_max_value" => self.logs.has_maxima = value.switch()?,
+            // Lines are written while the clone works, so that there is nothing to compress.
+            "log_compression" => value.size().map(|_| ())?,
+            "log_compression_cpus" => {
+                let plain = |c: char| c.is_ascii_digit() || matches!(c, ',' | '-' | ':');
+                if !value.text.chars().all(plain) {
+                    return Err(value.refuse("is no list of processors", "write 0,2-4"));
+                }
+            }
             // The session reads the option where it measures the disk.
             "disk_util" => value.switch().map(|_| ())?,
             // The option is read before all others.

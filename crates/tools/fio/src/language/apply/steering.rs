@@ -219,6 +219,7 @@ impl Section {
                 value.part(policy).word(&words.map(|word| (word, ())))?;
                 self.extras.names_nodes |= !matches!(policy, "default" | "local");
             }
+            "rate_ignore_thinktime" => self.extras.skips_pauses = value.switch()?,
             // The options are accepted only if they are off.
             "hipri" | "uncached" => value.word(&[("0", ())])?,
             "hipri_percentage" | "cmdprio_percentage" => value.word(&[("0", ()), ("0,0", ())])?,
