@@ -2,91 +2,93 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Kind of caution: a closed list; a new caution is a new code, with advice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CautionCode {
-    /// The run asks for dropped caches, but the kernel's caches could not be dropped.
-    CachesNotDropped,
-    /// Classic mode appended to files of an earlier run.
-    AppendedToExisting,
-    /// The filesystem has too little free space for the whole run.
-    MayNotFit,
-    /// The store is on the filesystem under test and was kept in memory during the trial.
-    StoreStaged,
-    /// The directory could not be locked against a second run.
-    NotLocked,
-    /// The kernel lacks `openat2`, so path components were checked one by one.
-    ConfinedByWalk,
-    /// The loop device uses the host's page cache.
-    HostCacheAnswers,
-    /// The image behind the loop device is in memory.
-    ImageInMemory,
-    /// The host filesystem may fill up before the sparse images do.
-    HostMayFill,
-    /// The device has a different sector size than requested.
-    OtherSectors,
-    /// Other programs were still writing when the trial began.
-    NotQuiet,
-    /// The host of the virtual machine took CPU time away (steal time).
-    Stolen,
-    /// Other programs used the CPUs during the trial.
-    OtherLoad,
-    /// The machine swapped during the trial.
-    Swapped,
-    /// The kernel logged a warning during the trial.
-    KernelWarning,
-    /// The kernel has debugging options enabled that make it slow.
-    DebugKernel,
-    /// The CPU frequency governor is not set to performance.
-    Governor,
-    /// The payload is compressible, and the filesystem compresses it.
-    CompressibleData,
-    /// The engine slowed every task on purpose.
-    Handicapped,
-    /// Too few operations: the random choice of operations decides the figures.
-    TooFewOperations,
-    /// A control group or the CPU affinity provides less than the machine has.
-    CgroupLimits,
-    /// Memory ran short during the trial, and cached data were evicted.
-    MemorySqueezed,
-    /// Reads may have come from memory instead of the device.
-    DataFitInMemory,
-    /// The trial ended before anything had to be written to the device.
-    TooShort,
-    /// Another program dropped the kernel's caches during the trial.
-    CachesDroppedOutside,
-    /// The CPUs were thermally throttled.
-    Throttled,
-    /// The partition is not aligned to the device's blocks.
-    Misaligned,
-    /// Files got the names of others and overwrote them.
-    NamesCollided,
-    /// Syncing took most of the time: the figures measure the device's cache.
-    FlushesDecide,
-    /// The log does not name the tool's version, and versions measure different things.
-    VersionUnknown,
-    /// Operations of a recorded load had other outcomes than in the recording.
-    OtherwiseThanRecorded,
-    /// Requests of the devices could not be traced completely.
-    TraceIncomplete,
-    /// The output of a command lacks a requested number.
-    MetricMissing,
-    /// A command ended while processes started by it were still running.
-    ProcessesLeft,
-    /// The processor of the guest was emulated.
-    Emulated,
-    /// The ranks of a run do not share one filesystem.
-    NotShared,
-    /// The ranks of a run mounted their filesystem with different options.
-    MountsDiffer,
-    /// The machine could not play a disk in real time.
-    PlayedLate,
-    /// The trial should start on a fresh filesystem, but it had been used before.
-    NotFresh,
-    /// Requests of a closed loop with a rate began after they were due: the latencies leave out the
-    /// time that they waited to begin.
-    RequestsLate,
+crate::named_enum! {
+    /// Kind of caution: a closed list; a new caution is a new code, with advice.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum CautionCode {
+        /// The run asks for dropped caches, but the kernel's caches could not be dropped.
+        CachesNotDropped = "caches_not_dropped",
+        /// Classic mode appended to files of an earlier run.
+        AppendedToExisting = "appended_to_existing",
+        /// The filesystem has too little free space for the whole run.
+        MayNotFit = "may_not_fit",
+        /// The store is on the filesystem under test and was kept in memory during the trial.
+        StoreStaged = "store_staged",
+        /// The directory could not be locked against a second run.
+        NotLocked = "not_locked",
+        /// The kernel lacks `openat2`, so path components were checked one by one.
+        ConfinedByWalk = "confined_by_walk",
+        /// The loop device uses the host's page cache.
+        HostCacheAnswers = "host_cache_answers",
+        /// The image behind the loop device is in memory.
+        ImageInMemory = "image_in_memory",
+        /// The host filesystem may fill up before the sparse images do.
+        HostMayFill = "host_may_fill",
+        /// The device has a different sector size than requested.
+        OtherSectors = "other_sectors",
+        /// Other programs were still writing when the trial began.
+        NotQuiet = "not_quiet",
+        /// The host of the virtual machine took CPU time away (steal time).
+        Stolen = "stolen",
+        /// Other programs used the CPUs during the trial.
+        OtherLoad = "other_load",
+        /// The machine swapped during the trial.
+        Swapped = "swapped",
+        /// The kernel logged a warning during the trial.
+        KernelWarning = "kernel_warning",
+        /// The kernel has debugging options enabled that make it slow.
+        DebugKernel = "debug_kernel",
+        /// The CPU frequency governor is not set to performance.
+        Governor = "governor",
+        /// The payload is compressible, and the filesystem compresses it.
+        CompressibleData = "compressible_data",
+        /// The engine slowed every task on purpose.
+        Handicapped = "handicapped",
+        /// Too few operations: the random choice of operations decides the figures.
+        TooFewOperations = "too_few_operations",
+        /// A control group or the CPU affinity provides less than the machine has.
+        CgroupLimits = "cgroup_limits",
+        /// Memory ran short during the trial, and cached data were evicted.
+        MemorySqueezed = "memory_squeezed",
+        /// Reads may have come from memory instead of the device.
+        DataFitInMemory = "data_fit_in_memory",
+        /// The trial ended before anything had to be written to the device.
+        TooShort = "too_short",
+        /// Another program dropped the kernel's caches during the trial.
+        CachesDroppedOutside = "caches_dropped_outside",
+        /// The CPUs were thermally throttled.
+        Throttled = "throttled",
+        /// The partition is not aligned to the device's blocks.
+        Misaligned = "misaligned",
+        /// Files got the names of others and overwrote them.
+        NamesCollided = "names_collided",
+        /// Syncing took most of the time: the figures measure the device's cache.
+        FlushesDecide = "flushes_decide",
+        /// The log does not name the tool's version, and versions measure different things.
+        VersionUnknown = "version_unknown",
+        /// Operations of a recorded load had other outcomes than in the recording.
+        OtherwiseThanRecorded = "otherwise_than_recorded",
+        /// Requests of the devices could not be traced completely.
+        TraceIncomplete = "trace_incomplete",
+        /// The output of a command lacks a requested number.
+        MetricMissing = "metric_missing",
+        /// A command ended while processes started by it were still running.
+        ProcessesLeft = "processes_left",
+        /// The processor of the guest was emulated.
+        Emulated = "emulated",
+        /// The ranks of a run do not share one filesystem.
+        NotShared = "not_shared",
+        /// The ranks of a run mounted their filesystem with different options.
+        MountsDiffer = "mounts_differ",
+        /// The machine could not play a disk in real time.
+        PlayedLate = "played_late",
+        /// The trial should start on a fresh filesystem, but it had been used before.
+        NotFresh = "not_fresh",
+        /// Requests of a closed loop with a rate began after they were due: the latencies leave out
+        /// the time that they waited to begin.
+        RequestsLate = "requests_late",
+    }
 }
 
 /// Operations below which random draws decide the figures of a mix: with the published mix of FFSB
@@ -98,96 +100,6 @@ pub const OPERATIONS_FEW: u64 = 5_000;
 pub const FLUSH_PERCENT_MUCH: f64 = 50.0;
 
 impl CautionCode {
-    /// Every code.
-    pub const ALL: [Self; 40] = [
-        Self::CachesNotDropped,
-        Self::AppendedToExisting,
-        Self::MayNotFit,
-        Self::StoreStaged,
-        Self::NotLocked,
-        Self::ConfinedByWalk,
-        Self::HostCacheAnswers,
-        Self::ImageInMemory,
-        Self::HostMayFill,
-        Self::OtherSectors,
-        Self::NotQuiet,
-        Self::Stolen,
-        Self::OtherLoad,
-        Self::Swapped,
-        Self::KernelWarning,
-        Self::DebugKernel,
-        Self::Governor,
-        Self::CompressibleData,
-        Self::Handicapped,
-        Self::TooFewOperations,
-        Self::CgroupLimits,
-        Self::MemorySqueezed,
-        Self::DataFitInMemory,
-        Self::TooShort,
-        Self::CachesDroppedOutside,
-        Self::Throttled,
-        Self::Misaligned,
-        Self::NamesCollided,
-        Self::FlushesDecide,
-        Self::VersionUnknown,
-        Self::OtherwiseThanRecorded,
-        Self::TraceIncomplete,
-        Self::MetricMissing,
-        Self::ProcessesLeft,
-        Self::Emulated,
-        Self::NotShared,
-        Self::MountsDiffer,
-        Self::PlayedLate,
-        Self::NotFresh,
-        Self::RequestsLate,
-    ];
-
-    /// Name in JSON and in the store.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::CachesNotDropped => "caches_not_dropped",
-            Self::AppendedToExisting => "appended_to_existing",
-            Self::MayNotFit => "may_not_fit",
-            Self::StoreStaged => "store_staged",
-            Self::NotLocked => "not_locked",
-            Self::ConfinedByWalk => "confined_by_walk",
-            Self::HostCacheAnswers => "host_cache_answers",
-            Self::ImageInMemory => "image_in_memory",
-            Self::HostMayFill => "host_may_fill",
-            Self::OtherSectors => "other_sectors",
-            Self::NotQuiet => "not_quiet",
-            Self::Stolen => "stolen",
-            Self::OtherLoad => "other_load",
-            Self::Swapped => "swapped",
-            Self::KernelWarning => "kernel_warning",
-            Self::DebugKernel => "debug_kernel",
-            Self::Governor => "governor",
-            Self::CompressibleData => "compressible_data",
-            Self::Handicapped => "handicapped",
-            Self::TooFewOperations => "too_few_operations",
-            Self::CgroupLimits => "cgroup_limits",
-            Self::MemorySqueezed => "memory_squeezed",
-            Self::DataFitInMemory => "data_fit_in_memory",
-            Self::TooShort => "too_short",
-            Self::CachesDroppedOutside => "caches_dropped_outside",
-            Self::Throttled => "throttled",
-            Self::Misaligned => "misaligned",
-            Self::NamesCollided => "names_collided",
-            Self::FlushesDecide => "flushes_decide",
-            Self::VersionUnknown => "version_unknown",
-            Self::OtherwiseThanRecorded => "otherwise_than_recorded",
-            Self::TraceIncomplete => "trace_incomplete",
-            Self::MetricMissing => "metric_missing",
-            Self::ProcessesLeft => "processes_left",
-            Self::Emulated => "emulated",
-            Self::NotShared => "not_shared",
-            Self::MountsDiffer => "mounts_differ",
-            Self::PlayedLate => "played_late",
-            Self::NotFresh => "not_fresh",
-            Self::RequestsLate => "requests_late",
-        }
-    }
-
     /// Parses a name from [`CautionCode::name`].
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|code| code.name() == name)

@@ -40,38 +40,27 @@ pub const WATCH_ANCHOR_FACT: &str = "watch.anchor";
 /// Fact with a fingerprint of the anchor's definition in the plan.
 pub const WATCH_ANCHOR_DIGEST_FACT: &str = "watch.anchor_digest";
 
-/// Role of a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CellRole {
-    /// Warm-up: stored but not compared.
-    WarmUp,
-    /// Measurement, compared.
-    Round,
-    /// Step of a round that only prepares the filesystem for later ones: stored but not compared.
-    Preparation,
-    /// Second measurement of the baseline, which shows the effect of chance.
-    Control,
-    /// Measurement with an observer, such as a request trace or a layout: times are not compared.
-    Observed,
+crate::named_enum! {
+    /// Role of a cell.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum CellRole {
+        /// Warm-up: stored but not compared.
+        WarmUp = "warm_up",
+        /// Measurement, compared.
+        Round = "round",
+        /// Step of a round that only prepares the filesystem for later ones: stored but not
+        /// compared.
+        Preparation = "preparation",
+        /// Second measurement of the baseline, which shows the effect of chance.
+        Control = "control",
+        /// Measurement with an observer, such as a request trace or a layout: times are not
+        /// compared.
+        Observed = "observed",
+    }
 }
 
 impl CellRole {
-    /// Every role.
-    pub const ALL: [Self; 5] =
-        [Self::WarmUp, Self::Round, Self::Preparation, Self::Control, Self::Observed];
-
-    /// Name in tables, in JSON and in the store.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::WarmUp => "warm_up",
-            Self::Round => "round",
-            Self::Preparation => "preparation",
-            Self::Control => "control",
-            Self::Observed => "observed",
-        }
-    }
-
     /// Suffix of the variant name for this role: `ext4 (again)`.
     pub const fn suffix(self) -> &'static str {
         match self {

@@ -13,12 +13,12 @@ mod event;
 mod feature_bits;
 pub mod filesystems;
 mod fingerprint;
-mod guest;
 mod harmless;
 mod imported;
 mod latency;
 mod metric;
 pub mod metrics;
+mod named_enum;
 pub mod nearest;
 mod observed;
 mod op;
@@ -42,7 +42,6 @@ pub use ending::Ending;
 pub use event::{EVENT_VERSION, Fact, RunMode, TrialEvent, TrialHeader};
 pub use feature_bits::{EXT_COMPATIBLE, EXT_INCOMPATIBLE, EXT_READ_ONLY, refused_features};
 pub use fingerprint::Fingerprint;
-pub use guest::{Accelerator, GuestDisk, GuestSpec, REBOOT_KERNEL_FACT};
 pub use harmless::{counted, harmless, is_formula, is_unsafe, quoted, thousands};
 pub use imported::{
     BLOGBENCH_READ_BYTES, COMMIT_FACT, GENERAL_TOOLS, IMPORT_COMMAND_FACT, IMPORT_FACT,
@@ -79,6 +78,7 @@ pub use sink::{SinkError, TrialSink};
 pub use totals::{CpuTime, IntervalTotals, OpTotals, PhaseTotals, TaskTotals};
 pub use trial::{Trial, TrialBuilder, TrialOrderError};
 pub use trial_id::TrialId;
+pub use variant::guest::{Accelerator, GuestDisk, GuestSpec, REBOOT_KERNEL_FACT};
 pub use variant::layers::{
     ArrayLayer, CacheLayer, CryptLayer, Layer, LoopLayer, OverlayLayer, SnapshotLayer, ThinLayer,
 };

@@ -40,32 +40,22 @@ impl JobPayload {
     }
 }
 
-/// Calls that are timed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TimedCalls {
-    /// Every call.
-    All,
-    /// A sample, or every call where the job needs that.
-    #[default]
-    Sampled,
-    /// No call.
-    Off,
+treering_model::named_enum! {
+    /// Calls that are timed.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum TimedCalls {
+        /// Every call.
+        All = "all",
+        /// A sample, or every call where the job needs that.
+        #[default]
+        Sampled = "sampled",
+        /// No call.
+        Off = "off",
+    }
 }
 
 impl TimedCalls {
-    /// All choices.
-    pub(crate) const ALL: [Self; 3] = [Self::All, Self::Sampled, Self::Off];
-
-    /// Name in plans and on the command line.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Sampled => "sampled",
-            Self::Off => "off",
-        }
-    }
-
     /// Choice of this name; sampled for any other.
     pub(crate) fn named(name: &str) -> Self {
         Self::ALL.into_iter().find(|choice| choice.name() == name).unwrap_or_default()

@@ -258,26 +258,15 @@ pub struct Conditions {
     pub machine: Machine,
 }
 
-/// Machine that runs the kernels of the variants.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Machine {
-    /// Kernel files are booted in a guest; a kernel release must be the running one.
-    #[default]
-    Guest,
-    /// Reboots this machine into the kernel of each trial.
-    Reboot,
-}
-
-impl Machine {
-    /// Kinds of machines: guest and reboot.
-    pub const ALL: [Self; 2] = [Self::Guest, Self::Reboot];
-
-    /// Name in plans and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Guest => "guest",
-            Self::Reboot => "reboot",
-        }
+treering_model::named_enum! {
+    /// Machine that runs the kernels of the variants.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+    pub enum Machine {
+        /// Kernel files are booted in a guest; a kernel release must be the running one.
+        #[default]
+        Guest = "guest",
+        /// Reboots this machine into the kernel of each trial.
+        Reboot = "reboot",
     }
 }
 

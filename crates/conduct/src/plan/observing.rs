@@ -24,28 +24,19 @@ pub struct Observing {
     pub rounds: u32,
 }
 
-/// Kind of rounds in which traces and layouts are recorded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ObservedIn {
-    /// Additional rounds after the measured ones, so that the overhead of recording affects no
-    /// result.
-    Own,
-    /// Measured rounds and their control.
-    Measured,
+treering_model::named_enum! {
+    /// Kind of rounds in which traces and layouts are recorded.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ObservedIn {
+        /// Additional rounds after the measured ones, so that the overhead of recording affects no
+        /// result.
+        Own = "own",
+        /// Measured rounds and their control.
+        Measured = "measured",
+    }
 }
 
 impl ObservedIn {
-    /// Kinds of rounds: own and measured.
-    pub const ALL: [Self; 2] = [Self::Own, Self::Measured];
-
-    /// Name in plans and on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Own => "own",
-            Self::Measured => "measured",
-        }
-    }
-
     /// Parses the name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|place| place.name() == name)

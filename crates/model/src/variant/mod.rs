@@ -1,5 +1,6 @@
 //! Variants: the compared configurations, described so that a lab can set them up.
 
+pub(crate) mod guest;
 pub(crate) mod layers;
 pub(crate) mod settings;
 

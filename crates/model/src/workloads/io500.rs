@@ -36,36 +36,25 @@ pub struct FindCounts {
     pub found: u64,
 }
 
-/// One of the four tests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Io500Benchmark {
-    /// Large transfers, one file per worker.
-    IorEasy,
-    /// Empty files, one directory per worker.
-    MdtestEasy,
-    /// Small interleaved transfers to one shared file.
-    IorHard,
-    /// Small files in one shared directory.
-    MdtestHard,
+crate::named_enum! {
+    /// One of the four tests.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Io500Benchmark {
+        /// Large transfers, one file per worker.
+        IorEasy = "ior-easy",
+        /// Empty files, one directory per worker.
+        MdtestEasy = "mdtest-easy",
+        /// Small interleaved transfers to one shared file.
+        IorHard = "ior-hard",
+        /// Small files in one shared directory.
+        MdtestHard = "mdtest-hard",
+    }
 }
 
 impl Io500Benchmark {
-    /// All tests, in the order of their write phases.
-    pub const ALL: [Self; 4] = [Self::IorEasy, Self::MdtestEasy, Self::IorHard, Self::MdtestHard];
-
     /// Index in [`Self::ALL`].
     pub const fn place(self) -> usize {
         self as usize
-    }
-
-    /// Name of the test, its directory and its configuration section.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::IorEasy => "ior-easy",
-            Self::MdtestEasy => "mdtest-easy",
-            Self::IorHard => "ior-hard",
-            Self::MdtestHard => "mdtest-hard",
-        }
     }
 
     /// Transfer size of an ior test in bytes; `None` for mdtest, whose rates are operations.

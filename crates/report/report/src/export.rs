@@ -18,40 +18,27 @@ pub(crate) use document::TaskForm;
 /// omits unknown values, for which version 1 had 0.
 pub const EXPORT_VERSION: u32 = 2;
 
-/// Export form.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExportForm {
-    /// `{"treering_export": {"version": 2}, "trials": [Trial, …]}`: every trial with all its
-    /// tasks and calls. Each histogram is its buckets in `latency`, as
-    /// `[[highest_ns, samples], …]`, with its quantiles beside it in `latency_ns`.
-    Json,
-    /// CSV with one row for each task.
-    Csv,
-    /// CSV with one row for each kind of call: in each task (`scope` = `task`), and in each phase
-    /// over all its tasks (`scope` = `phase`). Summing both counts calls twice.
-    CsvOps,
-    /// CSV with one row for each second of a phase in which a call ended.
-    CsvIntervals,
-    /// CSV with one row for each metric.
-    CsvMetrics,
+treering_model::named_enum! {
+    /// Export form.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum ExportForm {
+        /// `{"treering_export": {"version": 2}, "trials": [Trial, …]}`: every trial with all its
+        /// tasks and calls. Each histogram is its buckets in `latency`, as
+        /// `[[highest_ns, samples], …]`, with its quantiles beside it in `latency_ns`.
+        Json = "json",
+        /// CSV with one row for each task.
+        Csv = "csv",
+        /// CSV with one row for each kind of call: in each task (`scope` = `task`), and in each
+        /// phase over all its tasks (`scope` = `phase`). Summing both counts calls twice.
+        CsvOps = "csv-ops",
+        /// CSV with one row for each second of a phase in which a call ended.
+        CsvIntervals = "csv-intervals",
+        /// CSV with one row for each metric.
+        CsvMetrics = "csv-metrics",
+    }
 }
 
 impl ExportForm {
-    /// All forms.
-    pub const ALL: [Self; 5] =
-        [Self::Json, Self::Csv, Self::CsvOps, Self::CsvIntervals, Self::CsvMetrics];
-
-    /// Name that selects the form on the command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Csv => "csv",
-            Self::CsvOps => "csv-ops",
-            Self::CsvIntervals => "csv-intervals",
-            Self::CsvMetrics => "csv-metrics",
-        }
-    }
-
     /// Looks up a form by its name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|form| form.name() == name)

@@ -7,28 +7,18 @@ use treering_script::ConfigError;
 use super::options::{ClassicOptions, NativeOptions, ReadOptions, ThreadOptions};
 use super::room::SpaceLimit;
 
-/// Kinds of threads, in the order in which they start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ThreadRole {
-    Writer,
-    Rewriter,
-    Commenter,
-    Reader,
+treering_model::named_enum! {
+    /// Kinds of threads, in the order in which they start.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum ThreadRole {
+        Writer = "writer",
+        Rewriter = "rewriter",
+        Commenter = "commenter",
+        Reader = "reader",
+    }
 }
 
 impl ThreadRole {
-    pub(super) const ALL: [Self; 4] = [Self::Writer, Self::Rewriter, Self::Commenter, Self::Reader];
-
-    /// Singular name, which is the kind of the task.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Writer => "writer",
-            Self::Rewriter => "rewriter",
-            Self::Commenter => "commenter",
-            Self::Reader => "reader",
-        }
-    }
-
     /// Plural name, which is the name of the option.
     pub(super) const fn plural(self) -> &'static str {
         match self {

@@ -7,28 +7,20 @@ use super::counts::Counter;
 /// Maximum number of files of each kind in a blog.
 pub(super) const FILES_MOST: u32 = 100;
 
-/// Kinds of files in a blog.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileKind {
-    Article,
-    Picture,
-    Comment,
+treering_model::named_enum! {
+    /// Kinds of files in a blog.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum FileKind {
+        Article = "article",
+        Picture = "picture",
+        Comment = "comment",
+    }
 }
 
 impl FileKind {
-    pub(super) const ALL: [Self; 3] = [Self::Article, Self::Picture, Self::Comment];
-
     /// Index in tables.
     pub(super) const fn place(self) -> usize {
         self as usize
-    }
-
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Article => "article",
-            Self::Picture => "picture",
-            Self::Comment => "comment",
-        }
     }
 
     /// Parts of the file name before and after the number.

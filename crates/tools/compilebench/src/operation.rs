@@ -7,50 +7,28 @@ use treering_datasets::TreeState;
 use super::recipes::Recipe;
 use super::tally::SummaryRow;
 
-/// Kind of operation on a tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum OperationKind {
-    /// Updates sources to the later version.
-    Patch,
-    /// Writes build products.
-    Compile,
-    /// Removes build products.
-    Clean,
-    /// Removes the tree.
-    Delete,
-    /// Creates a clean tree.
-    Create,
-    /// Reads every file.
-    Read,
-    /// Stats every name.
-    Stat,
+treering_model::named_enum! {
+    /// Kind of operation on a tree.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub(super) enum OperationKind {
+        /// Updates sources to the later version.
+        Patch = "patch",
+        /// Writes build products.
+        Compile = "compile",
+        /// Removes build products.
+        Clean = "clean",
+        /// Removes the tree.
+        Delete = "delete",
+        /// Creates a clean tree.
+        Create = "create",
+        /// Reads every file.
+        Read = "read",
+        /// Stats every name.
+        Stat = "stat",
+    }
 }
 
 impl OperationKind {
-    /// Kinds in the order of the table from which the original draws.
-    pub(super) const ALL: [Self; 7] = [
-        Self::Patch,
-        Self::Compile,
-        Self::Clean,
-        Self::Delete,
-        Self::Create,
-        Self::Read,
-        Self::Stat,
-    ];
-
-    /// Name used in options, tables and the store.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Patch => "patch",
-            Self::Compile => "compile",
-            Self::Clean => "clean",
-            Self::Delete => "delete",
-            Self::Create => "create",
-            Self::Read => "read",
-            Self::Stat => "stat",
-        }
-    }
-
     /// States in which a tree can be operated on, in the order in which the original checks them.
     pub(super) const fn candidates(self) -> &'static [TreeState] {
         match self {

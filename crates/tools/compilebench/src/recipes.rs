@@ -40,28 +40,16 @@ pub(super) struct TreeChange {
     pub(super) listed_bytes: u64,
 }
 
-/// List of files whose native order is determined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NativeList {
-    /// Files written by a create.
-    Unpatched,
-    /// Files written by a patch.
-    Patched,
-    /// Files written by a patch of a compiled tree.
-    PatchedCompiled,
-}
-
-impl NativeList {
-    /// Lists in the order of the original.
-    pub(super) const ALL: [Self; 3] = [Self::Unpatched, Self::Patched, Self::PatchedCompiled];
-
-    /// Name in the output line.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Unpatched => "unpatched",
-            Self::Patched => "patched",
-            Self::PatchedCompiled => "patched compiled",
-        }
+treering_model::named_enum! {
+    /// List of files whose native order is determined.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(super) enum NativeList {
+        /// Files written by a create.
+        Unpatched = "unpatched",
+        /// Files written by a patch.
+        Patched = "patched",
+        /// Files written by a patch of a compiled tree.
+        PatchedCompiled = "patched compiled",
     }
 }
 

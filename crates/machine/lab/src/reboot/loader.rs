@@ -17,15 +17,17 @@ const PROGRAMS: [&str; 6] =
 /// Prefixes of GRUB's programs and directories in the distributions.
 const GRUBS: [&str; 2] = ["grub", "grub2"];
 
-/// A program that can boot a kernel once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum BootLoader {
-    /// systemd-boot, by `bootctl set-oneshot`.
-    SystemdBoot,
-    /// GRUB, by `grub-reboot`.
-    Grub,
-    /// The running kernel, by `kexec`: firmware and boot loader take no part.
-    Kexec,
+treering_model::named_enum! {
+    /// A program that can boot a kernel once.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum BootLoader {
+        /// systemd-boot, by `bootctl set-oneshot`.
+        SystemdBoot = "systemd-boot",
+        /// GRUB, by `grub-reboot`.
+        Grub = "grub",
+        /// The running kernel, by `kexec`: firmware and boot loader take no part.
+        Kexec = "kexec",
+    }
 }
 
 /// A command, one element per argument.
@@ -41,18 +43,6 @@ pub struct BootCommands {
 }
 
 impl BootLoader {
-    /// All boot loaders, in the order in which they are tried.
-    pub const ALL: [Self; 3] = [Self::SystemdBoot, Self::Grub, Self::Kexec];
-
-    /// Name used on the command line and in facts.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::SystemdBoot => "systemd-boot",
-            Self::Grub => "grub",
-            Self::Kexec => "kexec",
-        }
-    }
-
     /// Boot loader with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|loader| loader.name() == name)

@@ -1,33 +1,35 @@
 //! The twelve tests, in the order in which they are run and printed.
 
-/// Test of bonnie++; there are twelve.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub(crate) enum Test {
-    /// Writes the large file byte by byte.
-    CharWrite,
-    /// Writes the large file in chunks.
-    BlockWrite,
-    /// Reads, changes and writes back each chunk.
-    Rewrite,
-    /// Reads the large file byte by byte.
-    CharRead,
-    /// Reads the large file in chunks.
-    BlockRead,
-    /// Reads random chunks, and writes some back.
-    Seeks,
-    /// Creates files in the order of their names.
-    SequentialCreate,
-    /// Stats the files in directory order.
-    SequentialStat,
-    /// Deletes the files in directory order.
-    SequentialDelete,
-    /// Creates files with random names.
-    RandomCreate,
-    /// Stats the files in random order.
-    RandomStat,
-    /// Deletes the files in random order.
-    RandomDelete,
+treering_model::named_enum! {
+    /// Test of bonnie++; there are twelve.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    #[repr(u8)]
+    pub(crate) enum Test {
+        /// Writes the large file byte by byte.
+        CharWrite = "per-char write",
+        /// Writes the large file in chunks.
+        BlockWrite = "block write",
+        /// Reads, changes and writes back each chunk.
+        Rewrite = "rewrite",
+        /// Reads the large file byte by byte.
+        CharRead = "per-char read",
+        /// Reads the large file in chunks.
+        BlockRead = "block read",
+        /// Reads random chunks, and writes some back.
+        Seeks = "seeks",
+        /// Creates files in the order of their names.
+        SequentialCreate = "sequential create",
+        /// Stats the files in directory order.
+        SequentialStat = "sequential stat",
+        /// Deletes the files in directory order.
+        SequentialDelete = "sequential delete",
+        /// Creates files with random names.
+        RandomCreate = "random create",
+        /// Stats the files in random order.
+        RandomStat = "random stat",
+        /// Deletes the files in random order.
+        RandomDelete = "random delete",
+    }
 }
 
 /// Unit of a test's rate.
@@ -42,42 +44,8 @@ pub(crate) enum RateUnit {
 }
 
 impl Test {
-    /// Tests in the order of a run.
-    pub(crate) const ALL: [Self; 12] = [
-        Self::CharWrite,
-        Self::BlockWrite,
-        Self::Rewrite,
-        Self::CharRead,
-        Self::BlockRead,
-        Self::Seeks,
-        Self::SequentialCreate,
-        Self::SequentialStat,
-        Self::SequentialDelete,
-        Self::RandomCreate,
-        Self::RandomStat,
-        Self::RandomDelete,
-    ];
-
     /// Number of tests.
     pub(crate) const COUNT: usize = Self::ALL.len();
-
-    /// Name of its phase and tasks, also in imported results.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::CharWrite => "per-char write",
-            Self::BlockWrite => "block write",
-            Self::Rewrite => "rewrite",
-            Self::CharRead => "per-char read",
-            Self::BlockRead => "block read",
-            Self::Seeks => "seeks",
-            Self::SequentialCreate => "sequential create",
-            Self::SequentialStat => "sequential stat",
-            Self::SequentialDelete => "sequential delete",
-            Self::RandomCreate => "random create",
-            Self::RandomStat => "random stat",
-            Self::RandomDelete => "random delete",
-        }
-    }
 
     /// Test of this name, with blanks or hyphens.
     pub(crate) fn from_name(name: &str) -> Option<Self> {

@@ -19,24 +19,22 @@ pub use title::{TitleError, check_title};
 /// Upper bound of the sum of all sizes of a list: 2^63, as for the kernel's own file sizes.
 pub(crate) const BYTES_END: u64 = 1 << 63;
 
-/// State of a tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum TreeState {
-    /// Clean tree.
-    Unpatched,
-    /// Clean tree of the later version.
-    Patched,
-    /// Clean tree after a build.
-    UnpatchedCompiled,
-    /// Later tree after a build.
-    PatchedCompiled,
+treering_model::named_enum! {
+    /// State of a tree.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum TreeState {
+        /// Clean tree.
+        Unpatched = "unpatched",
+        /// Clean tree of the later version.
+        Patched = "patched",
+        /// Clean tree after a build.
+        UnpatchedCompiled = "unpatched compiled",
+        /// Later tree after a build.
+        PatchedCompiled = "patched compiled",
+    }
 }
 
 impl TreeState {
-    /// All states, in the order in which a dataset keeps them.
-    pub const ALL: [Self; 4] =
-        [Self::Unpatched, Self::Patched, Self::UnpatchedCompiled, Self::PatchedCompiled];
-
     /// Name in files and tables, the same as the option of `dataset record`.
     pub const fn label(self) -> &'static str {
         match self {
@@ -44,16 +42,6 @@ impl TreeState {
             Self::Patched => "patched",
             Self::UnpatchedCompiled => "compiled",
             Self::PatchedCompiled => "patched-compiled",
-        }
-    }
-
-    /// Name stored with a task.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Unpatched => "unpatched",
-            Self::Patched => "patched",
-            Self::UnpatchedCompiled => "unpatched compiled",
-            Self::PatchedCompiled => "patched compiled",
         }
     }
 

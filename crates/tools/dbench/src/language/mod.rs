@@ -24,93 +24,51 @@ pub(crate) type NameId = u32;
 /// Index of a handle of the load.
 pub(crate) type HandleId = u32;
 
-/// The kinds of operation, in the order of the original's table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub(crate) enum OperationKind {
-    /// Opens or creates a file or a directory.
-    NtCreateX,
-    /// Closes a handle.
-    Close,
-    /// Renames.
-    Rename,
-    /// Removes a file, or files that match a pattern.
-    Unlink,
-    /// Removes a directory with everything in it.
-    Deltree,
-    /// Removes an empty directory.
-    Rmdir,
-    /// Creates a directory.
-    Mkdir,
-    /// Looks a name up.
-    Qpathinfo,
-    /// Looks an open file up.
-    Qfileinfo,
-    /// Asks for the free space.
-    Qfsinfo,
-    /// Sets the times of an open file.
-    Sfileinfo,
-    /// Lists a directory.
-    Find,
-    /// Writes.
-    WriteX,
-    /// Reads.
-    ReadX,
-    /// Locks a range of bytes.
-    LockX,
-    /// Unlocks a range of bytes.
-    UnlockX,
-    /// An fsync.
-    Flush,
+treering_model::named_enum! {
+    /// The kinds of operation, in the order of the original's table.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[repr(u8)]
+    pub(crate) enum OperationKind {
+        /// Opens or creates a file or a directory.
+        NtCreateX = "NTCreateX",
+        /// Closes a handle.
+        Close = "Close",
+        /// Renames.
+        Rename = "Rename",
+        /// Removes a file, or files that match a pattern.
+        Unlink = "Unlink",
+        /// Removes a directory with everything in it.
+        Deltree = "Deltree",
+        /// Removes an empty directory.
+        Rmdir = "Rmdir",
+        /// Creates a directory.
+        Mkdir = "Mkdir",
+        /// Looks a name up.
+        Qpathinfo = "Qpathinfo",
+        /// Looks an open file up.
+        Qfileinfo = "Qfileinfo",
+        /// Asks for the free space.
+        Qfsinfo = "Qfsinfo",
+        /// Sets the times of an open file.
+        Sfileinfo = "Sfileinfo",
+        /// Lists a directory.
+        Find = "Find",
+        /// Writes.
+        WriteX = "WriteX",
+        /// Reads.
+        ReadX = "ReadX",
+        /// Locks a range of bytes.
+        LockX = "LockX",
+        /// Unlocks a range of bytes.
+        UnlockX = "UnlockX",
+        /// An fsync.
+        Flush = "Flush",
+    }
 }
 
 impl OperationKind {
-    /// All kinds, in table order.
-    pub(crate) const ALL: [Self; 17] = [
-        Self::NtCreateX,
-        Self::Close,
-        Self::Rename,
-        Self::Unlink,
-        Self::Deltree,
-        Self::Rmdir,
-        Self::Mkdir,
-        Self::Qpathinfo,
-        Self::Qfileinfo,
-        Self::Qfsinfo,
-        Self::Sfileinfo,
-        Self::Find,
-        Self::WriteX,
-        Self::ReadX,
-        Self::LockX,
-        Self::UnlockX,
-        Self::Flush,
-    ];
-
     /// Number of kinds.
     pub(crate) const COUNT: usize = Self::ALL.len();
-
-    /// The name in the original's table.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::NtCreateX => "NTCreateX",
-            Self::Close => "Close",
-            Self::Rename => "Rename",
-            Self::Unlink => "Unlink",
-            Self::Deltree => "Deltree",
-            Self::Rmdir => "Rmdir",
-            Self::Mkdir => "Mkdir",
-            Self::Qpathinfo => "Qpathinfo",
-            Self::Qfileinfo => "Qfileinfo",
-            Self::Qfsinfo => "Qfsinfo",
-            Self::Sfileinfo => "Sfileinfo",
-            Self::Find => "Find",
-            Self::WriteX => "WriteX",
-            Self::ReadX => "ReadX",
-            Self::LockX => "LockX",
-            Self::UnlockX => "UnlockX",
-            Self::Flush => "Flush",
-        }
-    }
 }
 
 /// Create disposition of an open.

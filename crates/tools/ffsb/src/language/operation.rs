@@ -1,84 +1,46 @@
 //! Operations of FFSB in its order: names, locking and accounting.
 
-/// An operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(u8)]
-pub(crate) enum Operation {
-    /// Reads some bytes of a file.
-    Read,
-    /// Reads a whole file.
-    ReadAll,
-    /// Overwrites some bytes of a file.
-    Write,
-    /// Creates a file.
-    Create,
-    /// Makes a file longer.
-    Append,
-    /// Removes a file.
-    Delete,
-    /// Creates, renames or removes a directory.
-    MetaOp,
-    /// Creates a directory.
-    CreateDir,
-    /// Looks a file up.
-    Stat,
-    /// Overwrites a whole file.
-    WriteAll,
-    /// `WriteAll` followed by an fsync.
-    WriteAllFsync,
-    /// Opens and closes a file.
-    OpenClose,
-    /// `Write` with an fsync at the end.
-    WriteFsync,
-    /// `Create` with an fsync at the end.
-    CreateFsync,
-    /// `Append` with an fsync at the end.
-    AppendFsync,
+treering_model::named_enum! {
+    /// An operation.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    #[repr(u8)]
+    pub(crate) enum Operation {
+        /// Reads some bytes of a file.
+        Read = "read",
+        /// Reads a whole file.
+        ReadAll = "readall",
+        /// Overwrites some bytes of a file.
+        Write = "write",
+        /// Creates a file.
+        Create = "create",
+        /// Makes a file longer.
+        Append = "append",
+        /// Removes a file.
+        Delete = "delete",
+        /// Creates, renames or removes a directory.
+        MetaOp = "metaop",
+        /// Creates a directory.
+        CreateDir = "createdir",
+        /// Looks a file up.
+        Stat = "stat",
+        /// Overwrites a whole file.
+        WriteAll = "writeall",
+        /// `WriteAll` followed by an fsync.
+        WriteAllFsync = "writeall_fsync",
+        /// Opens and closes a file.
+        OpenClose = "open_close",
+        /// `Write` with an fsync at the end.
+        WriteFsync = "write_fsync",
+        /// `Create` with an fsync at the end.
+        CreateFsync = "create_fsync",
+        /// `Append` with an fsync at the end.
+        AppendFsync = "append_fsync",
+    }
 }
 
 impl Operation {
-    /// Every operation, in the order of their numbers: that of the original's tables.
-    pub(crate) const ALL: [Self; 15] = [
-        Self::Read,
-        Self::ReadAll,
-        Self::Write,
-        Self::Create,
-        Self::Append,
-        Self::Delete,
-        Self::MetaOp,
-        Self::CreateDir,
-        Self::Stat,
-        Self::WriteAll,
-        Self::WriteAllFsync,
-        Self::OpenClose,
-        Self::WriteFsync,
-        Self::CreateFsync,
-        Self::AppendFsync,
-    ];
-
     /// Number of operations.
     pub(crate) const COUNT: usize = Self::ALL.len();
-
-    /// The name in tables; a profile's key is this and `_weight`.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::ReadAll => "readall",
-            Self::Write => "write",
-            Self::Create => "create",
-            Self::Append => "append",
-            Self::Delete => "delete",
-            Self::MetaOp => "metaop",
-            Self::CreateDir => "createdir",
-            Self::Stat => "stat",
-            Self::WriteAll => "writeall",
-            Self::WriteAllFsync => "writeall_fsync",
-            Self::OpenClose => "open_close",
-            Self::WriteFsync => "write_fsync",
-            Self::CreateFsync => "create_fsync",
-            Self::AppendFsync => "append_fsync",
-        }
-    }
 
     /// Index in tables.
     pub(crate) const fn place(self) -> usize {

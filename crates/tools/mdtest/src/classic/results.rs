@@ -1,54 +1,24 @@
 //! Times of each rank in each test of every iteration.
 
-/// A test, in the order of the original's table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Test {
-    DirectoryCreation,
-    DirectoryStat,
-    DirectoryRead,
-    DirectoryRename,
-    DirectoryRemoval,
-    FileCreation,
-    FileStat,
-    FileRead,
-    FileRemoval,
-    TreeCreation,
-    TreeRemoval,
+treering_model::named_enum! {
+    /// A test, in the order of the original's table.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+    pub(crate) enum Test {
+        DirectoryCreation = "Directory creation",
+        DirectoryStat = "Directory stat",
+        DirectoryRead = "Directory read",
+        DirectoryRename = "Directory rename",
+        DirectoryRemoval = "Directory removal",
+        FileCreation = "File creation",
+        FileStat = "File stat",
+        FileRead = "File read",
+        FileRemoval = "File removal",
+        TreeCreation = "Tree creation",
+        TreeRemoval = "Tree removal",
+    }
 }
 
 impl Test {
-    /// All tests, in the order of the table.
-    pub(crate) const ALL: [Self; 11] = [
-        Self::DirectoryCreation,
-        Self::DirectoryStat,
-        Self::DirectoryRead,
-        Self::DirectoryRename,
-        Self::DirectoryRemoval,
-        Self::FileCreation,
-        Self::FileStat,
-        Self::FileRead,
-        Self::FileRemoval,
-        Self::TreeCreation,
-        Self::TreeRemoval,
-    ];
-
-    /// Name printed by the original.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::DirectoryCreation => "Directory creation",
-            Self::DirectoryStat => "Directory stat",
-            Self::DirectoryRead => "Directory read",
-            Self::DirectoryRename => "Directory rename",
-            Self::DirectoryRemoval => "Directory removal",
-            Self::FileCreation => "File creation",
-            Self::FileStat => "File stat",
-            Self::FileRead => "File read",
-            Self::FileRemoval => "File removal",
-            Self::TreeCreation => "Tree creation",
-            Self::TreeRemoval => "Tree removal",
-        }
-    }
-
     /// Test of this name.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|test| test.name() == name)

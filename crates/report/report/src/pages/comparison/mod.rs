@@ -78,33 +78,22 @@ pub enum PageDetail {
     Full,
 }
 
-/// Machine-readable formats of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DataFormat {
-    /// Documented JSON (docs/json.md).
-    Json,
-    /// CSV with one row for each comparison.
-    Csv,
-    /// Go benchmark lines for benchstat, one value for each trial.
-    Benchstat,
-    /// Table in the style of the kernel test robot's mails.
-    Lkp,
+treering_model::named_enum! {
+    /// Machine-readable formats of a comparison.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum DataFormat {
+        /// Documented JSON (docs/json.md).
+        Json = "json",
+        /// CSV with one row for each comparison.
+        Csv = "csv",
+        /// Go benchmark lines for benchstat, one value for each trial.
+        Benchstat = "benchstat",
+        /// Table in the style of the kernel test robot's mails.
+        Lkp = "lkp",
+    }
 }
 
 impl DataFormat {
-    /// All formats.
-    pub const ALL: [Self; 4] = [Self::Json, Self::Csv, Self::Benchstat, Self::Lkp];
-
-    /// Name that selects the format.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Json => "json",
-            Self::Csv => "csv",
-            Self::Benchstat => "benchstat",
-            Self::Lkp => "lkp",
-        }
-    }
-
     /// Looks up a format by its name.
     pub fn by_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)

@@ -6,7 +6,7 @@ use treering_model::{BetterDirection, Scope, Unit, thousands};
 use treering_stats::RoundsNeeded;
 
 use crate::pages::identity::metric_words;
-use crate::table::titled;
+use crate::table::{RowField, titled};
 use crate::verdict::words;
 use crate::{Cell, Column, Number, NumberStyle, Table, Tone};
 
@@ -52,54 +52,49 @@ pub(super) fn verdicts(
     primary: bool,
     several_contenders: bool,
 ) -> Table {
-    let mut columns = vec![Column::long_text("metric")];
-    if several_contenders {
-        columns.push(Column::long_text("contender"));
-    }
-    columns.extend([
-        Column::text("verdict"),
-        Column::mixed("ratio"),
-        Column::range("interval", Unit::Count),
-        Column::count(if primary { "Holm p" } else { "q" }),
-        Column::mixed("n"),
-    ]);
     let needs = comparisons.iter().any(|c| c.rounds_needed.is_some());
-    if needs {
-        columns.push(Column::text("needs"));
-    }
-    columns.extend([Column::mixed("base"), Column::mixed("new")]);
     let name = if primary { "primary" } else { "exploratory" };
     let keys = if several_contenders { 2 } else { 1 };
+    let row = |comparison: &MetricComparison| {
+        let unless_unit = |cell: fn(&MetricComparison) -> Cell| match comparison.same_as {
+            Some(_) => Cell::Missing,
+            None => cell(comparison),
+        };
+        let (sign, verdict) = match comparison.same_as {
+            Some(_) => (OTHER_UNIT, Cell::text("as above")),
+            None => ("", verdict(comparison)),
+        };
+        let label = Cell::text(format!("{sign}{}", label(comparison)));
+        let median =
+            |name, median| RowField::new(Column::mixed(name), value(median, comparison.unit));
+        let mut fields = keys_of(comparison, label, several_contenders);
+        fields.extend([
+            RowField::new(Column::text("verdict"), verdict),
+            RowField::new(Column::mixed("ratio"), ratio(comparison)),
+            RowField::new(Column::range("interval", Unit::Count), unless_unit(interval)),
+            RowField::new(
+                Column::count(if primary { "Holm p" } else { "q" }),
+                unless_unit(probability),
+            ),
+            RowField::new(Column::mixed("n"), unless_unit(runs)),
+        ]);
+        fields
+            .extend(needs.then(|| RowField::new(Column::text("needs"), rounds_needed(comparison))));
+        fields.push(median("base", comparison.baseline_median));
+        fields.push(median("new", comparison.contender_median));
+        fields
+    };
     let caption = caption(comparisons, primary, needs);
-    let mut table = Table::new(name, &caption, columns).with_keys(keys);
-    for comparison in grouped(comparisons) {
-        let is_unit = comparison.same_as.is_some();
-        let name =
-            if is_unit { format!("{OTHER_UNIT}{}", label(comparison)) } else { label(comparison) };
-        let mut cells = vec![Cell::text(name)];
-        if several_contenders {
-            cells.push(Cell::text(&comparison.contender));
-        }
-        if is_unit {
-            cells.extend([Cell::text("as above"), ratio(comparison)]);
-            cells.extend([Cell::Missing, Cell::Missing, Cell::Missing]);
-        } else {
-            cells.extend([
-                verdict(comparison),
-                ratio(comparison),
-                interval(comparison),
-                probability(comparison),
-                runs(comparison),
-            ]);
-        }
-        if needs {
-            cells.push(rounds_needed(comparison));
-        }
-        cells.push(value(comparison.baseline_median, comparison.unit));
-        cells.push(value(comparison.contender_median, comparison.unit));
-        table.rows.push(cells);
-    }
-    table
+    Table::from_rows(name, &caption, grouped(comparisons).into_iter().map(row)).with_keys(keys)
+}
+
+/// Fields that identify a row: the metric, and the contender where there are several.
+fn keys_of(comparison: &MetricComparison, label: Cell, several_contenders: bool) -> Vec<RowField> {
+    let contender =
+        || RowField::new(Column::long_text("contender"), Cell::text(&comparison.contender));
+    let mut fields = vec![RowField::new(Column::long_text("metric"), label)];
+    fields.extend(several_contenders.then(contender));
+    fields
 }
 
 /// Prefix of a row that shows the result above in another unit.
@@ -107,40 +102,23 @@ const OTHER_UNIT: &str = "= ";
 
 /// Brief table for a mail: verdicts with their ratios only.
 pub(super) fn brief(comparisons: &[&MetricComparison], several_contenders: bool) -> Table {
-    let mut columns = vec![Column::long_text("metric")];
-    if several_contenders {
-        columns.push(Column::long_text("contender"));
-    }
-    columns.extend([
-        Column::text("verdict"),
-        Column::mixed("ratio"),
-        Column::range("interval", Unit::Count),
-        Column::mixed("n"),
-    ]);
     let needs = comparisons.iter().any(|c| c.rounds_needed.is_some());
-    if needs {
-        columns.push(Column::text("needs"));
-    }
     let keys = if several_contenders { 2 } else { 1 };
     let caption = comparisons.first().map_or("", |first| first.title.as_str());
-    let mut table = Table::new("primary", caption, columns).with_keys(keys);
-    for comparison in comparisons {
-        let mut cells = vec![Cell::text(label(comparison))];
-        if several_contenders {
-            cells.push(Cell::text(&comparison.contender));
-        }
-        cells.extend([
-            verdict(comparison),
-            ratio(comparison),
-            interval(comparison),
-            runs(comparison),
+    let row = |comparison: &&MetricComparison| {
+        let label = Cell::text(label(comparison));
+        let mut fields = keys_of(comparison, label, several_contenders);
+        fields.extend([
+            RowField::new(Column::text("verdict"), verdict(comparison)),
+            RowField::new(Column::mixed("ratio"), ratio(comparison)),
+            RowField::new(Column::range("interval", Unit::Count), interval(comparison)),
+            RowField::new(Column::mixed("n"), runs(comparison)),
         ]);
-        if needs {
-            cells.push(rounds_needed(comparison));
-        }
-        table.rows.push(cells);
-    }
-    table
+        fields
+            .extend(needs.then(|| RowField::new(Column::text("needs"), rounds_needed(comparison))));
+        fields
+    };
+    Table::from_rows("primary", caption, comparisons.iter().map(row)).with_keys(keys)
 }
 
 /// Comparisons by metric, each followed by its other units; within a metric by contender.

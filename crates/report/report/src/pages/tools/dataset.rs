@@ -4,6 +4,7 @@ use treering_model::{
     DatasetReport, ListCount, ListDifference, SizeQuantiles, TreeStateReport, Unit,
 };
 
+use crate::table::RowField;
 use crate::{Cell, Column, Report, Table};
 
 /// A data set in the list.
@@ -68,37 +69,25 @@ fn bytes(count: u64) -> Cell {
 }
 
 fn states(report: &DatasetReport) -> Table {
-    let columns = vec![
-        Column::text("state"),
-        Column::count("files"),
-        Column::number("size", Unit::Bytes),
-        Column::count("directories"),
-        Column::count("links"),
-        Column::count("empty files"),
-        Column::count("depth"),
-        Column::number("median", Unit::Bytes),
-        Column::number("99 %", Unit::Bytes),
-        Column::number("largest", Unit::Bytes),
-    ];
-    let mut table = Table::new("states", "The tree in its four states", columns);
-    for state in &report.states {
-        let size = |of: fn(&SizeQuantiles) -> u64| {
-            state.sizes.as_ref().map_or(Cell::Missing, |sizes| bytes(of(sizes)))
+    let row = |state: &TreeStateReport| {
+        let size = |name, of: fn(&SizeQuantiles) -> u64| {
+            let bytes = state.sizes.as_ref().map(|sizes| of(sizes) as f64);
+            RowField::number(name, Unit::Bytes, bytes)
         };
-        table.rows.push(vec![
-            Cell::text(state.state),
-            Cell::whole(state.count.files),
-            bytes(state.count.bytes),
-            Cell::whole(state.directories),
-            Cell::whole(state.links),
-            Cell::whole(state.empty_files),
-            Cell::whole(state.depth as u64),
-            size(|sizes| sizes.p50_bytes),
-            size(|sizes| sizes.p99_bytes),
-            size(|sizes| sizes.max_bytes),
-        ]);
-    }
-    table
+        vec![
+            RowField::text("state", state.state),
+            RowField::count("files", state.count.files),
+            RowField::number("size", Unit::Bytes, state.count.bytes as f64),
+            RowField::count("directories", state.directories),
+            RowField::count("links", state.links),
+            RowField::count("empty files", state.empty_files),
+            RowField::count("depth", state.depth as u64),
+            size("median", |sizes| sizes.p50_bytes),
+            size("99 %", |sizes| sizes.p99_bytes),
+            size("largest", |sizes| sizes.max_bytes),
+        ]
+    };
+    Table::from_rows("states", "The tree in its four states", report.states.iter().map(row))
 }
 
 fn changes(report: &DatasetReport) -> Table {

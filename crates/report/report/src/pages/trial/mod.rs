@@ -19,6 +19,7 @@ use super::figures::{
 };
 use super::identity::{duration, ending_sentence, utc};
 use super::{heat, layouts, profile, trace};
+use crate::table::RowField;
 use crate::{Cell, Column, Number, NumberStyle, PageOrigin, Report, Table};
 
 /// Options of the page.
@@ -188,30 +189,11 @@ fn add_figures(page: &mut Report, trial: &Trial, summary: &Summary) {
 /// Table of tasks in order, one row each.
 fn tasks(trial: &Trial) -> Table {
     let several_workers = trial.tasks.iter().any(|task| task.worker > 0);
-    let mut columns = vec![
-        Column::count("n"),
-        Column::text("kind"),
-        Column::long_text("subject"),
-        Column::text("state"),
-        Column::count("phase"),
-    ];
-    if several_workers {
-        columns.push(Column::count("worker"));
-    }
-    columns.extend([
-        Column::number("time", Unit::Seconds).better(Lower),
-        Column::number("rate", Unit::MibPerSecond).better(Higher),
-        Column::number("rate", Unit::FilesPerSecond).better(Higher),
-        Column::number("user", Unit::Seconds).better(Lower),
-        Column::number("system", Unit::Seconds).better(Lower),
-        Column::number("sync", Unit::Seconds).better(Lower),
-    ]);
     let caption = "Every task, including its final sync.";
-    let mut table = Table::new("tasks", caption, columns).with_keys(3);
     let known = KnownTotals::for_trial(trial);
     let tasks = trial.tasks.iter().enumerate();
-    table.rows.extend(tasks.map(|(place, task)| of_task(place, task, several_workers, known)));
-    table
+    let rows = tasks.map(|(place, task)| of_task(place, task, several_workers, known));
+    Table::from_rows("tasks", caption, rows).with_keys(3)
 }
 
 fn of_task(
@@ -219,33 +201,32 @@ fn of_task(
     task: &TaskTotals,
     several_workers: bool,
     known: KnownTotals,
-) -> Vec<Cell> {
+) -> Vec<RowField> {
     let timed = task.wall_ns > 0;
     let moves = timed && (task.bytes > 0 || task.listed_bytes > 0);
-    let seconds = |ns: Option<u64>| Cell::measured(ns.map(|ns| ns as f64 / 1e9), Unit::Seconds);
+    let makes = timed && task.files > 0;
+    let seconds = |name, ns: Option<u64>| {
+        RowField::number(name, Unit::Seconds, ns.map(|ns| ns as f64 / 1e9)).better(Lower)
+    };
+    let rate = |unit, rate: Option<f64>| RowField::number("rate", unit, rate).better(Higher);
     let cpu = known.cpu(task.cpu);
-    let mut cells = vec![
-        Cell::whole(place as u64 + 1),
-        Cell::text(&task.kind),
-        Cell::some_text(&task.subject),
-        Cell::some_text(&task.state),
-        Cell::whole(u64::from(task.phase)),
+    let mut fields = vec![
+        RowField::count("n", place as u64 + 1),
+        RowField::text("kind", &task.kind),
+        RowField::new(Column::long_text("subject"), Cell::some_text(&task.subject)),
+        RowField::new(Column::text("state"), Cell::some_text(&task.state)),
+        RowField::count("phase", u64::from(task.phase)),
     ];
-    if several_workers {
-        cells.push(Cell::whole(u64::from(task.worker)));
-    }
-    cells.extend([
-        seconds(known.amount(task.wall_ns)),
-        Cell::measured(moves.then(|| task.mib_per_second()), Unit::MibPerSecond),
-        Cell::measured(
-            (timed && task.files > 0).then(|| task.files_per_second()),
-            Unit::FilesPerSecond,
-        ),
-        seconds(cpu.map(|cpu| cpu.user_ns)),
-        seconds(cpu.map(|cpu| cpu.system_ns)),
-        seconds(known.amount(task.sync_ns)),
+    fields.extend(several_workers.then(|| RowField::count("worker", u64::from(task.worker))));
+    fields.extend([
+        seconds("time", known.amount(task.wall_ns)),
+        rate(Unit::MibPerSecond, moves.then(|| task.mib_per_second())),
+        rate(Unit::FilesPerSecond, makes.then(|| task.files_per_second())),
+        seconds("user", cpu.map(|cpu| cpu.user_ns)),
+        seconds("system", cpu.map(|cpu| cpu.system_ns)),
+        seconds("sync", known.amount(task.sync_ns)),
     ]);
-    cells
+    fields
 }
 
 /// Table of seconds, one row each; consecutive seconds without a call share a row, which shows

@@ -4,32 +4,23 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// Execution method of a guest's instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Accelerator {
-    /// KVM: executed by the processor.
-    Kvm,
-    /// TCG: translated by QEMU.
-    Tcg,
-    /// TCG with a clock that counts instructions: 2 ns each, idle time is skipped.
-    Icount,
+crate::named_enum! {
+    /// Execution method of a guest's instructions.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Accelerator {
+        /// KVM: executed by the processor.
+        Kvm = "kvm",
+        /// TCG: translated by QEMU.
+        Tcg = "tcg",
+        /// TCG with a clock that counts instructions: 2 ns each, idle time is skipped.
+        Icount = "icount",
+    }
 }
 
 impl Accelerator {
-    /// Every method.
-    pub const ALL: [Self; 3] = [Self::Kvm, Self::Tcg, Self::Icount];
     /// Fact of a trial with this name.
     pub const FACT: &str = "guest.accelerator";
-
-    /// Name in plans and in the store.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Kvm => "kvm",
-            Self::Tcg => "tcg",
-            Self::Icount => "icount",
-        }
-    }
 
     /// Reports whether times in the guest differ from those of the processor.
     pub const fn is_emulated(self) -> bool {
@@ -37,33 +28,20 @@ impl Accelerator {
     }
 }
 
-/// Disk interface of a guest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GuestDisk {
-    /// virtio-blk.
-    #[default]
-    Virtio,
-    /// NVMe.
-    Nvme,
-    /// SCSI over virtio-scsi.
-    Scsi,
-    /// SATA over AHCI.
-    Ahci,
-}
-
-impl GuestDisk {
-    /// Every interface.
-    pub const ALL: [Self; 4] = [Self::Virtio, Self::Nvme, Self::Scsi, Self::Ahci];
-
-    /// Name in plans.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Virtio => "virtio-blk",
-            Self::Nvme => "nvme",
-            Self::Scsi => "scsi",
-            Self::Ahci => "ahci",
-        }
+crate::named_enum! {
+    /// Disk interface of a guest.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum GuestDisk {
+        /// virtio-blk.
+        #[default]
+        Virtio = "virtio-blk",
+        /// NVMe.
+        Nvme = "nvme",
+        /// SCSI over virtio-scsi.
+        Scsi = "scsi",
+        /// SATA over AHCI.
+        Ahci = "ahci",
     }
 }
 
