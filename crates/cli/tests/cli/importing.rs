@@ -725,6 +725,15 @@ fn a_table_that_has_grown_adds_only_its_new_rows() {
         program.run(["import", path.to_str().unwrap()]).ends_with(0);
         assert_eq!(count(&program), stored, "day {day}");
     }
+    // Another metric of a time that is in the store: the first one is not stored again.
+    text += "2026-04-04,copy,20,s,lower,\n";
+    fs::write(&path, &text).unwrap();
+    program.run(["import", path.to_str().unwrap()]).ends_with(0);
+    stored += 1;
+    assert_eq!(count(&program), stored);
+    let history = json(&program, &["history", "--by", "date", "--format", "json"]);
+    let parse = history["series"].as_array().unwrap().iter().find(|of| of["metric"] == "parse");
+    assert_eq!(parse.unwrap()["points"][3]["trials"], 2, "{history}");
     let other = program.home().join("copy.csv");
     fs::copy(&path, &other).unwrap();
     program.run(["import", other.to_str().unwrap()]).ends_with(0);

@@ -11,7 +11,7 @@
 
 use crate::distribution::{t_quantile, t_two_sided};
 use crate::error::StatsError;
-use crate::inference::mann_whitney::{mann_whitney, mann_whitney_smallest_p};
+use crate::inference::mann_whitney::mann_whitney;
 use crate::input::{require_at_most, require_count, require_finite, require_probability};
 use crate::interval::{Interval, IntervalMethod};
 use crate::quantile::median;
@@ -26,6 +26,8 @@ use crate::series::noise::{
 /// estimated, and the fewest points of which any can be an outlier.
 const DRAWN_IN_BEYOND: f64 = 3.0;
 const FEWEST_WITH_OUTLIERS: usize = 5;
+/// Step in standard deviations of steps that no memory makes.
+const STEP_FROM: f64 = 2.5;
 /// Cost of a change in units of the logarithm of the number of points and of the noise's variance.
 const PENALTY: f64 = 1.3;
 /// Weight of the scatter around all levels beside that around one, in degrees of freedom.
@@ -59,9 +61,9 @@ pub struct ShiftPlan {
 /// 100 series of 10 to 200 points without a change have one, by simulation.
 pub const SHIFT_PLAN: ShiftPlan = ShiftPlan { alpha: 0.1, fewest: 3, smallest_scatter: 0.0 };
 
-/// Search plan for a change of scatter.
+/// Search plan for a change of scatter. Fewer than six points may be the first ones of a new level.
 pub const NOISE_PLAN: ChangePointPlan =
-    ChangePointPlan { alpha: 0.03, permutations: 999, fewest: 3, most_changes: 1, seed: 1 };
+    ChangePointPlan { alpha: 0.03, permutations: 999, fewest: 6, most_changes: 1, seed: 1 };
 
 /// Working scale of a count, on which chance gives every count a standard deviation of about 1.
 ///
@@ -149,12 +151,19 @@ impl<'p> ShiftSearch<'p> {
     fn new(values: &[f64], errors: &[f64], noise: f64, plan: &'p ShiftPlan) -> Self {
         let weights = weights(values, errors);
         let points = values.iter().zip(weights);
-        Self {
+        let mut search = Self {
             points: points.map(|(&value, weight)| WeightedPoint { value, weight }).collect(),
             noise,
-            correlation: cautious_correlation(values),
+            correlation: 0.0,
             plan,
-        }
+        };
+        // Several steps that stand out would hide one another: they look like memory.
+        let mut starts = search.proposed();
+        let steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
+        let usual = BY_MEDIAN_DEVIATION * median(&steps).unwrap_or(0.0);
+        starts.retain(|start| steps[start - 1] > STEP_FROM * usual);
+        search.correlation = cautious_correlation(values, &starts);
+        search
     }
 
     /// Starts of the levels of least cost. Differences of correlated points scatter less than the
@@ -188,16 +197,19 @@ impl<'p> ShiftSearch<'p> {
         }
     }
 
-    /// True if the ranks of two levels differ as much as so few points can, or significantly: a
-    /// few outliers in a row are no level where there are others.
+    /// True if all points of a level are above those of the other, or the ranks differ
+    /// significantly: a few outliers in a row are no level where there are others.
     fn is_ranked_apart(&self, starts: &[usize], at: usize) -> bool {
         let ends = ends(starts, self.points.len());
         let [before, after] = [(ends[at], ends[at + 1]), (ends[at + 1], ends[at + 2])]
             .map(|(from, to)| self.points[from..to].iter().map(|p| p.value).collect::<Vec<f64>>());
-        let size = |values: &[f64]| u32::try_from(values.len()).unwrap_or(u32::MAX);
-        let apart = mann_whitney_smallest_p(size(&before), size(&after)) * (1.0 + 1e-9);
+        let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
+        let largest = |values: &[f64]| values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if largest(&before) < least(&after) || largest(&after) < least(&before) {
+            return true;
+        }
         let limit = SHIFT_PLAN.alpha / self.points.len() as f64;
-        mann_whitney(&before, &after).is_ok_and(|test| test.p_value <= limit.max(apart))
+        mann_whitney(&before, &after).is_ok_and(|test| test.p_value <= limit)
     }
 
     /// Comparison of the levels at each start.
@@ -540,6 +552,21 @@ mod tests {
             (0..50).map(|i| HistoryPoint { value: value(i), standard_error: vague(i) }).collect();
         assert!(!level_shifts(&points(50, value), &SHIFT_PLAN).unwrap().is_empty());
         assert!(level_shifts(&weighted, &SHIFT_PLAN).unwrap().is_empty());
+    }
+
+    #[test]
+    fn several_steps_do_not_hide_one_another() {
+        let value = |i: u32| noise(i) + if (12..16).contains(&i) || i >= 20 { 20.0 } else { 0.0 };
+        let shifts = level_shifts(&points(24, value), &SHIFT_PLAN).unwrap();
+        let starts: Vec<usize> = shifts.iter().map(|shift| shift.index).collect();
+        assert_eq!(starts, [12, 16, 20]);
+    }
+
+    #[test]
+    fn equal_points_within_a_level_hide_no_change() {
+        let value = |i: u32| if i < 40 { (noise(i) * 4.0).round() / 4.0 } else { 13.0 };
+        let shifts = level_shifts(&points(43, value), &SHIFT_PLAN).unwrap();
+        assert_eq!(shifts.iter().map(|shift| shift.index).collect::<Vec<usize>>(), [40]);
     }
 
     #[test]

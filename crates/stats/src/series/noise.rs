@@ -102,12 +102,12 @@ pub(crate) fn memory(values: &[f64], starts: &[usize]) -> Option<SeriesMemory> {
     })
 }
 
-/// Correlation of neighbours that a search for changes has to reckon with: the estimate less what
-/// chance may add to it.
-pub(crate) fn cautious_correlation(values: &[f64]) -> f64 {
+/// Correlation of neighbours that a search for changes has to reckon with, within levels that begin
+/// at `starts`: the estimate less what chance may add to it.
+pub(crate) fn cautious_correlation(values: &[f64], starts: &[usize]) -> f64 {
     let discount = DISCOUNT / (values.len() as f64).sqrt();
     let long_enough = Some(values).filter(|values| values.len() >= FEWEST_FOR_CAUTION);
-    let memory = long_enough.and_then(|values| memory(values, &[]));
+    let memory = long_enough.and_then(|values| memory(values, starts));
     memory.map_or(0.0, |seen| (seen.correlation - discount).clamp(0.0, LARGEST_CORRELATION))
 }
 

@@ -479,7 +479,10 @@ mod tests {
         let large = [ROOT, ("size", "524288:256"), ("ram", "0")];
         let too_large = "Using uid:0, gid:0.\nFile size 524288 too big for chunk size 256";
         assert_eq!(refused(&large), too_large);
-        assert_eq!(read(&[ROOT, ("size", "524287:256"), ("ram", "0")]).shape.io.unwrap().chunk, 256);
+        assert_eq!(
+            read(&[ROOT, ("size", "524287:256"), ("ram", "0")]).shape.io.unwrap().chunk,
+            256
+        );
         let few = [ROOT, ("size", "1000"), ("copies", "2"), ("ram", "1001")];
         assert!(refused(&few).ends_with("RAM is 1001M."));
         assert_eq!(

@@ -17,7 +17,7 @@ use treering_script::Workload;
 
 pub use files::{
     ImportFile, ImportFileError, ImportFiles, ORIGIN_FACTS, TrialOrigin, completed_trial, labels,
-    origin_of, read_files, remarks,
+    origins_of, read_files, remarks, without_rows,
 };
 pub use import::{FileScan, ImportReader, ImportResult, OutputOutline, ToolOutput, import, tools};
 use mmtests::{ResultFile, beginnings, results};

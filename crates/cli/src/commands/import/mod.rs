@@ -8,7 +8,8 @@ use std::process::ExitCode;
 use treering_model::{Annotation, AnnotationKind, Trial, TrialId, counted};
 use treering_registry::{
     ImportFile, ImportFileError, ImportFiles, ImportReader, ORIGIN_FACTS, OutputOutline, PhaseRows,
-    TrialOrigin, completed_trial, events_of, labels, origin_of, read_files, remarks, tools,
+    TrialOrigin, completed_trial, events_of, labels, origins_of, read_files, remarks, tools,
+    without_rows,
 };
 use treering_report::pages::imported::{ImportView, ImportedRow, page};
 use treering_store::{Filter, Store, StoreError};
@@ -138,7 +139,7 @@ impl Keeper {
         let facts = store.facts(&ORIGIN_FACTS)?;
         let mut origins = HashMap::new();
         for of_trial in facts.chunk_by(|(one, _), (other, _)| one == other) {
-            if let Some(origin) = origin_of(of_trial.iter().map(|(_, fact)| fact)) {
+            for origin in origins_of(of_trial.iter().map(|(_, fact)| fact)) {
                 origins.entry(origin).or_insert(of_trial[0].0);
             }
         }
@@ -157,18 +158,22 @@ impl Keeper {
     fn know(&mut self, trial: &Trial) {
         let id = trial.beginning.trial;
         self.trials.insert(id);
-        if let Some(origin) = origin_of(trial.facts.iter()) {
+        for origin in origins_of(trial.facts.iter()) {
             self.origins.entry(origin).or_insert(id);
         }
     }
 
-    /// Trial in the store that equals this one: same identity, or same lines of the same file.
+    /// Trial in the store that equals this one: same identity, same lines of the same file, or the
+    /// same rows.
     fn stands(&self, trial: &Trial) -> Option<TrialId> {
         let id = trial.beginning.trial;
         if self.trials.contains(&id) {
             Some(id)
         } else {
-            self.origins.get(&origin_of(trial.facts.iter())?).copied()
+            let origins = origins_of(trial.facts.iter());
+            let there: Option<Vec<TrialId>> =
+                origins.iter().map(|origin| self.origins.get(origin).copied()).collect();
+            there?.first().copied()
         }
     }
 
@@ -185,6 +190,11 @@ impl Keeper {
             ));
             return Ok(false);
         }
+        let mut trial = trial.clone();
+        if !again {
+            without_rows(&mut trial, |row| self.origins.contains_key(row));
+        }
+        let trial = &trial;
         let mut recorder = self.store.recorder().copying();
         for event in events_of(trial, rows) {
             recorder.record(&event).map_err(|error| failure(&error))?;

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use treering_model::metrics::{is_call_latency, is_counter};
-use treering_model::{BetterDirection, Metric, Trial};
+use treering_model::{BetterDirection, Metric, Trial, Unit};
 use treering_stats::{
     ALPHA, Comparison, ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding,
     RoundsNeeded, RunPairing, Scale, StatsError, THRESHOLD_ERRORS, THRESHOLD_LATENCY_P99,
@@ -208,6 +208,15 @@ fn answered(
     Ok(comparisons)
 }
 
+/// Reports whether a primary count that is better the lower, such as errors, is zero in all rounds
+/// of one side only.
+fn has_errors_of_one_side(about: &MetricComparison) -> bool {
+    let is_errors =
+        about.primary && about.unit == Unit::Count && about.better == BetterDirection::Lower;
+    let is_clean = |values: &[f64]| values.iter().all(|value| *value == 0.0);
+    is_errors && is_clean(&about.baseline_values) != is_clean(&about.contender_values)
+}
+
 fn answer(about: &mut MetricComparison, verdict: &treering_stats::Verdict) {
     (about.verdict, about.rounds_needed) = match verdict.finding {
         Finding::Better => (Verdict::Better, None),
@@ -219,8 +228,11 @@ fn answer(about: &mut MetricComparison, verdict: &treering_stats::Verdict) {
             (Verdict::SingleRun, Some(RoundsNeeded::exactly(verdict.smallest_rounds)))
         }
     };
-    // Rounds that stall on one side change no typical ratio, but they are a difference.
-    if about.verdict == Verdict::Same && about.notable_tails().is_some() {
+    // Rounds that stall on one side change no typical ratio, but they are a difference; so are
+    // errors of one side.
+    let is_alike = matches!(about.verdict, Verdict::Same | Verdict::Small);
+    let has_tails = about.verdict == Verdict::Same && about.notable_tails().is_some();
+    if has_tails || (is_alike && has_errors_of_one_side(about)) {
         (about.verdict, about.same_withheld) = (Verdict::Unclear, true);
     }
     about.p_adjusted = verdict.p_adjusted;

@@ -17,7 +17,9 @@ use liblzma::stream::{CONCATENATED, Stream};
 use thiserror::Error;
 use treering_model::{Fingerprint, TrialId};
 
-pub use self::trials::{ORIGIN_FACTS, TrialOrigin, completed_trial, labels, origin_of, remarks};
+pub use self::trials::{
+    ORIGIN_FACTS, TrialOrigin, completed_trial, labels, origins_of, remarks, without_rows,
+};
 use crate::{FileScan, ImportReader, ResultFile, TextSource, beginnings, results};
 
 /// Maximum size of a log.

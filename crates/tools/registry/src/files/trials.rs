@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use treering_kit::import::trial::ForeignTrial;
 use treering_model::{
-    Fact, Fingerprint, IMPORT_FACT, ROUND_FACT, RunMode, Trial, TrialHeader, TrialId,
+    Fact, Fingerprint, IMPORT_FACT, Metric, ROUND_FACT, RunMode, Trial, TrialHeader, TrialId,
 };
 use treering_script::ConfigError;
 
@@ -149,7 +149,7 @@ pub fn completed_trial(
         label: label.to_owned(),
         ..TrialHeader::new(TrialId::new(), foreign.workload, RunMode::Classic)
     };
-    let content = foreign.stands_alone.then(|| content_digest(&foreign));
+    let content = foreign.stands_alone.then(|| row_digests(&foreign));
     let mut trial = foreign.with(beginning);
     let (first, last) = found.lines;
     let lines = match found.nth {
@@ -171,8 +171,14 @@ pub fn completed_trial(
     (trial, rows)
 }
 
-/// Digest of the name, the time, the facts and the values of a trial.
-fn content_digest(trial: &ForeignTrial) -> String {
+/// Digests of the rows of a trial, in the order of its metrics, with spaces between: each of the
+/// name, the time and the facts of the trial and of the value.
+fn row_digests(trial: &ForeignTrial) -> String {
+    let digests = trial.metrics.iter().map(|metric| row_digest(trial, metric));
+    digests.collect::<Vec<String>>().join(" ")
+}
+
+fn row_digest(trial: &ForeignTrial, metric: &Metric) -> String {
     let mut digest = Fingerprint::new();
     let mut add = |part: &str| {
         digest.add(part.as_bytes());
@@ -184,19 +190,17 @@ fn content_digest(trial: &ForeignTrial) -> String {
     let is_told = |fact: &&Fact| fact.name != ROUND_FACT || fact.value != "1";
     let facts = trial.facts.iter().filter(is_told);
     facts.flat_map(|fact| [&fact.name, &fact.value]).for_each(|part| add(part));
-    for metric in &trial.metrics {
-        add(&metric.name);
-        add(&metric.value.to_string());
-    }
+    add(&metric.name);
+    add(&metric.value.to_string());
     digest.text()
 }
 
-/// Origin of an imported trial: the digest of its content, or that of the file and the lines of the
-/// output in the file.
+/// Origin of what was imported: the digest of a row, or that of a file and the lines of the output
+/// in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum TrialOrigin {
     /// A row of a table, which may stand in another file tomorrow.
-    Content(String),
+    Row(String),
     /// An output of a tool.
     Place {
         /// Digest of the file.
@@ -206,13 +210,34 @@ pub enum TrialOrigin {
     },
 }
 
-/// Origin of a trial with these facts; `None` if it was not imported.
-pub fn origin_of<'f>(facts: impl Iterator<Item = &'f Fact> + Clone) -> Option<TrialOrigin> {
+/// Origins of a trial with these facts: one for each row of a table, in the order of its metrics,
+/// or that of an output; none if it was not imported.
+pub fn origins_of<'f>(facts: impl Iterator<Item = &'f Fact> + Clone) -> Vec<TrialOrigin> {
     let fact =
         |name: &str| facts.clone().find(|fact| fact.name == name).map(|fact| fact.value.clone());
-    fact(IMPORT_FACT)?;
-    if let Some(content) = fact(CONTENT_FACT) {
-        return Some(TrialOrigin::Content(content));
+    if fact(IMPORT_FACT).is_none() {
+        return Vec::new();
     }
-    Some(TrialOrigin::Place { digest: fact(DIGEST_FACT)?, lines: fact(LINES_FACT)? })
+    if let Some(rows) = fact(CONTENT_FACT) {
+        return rows.split(' ').map(|row| TrialOrigin::Row(row.to_owned())).collect();
+    }
+    let place = fact(DIGEST_FACT).zip(fact(LINES_FACT));
+    place.map(|(digest, lines)| TrialOrigin::Place { digest, lines }).into_iter().collect()
+}
+
+/// Leaves out the rows of a trial of a table whose origins are known.
+pub fn without_rows(trial: &mut Trial, is_known: impl Fn(&TrialOrigin) -> bool) {
+    let rows = origins_of(trial.facts.iter());
+    let kept: Vec<bool> = rows.iter().map(|row| !is_known(row)).collect();
+    let texts = rows.into_iter().zip(&kept).filter_map(|(row, kept)| match row {
+        TrialOrigin::Row(digest) if *kept => Some(digest),
+        _ => None,
+    });
+    let text = texts.collect::<Vec<String>>().join(" ");
+    let Some(content) = trial.facts.iter_mut().find(|fact| fact.name == CONTENT_FACT) else {
+        return;
+    };
+    content.value = text;
+    let mut of_metrics = kept.into_iter();
+    trial.metrics.retain(|_| of_metrics.next().unwrap_or(true));
 }
