@@ -152,6 +152,7 @@ const FAULTS: &[(&str, &str)] = &[
         "[[variant]]\nfilesystem = \"ext4\"\n\
       device = { loop = \"4GiB\", count = 4 }\n",
     ),
+    ("a LUKS header", "[[variant]]\nfilesystem = \"ext4\"\nlayers = [\"luks\"]\n"),
     ("an unknown layer", "[[variant]]\nfilesystem = \"ext4\"\nlayers = [\"overlya\"]\n"),
     (
         "a layer above an overlay",

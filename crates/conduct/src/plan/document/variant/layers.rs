@@ -106,6 +106,14 @@ fn layer(form: &Placed<&LayerForm>) -> Result<Layer, Fault> {
             "md" => {
                 Err(form.fault("an array needs its level", "").hint("write { md = { level = 5 } }"))
             }
+            "luks" => {
+                let message = "a LUKS header is not written: it is read once, when it is opened";
+                Err(form.fault(message, "").hint(
+                    "write \"crypt\": the data go through the same dm-crypt; or run `cryptsetup \
+                     luksFormat` and `cryptsetup open` yourself, and give the variant \
+                     device = { block = \"/dev/mapper/NAME\" }",
+                ))
+            }
             name => Err(form
                 .fault(format!("unknown layer {}", quoted(name)), "")
                 .hint(suggestion(name, &NAMES, "layers"))),
