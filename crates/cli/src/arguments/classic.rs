@@ -4,12 +4,26 @@
 //! The options themselves stand with the workloads.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Args, Command};
+use treering_dbench::generate::BLOCKS_MAX;
 use treering_script::{OptionSpec, Workload};
 
-use super::GenerateArgs;
+/// Load file that is written.
+#[derive(Debug, Args)]
+pub(crate) struct GenerateArgs {
+    /// The seed that decides the order of operations, their sizes and places.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// How many blocks of about 3550 operations it has; the original's load has 129.
+    #[arg(long, value_name = "N", default_value_t = 129,
+        value_parser = clap::value_parser!(u32).range(1..=BLOCKS_MAX.into()))]
+    pub(crate) blocks: u32,
+    /// Write to this file instead of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
 
 /// The workload whose loads can be made. Its original ignores what follows the number of processes.
 const DBENCH: &str = "dbench";

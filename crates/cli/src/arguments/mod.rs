@@ -26,14 +26,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{ArgMatches, Args, Command, CommandFactory, Parser, Subcommand};
-use treering_dbench::generate::BLOCKS_MAX;
 use treering_script::Workload;
 
 use crate::colour;
 
 pub(crate) use aging::{AGE, AgeVerb, MeasureProfileArgs, SpreadArgs, image_to_save};
 pub(crate) use annotating::{DeleteArgs, ExcludeArgs, IncludeArgs, LabelArgs};
-pub(crate) use classic::{classic_os_words, classic_words, is_called};
+pub(crate) use classic::{GenerateArgs, classic_os_words, classic_words, is_called};
 use classic::{link, named};
 pub(crate) use comparing::{
     BisectStepArgs, CompareArgs, KernelArgs, KernelCheckArgs, KernelVerb, PageArgs, PlanArgs,
@@ -399,21 +398,6 @@ pub(crate) struct RecordArgs {
     /// Overwrite your data set of this name.
     #[arg(long)]
     pub(crate) replace: bool,
-}
-
-/// What load file is written.
-#[derive(Debug, Args)]
-pub(crate) struct GenerateArgs {
-    /// The seed that decides the order of operations, their sizes and places.
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// How many blocks of about 3550 operations it has; the original's load has 129.
-    #[arg(long, value_name = "N", default_value_t = 129,
-        value_parser = clap::value_parser!(u32).range(1..=BLOCKS_MAX.into()))]
-    pub(crate) blocks: u32,
-    /// Write to this file instead of standard output.
-    #[arg(long, short, value_name = "FILE")]
-    pub(crate) output: Option<PathBuf>,
 }
 
 /// Options of every run, classic or native.
