@@ -39,6 +39,11 @@ pub(crate) enum Shape {
         length: usize,
         ratio: f64,
     },
+    /// Another level and the first one by turns, from these points on.
+    Turns {
+        starts: &'static [usize],
+        ratio: f64,
+    },
     /// Another level at the end.
     Tail {
         length: usize,
@@ -83,6 +88,9 @@ impl Case {
             Shape::Flat => String::new(),
             Shape::Step { ratio } => format!(", CoV {}, x {ratio}", self.cov),
             Shape::Bump { length, .. } => format!(", CoV {}, {length} points", self.cov),
+            Shape::Turns { starts, ratio } => {
+                format!(", CoV {}, x {ratio} and back at {starts:?}", self.cov)
+            }
             Shape::Tail { length, ratio } => {
                 format!(", the last {length} x {ratio}, 1 of {} series", self.judged)
             }
@@ -108,16 +116,21 @@ impl Case {
             Scatter::Tripled => values[points / 2..].iter_mut().for_each(|value| *value *= 3.0),
             _ => {}
         }
-        let (from, to, ratio) = match self.shape {
-            Shape::Flat => (0, 0, 1.0),
-            Shape::Step { ratio } => (points / 2, points, ratio),
-            Shape::Bump { length, ratio } => (points / 3, points / 3 + length, ratio),
-            Shape::Tail { length, ratio } => (points - length, points, ratio),
+        let (mut edges, ratio) = match self.shape {
+            Shape::Flat => (Vec::new(), 1.0),
+            Shape::Step { ratio } => (vec![points / 2], ratio),
+            Shape::Bump { length, ratio } => (vec![points / 3, points / 3 + length], ratio),
+            Shape::Turns { starts, ratio } => (starts.to_vec(), ratio),
+            Shape::Tail { length, ratio } => (vec![points - length], ratio),
         };
-        values[from..to].iter_mut().for_each(|value| *value += ratio.ln() / self.cov);
-        let values = values.iter().map(|value| value * self.cov).collect();
-        let is_edge = |edge: &usize| (1..points).contains(edge);
-        DrawnSeries { values, edges: [from, to].into_iter().filter(is_edge).collect() }
+        edges.retain(|edge| *edge < points);
+        for (place, value) in values.iter_mut().enumerate() {
+            if edges.iter().filter(|edge| **edge <= place).count() % 2 == 1 {
+                *value += ratio.ln() / self.cov;
+            }
+            *value *= self.cov;
+        }
+        DrawnSeries { values, edges }
     }
 }
 

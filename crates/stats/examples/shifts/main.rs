@@ -190,6 +190,19 @@ fn steps() -> Vec<Case> {
     [(30, 0.02), (60, 0.02), (200, 0.02), (30, 0.05), (60, 0.05), (200, 0.05)].map(case).to_vec()
 }
 
+/// Series with several steps.
+fn turns() -> Vec<Case> {
+    let case = |(points, starts, cov): (usize, &'static [usize], f64)| Case {
+        shape: Shape::Turns { starts, ratio: 1.1 },
+        cov,
+        ..Case::quiet(points, Scatter::Normal)
+    };
+    let (late, apart) = (&[12, 16, 20], &[12, 18, 28, 34, 44, 50]);
+    [(24, &late[..], 0.01), (24, late, 0.02), (60, apart, 0.01), (60, apart, 0.02)]
+        .map(case)
+        .to_vec()
+}
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.as_slice() {
@@ -205,6 +218,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     table("No change of level: series with a shift, %", &quiet(), ShiftScore::alarm_percent);
     table("A step of 5 % in the middle: found, %", &steps(), ShiftScore::found_percent);
     table("A new level at the end: found, %", &tails(), ShiftScore::found_percent);
+    table("Several steps: edges found, %", &turns(), ShiftScore::found_percent);
     looks();
     memories();
     Ok(())
