@@ -88,6 +88,8 @@ crate::named_enum! {
         /// Requests of a closed loop with a rate began after they were due: the latencies leave out
         /// the time that they waited to begin.
         RequestsLate = "requests_late",
+        /// The log has means of runs, and not the runs.
+        MeansOnly = "means_only",
     }
 }
 
@@ -155,6 +157,7 @@ impl CautionCode {
             | Self::ProcessesLeft
             | Self::NotFresh
             | Self::RequestsLate
+            | Self::MeansOnly
             | Self::TooFewOperations => self.advice_about_workload(),
             Self::NotQuiet
             | Self::Stolen
@@ -203,6 +206,10 @@ impl CautionCode {
             Self::RequestsLate => {
                 "`treering run fio --offered-rate N` offers the rate whatever is slow, and counts \
                  latencies from when requests were due"
+            }
+            Self::MeansOnly => {
+                "a verdict needs the runs: ask for them, or measure both commits by turns \
+                 (`treering compare --kernel`)"
             }
             // Only `TooFewOperations` is left; the other codes have advice above.
             _ => "let it run longer, until some thousands of operations ran",

@@ -5,8 +5,8 @@ pub const IMPORT_FACT: &str = "import.tool";
 /// Fact with the command line that the log has: the name of the tool and its words, with spaces
 /// between.
 pub const IMPORT_COMMAND_FACT: &str = "import.command";
-/// Formats of results of any program, which may have nothing to do with a disk.
-pub const GENERAL_TOOLS: [&str; 3] = ["csv", "hyperfine", "google-benchmark"];
+/// Formats of results of any program, which may have nothing to do with a disk, or of one machine.
+pub const GENERAL_TOOLS: [&str; 4] = ["csv", "hyperfine", "google-benchmark", "lkp"];
 /// Prefix of all facts about the origin of an imported trial and the state of its filesystem.
 pub const IMPORT_PREFIX: &str = "import.";
 /// Fact that tells series of imported trials apart in a history, as the variant of a plan does: a

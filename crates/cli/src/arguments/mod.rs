@@ -576,8 +576,13 @@ fn native_command(workload: &'static dyn Workload) -> Command {
         .next_display_order(None)
         .next_help_heading("Options of the workload")
         .args(manifest.native.iter().map(argument));
-    let base = if manifest.name == FIO { CheckArgs::augment_args(base) } else { base };
-    native_options(base).about(manifest.about).long_about(None)
+    let is_fio = manifest.name == FIO;
+    let base = if is_fio { CheckArgs::augment_args(base) } else { base };
+    // Only jobs of fio name devices.
+    native_options(base)
+        .mut_arg("erase", |arg| arg.hide(!is_fio))
+        .about(manifest.about)
+        .long_about(None)
 }
 
 /// Adds the options that every native run has.

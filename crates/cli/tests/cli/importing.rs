@@ -709,6 +709,22 @@ fn a_table_of_numbers_is_listed_compared_and_has_a_history() {
 }
 
 #[test]
+fn a_comparison_in_the_form_of_the_test_robot_is_read_back_as_means_without_a_verdict() {
+    let program = program();
+    fs::write(program.home().join("numbers.txt"), table()).unwrap();
+    program.run(["import", "numbers.txt"]).ends_with(0);
+    let report = ["report", "--baseline", "1.0.6", "--contender", "1.0.7", "--format", "lkp"];
+    let text = program.run(report).ends_with(0).stdout;
+    fs::write(program.home().join("mail.txt"), &text).unwrap();
+    let own = ["--store", "robot.treering"];
+    program.run(["import", "mail.txt"].into_iter().chain(own)).ends_with(0);
+    let read = ["report", "--baseline", "1.0.6", "--contender", "1.0.7", "--gate", "--full"];
+    let again = program.run(read.into_iter().chain(own)).ends_with(5);
+    assert!(again.stdout.contains("no verdict"), "{again}");
+    assert!(again.stdout.contains("means_only"), "{again}");
+}
+
+#[test]
 fn a_table_that_has_grown_adds_only_its_new_rows() {
     let program = program();
     let path = program.home().join("nightly.csv");

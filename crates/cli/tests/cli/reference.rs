@@ -65,7 +65,7 @@ fn without_a_verb_the_help_is_shown_and_the_command_line_is_wrong() {
 }
 
 /// Options of `treering run` that are no keys of plans, each with the reason.
-const NOT_IN_PLANS: [(&str, &str); 15] = [
+const NOT_IN_PLANS: [(&str, &str); 16] = [
     ("dir", "a variant has a device or a directory"),
     ("label", "a trial has the name of its variant"),
     ("store", "the one who runs a plan decides where results go"),
@@ -75,6 +75,7 @@ const NOT_IN_PLANS: [(&str, &str); 15] = [
     ("keep", "a plan makes filesystems anew, or removes what it made"),
     ("quiet", "it is asked of the command that runs the plan"),
     ("events", "it is asked of the command that runs the plan"),
+    ("erase", "plans refuse jobs that name devices"),
     ("check", "it compares two ways to run a job, not two variants"),
     ("turns", "it goes with --check"),
     ("format", "it goes with --check"),

@@ -45,6 +45,7 @@ const TOOLS: &[Tool] = &[
     treering_command::TOOL,
     general::HYPERFINE,
     general::GOOGLE_BENCHMARK,
+    general::LKP,
     general::TABLE,
 ];
 

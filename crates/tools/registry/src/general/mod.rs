@@ -1,8 +1,10 @@
-//! Import of what programs write that measure anything: hyperfine, Google Benchmark, and tables of
-//! numbers (CSV). They are recognized by their structure, whatever the file is called.
+//! Import of what programs write that measure anything: hyperfine, Google Benchmark, the kernel test
+//! robot, and tables of numbers (CSV). They are recognized by their structure, whatever the file is
+//! called.
 
 mod google_benchmark;
 mod hyperfine;
+mod lkp;
 mod table;
 
 use serde::de::DeserializeOwned;
@@ -17,6 +19,8 @@ pub(crate) const HYPERFINE: Tool =
 /// Entry of Google Benchmark in the tool registry.
 pub(crate) const GOOGLE_BENCHMARK: Tool =
     Tool { workload: None, importer: Some(&google_benchmark::GoogleBenchmarkImporter) };
+/// Entry of the kernel test robot's tables in the tool registry.
+pub(crate) const LKP: Tool = Tool { workload: None, importer: Some(&lkp::LkpImporter) };
 /// Entry of tables of numbers in the tool registry.
 pub(crate) const TABLE: Tool = Tool { workload: None, importer: Some(&table::TableImporter) };
 

@@ -11,6 +11,7 @@ mod general;
 mod hostile;
 mod io500;
 mod ior;
+mod lkp;
 mod logs;
 mod mail;
 mod mdtest;

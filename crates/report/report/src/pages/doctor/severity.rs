@@ -37,6 +37,7 @@ const WORST_FIRST: [CautionCode; CautionCode::ALL.len()] = [
     CautionCode::NamesCollided,
     CautionCode::FlushesDecide,
     CautionCode::RequestsLate,
+    CautionCode::MeansOnly,
     CautionCode::VersionUnknown,
     CautionCode::OtherwiseThanRecorded,
     CautionCode::TraceIncomplete,
