@@ -1,6 +1,6 @@
-//! Import of what programs write that measure anything: hyperfine, Google Benchmark, the kernel test
-//! robot, and tables of numbers (CSV). They are recognized by their structure, whatever the file is
-//! called.
+//! Import of what programs write that measure anything: hyperfine, Google Benchmark, the kernel
+//! test robot, and tables of numbers (CSV). They are recognized by their structure, whatever the
+//! file is called.
 
 mod google_benchmark;
 mod hyperfine;
