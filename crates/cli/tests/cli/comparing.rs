@@ -55,6 +55,11 @@ fn record_as(
     }
 }
 
+/// Place of a side in a round: who is first changes from round to round.
+const fn by_turns(round: i64, place: i64) -> i64 {
+    if round % 2 == 0 { place } else { 9 - place }
+}
+
 /// Eight rounds of the sides `base`, `slow`, `fast` and `equal`, and one trial of `once`.
 fn fill(file: &Path) {
     let mut store = Store::open(file, Access::ReadWrite).unwrap();
@@ -66,7 +71,8 @@ fn fill(file: &Path) {
             ("equal", "ext4", 1.0),
         ];
         for (place, (label, filesystem, factor)) in (0..).zip(sides) {
-            record(&mut store, label, filesystem, 10 * round + place, rate * factor);
+            let started = 10 * round + by_turns(round, place);
+            record(&mut store, label, filesystem, started, rate * factor);
         }
     }
     record(&mut store, "once", "ext4", 1000, 50.0);
@@ -176,7 +182,8 @@ fn trials_of_an_earlier_plan_are_not_pooled_with_those_of_the_newest() {
         let campaign = TrialId::new();
         for (round, rate) in (0..).zip(ROUNDS) {
             for (place, (variant, factor)) in (0..).zip([("base", 1.0), ("patched", factor)]) {
-                let started = 1000 * number + 10 * i64::from(round) + place;
+                let own = by_turns(i64::from(round), place);
+                let started = 1000 * number + 10 * i64::from(round) + own;
                 record_as(&mut store, "", "ext4", started, rate * factor, |header| {
                     header.cell = Some(Cell {
                         campaign,

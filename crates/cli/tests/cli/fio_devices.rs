@@ -80,7 +80,7 @@ fn requests_to_a_device_are_those_of_the_original() {
         if theirs.contains("\"jobs\"") {
             assert_eq!(work(&mine.stdout), work(&theirs), "{line}");
         }
-        // It is still a device, and its file as long as before.
+        // The device is still one, and its file as long as before.
         let kind = fs::metadata(device.path()).unwrap().file_type();
         assert!(std::os::unix::fs::FileTypeExt::is_block_device(&kind), "{line}");
         assert_eq!(fs::metadata(dir.path().join("image")).unwrap().len(), 16 * MIB, "{line}");

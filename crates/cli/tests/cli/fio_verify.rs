@@ -4,9 +4,8 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use treering_testkit::{FinishedCommand, at_once, require_tool, temp_dir};
+use treering_testkit::{FinishedCommand, at_once, temp_dir};
 
 use crate::program;
 
@@ -76,19 +75,4 @@ fn a_block_that_changed_is_found_where_writes_overlap() {
     let ran = ours(dir.path(), &format!("{OVERLAPPING} --verify_only=1")).ends_with(1);
     let place = format!("xxhash: verify failed at file v.0.0 offset {offset}, length 512");
     assert!(ran.stderr.contains(&place), "{ran}");
-}
-
-#[test]
-#[ignore = "prints the table of docs/evidence/fio-verify.md, by the installed fio and ours"]
-fn answers_of_both_programs_to_the_reports() {
-    require_tool!("fio");
-    for (issue, line) in corpus() {
-        let (theirs, mine) = (temp_dir(), temp_dir());
-        let words = format!("--name=v --output-format=terse {line}");
-        let original =
-            Command::new("fio").args(words.split(' ')).current_dir(theirs.path()).output().unwrap();
-        let theirs = complaint(&String::from_utf8_lossy(&original.stderr));
-        let mine = complaint(&ours(mine.path(), &words).stderr);
-        println!("| {issue} | `{line}` | {theirs} | {mine} |");
-    }
 }

@@ -12,8 +12,12 @@ use crate::failure::{Failure, FailureKind};
 /// When a device is in use, with the reason.
 pub(crate) fn check_written(job: &dyn Job) -> Result<(), Failure> {
     for JobDevice { path, may_be_mounted, .. } in written(job) {
-        // A device that cannot be looked at cannot be opened either, which its job reports.
-        let Ok(mut obstacles) = obstacles_to_writing(&path) else { continue };
+        let mut obstacles = match obstacles_to_writing(&path) {
+            Ok(obstacles) => obstacles,
+            // A device that is not there cannot be opened either, which its job reports.
+            Err(_) if path.metadata().is_err() => continue,
+            Err(error) => return Err(error.into()),
+        };
         if may_be_mounted {
             obstacles.retain(|one| !matches!(one, FormatObstacle::Mounted { .. }));
         }

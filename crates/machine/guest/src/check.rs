@@ -13,13 +13,13 @@ const NAMED_MAX: usize = 3;
 /// State of a driver in a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KernelDriver {
-    /// It is in the image.
+    /// Code of the image itself.
     BuiltIn,
     /// Nothing says where it is: there are neither modules nor a list of built-in ones.
     Unstated,
-    /// It is loaded with these modules, in this order.
+    /// Modules, in the order in which they are loaded.
     Loaded(Vec<String>),
-    /// It cannot be had, for this reason.
+    /// Reason why the kernel does not have it.
     Missing(String),
 }
 

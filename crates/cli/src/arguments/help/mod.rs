@@ -32,7 +32,7 @@ const GROUPS: [VerbGroup; 5] = [
     VerbGroup { title: "Sharing", verbs: &["pack", "merge", "repeat", "overview"] },
     VerbGroup {
         title: "Questions",
-        verbs: &["plan", "sweep", "load", "watch", "bisect-step", "io500"],
+        verbs: &["plan", "sweep", "load", "watch", "bisect-step", "kernel", "io500"],
     },
     VerbGroup { title: "Causes", verbs: &["layout", "trace", "image", "dataset"] },
     VerbGroup {
