@@ -321,7 +321,7 @@ fn a_log_has_a_line_for_every_request_of_a_long_job() {
         assert_eq!(lines(&format!("l_clat.{clone}.log")), 204_800);
         assert_eq!(lines(&format!("l_lat.{clone}.log")), 204_800);
     }
-    // The calls of each clone are its requests, two opens and closes, two names of files and the version.
+    // The calls of a clone are its requests, two opens and closes, two names and the version.
     assert_eq!(lines("io"), 2 * (204_800 + 7));
     // A second run begins the clones' own logs anew, and appends to the common one.
     alone(&program, &["j.fio"]).ends_with(0);
