@@ -16,7 +16,7 @@ pub(crate) struct GenerateArgs {
     /// The seed that decides the order of operations, their sizes and places.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// How many blocks of about 3550 operations it has; the original's load has 129.
+    /// Number of blocks of about 3550 operations; the original's load has 129.
     #[arg(long, value_name = "N", default_value_t = 129,
         value_parser = clap::value_parser!(u32).range(1..=BLOCKS_MAX.into()))]
     pub(crate) blocks: u32,

@@ -113,7 +113,7 @@ fn booted(
         }
     }
     let initramfs = Initramfs::new(&program, &modules, &[])
-        .map_err(|error| Failure::new(FailureKind::Environment, error.to_string()))?;
+        .map_err(|error| Failure::environment(error.to_string()))?;
     let image = BootImage::new(kernel, &initramfs)?;
     let spec = GuestSpec { cpus: 1, memory_bytes: MEMORY_BYTES, disk, ..GuestSpec::new("".into()) };
     let boot = BootParameters {

@@ -100,7 +100,7 @@ pub trait SeriesStore: ResultStore {
 /// # Errors
 /// When the plan does not fit to the options.
 pub fn watched_plan(mut plan: Plan, options: &WatchOptions) -> Result<Plan, Failure> {
-    let usage = |message: String, hint: &str| Failure::new(FailureKind::Usage, message).hint(hint);
+    let usage = |message: String, hint: &str| Failure::usage(message).hint(hint);
     let file = options.plan_file.display();
     if plan.conditions.machine == Machine::Reboot {
         let message = format!("{file}: a plan that reboots this machine cannot be watched");

@@ -170,7 +170,7 @@ impl Series {
             ));
             return Ok(());
         }
-        Err(Failure::new(FailureKind::Usage, message).hint(
+        Err(Failure::usage(message).hint(
             "restore it (a kernel for the anchor alone: kernel = \"FILE.deb\"), give the plan \
              another name for a new series, or --accept-anchor",
         ))
@@ -221,7 +221,7 @@ impl Series {
         let Some(name) = &options.label_by else { return Ok(()) };
         let Some(value) = watched.fact(name) else {
             let message = format!("--label-by {name}: no trial of point '{label}' knows it");
-            return Err(Failure::new(FailureKind::Usage, message)
+            return Err(Failure::usage(message)
                 .hint(format!("the point is called '{label}'; `treering label` renames it")));
         };
         let label = self.free_label(value, &ids);

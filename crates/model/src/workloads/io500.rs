@@ -37,7 +37,7 @@ pub struct FindCounts {
 }
 
 crate::named_enum! {
-    /// One of the four tests.
+    /// Test of IO500, by its tool and difficulty.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Io500Benchmark {
         /// Large transfers, one file per worker.

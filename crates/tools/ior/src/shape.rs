@@ -165,7 +165,7 @@ pub(super) struct RunShape {
 }
 
 impl Default for RunShape {
-    /// One rank and repetition, without any test.
+    /// Shape of one rank and repetition, without any test.
     fn default() -> Self {
         Self {
             prefix: String::new(),

@@ -178,7 +178,7 @@ pub(super) struct RunShape {
 }
 
 impl Default for RunShape {
-    /// One rank, directory and iteration, without any test.
+    /// Shape of one rank, directory and iteration, without any test.
     fn default() -> Self {
         Self {
             ranks: 1,

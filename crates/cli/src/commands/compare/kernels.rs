@@ -2,19 +2,16 @@
 
 use std::process::ExitCode;
 
-use treering_conduct::check_kernel_file;
-use treering_sys::SignalWatch;
+use treering_conduct::{check_kernel_file, watch_signals};
 
 use super::super::output;
 use crate::arguments::KernelCheckArgs;
 use crate::exit_codes::KERNEL_UNUSABLE;
-use crate::failure::{Failure, Kind};
+use crate::failure::Failure;
 
 /// Checks each kernel, and prints its findings before the next one.
 pub(crate) fn check_kernels(args: &KernelCheckArgs) -> Result<ExitCode, Failure> {
-    let signals = SignalWatch::begin().map_err(|error| {
-        Failure::new(Kind::Environment, format!("cannot watch for signals: {error}"))
-    })?;
+    let signals = watch_signals()?;
     let search = std::env::var_os("PATH").unwrap_or_default();
     let boot = (!args.no_boot).then_some(search.as_os_str());
     let mut are_usable = true;

@@ -8,12 +8,13 @@ use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus};
 use std::time::Duration;
 
+use treering_conduct::watch_signals;
 use treering_observe::block_trace::{
     BlockTraceError, Recording, RecordingMethod, RecordingOptions, TraceMethod, TracedDevice,
     device_at, devices_under,
 };
 use treering_report::pages::trace::TracedRun;
-use treering_sys::{SignalWatch, sync_filesystem, wait_passing_signals};
+use treering_sys::{sync_filesystem, wait_passing_signals};
 use treering_trace::TraceSummary;
 
 use super::page;
@@ -40,8 +41,7 @@ pub(super) fn run(args: &RecordTraceArgs) -> Result<ExitCode, Failure> {
     let mut warn = |line: &str| say(line);
     let recording = Recording::begin(&options, &devices, &mut warn)
         .map_err(|error| Failure::of(Kind::Environment, &error).maybe_hint(error.hint()))?;
-    let signals = SignalWatch::begin()
-        .map_err(|error| Failure::environment(format!("signals cannot be watched: {error}")))?;
+    let signals = watch_signals()?;
     let child = Command::new(program).args(words).spawn();
     let mut child = match child {
         Ok(child) => child,
