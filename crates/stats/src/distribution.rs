@@ -1,9 +1,8 @@
 //! Distribution functions and quantiles: the only place that calls statrs.
 //!
-//! Not here: statistics. The wrappers exist because statrs panics on arguments
-//! outside a domain and finds some quantiles by a coarse bisection; here every argument is held
-//! inside the domain and the t quantile is polished by Newton steps on the (accurate) distribution
-//! function.
+//! Not here: statistics. The wrappers exist because statrs panics on arguments outside a domain and
+//! finds some quantiles by a coarse bisection. They clamp every argument to the domain and refine
+//! the t quantile by Newton steps on the accurate distribution function.
 
 use statrs::distribution::{ChiSquared, Continuous, ContinuousCDF, FisherSnedecor, StudentsT};
 use statrs::function::erf::{erfc, erfc_inv};
@@ -19,7 +18,7 @@ pub(crate) fn normal_cumulative(x: f64) -> f64 {
     normal_survival(-x)
 }
 
-/// Two-sided p of a standard normal statistic.
+/// Two-sided p-value of a standard normal statistic.
 pub(crate) fn normal_two_sided(z: f64) -> f64 {
     (2.0 * normal_survival(z.abs())).min(1.0)
 }
@@ -35,7 +34,8 @@ pub(crate) fn normal_quantile(p: f64) -> f64 {
     -std::f64::consts::SQRT_2 * erfc_inv(2.0 * p)
 }
 
-/// Student's t with a valid number of degrees of freedom; anything below 1e-3 is held there.
+/// Student's t distribution; degrees of freedom below 1e-3 are raised to it, `None` if not a
+/// number.
 fn student(freedom: f64) -> Option<StudentsT> {
     StudentsT::new(0.0, 1.0, freedom.max(1e-3)).ok()
 }
@@ -48,7 +48,7 @@ pub(crate) fn t_survival(t: f64, freedom: f64) -> f64 {
     }
 }
 
-/// Two-sided p of a t statistic.
+/// Two-sided p-value of a t statistic.
 pub(crate) fn t_two_sided(t: f64, freedom: f64) -> f64 {
     (2.0 * t_survival(t.abs(), freedom)).min(1.0)
 }
@@ -104,7 +104,7 @@ mod tests {
         assert!((left - right).abs() <= tolerance, "{left} against {right}");
     }
 
-    /// Figures of the printed tables, to the places tables of scipy 1.17 give.
+    /// Figures of printed tables, compared to the number of decimals that scipy 1.17 gives.
     #[test]
     fn quantiles_agree_with_the_tables() {
         close(normal_quantile(0.975), 1.959_963_984_540_054, 1e-11);

@@ -1,4 +1,4 @@
-//! Histories with a known truth and fixed seeds: a small part of the tables in
+//! Simulated histories with known truth and fixed seeds: a small part of the tables in
 //! `docs/evidence/history.md`.
 
 #[expect(dead_code, reason = "the examples draw more kinds of series")]
@@ -15,7 +15,7 @@ use cases::{Case, Scatter, Shape};
 use methods::Method;
 use treering_stats::{HistoryPoint, NOISE_PLAN, noise_shift};
 
-/// Edges found within two points, and series with a shift.
+/// Number of edges found within two points, and of series with a detected shift.
 fn score(method: Method, case: &Case, series: u64) -> (usize, usize) {
     let (mut found, mut alarms) = (0, 0);
     for seed in 0..series {

@@ -1,12 +1,12 @@
-//! The documented limits: what is exact up to where, and that above it an answer or a typed refusal
-//! comes at once instead of a long wait.
+//! Documented limits of the methods: exactness up to the limit, and above it an approximate result
+//! or an error, without a long computation.
 //!
-//! Not here: whether the figures are right (`vectors.rs`, `oracle.rs`).
+//! Not here: correctness of the figures (`vectors.rs`, `oracle.rs`).
 
 use treering_stats as stats;
 use treering_stats::{Scale, StatsError, TestMethod};
 
-/// Distinct values in no particular order: the multiples of a number without common factor.
+/// Distinct values in no particular order: multiples of a number, modulo a number coprime to it.
 fn scattered(n: usize) -> Vec<f64> {
     (0..n).map(|i| 1.0 + (i * 7_919 % 1_000_003) as f64 / 1_000.0).collect()
 }
@@ -73,7 +73,8 @@ fn values_are_accepted_to_the_edge_of_their_range() {
     assert!(stats::describe(&[stats::LARGEST_VALUE * 1.01]).is_err());
 }
 
-/// Found by a long run of `properties.rs`: the spread of accepted values may exceed their bound.
+/// Regression, found by a long run of `properties.rs`: the spread of accepted values may exceed
+/// their limit.
 #[test]
 fn the_spread_of_extreme_values_is_still_judged() {
     let (base, variant) = ([0.0, stats::LARGEST_VALUE, -stats::LARGEST_VALUE], [0.0, 0.0]);
@@ -88,7 +89,8 @@ fn the_spread_of_extreme_values_is_still_judged() {
     };
     let verdict =
         stats::judge(&stats::ComparisonQuestion { comparison, criteria }, stats::ALPHA).unwrap();
-    // Two and three runs are too few to know the noise: the fewest that can show anything.
+    // Two and three runs are too few to estimate the noise, and the answer is the fewest that can
+    // reach significance.
     assert_eq!(
         verdict.finding,
         stats::Finding::Unclear { rounds_needed: Some(stats::RoundsNeeded::exactly(4)) }

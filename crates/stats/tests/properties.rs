@@ -1,7 +1,7 @@
-//! Properties that hold for any input, and the promise that no input makes a function panic.
+//! Properties that hold for any input; no input makes a function panic.
 //!
-//! Not here: figures (`vectors.rs`, `oracle.rs`). Random series mix ordinary numbers
-//! with repeated ones, zeros, huge and tiny ones, NaN and infinities.
+//! Not here: figures (`vectors.rs`, `oracle.rs`). Random series mix ordinary numbers with repeated
+//! ones, zeros, huge and tiny ones, NaN and infinities.
 
 use proptest::collection::vec;
 use proptest::prelude::{Just, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
@@ -10,7 +10,7 @@ use treering_stats::{
     ComparisonQuestion, CorrectionRole, Criteria, Direction, Finding, Scale, StatsError,
 };
 
-/// Anything at all.
+/// Any number, including NaN, infinities and extreme values.
 fn wild() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => -100.0..100.0_f64,
@@ -38,7 +38,7 @@ fn near(left: f64, right: f64) -> bool {
     (left - right).abs() <= 1e-9 * left.abs().max(right.abs()).max(1.0)
 }
 
-/// The interval of an estimate contains it and is finite.
+/// Checks that the interval of an estimate contains it and is finite.
 fn sound(estimate: &stats::HodgesLehmann) -> bool {
     estimate.estimate.is_finite()
         && estimate.interval.is_none_or(|interval| {
@@ -186,7 +186,7 @@ proptest! {
             let criteria = Criteria { direction, role, effect_threshold: threshold };
             stats::judge(&ComparisonQuestion { comparison, criteria }, 0.05).unwrap().finding
         };
-        // Twice as much is better exactly where half as much is worse.
+        // Twice the value is better exactly if half the value is worse.
         let judged = finding(forward, Direction::HigherIsBetter);
         let mirrored = match finding(backward, Direction::HigherIsBetter) {
             Finding::Better => Finding::Worse,
@@ -194,7 +194,7 @@ proptest! {
             same => same,
         };
         prop_assert_eq!(std::mem::discriminant(&judged), std::mem::discriminant(&mirrored));
-        // And the inverse of the metric, judged the other way round, is judged the same.
+        // The inverse of the metric, judged in the opposite direction, has the same finding.
         let inverse = finding(backward, Direction::LowerIsBetter);
         prop_assert_eq!(std::mem::discriminant(&judged), std::mem::discriminant(&inverse));
     }

@@ -1,13 +1,13 @@
-//! The bias-corrected and accelerated bootstrap, which treering does not use: for the column that
-//! shows what it would keep.
+//! Bias-corrected and accelerated (BCa) bootstrap. treering does not use it; the simulation shows
+//! its coverage in a column for comparison.
 //!
 //! Source: Efron, Journal of the American Statistical Association 82, 1987.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 use treering_stats::quantile;
 
-/// The 95 % interval of these replicates and jackknife values; `None` where the corrections do not
-/// exist.
+/// 95 % interval from bootstrap replicates and jackknife values; `None` where the corrections are
+/// undefined.
 pub(crate) fn bca_interval(
     estimate: f64,
     replicates: &[f64],

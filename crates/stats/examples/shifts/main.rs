@@ -1,11 +1,10 @@
-//! `shifts`: how often shifts of level in a history are found, where, and how often there is none:
-//! the tables of `docs/evidence/history.md`. Series with a known truth, treering's method and
-//! others.
+//! `shifts`: simulates histories with known truth, and counts the level shifts that treering's
+//! method and others find, and their false alarms. Prints the tables of `docs/evidence/history.md`.
 //!
 //!     cargo run --release -p treering-stats --example shifts
 //!
-//! Or where the methods find shifts in a series of your own, or the series of the first two tables
-//! in a file, for other programs:
+//! Given a file, it prints the shifts that the methods find in that series. With `--write`, it
+//! writes the series of the first two tables to a file for other programs:
 //!
 //!     cargo run --release -p treering-stats --example shifts FILE.csv [COLUMN]
 //!     cargo run --release -p treering-stats --example shifts --write FILE
@@ -25,17 +24,17 @@ use methods::Method;
 use noise::RandomSource;
 use treering_stats::{HistoryPoint, SHIFT_PLAN, history_memory, level_shifts};
 
-/// Series of each kind.
+/// Number of simulated series of each kind.
 const SERIES: usize = 600;
 
 /// Results over many series.
 #[derive(Clone, Copy, Default)]
 struct ShiftScore {
     series: usize,
-    /// Edges of the truth, and those with a shift within two points.
+    /// Number of true edges, and of those with a detected shift within two points.
     edges: usize,
     found: usize,
-    /// Series with a shift.
+    /// Number of series with any detected shift.
     alarms: usize,
 }
 
@@ -80,8 +79,8 @@ fn table(title: &str, cases: &[Case], shown: impl Fn(&ShiftScore) -> String) {
     }
 }
 
-/// Alarms over all looks at a growing history: any, and of a level that began in the newest five
-/// points.
+/// Prints the false alarms over all looks at a growing history: alarms of any kind, and alarms
+/// about a level that began in the newest five points.
 fn looks() {
     println!(
         "\nQuiet histories of 80 points, looked at after each from the 20th on: with an alarm"
@@ -105,7 +104,7 @@ fn looks() {
     }
 }
 
-/// Series whose memory is seen.
+/// Prints the share of series whose autocorrelation is detected.
 fn memories() {
     println!("\nSeries whose memory is seen, %\n\n| memory | 15 | 30 | 60 | 200 points |");
     println!("|---|---|---|---|---|");
@@ -137,7 +136,7 @@ fn memories() {
     });
 }
 
-/// Series of the first table: a level that is 6 % worse for a while.
+/// Series of the first table, in which the level is 6 % worse for a while.
 fn bumps() -> Vec<Case> {
     let scatters = [Scatter::Normal, Scatter::HeavyTailed];
     let of = |scatter: Scatter, cov: f64, length: usize| Case {

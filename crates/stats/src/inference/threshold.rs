@@ -1,9 +1,10 @@
 //! Threshold on a scale, estimated from yes/no answers that are random near it.
 //!
-//! Posterior of a psychometric function on a grid: threshold and spread are both unknown, and some
-//! answers are wrong anywhere. As in QUEST (Watson and Pelli 1983), with the spread estimated
-//! together with the threshold (Kontsevich and Tyler 1999, "Bayesian adaptive estimation of
-//! psychometric slope and threshold"). The caller chooses the next value to probe.
+//! The posterior of a psychometric function is computed on a grid: threshold and spread are
+//! unknown, and a small share of answers is wrong at any value. The method is QUEST (Watson and
+//! Pelli 1983), but it estimates the spread together with the threshold (Kontsevich and Tyler 1999,
+//! "Bayesian adaptive estimation of psychometric slope and threshold"). The caller chooses the next
+//! value to probe.
 
 /// Grid sizes of the threshold and the spread.
 const PLACES: usize = 400;
@@ -11,7 +12,7 @@ const SPREADS: usize = 14;
 /// Bounds of the spread, in logarithms: 1 % and a factor of three.
 const SPREAD_LEAST: f64 = 0.01;
 const SPREAD_MOST: f64 = 1.1;
-/// Share of answers that are wrong anywhere.
+/// Share of wrong answers at any distance from the threshold.
 const LAPSES: f64 = 0.02;
 /// Factor by which the grid extends beyond the initial bracket.
 const BEYOND: f64 = 4.0;

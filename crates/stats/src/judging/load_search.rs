@@ -1,10 +1,10 @@
 //! Search for the highest rate at which a system keeps a latency limit: choice of the next rate to
 //! probe, and evaluation of the probes.
 //!
-//! From the lowest rate on, rates double until one fails twice. Then rates on both sides of the
+//! Starting at the lowest rate, rates double until one fails twice. Then rates on both sides of the
 //! estimate are probed in pairs, in random order, so that neither one lucky probe nor a slow drift
-//! of the machine decides. The probes are evaluated by [`ThresholdPosterior`] and [`crossing`].
-//! Running a probe is up to the caller.
+//! of the machine decides the result. The probes are evaluated by [`ThresholdPosterior`] and
+//! [`crossing`]. Running a probe is up to the caller.
 
 use crate::generator::Generator;
 use crate::inference::crossing::{CountsAtValue, crossing};
@@ -37,11 +37,11 @@ pub struct LoadProbe {
     pub late: f64,
 }
 
-/// Limit of probes; further ones are not worth their time.
+/// Largest number of probes; further ones would gain little.
 pub(crate) const MOST_LOAD_PROBES: usize = 60;
-/// Fewest probes after bracketing.
+/// Fewest probes after the bracketing phase.
 const FEWEST: usize = 16;
-/// Distance of probes from the estimate, as a share: 3 % to 20 %.
+/// Smallest and largest distance of probes from the estimate, as a fraction: 3 % and 20 %.
 const NEAREST: f64 = 0.03;
 const FARTHEST: f64 = 0.2;
 /// Number of probes that decide at an end of the range, by majority.
@@ -58,9 +58,9 @@ pub enum LoadAnswer {
         /// 95 % interval of the estimate.
         interval: Interval,
     },
-    /// Even the lowest rate failed.
+    /// The lowest rate already failed.
     BelowLowest,
-    /// Even the highest rate passed.
+    /// The highest rate passed.
     AboveHighest,
     /// Too few probes for an estimate.
     Open {
@@ -94,7 +94,8 @@ pub struct LoadSearch {
 }
 
 impl LoadSearch {
-    /// Starts a search. Rates must be positive; a highest rate below the lowest is raised to it.
+    /// Starts a search. Rates must be positive; a highest rate below the lowest is replaced by the
+    /// lowest.
     pub fn new(terms: LoadTerms) -> Self {
         let lowest = terms.lowest.max(f64::MIN_POSITIVE);
         let terms = LoadTerms { lowest, highest: terms.highest.max(lowest), ..terms };
@@ -157,7 +158,7 @@ impl LoadSearch {
         match &mut self.stage {
             LoadStage::Lowest(counts) => {
                 counts[usize::from(!passed)] += 1;
-                // The majority of three decides; a pass at the first probe suffices.
+                // The majority of three probes decides; a pass at the first one is enough.
                 let goes_on = passed && (counts[1] == 0 || counts[0] * 2 > ENDS);
                 if goes_on {
                     self.stage = self.after(rate);
@@ -226,16 +227,16 @@ impl LoadSearch {
         Some([self.rates(true).reduce(f64::max)?, self.rates(false).reduce(f64::min)?])
     }
 
-    /// Lower end, estimate and upper end of the interval. If the shares of late requests give no
-    /// estimate, as when none or nearly all are late, passes and failures do.
+    /// Lower end, estimate and upper end of the interval. They come from the passes and failures if
+    /// the shares of late requests give no estimate, as when none or nearly all requests are late.
     fn ends(&self, threshold: &ThresholdPosterior) -> [f64; 3] {
         let beside = (1.0 - CONFIDENCE) / 2.0;
         let ends = || [beside, 0.5, 1.0 - beside].map(|share| threshold.quantile(share));
         self.crossing(threshold).map_or_else(ends, |logs| logs.map(f64::exp))
     }
 
-    /// Logarithms of the three values from the shares of late requests. If every rate that passed
-    /// is below every one that failed, the transition is too sharp for this curve.
+    /// Logarithms of these three values from the shares of late requests; `None` if every rate that
+    /// passed is below every rate that failed, as the transition is too sharp for the fitted curve.
     fn crossing(&self, threshold: &ThresholdPosterior) -> Option<[f64; 3]> {
         if self.extremes().is_none_or(|[passed, failed]| passed < failed) {
             return None;

@@ -1,9 +1,9 @@
 //! Knee of a curve: the point beyond which a larger input yields little more.
 //!
-//! Two straight lines that meet are fitted to the logarithms; the knee is their intersection, with
-//! a rounded corner if the values show one. The interval is that of the profile likelihood over all
-//! corner shapes. Chosen by simulation over the point farthest from the chord (Kneedle, Satopaa et
-//! al. 2011): `examples/knees`, `docs/evidence/sweeps.md`.
+//! Two straight lines that meet are fitted to the logarithms, with a rounded corner if the values
+//! show one; the knee is their intersection. The interval is that of the profile likelihood over
+//! all corner shapes. In simulations the method is better than the point farthest from the chord
+//! (Kneedle, Satopaa et al. 2011): `examples/knees`, `docs/evidence/sweeps.md`.
 
 use crate::distribution::t_quantile;
 use crate::error::StatsError;
@@ -12,13 +12,13 @@ use crate::inference::bootstrap::percentile_interval;
 use crate::input::{require_at_most, require_count, require_finite};
 use crate::interval::{Interval, IntervalMethod};
 
-/// Fewest points of a curve with a detectable knee: three points fit two lines in too many ways.
+/// Fewest points of a curve with a detectable knee; two lines fit three points in too many ways.
 pub const KNEE_FEWEST_POINTS: usize = 5;
 /// Fewest rounds for the interval of the knee.
 pub(crate) const KNEE_FEWEST_ROUNDS: usize = 3;
-/// Most points of a curve.
+/// Maximum number of points of a curve.
 const POINTS_MOST: usize = 1000;
-/// Candidate positions of the knee between two neighbouring points.
+/// Number of candidate positions between two neighbouring points.
 const STEPS: usize = 16;
 /// Corner radii in logarithms: from a sharp corner to the curve of a rate over 1 + load / knee.
 const CORNERS: [f64; 7] = [0.0, 0.1, 0.2, 0.3, 0.45, 0.65, 1.0];
@@ -33,22 +33,22 @@ const BEND: f64 = 2.0;
 /// Detected knee.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Knee {
-    /// Position of the knee, in the unit of the input; with a round corner the intersection of the
+    /// Position of the knee, in the unit of the input; for a round corner, the intersection of the
     /// adjoining lines.
     pub at: f64,
     /// 95 % profile likelihood interval of the position; `None` with fewer than three rounds.
     pub interval: Option<Interval>,
-    /// Slope of the log-log curve before the knee, for a sharp corner; 1 means that twice the input
-    /// yields twice the output.
+    /// Slope of the log-log curve before the knee, for a sharp corner; at 1, twice the input yields
+    /// twice the output.
     pub slope_before: f64,
-    /// Slope after the knee; 0 means that more input yields nothing.
+    /// Slope after the knee; at 0, more input yields no more output.
     pub slope_after: f64,
 }
 
 /// Detects the knee of a curve; `None` if two lines fit no better than by chance, or the slope
 /// changes by less than a factor of two.
 ///
-/// `at` holds the inputs, ascending and positive; `rounds` the logarithms of the outputs, one
+/// `at` holds the inputs, ascending and positive. `rounds` holds the logarithms of the outputs, one
 /// series per round with one value per input.
 ///
 /// # Errors
@@ -95,7 +95,8 @@ pub fn knee(at: &[f64], rounds: &[Vec<f64>]) -> Result<Option<Knee>, StatsError>
     Ok((!is_chance).then_some(knee))
 }
 
-/// Reports whether the slope changes up and down alike when whole rounds are resampled.
+/// Reports whether resamples of whole rounds bend up as well as down, so that the knee may be
+/// chance.
 fn is_bent_by_chance(x: &[f64], rounds: &[Vec<f64>], places: &[f64]) -> Result<bool, StatsError> {
     let mut generator = Generator::seeded(SEED);
     let mut changes = Vec::new();
@@ -167,7 +168,7 @@ fn least(fits: &[BentLines]) -> Option<f64> {
     fits.iter().map(|fit| fit.residual).reduce(f64::min)
 }
 
-/// Residual sum of squares after removing round and position effects.
+/// Residual sum of squares after removing the effects of rounds and positions.
 fn noise(rounds: &[Vec<f64>], y: &[f64]) -> f64 {
     let of = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
     let overall = of(y);
@@ -209,7 +210,8 @@ struct BentLines {
     residual: f64,
 }
 
-/// Best least-squares fit over all positions, with this corner radius; the first of equal ones.
+/// Best least-squares fit over all positions with this corner radius; the first one of equally good
+/// fits.
 fn fit(x: &[f64], y: &[f64], places: &[f64], corner: f64) -> Option<BentLines> {
     let mut best: Option<BentLines> = None;
     for &at in places {
@@ -255,7 +257,8 @@ fn bent_at(x: &[f64], y: &[f64], at: f64, corner: f64) -> Option<BentLines> {
 mod tests {
     use super::{Generator, knee};
 
-    /// A curve that saturates at `knee`, in so many rounds with noise of so many percent.
+    /// Simulates a curve that saturates at `turn`, measured in `rounds` rounds with relative noise
+    /// `noise`.
     fn curve(at: &[f64], turn: f64, rounds: usize, noise: f64) -> Vec<Vec<f64>> {
         let mut generator = Generator::seeded(7);
         let mut scatter = || (generator.below(2001) as f64 / 1000.0 - 1.0) * noise;
