@@ -11,7 +11,7 @@ use crate::{Cell, Column, Report, Table};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// Builds the page; the lines of [`config`] follow on it.
+/// Builds the page, which the lines of [`config`] follow.
 pub fn page(full: &FullRun, has_ranks: bool) -> Report {
     let mut page = Report::new("IO500, rehearsed");
     page.paragraph(format!(
@@ -132,7 +132,7 @@ fn risks(risks: &[FullRunRisk]) -> Table {
     table
 }
 
-/// The lines of a configuration.
+/// Lines of the IO500 configuration.
 pub fn config(full: &FullRun, clients: ClientMachines, dir: &Path) -> Vec<String> {
     let mut lines = vec!["[global]".to_owned(), format!("datadir = {}", dir.display())];
     if clients.count == 1 {
