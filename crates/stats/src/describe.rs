@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn means_of_positive_values_are_none_otherwise() {
+    fn geometric_and_harmonic_means_need_positive_values() {
         let mixed = describe(&[-1.0, 1.0]).unwrap();
         assert_eq!((mixed.geometric_mean, mixed.harmonic_mean), (None, None));
         assert_eq!(mixed.coefficient_of_variation, None, "a mean of zero has no relative spread");

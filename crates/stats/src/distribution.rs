@@ -36,13 +36,13 @@ pub(crate) fn normal_quantile(p: f64) -> f64 {
 
 /// Student's t distribution; degrees of freedom below 1e-3 are raised to it, `None` if not a
 /// number.
-fn student(freedom: f64) -> Option<StudentsT> {
+fn student_distribution(freedom: f64) -> Option<StudentsT> {
     StudentsT::new(0.0, 1.0, freedom.max(1e-3)).ok()
 }
 
 /// P(T > t) for Student's t.
 pub(crate) fn t_survival(t: f64, freedom: f64) -> f64 {
-    match student(freedom) {
+    match student_distribution(freedom) {
         Some(distribution) if t.is_finite() => distribution.sf(t).clamp(0.0, 1.0),
         _ => normal_survival(t),
     }
@@ -58,7 +58,7 @@ pub(crate) fn t_quantile(p: f64, freedom: f64) -> f64 {
     if p < 0.5 {
         return -t_quantile(1.0 - p, freedom);
     }
-    let Some(distribution) = student(freedom) else {
+    let Some(distribution) = student_distribution(freedom) else {
         return normal_quantile(p);
     };
     let tail = 1.0 - p;

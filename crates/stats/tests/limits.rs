@@ -7,22 +7,22 @@ use treering_stats as stats;
 use treering_stats::{Scale, StatsError, TestMethod};
 
 /// Distinct values in no particular order: multiples of a number, modulo a number coprime to it.
-fn scattered(n: usize) -> Vec<f64> {
+fn distinct_values(n: usize) -> Vec<f64> {
     (0..n).map(|i| 1.0 + (i * 7_919 % 1_000_003) as f64 / 1_000.0).collect()
 }
 
 /// Differences of both signs.
-fn signed(n: usize) -> Vec<f64> {
-    scattered(n).iter().enumerate().map(|(i, x)| if i % 2 == 0 { *x } else { -*x }).collect()
+fn values_of_both_signs(n: usize) -> Vec<f64> {
+    distinct_values(n).iter().enumerate().map(|(i, x)| if i % 2 == 0 { *x } else { -*x }).collect()
 }
 
 #[test]
 fn rank_tests_are_exact_up_to_their_limits() {
-    let method = |n: usize| stats::signed_rank(&signed(n)).unwrap().method;
+    let method = |n: usize| stats::signed_rank(&values_of_both_signs(n)).unwrap().method;
     assert_eq!(method(stats::SIGNED_RANK_EXACT_LIMIT), TestMethod::Exact);
     assert_eq!(method(stats::SIGNED_RANK_EXACT_LIMIT + 1), TestMethod::Normal);
 
-    let values = scattered(200);
+    let values = distinct_values(200);
     let unpaired = |a: &[f64], b: &[f64]| stats::mann_whitney(a, b).unwrap().method;
     let half = stats::RANK_SUM_EXACT_LIMIT / 2;
     assert_eq!(unpaired(&values[..half], &values[half..2 * half]), TestMethod::Exact);

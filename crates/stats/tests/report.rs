@@ -13,7 +13,7 @@ use treering_stats::{
 const ROUNDS: usize = 10;
 
 /// Factor common to all runs of a round, as from a disk that slows down by a third.
-fn common(round: usize) -> f64 {
+fn round_factor(round: usize) -> f64 {
     1.0 - 0.035 * round as f64
 }
 
@@ -24,7 +24,7 @@ fn noise(round: usize, salt: usize) -> f64 {
 }
 
 fn runs(level: f64, salt: usize) -> Vec<Option<f64>> {
-    (0..ROUNDS).map(|round| Some(level * common(round) * noise(round, salt))).collect()
+    (0..ROUNDS).map(|round| Some(level * round_factor(round) * noise(round, salt))).collect()
 }
 
 fn compared(base: &[Option<f64>], variant: &[Option<f64>]) -> Comparison {

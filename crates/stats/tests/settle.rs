@@ -124,13 +124,16 @@ impl Campaign {
 }
 
 /// Proposed number of rounds, and whether it settled its campaign.
-struct ToldNumber {
+struct ProposedRounds {
     needed: RoundsNeeded,
     is_settled: bool,
 }
 
 /// Campaigns of a setting that are unclear after 12 rounds, with their proposed numbers of rounds.
-fn unclear(setting: CampaignSetting, noise: &mut SeededNoise) -> Vec<(Campaign, RoundsNeeded)> {
+fn unclear_campaigns(
+    setting: CampaignSetting,
+    noise: &mut SeededNoise,
+) -> Vec<(Campaign, RoundsNeeded)> {
     let campaign = |_| {
         let mut campaign = Campaign::new(setting);
         let unknown = RoundsNeeded { typical: u32::MAX, pessimistic: None };
@@ -156,15 +159,15 @@ fn four_of_five(campaigns: usize) -> (f64, f64) {
     (mean - deviation, mean + deviation)
 }
 
-/// Fewest rounds, below half of `told` and in steps of a quarter, that settle 80 of 100 of these
-/// campaigns; `None` if there are none.
-fn fewer_that_settle(
+/// Fewest rounds, below half of `proposed` and in steps of a quarter, that settle 80 of 100 of
+/// these campaigns; `None` if there are none.
+fn fewer_settling_rounds(
     campaigns: &mut [(Campaign, RoundsNeeded)],
-    told: u32,
+    proposed: u32,
     noise: &mut SeededNoise,
 ) -> Option<u32> {
     let mut rounds = 13;
-    while 2 * rounds < told && rounds < 120 {
+    while 2 * rounds < proposed && rounds < 120 {
         let settled =
             |(campaign, _): &mut (Campaign, RoundsNeeded)| is_settled(campaign, rounds, noise);
         let settled = campaigns.iter_mut().map(settled).filter(|settled| *settled).count();
@@ -179,7 +182,7 @@ fn fewer_that_settle(
 /// Settings whose effect can be settled: at a variation of 30 %, showing that there is no
 /// difference takes more than a thousand rounds.
 fn settings(family: usize, kind: NoiseKind, variation: f64) -> Vec<CampaignSetting> {
-    let least = match kind {
+    let first_effect = match kind {
         _ if variation < 0.2 => 0,
         NoiseKind::Outliers => 4,
         _ => 3,
@@ -188,7 +191,7 @@ fn settings(family: usize, kind: NoiseKind, variation: f64) -> Vec<CampaignSetti
         let effect = effect * MARGIN.ln_1p();
         CampaignSetting { family, kind, variation, effect }
     };
-    EFFECTS[least..].iter().map(setting).collect()
+    EFFECTS[first_effect..].iter().map(setting).collect()
 }
 
 const KINDS: [NoiseKind; 4] =
@@ -202,16 +205,16 @@ fn check(family: usize) {
     for kind in KINDS {
         for variation in [0.02, 0.05, 0.1, 0.3] {
             let mut noise = SeededNoise(7 + family as u64);
-            let mut told: Vec<ToldNumber> = Vec::new();
+            let mut proposed: Vec<ProposedRounds> = Vec::new();
             for setting in settings(family, kind, variation) {
-                let mut campaigns = unclear(setting, &mut noise);
+                let mut campaigns = unclear_campaigns(setting, &mut noise);
                 for (campaign, needed) in &mut campaigns {
                     let Some(most) = needed.pessimistic.filter(|most| *most <= MOST_SIMULATED)
                     else {
                         continue;
                     };
                     let is_settled = is_settled(campaign, most, &mut noise);
-                    told.push(ToldNumber { needed: *needed, is_settled });
+                    proposed.push(ProposedRounds { needed: *needed, is_settled });
                 }
                 if campaigns.len() < CAMPAIGNS * 2 / 3 {
                     continue;
@@ -219,20 +222,21 @@ fn check(family: usize) {
                 let mut typical: Vec<u32> = campaigns.iter().map(|(_, n)| n.typical).collect();
                 typical.sort_unstable();
                 let typical = typical[typical.len() / 2];
-                if let Some(enough) = fewer_that_settle(&mut campaigns, typical, &mut noise) {
+                if let Some(enough) = fewer_settling_rounds(&mut campaigns, typical, &mut noise) {
                     failed.push(format!("{setting:?}: told {typical}, {enough} are enough"));
                 }
             }
-            let settled = told.iter().filter(|told| told.is_settled).count();
-            let mut most: Vec<u32> = told.iter().filter_map(|n| n.needed.pessimistic).collect();
+            let settled = proposed.iter().filter(|proposed| proposed.is_settled).count();
+            let mut most: Vec<u32> = proposed.iter().filter_map(|n| n.needed.pessimistic).collect();
             most.sort_unstable();
             println!(
                 "{family} {kind:?} {variation}: {settled} of {} settled, pessimistic median {:?}",
-                told.len(),
+                proposed.len(),
                 most.get(most.len() / 2)
             );
-            if told.len() >= FEWEST_JUDGED && (settled as f64) < four_of_five(told.len()).0 {
-                failed.push(format!("{kind:?} {variation}: {settled} of {}", told.len()));
+            if proposed.len() >= FEWEST_JUDGED && (settled as f64) < four_of_five(proposed.len()).0
+            {
+                failed.push(format!("{kind:?} {variation}: {settled} of {}", proposed.len()));
             }
         }
     }
@@ -240,23 +244,23 @@ fn check(family: usize) {
 }
 
 #[test]
-fn told_rounds_settle_80_percent_of_unclear_single_comparisons() {
+fn proposed_rounds_settle_80_percent_of_unclear_single_comparisons() {
     check(1);
 }
 
 #[test]
-fn told_rounds_settle_80_percent_in_families_of_three() {
+fn proposed_rounds_settle_80_percent_in_families_of_three() {
     check(3);
 }
 
 #[test]
-fn told_rounds_settle_80_percent_in_families_of_twelve() {
+fn proposed_rounds_settle_80_percent_in_families_of_twelve() {
     check(12);
 }
 
 /// Numbers of campaigns of one metric that end with a difference, and as the same. A campaign that
 /// is unclear after 12 rounds continues to the proposed number of rounds.
-fn ended(setting: CampaignSetting, campaigns: usize, most: u32) -> (usize, usize) {
+fn count_endings(setting: CampaignSetting, campaigns: usize, most: u32) -> (usize, usize) {
     let mut noise = SeededNoise(13);
     let (mut differ, mut same) = (0, 0);
     for _ in 0..campaigns {
@@ -273,21 +277,21 @@ fn ended(setting: CampaignSetting, campaigns: usize, most: u32) -> (usize, usize
 }
 
 #[test]
-fn going_on_seldom_finds_a_difference_that_is_not_there() {
+fn continued_campaigns_seldom_find_a_false_difference() {
     for kind in KINDS {
         let setting = CampaignSetting { family: 1, kind, variation: 0.05, effect: 0.0 };
-        let (differ, _) = ended(setting, 400, 300);
+        let (differ, _) = count_endings(setting, 400, 300);
         println!("A/A, {kind:?}: {differ} of 400 end with a difference");
         assert!(differ <= 28, "{kind:?}: {differ} of 400");
     }
 }
 
 #[test]
-fn going_on_seldom_calls_a_difference_of_the_threshold_the_same() {
+fn continued_campaigns_seldom_call_a_threshold_difference_the_same() {
     for variation in [0.01, 0.02, 0.05] {
         let kind = NoiseKind::Normal;
         let setting = CampaignSetting { family: 1, kind, variation, effect: MARGIN.ln_1p() };
-        let (_, same) = ended(setting, 400, 300);
+        let (_, same) = count_endings(setting, 400, 300);
         println!("at the threshold, {variation}: {same} of 400 end with the same");
         assert!(same <= 32, "{variation}: {same} of 400");
     }
@@ -296,7 +300,7 @@ fn going_on_seldom_calls_a_difference_of_the_threshold_the_same() {
 /// Regression with the twelve ratios of the example in docs/my-patch.md, where every task of one
 /// side takes 30 % longer. With its noise, about 43 rounds are enough.
 #[test]
-fn a_handicap_of_30_percent_in_wide_noise_asks_for_tens_of_rounds() {
+fn a_handicap_of_30_percent_in_wide_noise_needs_tens_of_rounds() {
     let ratios =
         [2.373, 0.776, 0.604, 0.918, 0.517, 1.055, 0.862, 0.572, 1.012, 1.726, 0.619, 0.446];
     let comparison = compare_paired(&[1.0; 12], &ratios, Scale::Ratio, ALPHA).unwrap();
@@ -321,7 +325,7 @@ fn first_finding(family: usize, effect: f64, spread: f64, rounds: usize) -> Find
 
 /// Below six rounds the noise is unknown, so the proposal is the fewest rounds for the family.
 #[test]
-fn below_six_rounds_the_fewest_for_the_family_are_named() {
+fn below_six_rounds_the_fewest_for_the_family_are_proposed() {
     for (family, fewest) in [(1, 6), (2, 7), (3, 7), (9, 9)] {
         for rounds in 2..6 {
             let rounds_needed = Some(RoundsNeeded::exactly(fewest));

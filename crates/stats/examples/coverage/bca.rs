@@ -17,19 +17,19 @@ pub(crate) fn bca_interval(
     let slack = 1e-12 * estimate.abs();
     let below = replicates.iter().filter(|&&value| value < estimate - slack).count();
     let up_to = replicates.iter().filter(|&&value| value <= estimate + slack).count();
-    let share = (below + up_to) as f64 / 2.0 / replicates.len() as f64;
-    if share <= 0.0 || share >= 1.0 {
+    let share_below = (below + up_to) as f64 / 2.0 / replicates.len() as f64;
+    if share_below <= 0.0 || share_below >= 1.0 {
         return None;
     }
-    let z0 = normal.inverse_cdf(share);
+    let z0 = normal.inverse_cdf(share_below);
     let centre = jackknife.iter().sum::<f64>() / jackknife.len() as f64;
     let cubes: f64 = jackknife.iter().map(|value| (centre - value).powi(3)).sum();
     let squares: f64 = jackknife.iter().map(|value| (centre - value).powi(2)).sum();
     let acceleration = if squares > 0.0 { cubes / (6.0 * squares.powf(1.5)) } else { 0.0 };
-    let end = |tail: f64| {
+    let interval_end = |tail: f64| {
         let shifted = z0 + normal.inverse_cdf(tail);
         let adjusted = normal.cdf(z0 + shifted / (1.0 - acceleration * shifted));
         quantile(replicates, adjusted).ok()
     };
-    Some((end(0.025)?, end(0.975)?))
+    Some((interval_end(0.025)?, interval_end(0.975)?))
 }

@@ -62,7 +62,7 @@ fn interval_coverage(repetitions: usize) {
     for (kind, noise) in
         [Noise::Normal, Noise::Skewed, Noise::Outliers, Noise::Serial].into_iter().enumerate()
     {
-        let (mean, pseudomedian) = noise.truths();
+        let (mean, pseudomedian) = noise.true_locations();
         for rounds in ROUNDS {
             let mut source = RandomSource::seeded(100 + kind as u64);
             let (mut t, mut ours, mut bca, mut bootstraps) = (0, 0, 0, 0);

@@ -54,7 +54,7 @@ impl Noise {
 
     /// True mean and pseudomedian of a series with this noise, the targets of the t interval and
     /// the signed-rank interval.
-    pub(crate) fn truths(self) -> (f64, f64) {
+    pub(crate) fn true_locations(self) -> (f64, f64) {
         match self {
             // The median of the mean of two exponentials: (1 + 2m) e^(-2m) = 1/2.
             Self::Skewed => (1.0, bisect(|m| 1.0 - (1.0 + 2.0 * m) * (-2.0 * m).exp())),

@@ -46,14 +46,14 @@ impl Service {
 fn latencies(
     (service, servers): (Service, usize),
     rate: f64,
-    mut goes_on: impl FnMut(usize, f64) -> bool,
+    mut continues: impl FnMut(usize, f64) -> bool,
     source: &mut Xoshiro256PlusPlus,
 ) -> Vec<(f64, f64)> {
     let mut free = vec![0.0_f64; servers];
     let (mut at, mut requests) = (0.0, Vec::new());
     loop {
         at -= unit(source).ln() / rate;
-        if !goes_on(requests.len(), at) {
+        if !continues(requests.len(), at) {
             return requests;
         }
         let first = (0..servers).min_by(|a, b| free[*a].total_cmp(&free[*b])).unwrap_or(0);
@@ -79,7 +79,7 @@ fn long_run(
 }
 
 /// Rate at which the long-run share of late requests equals `allowed`, found by bisection.
-fn truth(server: (Service, usize), bound: f64, allowed: f64) -> f64 {
+fn true_rate(server: (Service, usize), bound: f64, allowed: f64) -> f64 {
     let (mut low, mut high) = (0.05 * 1e3 * server.1 as f64, 1e3 * server.1 as f64);
     for _ in 0..12 {
         let middle = f64::midpoint(low, high);
@@ -119,7 +119,7 @@ fn main() {
     ];
     for (service, count, bound, name) in servers {
         let (server, allowed) = ((service, count), 0.01);
-        let truth = truth(server, bound, allowed);
+        let true_rate = true_rate(server, bound, allowed);
         let mut source = Xoshiro256PlusPlus::seed_from_u64(1);
         let (mut errors, mut widths, mut held, mut probes) = (Vec::new(), Vec::new(), 0_u32, 0);
         for seed in 0..SEARCHES {
@@ -136,8 +136,8 @@ fn main() {
             }
             probes += search.probes();
             let LoadAnswer::At { rate, interval } = search.answer() else { continue };
-            held += u32::from(interval.contains(truth));
-            errors.push((rate / truth).ln());
+            held += u32::from(interval.contains(true_rate));
+            errors.push((rate / true_rate).ln());
             widths.push((interval.high / interval.low).ln() / 2.0);
         }
         let middle = |values: &mut Vec<f64>| {
@@ -145,7 +145,8 @@ fn main() {
             100.0 * values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
         };
         println!(
-            "| {name} | {count} | {} ms | {truth:.0}/s | {:.0} % | {:+.1} % | {:.1} % | {:.0} |",
+            "| {name} | {count} | {} ms | {true_rate:.0}/s | {:.0} % | {:+.1} % | {:.1} % | \
+             {:.0} |",
             1e3 * bound,
             100.0 * f64::from(held) / f64::from(SEARCHES),
             middle(&mut errors),

@@ -81,7 +81,7 @@ fn table(title: &str, cases: &[Case], shown: impl Fn(&ShiftScore) -> String) {
 
 /// Prints the false alarms over all looks at a growing history: alarms of any kind, and alarms
 /// about a level that began in the newest five points.
-fn looks() {
+fn alarms_over_looks() {
     println!(
         "\nQuiet histories of 80 points, looked at after each from the 20th on: with an alarm"
     );
@@ -105,7 +105,7 @@ fn looks() {
 }
 
 /// Prints the share of series whose autocorrelation is detected.
-fn memories() {
+fn detected_autocorrelation() {
     println!("\nSeries whose memory is seen, %\n\n| memory | 15 | 30 | 60 | 200 points |");
     println!("|---|---|---|---|---|");
     let print = |name: &str, draw: &dyn Fn(usize, &mut RandomSource) -> Vec<f64>| {
@@ -137,7 +137,7 @@ fn memories() {
 }
 
 /// Series of the first table, in which the level is 6 % worse for a while.
-fn bumps() -> Vec<Case> {
+fn bump_cases() -> Vec<Case> {
     let scatters = [Scatter::Normal, Scatter::HeavyTailed];
     let of = |scatter: Scatter, cov: f64, length: usize| Case {
         shape: Shape::Bump { length, ratio: 1.06 },
@@ -190,7 +190,7 @@ fn steps() -> Vec<Case> {
 }
 
 /// Series with several steps.
-fn turns() -> Vec<Case> {
+fn turn_cases() -> Vec<Case> {
     let case = |(points, starts, cov): (usize, &'static [usize], f64)| Case {
         shape: Shape::Turns { starts, ratio: 1.1 },
         cov,
@@ -206,19 +206,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.as_slice() {
         [option, file] if option == "--write" => {
-            return file::write(file, &[bumps(), quiet()].concat(), SERIES as u64);
+            return file::write(file, &[bump_cases(), quiet()].concat(), SERIES as u64);
         }
         [file, column @ ..] => {
             return file::shifts_of(file, column.first().map(String::as_str));
         }
         [] => {}
     }
-    table("+6 % for so many of 60 points: edges found, %", &bumps(), ShiftScore::found_percent);
+    table(
+        "+6 % for so many of 60 points: edges found, %",
+        &bump_cases(),
+        ShiftScore::found_percent,
+    );
     table("No change of level: series with a shift, %", &quiet(), ShiftScore::alarm_percent);
     table("A step of 5 % in the middle: found, %", &steps(), ShiftScore::found_percent);
     table("A new level at the end: found, %", &tails(), ShiftScore::found_percent);
-    table("Several steps: edges found, %", &turns(), ShiftScore::found_percent);
-    looks();
-    memories();
+    table("Several steps: edges found, %", &turn_cases(), ShiftScore::found_percent);
+    alarms_over_looks();
+    detected_autocorrelation();
     Ok(())
 }

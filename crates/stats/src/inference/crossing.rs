@@ -50,20 +50,20 @@ pub(crate) fn crossing(
     allowed: f64,
     confidence: f64,
 ) -> Option<[f64; 3]> {
-    let wanted = logit(allowed);
+    let target = logit(allowed);
     let (mut at, mut ends_found) = (near, None);
     for _ in 0..ROUNDS {
         let line = fit(counts, at)?;
         if line.slope <= 0.0 {
             return None;
         }
-        let away = ((wanted - line.level) / line.slope).clamp(-0.3, 0.3);
-        let variance = line.of_level + away * away * line.of_slope + 2.0 * away * line.of_both;
+        let step = ((target - line.level) / line.slope).clamp(-0.3, 0.3);
+        let variance = line.of_level + step * step * line.of_slope + 2.0 * step * line.of_both;
         let error = variance.max(0.0).sqrt() / line.slope;
         let half = error * t_quantile(f64::midpoint(1.0, confidence), line.freedom);
-        at += away;
+        at += step;
         ends_found = Some([at - half, at, at + half]);
-        if away.abs() < 1e-4 {
+        if step.abs() < 1e-4 {
             break;
         }
     }
@@ -101,7 +101,7 @@ fn fit(counts: &[CountsAtValue], at: f64) -> Option<LogitLine> {
         let mut normal = [0.0; 3];
         let mut right = [0.0; 2];
         for (point, weight) in &near {
-            let p = chance(level + slope * point.x);
+            let p = logistic(level + slope * point.x);
             let w = weight * point.all * p * (1.0 - p);
             let residual = weight * (point.late - point.all * p);
             normal[0] += w;
@@ -130,7 +130,7 @@ fn fit(counts: &[CountsAtValue], at: f64) -> Option<LogitLine> {
     let total: f64 = near.iter().map(|(_, weight)| weight).sum();
     let freedom = (total - 2.0).max(1.0);
     let pearson = |(point, weight): &(CountsAtValue, f64)| {
-        let p = chance(level + slope * point.x);
+        let p = logistic(level + slope * point.x);
         weight * (point.late - point.all * p).powi(2) / (point.all * p * (1.0 - p)).max(EDGE)
     };
     let spread = (near.iter().map(pearson).sum::<f64>() / freedom).max(1.0);
@@ -145,7 +145,7 @@ fn fit(counts: &[CountsAtValue], at: f64) -> Option<LogitLine> {
     })
 }
 
-fn chance(logit: f64) -> f64 {
+fn logistic(logit: f64) -> f64 {
     (1.0 / (1.0 + (-logit).exp())).clamp(EDGE, 1.0 - EDGE)
 }
 

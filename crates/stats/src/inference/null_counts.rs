@@ -234,8 +234,8 @@ mod tests {
         assert_eq!(rank_sum_cuts(4, 4, [0.025])[0].unwrap().k, 1);
     }
 
-    /// Five against five (mean 12.5, variance 25 * 11 / 12) and eight against seven (28, 56 * 16 /
-    /// 12).
+    /// Cut ranks for five against five values (mean 12.5, variance 25 * 11 / 12), and for eight
+    /// against seven (28, 56 * 16 / 12).
     #[test]
     fn normal_cut_ranks_match_the_hand_calculation() {
         assert_eq!(cut_rank_normal(12.5, (275.0_f64 / 12.0).sqrt(), 0.025).k, 3);

@@ -103,11 +103,15 @@ fn fit(
     sizes.sort_by(f64::total_cmp);
     sizes.dedup();
     require_count(sizes.len(), FEWEST_SIZES)?;
-    let LeastSquaresFit { rows, errors, part, is_free } = fitted(clients, throughputs);
+    let LeastSquaresFit { rows, errors, coefficients, is_free } = fitted(clients, throughputs);
     // The uncertainty is that of the full model, even if a share was estimated as 0.
     let scatter = scatter(clients, &errors, sizes.len(), spent);
     let covariance = inverse(&normal(&rows)).unwrap_or([[0.0; 3]; 3]);
-    let (single, contention, coherency) = (1.0 / part[0], part[1] / part[0], part[2] / part[0]);
+    let (single, contention, coherency) = (
+        1.0 / coefficients[0],
+        coefficients[1] / coefficients[0],
+        coefficients[2] / coefficients[0],
+    );
     let reach_of = |variance: f64| {
         let spread = (variance * scatter.variance).max(0.0).sqrt();
         t_quantile(f64::midpoint(1.0, confidence), scatter.freedom) * spread
@@ -119,7 +123,7 @@ fn fit(
         let shared = covariance[first_at][second_at]
             - second_share * first[first_at]
             - first_share * first[second_at];
-        (shared + first_share * second_share * first[0]) / part[0].powi(2)
+        (shared + first_share * second_share * first[0]) / coefficients[0].powi(2)
     };
     let interval = |low: f64, high: f64| Interval {
         low,
@@ -170,17 +174,17 @@ struct TrialScatter {
 /// another but not with the curve, it is the scatter of the sizes.
 fn scatter(clients: &[f64], errors: &[f64], sizes: usize, spent: usize) -> TrialScatter {
     let mut groups: Vec<(f64, Vec<f64>)> = Vec::new();
-    for (size, &off) in clients.iter().zip(errors) {
+    for (size, &deviation) in clients.iter().zip(errors) {
         match groups.iter_mut().find(|(known, _)| known == size) {
-            Some((_, group)) => group.push(off),
-            None => groups.push((*size, vec![off])),
+            Some((_, group)) => group.push(deviation),
+            None => groups.push((*size, vec![deviation])),
         }
     }
     let (mut of_sizes, mut of_trials) = (0.0, 0.0);
     for (_, group) in &groups {
         let mean = group.iter().sum::<f64>() / group.len() as f64;
         of_sizes += group.len() as f64 * mean.powi(2);
-        of_trials += group.iter().map(|off| (off - mean).powi(2)).sum::<f64>();
+        of_trials += group.iter().map(|deviation| (deviation - mean).powi(2)).sum::<f64>();
     }
     let size_freedom = (sizes - 3) as f64;
     let trial_freedom = (errors.len() - sizes).saturating_sub(spent) as f64;
@@ -195,8 +199,8 @@ fn scatter(clients: &[f64], errors: &[f64], sizes: usize, spent: usize) -> Trial
     TrialScatter { variance: (of_sizes + of_trials) / freedom, freedom, lack_of_fit_p }
 }
 
-fn dot(row: &[f64; 3], part: &[f64; 3]) -> f64 {
-    row.iter().zip(part).map(|(left, right)| left * right).sum()
+fn dot(row: &[f64; 3], coefficients: &[f64; 3]) -> f64 {
+    row.iter().zip(coefficients).map(|(left, right)| left * right).sum()
 }
 
 /// Least-squares fit of the logarithms.
@@ -205,7 +209,7 @@ struct LeastSquaresFit {
     rows: Vec<[f64; 3]>,
     /// Residuals: log of `N / X` minus the model's value.
     errors: Vec<f64>,
-    part: [f64; 3],
+    coefficients: [f64; 3],
     is_free: [bool; 3],
 }
 
@@ -217,44 +221,48 @@ fn fitted(clients: &[f64], throughputs: &[f64]) -> LeastSquaresFit {
     let pairs = || clients.iter().zip(throughputs);
     // Initial rows are divided by N / X, so the targets are 1.
     let rows: Vec<[f64; 3]> = pairs().map(|(n, x)| terms(n).map(|term| term * x / n)).collect();
-    let (mut part, mut is_free) = non_negative(&rows, &vec![1.0; rows.len()]);
-    let linear = |part: &[f64; 3]| -> (Vec<[f64; 3]>, Vec<f64>) {
+    let (mut coefficients, mut is_free) = non_negative(&rows, &vec![1.0; rows.len()]);
+    let linear = |coefficients: &[f64; 3]| -> (Vec<[f64; 3]>, Vec<f64>) {
         let of = |(n, x): (&f64, &f64)| {
-            let fitted = dot(&terms(n), part);
+            let fitted = dot(&terms(n), coefficients);
             (terms(n).map(|term| term / fitted), (n / x / fitted).ln())
         };
         pairs().map(of).unzip()
     };
     for _ in 0..STEPS {
-        let (rows, errors) = linear(&part);
+        let (rows, errors) = linear(&coefficients);
         let targets: Vec<f64> = errors.iter().map(|error| 1.0 + error).collect();
         let (next, free) = non_negative(&rows, &targets);
         if !next.iter().all(|value| value.is_finite()) {
             break;
         }
-        let is_same = next.iter().zip(&part).all(|(new, old)| (new - old).abs() <= 1e-12 * new);
-        (part, is_free) = (next, free);
+        let is_same =
+            next.iter().zip(&coefficients).all(|(new, old)| (new - old).abs() <= 1e-12 * new);
+        (coefficients, is_free) = (next, free);
         if is_same {
             break;
         }
     }
-    let (rows, errors) = linear(&part);
-    LeastSquaresFit { rows, errors, part, is_free }
+    let (rows, errors) = linear(&coefficients);
+    LeastSquaresFit { rows, errors, coefficients, is_free }
 }
 
 /// Best coefficients with non-negative shares, and flags of the coefficients that are not fixed at
 /// 0.
 fn non_negative(rows: &[[f64; 3]], targets: &[f64]) -> ([f64; 3], [bool; 3]) {
-    let ways = [[true, true, true], [true, true, false], [true, false, true], [true, false, false]];
-    let fits = ways.into_iter().filter_map(|is_free| {
-        let part = least_squares(rows, targets, is_free)?;
-        let is_allowed = part[0] > 0.0 && part[1] >= 0.0 && part[2] >= 0.0;
-        let errors = rows.iter().zip(targets).map(|(row, target)| target - dot(row, &part));
+    let free_sets =
+        [[true, true, true], [true, true, false], [true, false, true], [true, false, false]];
+    let fits = free_sets.into_iter().filter_map(|is_free| {
+        let coefficients = least_squares(rows, targets, is_free)?;
+        let is_allowed = coefficients[0] > 0.0 && coefficients[1] >= 0.0 && coefficients[2] >= 0.0;
+        let errors = rows.iter().zip(targets).map(|(row, target)| target - dot(row, &coefficients));
         let error: f64 = errors.map(|error| error.powi(2)).sum();
-        is_allowed.then_some((error, part, is_free))
+        is_allowed.then_some((error, coefficients, is_free))
     });
     let best = fits.min_by(|left, right| left.0.total_cmp(&right.0));
-    best.map_or(([1.0, 0.0, 0.0], [true, false, false]), |(_, part, is_free)| (part, is_free))
+    best.map_or(([1.0, 0.0, 0.0], [true, false, false]), |(_, coefficients, is_free)| {
+        (coefficients, is_free)
+    })
 }
 
 /// Least squares in the free coefficients; the others are 0.
@@ -385,13 +393,13 @@ mod tests {
         let fitted = scalability(&sizes, &measured, 0.95).unwrap();
         for size in SIZES {
             // The geometric mean of the values is the model.
-            let off = fitted.throughput(size) / model(0.1, 0.002)(size) - 1.0;
-            assert!(off.abs() < 0.01, "{size}: {off}, {fitted:?}");
+            let deviation = fitted.throughput(size) / model(0.1, 0.002)(size) - 1.0;
+            assert!(deviation.abs() < 0.01, "{size}: {deviation}, {fitted:?}");
         }
     }
 
     #[test]
-    fn what_a_whole_round_lost_widens_no_interval() {
+    fn round_effects_do_not_widen_intervals() {
         let (mut sizes, mut rounds, mut measured) = (Vec::new(), Vec::new(), Vec::new());
         for round in 0..5_u32 {
             for (place, size) in (0_u32..).zip(SIZES) {

@@ -303,7 +303,7 @@ mod tests {
     /// Rounds vary by 30 per cent and the variant differs by 2 per cent in each, which only pairing
     /// detects.
     #[test]
-    fn pairing_removes_what_rounds_have_in_common() {
+    fn pairing_removes_effects_common_to_a_round() {
         let base = [70.0, 80.0, 90.0, 100.0, 110.0, 120.0, 130.0, 95.0];
         let noise = [0.001, -0.002, 0.0, 0.002, -0.001, 0.003, -0.003, 0.001];
         let variant: Vec<f64> = base.iter().zip(noise).map(|(b, e)| b * (1.02 + e)).collect();

@@ -1,8 +1,8 @@
 //! Interval that agrees with a corrected verdict: it excludes "no difference" exactly if the
 //! corrected test is significant.
 //!
-//! Not here: the 95 % interval of one comparison on its own (`hodges_lehmann`),
-//! which a corrected test may contradict, and the corrections themselves (`multiplicity`).
+//! Not here: the uncorrected 95 % interval of one comparison (`hodges_lehmann`), which a corrected
+//! test may contradict, and the corrections (`multiplicity`).
 //!
 //! Sources: Holm, Scandinavian Journal of Statistics 6, 1979 (the level of each step); Benjamini &
 //! Yekutieli, Journal of the American Statistical Association 100, 2005 (intervals of selected
@@ -114,14 +114,16 @@ impl IntervalRequirements {
     ) -> Option<Interval> {
         let cut = cut?;
         let total = pairs.total();
-        let ends = |k: usize| (self.snapped(pairs.nth(k - 1)), self.snapped(pairs.nth(total - k)));
-        let leaves_out = |k: usize| {
+        let ends = |k: usize| {
+            (self.snapped_to_zero(pairs.nth(k - 1)), self.snapped_to_zero(pairs.nth(total - k)))
+        };
+        let excludes_equality = |k: usize| {
             let (low, high) = ends(k);
             low > 0.0 || high < 0.0
         };
         // Intervals of larger k are nested in those of smaller k.
-        let first = first_in(1, total.div_ceil(2), leaves_out);
-        let k = match (self.decided, leaves_out(cut.k)) {
+        let first = first_in(1, total.div_ceil(2), excludes_equality);
+        let k = match (self.decided, excludes_equality(cut.k)) {
             (true, false) => first.unwrap_or(cut.k),
             (false, true) => first.map(|first| first - 1)?,
             (true, true) | (false, false) => cut.k,
@@ -134,7 +136,7 @@ impl IntervalRequirements {
         Some(Interval { low, high, confidence: 1.0 - self.level, achieved, method })
     }
 
-    fn snapped(&self, value: f64) -> f64 {
+    fn snapped_to_zero(&self, value: f64) -> f64 {
         if value.abs() <= self.resolution { 0.0 } else { value }
     }
 }
@@ -254,8 +256,8 @@ mod tests {
                 if decided && comparisons[place].effect().abs() < 1e-9 {
                     continue; // the estimate itself is no difference
                 }
-                let leaves_out = shown.is_some_and(|shown| !shown.contains(1.0));
-                assert_eq!(leaves_out, decided, "{shown:?} {:?}", comparisons[place]);
+                let excludes_equality = shown.is_some_and(|shown| !shown.contains(1.0));
+                assert_eq!(excludes_equality, decided, "{shown:?} {:?}", comparisons[place]);
             }
         }
     }

@@ -53,7 +53,7 @@ impl PowerPlan {
 pub fn smallest_rounds(comparisons: u32, alpha: f64) -> Result<u32, StatsError> {
     require_probability("alpha", alpha)?;
     let comparisons = f64::from(comparisons.max(1));
-    Ok(first(|n| comparisons * signed_rank_smallest_p(n) < alpha))
+    Ok(smallest_number(|n| comparisons * signed_rank_smallest_p(n) < alpha))
 }
 
 /// Smallest number of unpaired runs per side that can reach significance: the first n with
@@ -61,12 +61,12 @@ pub fn smallest_rounds(comparisons: u32, alpha: f64) -> Result<u32, StatsError> 
 pub fn smallest_runs_per_side(comparisons: u32, alpha: f64) -> Result<u32, StatsError> {
     require_probability("alpha", alpha)?;
     let comparisons = f64::from(comparisons.max(1));
-    Ok(first(|n| comparisons * mann_whitney_smallest_p(n, n) < alpha))
+    Ok(smallest_number(|n| comparisons * mann_whitney_smallest_p(n, n) < alpha))
 }
 
 /// First n from 1 for which `holds`. The search ends because the probabilities at least halve with
 /// each step.
-fn first(holds: impl Fn(u32) -> bool) -> u32 {
+fn smallest_number(holds: impl Fn(u32) -> bool) -> u32 {
     (1..=MOST_ROUNDS).find(|&n| holds(n)).unwrap_or(MOST_ROUNDS)
 }
 
@@ -83,11 +83,11 @@ pub fn paired_power(rounds: u32, effect: f64, spread: f64, alpha: f64) -> Result
     if rounds < 2 {
         return Err(StatsError::TooFew { needed: 2, got: rounds as usize });
     }
-    Ok(power_of(rounds, (effect / spread).abs(), alpha))
+    Ok(two_sided_power(rounds, (effect / spread).abs(), alpha))
 }
 
 /// Two-sided power for an effect in standard deviations.
-fn power_of(rounds: u32, effect: f64, alpha: f64) -> f64 {
+fn two_sided_power(rounds: u32, effect: f64, alpha: f64) -> f64 {
     let freedom = f64::from(rounds - 1);
     let shift = (effect * f64::from(rounds).sqrt()).min(1e6);
     let critical = t_quantile(1.0 - alpha / 2.0, freedom);
@@ -144,11 +144,11 @@ pub fn rounds_needed(
     };
     // Power grows with the rounds, and the formula is at most a few rounds off.
     let mut rounds = guess;
-    while rounds > 2 && power_of(rounds - 1, effect, alpha) >= plan.power {
+    while rounds > 2 && two_sided_power(rounds - 1, effect, alpha) >= plan.power {
         rounds -= 1;
     }
     if rounds == guess {
-        while rounds <= MOST_ROUNDS && power_of(rounds, effect, alpha) < plan.power {
+        while rounds <= MOST_ROUNDS && two_sided_power(rounds, effect, alpha) < plan.power {
             rounds += 1;
         }
     }
@@ -161,8 +161,8 @@ fn rounds_by_formula(effect: f64, quantile: f64, power: f64) -> Option<u32> {
     let needed = |t: f64| (t.max(0.0) / effect).powi(2);
     let enough = |rounds: u32| {
         let freedom = f64::from(rounds - 1);
-        let real = needed(t_quantile(quantile, freedom) + t_quantile(power, freedom));
-        real <= f64::from(rounds)
+        let unrounded = needed(t_quantile(quantile, freedom) + t_quantile(power, freedom));
+        unrounded <= f64::from(rounds)
     };
     let normal = needed(normal_quantile(quantile) + normal_quantile(power));
     fewest_rounds(count_rounded_up(normal, MOST_ROUNDS)?.max(2), enough)
@@ -206,12 +206,12 @@ pub fn smallest_detectable(
     }
     let alpha = plan.single_alpha();
     let (mut low, mut high) = (0.0, 1.0);
-    while high < 1e6 && power_of(rounds, high, alpha) < plan.power {
+    while high < 1e6 && two_sided_power(rounds, high, alpha) < plan.power {
         high *= 2.0;
     }
     for _ in 0..40 {
         let middle = f64::midpoint(low, high);
-        if power_of(rounds, middle, alpha) < plan.power {
+        if two_sided_power(rounds, middle, alpha) < plan.power {
             low = middle;
         } else {
             high = middle;

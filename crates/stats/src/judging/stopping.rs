@@ -223,7 +223,7 @@ pub fn group_sequential(
     let mut high = -normal_quantile(alpha / 2.0 / rounds.len() as f64) + 1e-9;
     let widest = bounds(high);
     let steps = |look: usize| {
-        SimpsonGrid::wanted(widest[look] * information[look].sqrt(), &information, look)
+        SimpsonGrid::needed_steps(widest[look] * information[look].sqrt(), &information, look)
     };
     if (0..rounds.len()).any(|look| count_rounded_up(steps(look), MOST_STEPS).is_none()) {
         let expected = "looks not so close together";
@@ -252,7 +252,7 @@ fn crossing_probability(information: &[f64], bounds: &[f64]) -> f64 {
     let edge = |look: usize| bounds[look] * information[look].sqrt();
     let density = |x: f64, variance: f64| (-x * x / 2.0 / variance).exp() / (TAU * variance).sqrt();
     let mut grid = SimpsonGrid::new(edge(0), information, 0);
-    let mut alive: Vec<f64> = grid.points().map(|x| density(x, information[0])).collect();
+    let mut uncrossed: Vec<f64> = grid.points().map(|x| density(x, information[0])).collect();
     for look in 1..information.len() {
         let variance = information[look] - information[look - 1];
         let deviation = variance.sqrt();
@@ -260,21 +260,25 @@ fn crossing_probability(information: &[f64], bounds: &[f64]) -> f64 {
             normal_survival((edge(look) - x) / deviation)
                 + normal_survival((edge(look) + x) / deviation)
         };
-        let weighted: Vec<(f64, f64)> =
-            grid.points().zip(grid.weights()).zip(&alive).map(|((x, w), f)| (x, w * f)).collect();
+        let weighted: Vec<(f64, f64)> = grid
+            .points()
+            .zip(grid.weights())
+            .zip(&uncrossed)
+            .map(|((x, w), f)| (x, w * f))
+            .collect();
         // The grid covers only the non-negative half, hence the factor 2.
         crossed += 2.0 * weighted.iter().map(|&(x, mass)| mass * outside(x)).sum::<f64>();
         if look + 1 == information.len() {
             break;
         }
         let next = SimpsonGrid::new(edge(look), information, look);
-        let carried = |y: f64| -> f64 {
+        let propagated = |y: f64| -> f64 {
             let step = |&(x, mass): &(f64, f64)| {
                 mass * (density(y - x, variance) + density(y + x, variance))
             };
             weighted.iter().map(step).sum()
         };
-        alive = next.points().map(carried).collect();
+        uncrossed = next.points().map(propagated).collect();
         grid = next;
     }
     crossed
@@ -290,7 +294,7 @@ struct SimpsonGrid {
 
 impl SimpsonGrid {
     /// Number of steps that resolves the narrowest density before or after this look.
-    fn wanted(edge: f64, information: &[f64], look: usize) -> f64 {
+    fn needed_steps(edge: f64, information: &[f64], look: usize) -> f64 {
         let before = if look == 0 { 0.0 } else { information[look - 1] };
         let arriving = (information[look] - before).sqrt();
         let leaving = information.get(look + 1).map_or(1.0, |next| next - information[look]).sqrt();
@@ -298,8 +302,8 @@ impl SimpsonGrid {
     }
 
     fn new(edge: f64, information: &[f64], look: usize) -> Self {
-        let wanted = Self::wanted(edge, information, look);
-        let steps = count_rounded_up(wanted, MOST_STEPS).unwrap_or(MOST_STEPS).max(24);
+        let needed_steps = Self::needed_steps(edge, information, look);
+        let steps = count_rounded_up(needed_steps, MOST_STEPS).unwrap_or(MOST_STEPS).max(24);
         let steps = steps + steps % 2;
         Self { step: edge / f64::from(steps), steps }
     }

@@ -69,7 +69,7 @@ impl TailComparison {
             Direction::HigherIsBetter => of(&costs[0]) / of(&costs[1]),
             Direction::LowerIsBetter => of(&costs[1]) / of(&costs[0]),
         };
-        let outlying = outlying(&costs, design)?;
+        let outlying = count_outlying(&costs, design)?;
         let runs = [base.len(), variant.len()];
         Ok(Some(Self {
             mean_ratio: ratio(mean),
@@ -116,7 +116,7 @@ fn mean_of_worst_tenth(costs: &[f64]) -> f64 {
 /// Number of outlying runs of each side. Paired runs are judged by the ratio of their round, so
 /// that a stall that hits both sides counts for neither; unpaired runs by the median of their own
 /// side.
-fn outlying(costs: &[Vec<f64>; 2], design: RunPairing) -> Result<[usize; 2], StatsError> {
+fn count_outlying(costs: &[Vec<f64>; 2], design: RunPairing) -> Result<[usize; 2], StatsError> {
     let logs = |side: usize| costs[side].iter().map(|cost| cost.ln()).collect::<Vec<f64>>();
     let above = |values: &[f64], sign: f64| -> Result<usize, StatsError> {
         let center = median(values)?;

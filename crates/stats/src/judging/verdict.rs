@@ -320,7 +320,8 @@ mod tests {
         Criteria { direction, role, effect_threshold: THRESHOLD_THROUGHPUT }
     }
 
-    /// Ten rounds whose ratios are `factor` times noise of about 0.2 % times `scale`.
+    /// Comparison over these rounds, with ratios of `factor` times noise of about 0.2 % times
+    /// `scale`.
     fn compared(factor: f64, scale: f64, rounds: usize) -> Comparison {
         let base = vec![100.0; rounds];
         let variant: Vec<f64> =

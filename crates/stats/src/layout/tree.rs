@@ -239,7 +239,7 @@ impl TreeMeasures {
             file.following += u64::from(follows(last, extent));
         } else {
             file.pieces = 1;
-            self.meet_sibling(extent);
+            self.compare_with_sibling(extent);
         }
         let file = &mut self.file;
         file.blocks = file.blocks.saturating_add(blocks);
@@ -258,7 +258,7 @@ impl TreeMeasures {
     }
 
     /// Compares the first extent of a file with the last one of its previous sibling.
-    fn meet_sibling(&mut self, first: &Extent) {
+    fn compare_with_sibling(&mut self, first: &Extent) {
         if let Some(sibling) = &self.sibling {
             let is_next = follows(sibling, first);
             self.adjacent_siblings.add(u64::from(is_next), 1);

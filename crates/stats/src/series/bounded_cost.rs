@@ -99,7 +99,7 @@ impl LevelCosts {
     }
 
     /// Pointwise minimum of two functions over the same levels.
-    fn lower(&self, other: &Self) -> Self {
+    fn pointwise_minimum(&self, other: &Self) -> Self {
         let mut pieces = Vec::with_capacity(self.pieces.len() + other.pieces.len());
         let (mut mine, mut theirs) =
             (self.pieces.iter().peekable(), other.pieces.iter().peekable());
@@ -151,9 +151,9 @@ fn crossings(left: &CostPiece, right: &CostPiece, from: f64, to: f64) -> Vec<f64
             roots.push(-constant / linear);
         }
     } else {
-        let inner = linear * linear - 4.0 * square * constant;
-        if inner > 0.0 {
-            let half = -0.5 * (linear + linear.signum() * inner.sqrt());
+        let discriminant = linear * linear - 4.0 * square * constant;
+        if discriminant > 0.0 {
+            let half = -0.5 * (linear + linear.signum() * discriminant.sqrt());
             roots.push(half / square);
             if half != 0.0 {
                 roots.push(constant / half);
@@ -188,11 +188,11 @@ pub(crate) fn least_cost_levels(points: &[ScaledPoint], penalty: f64, fewest: us
         if let Some(start) = end.checked_sub(fewest)
             && best[start].0.is_finite()
         {
-            let mut young = LevelCosts::new(ends, best[start].0 + penalty, start);
-            points[start..end].iter().for_each(|point| young.add(*point));
+            let mut newest_level = LevelCosts::new(ends, best[start].0 + penalty, start);
+            points[start..end].iter().for_each(|point| newest_level.add(*point));
             costs = Some(match costs {
-                Some(costs) => costs.lower(&young),
-                None => young,
+                Some(costs) => costs.pointwise_minimum(&newest_level),
+                None => newest_level,
             });
         }
         if let Some(costs) = &costs {

@@ -40,7 +40,7 @@ pub struct Access {
 }
 
 /// Temperature after a decay of `passed_ns`.
-fn left(warmth: f64, passed_ns: u64, half_life_ns: u64) -> f64 {
+fn decayed(warmth: f64, passed_ns: u64, half_life_ns: u64) -> f64 {
     warmth * (-(passed_ns as f64) / half_life_ns.max(1) as f64).exp2()
 }
 
@@ -59,7 +59,7 @@ impl HeatStatistics {
             self.read_bytes += bytes;
         }
         let passed_ns = at_ns.saturating_sub(self.last_ns);
-        self.warmth = count as f64 + left(self.warmth, passed_ns, half_life_ns);
+        self.warmth = count as f64 + decayed(self.warmth, passed_ns, half_life_ns);
         self.last_ns = self.last_ns.max(at_ns);
     }
 
@@ -90,7 +90,7 @@ impl HeatStatistics {
 
     /// Temperature at a time after the last access, in accesses.
     pub fn temperature(&self, at_ns: u64, half_life_ns: u64) -> f64 {
-        left(self.warmth, at_ns.saturating_sub(self.last_ns), half_life_ns)
+        decayed(self.warmth, at_ns.saturating_sub(self.last_ns), half_life_ns)
     }
 
     /// Mean time between two accesses in nanoseconds; `None` for fewer than two accesses.

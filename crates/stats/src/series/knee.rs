@@ -28,7 +28,7 @@ const RESAMPLES: usize = 1000;
 const SEED: u64 = 1;
 const CONFIDENCE: f64 = 0.95;
 /// Smallest ratio of the slopes that counts as a knee.
-const BEND: f64 = 2.0;
+const SMALLEST_SLOPE_RATIO: f64 = 2.0;
 
 /// Detected knee.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -71,16 +71,16 @@ pub fn knee(at: &[f64], rounds: &[Vec<f64>]) -> Result<Option<Knee>, StatsError>
         return Err(StatsError::StatisticUndefined);
     }
     let x: Vec<f64> = at.iter().map(|value| value.ln()).collect();
-    let places = places(&x);
+    let positions = positions(&x);
     let every_round: Vec<usize> = (0..rounds.len()).collect();
     let y = means(rounds, &every_round);
-    let Some(sharp) = fit(&x, &y, &places, 0.0) else { return Ok(None) };
-    let profile = KneeProfile::new(&x, rounds, &y, &places);
+    let Some(sharp) = fit(&x, &y, &positions, 0.0) else { return Ok(None) };
+    let profile = KneeProfile::new(&x, rounds, &y, &positions);
     let best = profile.as_ref().map_or(sharp, |profile| profile.best(sharp));
     let bends = |(slope_before, slope_after): (f64, f64)| {
         let (small, large) =
             (slope_before.abs().min(slope_after.abs()), slope_before.abs().max(slope_after.abs()));
-        large >= BEND * small
+        large >= SMALLEST_SLOPE_RATIO * small
     };
     if !bends((sharp.slope_before, sharp.slope_after)) {
         return Ok(None);
@@ -91,19 +91,24 @@ pub fn knee(at: &[f64], rounds: &[Vec<f64>]) -> Result<Option<Knee>, StatsError>
         slope_before: sharp.slope_before,
         slope_after: sharp.slope_after,
     };
-    let is_chance = rounds.len() >= KNEE_FEWEST_ROUNDS && is_bent_by_chance(&x, rounds, &places)?;
+    let is_chance =
+        rounds.len() >= KNEE_FEWEST_ROUNDS && is_bent_by_chance(&x, rounds, &positions)?;
     Ok((!is_chance).then_some(knee))
 }
 
 /// Reports whether resamples of whole rounds bend up as well as down, so that the knee may be
 /// chance.
-fn is_bent_by_chance(x: &[f64], rounds: &[Vec<f64>], places: &[f64]) -> Result<bool, StatsError> {
+fn is_bent_by_chance(
+    x: &[f64],
+    rounds: &[Vec<f64>],
+    positions: &[f64],
+) -> Result<bool, StatsError> {
     let mut generator = Generator::seeded(SEED);
     let mut changes = Vec::new();
     let mut chosen = vec![0; rounds.len()];
     for _ in 0..RESAMPLES {
         chosen.fill_with(|| generator.below(rounds.len()));
-        let resampled = fit(x, &means(rounds, &chosen), places, 0.0);
+        let resampled = fit(x, &means(rounds, &chosen), positions, 0.0);
         changes.extend(resampled.map(|bent| bent.slope_after - bent.slope_before));
     }
     let changes = percentile_interval(&changes, CONFIDENCE)?;
@@ -122,7 +127,7 @@ struct KneeProfile {
 
 impl KneeProfile {
     /// Fits every position; `None` with too few rounds to estimate the noise.
-    fn new(x: &[f64], rounds: &[Vec<f64>], y: &[f64], places: &[f64]) -> Option<Self> {
+    fn new(x: &[f64], rounds: &[Vec<f64>], y: &[f64], positions: &[f64]) -> Option<Self> {
         if rounds.len() < KNEE_FEWEST_ROUNDS {
             return None;
         }
@@ -130,7 +135,7 @@ impl KneeProfile {
             let fits = CORNERS.iter().filter_map(|corner| fit(x, y, &[*at], *corner));
             fits.min_by(|left, right| left.residual.total_cmp(&right.residual))
         };
-        let fits: Vec<BentLines> = places.iter().filter_map(best_at).collect();
+        let fits: Vec<BentLines> = positions.iter().filter_map(best_at).collect();
         let least = least(&fits)?;
         let freedom = (rounds.len() - 1) * (x.len() - 1);
         let of_chance = noise(rounds, y) / (freedom * rounds.len()) as f64;
@@ -140,7 +145,7 @@ impl KneeProfile {
             Some(more) => least / more as f64,
         };
         let t = t_quantile(f64::midpoint(1.0, CONFIDENCE), freedom as f64);
-        let half_step = places.windows(2).map(|two| two[1] - two[0]).fold(0.0, f64::max) / 2.0;
+        let half_step = positions.windows(2).map(|two| two[1] - two[0]).fold(0.0, f64::max) / 2.0;
         Some(Self { fits, allowed: least + t * t * of_chance.max(of_model), half_step })
     }
 
@@ -155,10 +160,10 @@ impl KneeProfile {
     }
 
     fn interval(&self, at: f64) -> Interval {
-        let places =
+        let positions =
             || self.fits.iter().filter(|fit| fit.residual <= self.allowed).map(|fit| fit.at);
-        let low = (places().fold(at, f64::min) - self.half_step).exp();
-        let high = (places().fold(at, f64::max) + self.half_step).exp();
+        let low = (positions().fold(at, f64::min) - self.half_step).exp();
+        let high = (positions().fold(at, f64::max) + self.half_step).exp();
         let method = IntervalMethod::ProfileLikelihood;
         Interval { low, high, confidence: CONFIDENCE, achieved: None, method }
     }
@@ -191,7 +196,7 @@ fn means(rounds: &[Vec<f64>], chosen: &[usize]) -> Vec<f64> {
 }
 
 /// Candidate positions of the knee, with at least two points on either side.
-fn places(x: &[f64]) -> Vec<f64> {
+fn positions(x: &[f64]) -> Vec<f64> {
     let inner = &x[1..x.len() - 1];
     let between = inner.windows(2).flat_map(|pair| {
         let step = (pair[1] - pair[0]) / STEPS as f64;
@@ -212,10 +217,10 @@ struct BentLines {
 
 /// Best least-squares fit over all positions with this corner radius; the first one of equally good
 /// fits.
-fn fit(x: &[f64], y: &[f64], places: &[f64], corner: f64) -> Option<BentLines> {
+fn fit(x: &[f64], y: &[f64], positions: &[f64], corner: f64) -> Option<BentLines> {
     let mut best: Option<BentLines> = None;
-    for &at in places {
-        let Some(bent) = bent_at(x, y, at, corner) else { continue };
+    for &at in positions {
+        let Some(bent) = fit_at(x, y, at, corner) else { continue };
         if best.is_none_or(|best| bent.residual < best.residual) {
             best = Some(bent);
         }
@@ -232,7 +237,7 @@ fn beyond(distance: f64, corner: f64) -> f64 {
 }
 
 /// Least-squares fit of two lines that meet at `at`.
-fn bent_at(x: &[f64], y: &[f64], at: f64, corner: f64) -> Option<BentLines> {
+fn fit_at(x: &[f64], y: &[f64], at: f64, corner: f64) -> Option<BentLines> {
     let n = x.len() as f64;
     let beyond: Vec<f64> = x.iter().map(|x| beyond(x - at, corner)).collect();
     let mean = |values: &[f64]| values.iter().sum::<f64>() / n;

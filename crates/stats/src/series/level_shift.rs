@@ -25,10 +25,10 @@ use crate::series::noise::{
 
 /// Distance in robust standard deviations beyond which points are winsorized when a level is
 /// estimated, and the smallest number of points among which outliers are searched.
-const DRAWN_IN_BEYOND: f64 = 3.0;
+const WINSORIZED_BEYOND: f64 = 3.0;
 const FEWEST_WITH_OUTLIERS: usize = 5;
 /// Smallest step, in standard deviations of the steps, that autocorrelation alone does not explain.
-const STEP_FROM: f64 = 2.5;
+const DISTINCT_STEP: f64 = 2.5;
 /// Cost of a change, in units of log n times the variance of the noise.
 const PENALTY: f64 = 1.3;
 /// Weight of the scatter around all levels relative to that around one level, in degrees of
@@ -37,7 +37,7 @@ const SHARED_FREEDOM: f64 = 8.0;
 /// Smallest factor of p-values, which is otherwise the number of points. In shorter series the
 /// scatter is less certain, and without this limit they would give more false alarms than long
 /// ones.
-const FEWEST_PLACES: usize = 20;
+const FEWEST_POSITIONS: usize = 20;
 
 /// Measurement in a history.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -132,7 +132,7 @@ pub fn level_shifts(
         return Ok(Vec::new());
     }
     let search = ShiftSearch::new(&values, &errors, noise, plan);
-    let starts = search.kept(search.proposed());
+    let starts = search.significant_starts(search.proposed_starts());
     Ok(search.shifts(&starts))
 }
 
@@ -165,17 +165,17 @@ impl<'p> ShiftSearch<'p> {
         };
         // Several distinct steps resemble autocorrelation and would hide one another, so leave them
         // out of its estimate.
-        let mut starts = search.proposed();
+        let mut starts = search.proposed_starts();
         let steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
         let usual = BY_MEDIAN_DEVIATION * median(&steps).unwrap_or(0.0);
-        starts.retain(|start| steps[start - 1] > STEP_FROM * usual);
+        starts.retain(|start| steps[start - 1] > DISTINCT_STEP * usual);
         search.correlation = cautious_correlation(values, &starts);
         search
     }
 
     /// Starts of the levels of least cost. The noise is corrected for autocorrelation, which
     /// reduces the scatter of differences and increases that of means.
-    fn proposed(&self) -> Vec<usize> {
+    fn proposed_starts(&self) -> Vec<usize> {
         let correlation = self.correlation;
         let unit = self.noise * (1.0 + correlation).sqrt() / (1.0 - correlation);
         let centre = self.points[0].value;
@@ -188,7 +188,7 @@ impl<'p> ShiftSearch<'p> {
     }
 
     /// Drops the weakest start repeatedly, until all are significant.
-    fn kept(&self, mut starts: Vec<usize>) -> Vec<usize> {
+    fn significant_starts(&self, mut starts: Vec<usize>) -> Vec<usize> {
         loop {
             let comparisons = self.comparisons(&starts);
             let weakest = (0..starts.len())
@@ -207,7 +207,7 @@ impl<'p> ShiftSearch<'p> {
     /// True if all points of one level are above those of the other, or the ranks differ
     /// significantly. A few outliers in a row are no level in a series that has other outliers.
     fn is_ranked_apart(&self, starts: &[usize], at: usize) -> bool {
-        let ends = ends(starts, self.points.len());
+        let ends = level_bounds(starts, self.points.len());
         let [before, after] = [(ends[at], ends[at + 1]), (ends[at + 1], ends[at + 2])]
             .map(|(from, to)| self.points[from..to].iter().map(|p| p.value).collect::<Vec<f64>>());
         let least = |values: &[f64]| values.iter().copied().fold(f64::INFINITY, f64::min);
@@ -221,7 +221,7 @@ impl<'p> ShiftSearch<'p> {
 
     /// Comparison of the levels at each start.
     fn comparisons(&self, starts: &[usize]) -> Vec<LevelComparison> {
-        let ends = ends(starts, self.points.len());
+        let ends = level_bounds(starts, self.points.len());
         let levels: Vec<LevelEstimate> =
             ends.windows(2).map(|e| LevelEstimate::from_points(&self.points[e[0]..e[1]])).collect();
         let shared = self.scatter_around(&levels, &ends);
@@ -248,10 +248,10 @@ impl<'p> ShiftSearch<'p> {
     }
 
     fn shifts(&self, starts: &[usize]) -> Vec<LevelShift> {
-        let ends = ends(starts, self.points.len());
+        let ends = level_bounds(starts, self.points.len());
         let comparisons = self.comparisons(starts);
         let shift = |(comparison, ends): (&LevelComparison, &[usize])| {
-            let (first, last) = places(&self.points[ends[0]..ends[2]], ends[1] - ends[0]);
+            let (first, last) = plausible_splits(&self.points[ends[0]..ends[2]], ends[1] - ends[0]);
             LevelShift {
                 index: ends[1],
                 between: (ends[0] + first, ends[0] + last),
@@ -265,7 +265,7 @@ impl<'p> ShiftSearch<'p> {
 }
 
 /// Bounds of the levels: 0, the starts, and the number of points.
-fn ends(starts: &[usize], points: usize) -> Vec<usize> {
+fn level_bounds(starts: &[usize], points: usize) -> Vec<usize> {
     [0].into_iter().chain(starts.iter().copied()).chain([points]).collect()
 }
 
@@ -285,11 +285,11 @@ fn weights(values: &[f64], errors: &[f64]) -> Vec<f64> {
 }
 
 /// Points of a level with outliers winsorized.
-fn drawn_in(points: &[WeightedPoint]) -> Vec<WeightedPoint> {
+fn winsorized(points: &[WeightedPoint]) -> Vec<WeightedPoint> {
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     let centre = median(&values).unwrap_or(0.0);
     let deviations: Vec<f64> = values.iter().map(|value| (value - centre).abs()).collect();
-    let reach = DRAWN_IN_BEYOND * BY_MEDIAN_DEVIATION * median(&deviations).unwrap_or(0.0);
+    let reach = WINSORIZED_BEYOND * BY_MEDIAN_DEVIATION * median(&deviations).unwrap_or(0.0);
     if reach <= 0.0 || points.len() < FEWEST_WITH_OUTLIERS {
         return points.to_vec();
     }
@@ -301,16 +301,16 @@ fn drawn_in(points: &[WeightedPoint]) -> Vec<WeightedPoint> {
 }
 
 /// First and last split at which two adjacent levels fit nearly as well as at this split, at 95 %.
-fn places(points: &[WeightedPoint], split: usize) -> (usize, usize) {
+fn plausible_splits(points: &[WeightedPoint], split: usize) -> (usize, usize) {
     // (1 - exp(-c / 2))^2 = .95
     const CRITICAL: f64 = 7.352;
-    let around = |at: usize| {
-        LevelEstimate::from_points(&points[..at]).around
-            + LevelEstimate::from_points(&points[at..]).around
+    let squares_around = |at: usize| {
+        LevelEstimate::from_points(&points[..at]).squares
+            + LevelEstimate::from_points(&points[at..]).squares
     };
-    let best = around(split);
+    let best = squares_around(split);
     let reach = CRITICAL * best / points.len().saturating_sub(2).max(1) as f64;
-    let near = |at: &usize| around(*at) - best <= reach;
+    let near = |at: &usize| squares_around(*at) - best <= reach;
     let first = (1..split).rev().take_while(near).last().unwrap_or(split);
     let last = (split + 1..points.len()).take_while(near).last().unwrap_or(split);
     (first, last)
@@ -321,24 +321,25 @@ struct LevelEstimate {
     mean: f64,
     weight: f64,
     /// Weighted sum of the squared deviations, with outliers winsorized.
-    around: f64,
-    /// `around`, increased for winsorized points: the mean of a winsorized sample is less certain
+    squares: f64,
+    /// `squares`, increased for winsorized points: the mean of a winsorized sample is less certain
     /// than its scatter suggests.
-    uncertain: f64,
+    inflated_squares: f64,
     freedom: f64,
 }
 
 impl LevelEstimate {
     fn from_points(points: &[WeightedPoint]) -> Self {
-        let inner = drawn_in(points);
+        let inner = winsorized(points);
         let moved = points.iter().zip(&inner).filter(|(own, drawn)| own.value != drawn.value);
         let moved = moved.count() as f64;
         let weight: f64 = inner.iter().map(|point| point.weight).sum();
         let mean = inner.iter().map(|point| point.weight * point.value).sum::<f64>() / weight;
-        let around = inner.iter().map(|p| p.weight * (p.value - mean).powi(2)).sum::<f64>();
+        let squares = inner.iter().map(|p| p.weight * (p.value - mean).powi(2)).sum::<f64>();
         let freedom = points.len() as f64 - 1.0;
-        let certain = freedom / (freedom - moved).max(1.0);
-        Self { mean, weight, around, uncertain: around * certain.powi(2), freedom }
+        let inflation = freedom / (freedom - moved).max(1.0);
+        let inflated_squares = squares * inflation.powi(2);
+        Self { mean, weight, squares, inflated_squares, freedom }
     }
 }
 
@@ -360,8 +361,8 @@ impl LevelComparison {
         places: usize,
     ) -> Self {
         let [own_before, own_after] = [before, after].map(|level| {
-            let around = SHARED_FREEDOM * shared * shared + level.uncertain;
-            inflation * around / (SHARED_FREEDOM + level.freedom) / level.weight
+            let squares = SHARED_FREEDOM * shared * shared + level.inflated_squares;
+            inflation * squares / (SHARED_FREEDOM + level.freedom) / level.weight
         });
         let variance = own_before + own_after;
         let levels = (before.mean, after.mean);
@@ -375,7 +376,7 @@ impl LevelComparison {
         };
         let freedom = 1.0 / (share(own_before, before) + share(own_after, after));
         let error = variance.sqrt();
-        let places = places.max(FEWEST_PLACES) as f64;
+        let places = places.max(FEWEST_POSITIONS) as f64;
         let p_value = (t_two_sided(change / error, freedom) * places).min(1.0);
         Self { levels, error, freedom, p_value }
     }
@@ -416,7 +417,7 @@ pub fn newest_differs(level: &[HistoryPoint], smallest_scatter: f64) -> Option<N
         others.iter().map(|p| WeightedPoint { value: p.value, weight: 1.0 }).collect();
     let level = LevelEstimate::from_points(&others);
     let (n, freedom) = (others.len() as f64, others.len() as f64 - 1.0);
-    let scatter = (level.around / freedom).max(smallest_scatter * smallest_scatter);
+    let scatter = (level.squares / freedom).max(smallest_scatter * smallest_scatter);
     let error = (scatter * (1.0 + 1.0 / n)).sqrt();
     let change = newest.value - level.mean;
     let p_value = |error: f64| t_two_sided(change / error, freedom);
@@ -442,14 +443,15 @@ pub fn points_to_decide(
         |point: &&HistoryPoint| (point.value - newest.level).abs() * 2.0 < newest.change.abs();
     let since_level = before.get(level..).unwrap_or_default().iter().rev();
     let out_of_line = since_level.clone().take_while(|point| !of_level(point)).count();
-    let begins = before.len() - out_of_line..=before.len() + 1;
-    let alike = since_level.filter(of_level).cycle();
-    let mut longer = points.to_vec();
-    for (more, like) in (1..=most).zip(alike) {
-        longer.push(HistoryPoint { value: like.value + newest.change, ..*last });
-        let shifts = level_shifts(&longer, plan)?;
+    let accepted_starts = before.len() - out_of_line..=before.len() + 1;
+    let level_points = since_level.filter(of_level).cycle();
+    let mut extended = points.to_vec();
+    for (more, like) in (1..=most).zip(level_points) {
+        extended.push(HistoryPoint { value: like.value + newest.change, ..*last });
+        let shifts = level_shifts(&extended, plan)?;
         let is_new = |shift: &&LevelShift| shift.change().signum() == newest.change.signum();
-        if shifts.last().filter(is_new).is_some_and(|shift| begins.contains(&shift.index)) {
+        if shifts.last().filter(is_new).is_some_and(|shift| accepted_starts.contains(&shift.index))
+        {
             return Ok(Some(more));
         }
     }
@@ -554,9 +556,9 @@ mod tests {
     #[test]
     fn points_with_large_standard_errors_have_little_weight() {
         let value = |i: u32| noise(i) + if i < 40 { 0.0 } else { 4.0 };
-        let vague = |i: u32| if i < 40 { 0.1 } else { 40.0 };
+        let error = |i: u32| if i < 40 { 0.1 } else { 40.0 };
         let weighted: Vec<HistoryPoint> =
-            (0..50).map(|i| HistoryPoint { value: value(i), standard_error: vague(i) }).collect();
+            (0..50).map(|i| HistoryPoint { value: value(i), standard_error: error(i) }).collect();
         assert!(!level_shifts(&points(50, value), &SHIFT_PLAN).unwrap().is_empty());
         assert!(level_shifts(&weighted, &SHIFT_PLAN).unwrap().is_empty());
     }
@@ -636,8 +638,8 @@ mod tests {
 
     #[test]
     fn growing_scatter_is_found_at_a_constant_level() {
-        let louder = points(80, |i| noise(i) * if i < 40 { 1.0 } else { 6.0 });
-        let shift = noise_shift(&louder, &[], &NOISE_PLAN).unwrap().unwrap();
+        let noisier = points(80, |i| noise(i) * if i < 40 { 1.0 } else { 6.0 });
+        let shift = noise_shift(&noisier, &[], &NOISE_PLAN).unwrap().unwrap();
         assert!(shift.index.abs_diff(40) <= 8 && shift.ratio > 3.0, "{shift:?}");
         assert_eq!(noise_shift(&points(80, noise), &[], &NOISE_PLAN).unwrap(), None);
         let stepped = points(80, |i| noise(i) + if i < 40 { 0.0 } else { 9.0 });

@@ -38,7 +38,7 @@ mod tests {
 
     /// Lag 1 of 1, 3, 1, 3 is -3/4, so Q = 4 * 6 * (9/16) / 3 = 4.5.
     #[test]
-    fn by_hand() {
+    fn ljung_box_matches_the_hand_calculation() {
         assert!((ljung_box(&[1.0, 3.0, 1.0, 3.0], 1).unwrap().q - 4.5).abs() < 1e-12);
         assert!(ljung_box(&[1.0, 2.0], 2).is_err());
         assert!(ljung_box(&[1.0, 2.0], 0).is_err());

@@ -10,13 +10,13 @@ use crate::quantile::median;
 pub(crate) const BY_MEDIAN_DEVIATION: f64 = 1.4826;
 /// Distance in standard deviations beyond which deviations are winsorized, and the mean square of
 /// standard normal deviations that are winsorized there.
-const DRAWN_IN_BEYOND: f64 = 2.0;
-const DRAWN_IN_SQUARE: f64 = 0.920_537;
+const WINSORIZED_BEYOND: f64 = 2.0;
+const WINSORIZED_SQUARE: f64 = 0.920_537;
 /// Correlation of neighbours times the square root of the number of points. For independent points,
 /// the estimate is below the first in 92 of 100 series and below the second in 95; the third is its
 /// standard deviation.
 const DISCOUNT: f64 = 2.5;
-const FLAGGED_FROM: f64 = 2.95;
+const SIGNIFICANT_FROM: f64 = 2.95;
 const SCATTER_OF_ESTIMATE: f64 = 2.8;
 /// Standard normal quantile of .8.
 const NORMAL_80: f64 = 0.8416;
@@ -31,15 +31,15 @@ const FEWEST_FOR_CAUTION: usize = 20;
 /// winsorized.
 pub(crate) fn robust_scale(deviations: &[f64], freedom: f64) -> f64 {
     let distances: Vec<f64> = deviations.iter().map(|deviation| deviation.abs()).collect();
-    let plain = (distances.iter().map(|d| d * d).sum::<f64>() / freedom).sqrt();
+    let root_mean_square = (distances.iter().map(|d| d * d).sum::<f64>() / freedom).sqrt();
     let mut scale = BY_MEDIAN_DEVIATION * median(&distances).unwrap_or(0.0);
     if scale <= 0.0 {
-        return if plain.is_finite() { plain } else { 0.0 };
+        return if root_mean_square.is_finite() { root_mean_square } else { 0.0 };
     }
     for _ in 0..12 {
-        let reach = DRAWN_IN_BEYOND * scale;
+        let reach = WINSORIZED_BEYOND * scale;
         let squares: f64 = distances.iter().map(|distance| distance.min(reach).powi(2)).sum();
-        scale = (squares / freedom / DRAWN_IN_SQUARE).sqrt();
+        scale = (squares / freedom / WINSORIZED_SQUARE).sqrt();
     }
     scale
 }
@@ -99,8 +99,8 @@ pub(crate) fn memory(values: &[f64], starts: &[usize]) -> Option<SeriesMemory> {
     let root = (values.len() as f64).sqrt();
     Some(SeriesMemory {
         correlation,
-        is_seen: correlation > FLAGGED_FROM / root,
-        seen_from: ((FLAGGED_FROM + NORMAL_80 * SCATTER_OF_ESTIMATE) / root).min(1.0),
+        is_seen: correlation > SIGNIFICANT_FROM / root,
+        seen_from: ((SIGNIFICANT_FROM + NORMAL_80 * SCATTER_OF_ESTIMATE) / root).min(1.0),
     })
 }
 
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn walks_have_a_memory_and_steps_have_none() {
+    fn random_walks_are_autocorrelated_and_steps_are_not() {
         let mut at = 0.0;
         let walk: Vec<f64> = (0..60)
             .map(|i| {

@@ -77,10 +77,10 @@ impl UnclearComparison {
     /// square, from Wilson-Hilferty quantiles.
     fn noises(&self) -> Vec<f64> {
         let freedom = f64::from(self.rounds.max(2) - 1);
-        let part = 2.0 / (9.0 * freedom);
+        let variance_term = 2.0 / (9.0 * freedom);
         let noise = |place: u32| {
             let z = normal_quantile((f64::from(place) + 0.5) / f64::from(NOISES));
-            let mean_square = (1.0 - part + z * part.sqrt()).max(0.05).powi(3);
+            let mean_square = (1.0 - variance_term + z * variance_term.sqrt()).max(0.05).powi(3);
             self.noise / mean_square.sqrt()
         };
         (0..NOISES).map(noise).collect()
@@ -91,7 +91,7 @@ impl UnclearComparison {
     fn chance(&self, rounds: u32, noises: &[f64], quantiles: [f64; 2]) -> f64 {
         let (seen, all) = (f64::from(self.rounds), f64::from(rounds));
         let [difference_quantile, equivalence_quantile] =
-            quantiles.map(|normal| student(normal, all - 1.0));
+            quantiles.map(|normal| student_quantile(normal, all - 1.0));
         let of_noise = |noise: &f64| {
             let error = noise / all.sqrt();
             // Estimates between these sizes leave the comparison unclear.
@@ -115,7 +115,7 @@ impl UnclearComparison {
 /// test.
 pub(crate) fn noise_of_interval(half_width: f64, confidence: f64, rounds: u32) -> f64 {
     let rounds = f64::from(rounds);
-    let quantile = student(normal_quantile(f64::midpoint(1.0, confidence)), rounds - 1.0);
+    let quantile = student_quantile(normal_quantile(f64::midpoint(1.0, confidence)), rounds - 1.0);
     half_width * rounds.sqrt() / quantile
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn noise_of_interval(half_width: f64, confidence: f64, rounds: u32) -
 /// degrees of freedom. Error at most 3 % from five degrees on, below that of the spread estimate.
 ///
 /// Source: Abramowitz & Stegun, 26.7.5.
-fn student(normal: f64, freedom: f64) -> f64 {
+fn student_quantile(normal: f64, freedom: f64) -> f64 {
     let (z, square) = (normal, normal * normal);
     let first = z * (square + 1.0) / 4.0;
     let second = z * ((5.0 * square + 16.0) * square + 3.0) / 96.0;
@@ -133,7 +133,7 @@ fn student(normal: f64, freedom: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::student;
+    use super::student_quantile;
     use crate::distribution::{normal_quantile, t_quantile};
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
         for p in [0.95, 0.975, 0.995, 0.9985] {
             for freedom in [5.0, 6.0, 8.0, 12.0, 30.0, 200.0] {
                 let (approximate, exact) =
-                    (student(normal_quantile(p), freedom), t_quantile(p, freedom));
+                    (student_quantile(normal_quantile(p), freedom), t_quantile(p, freedom));
                 assert!(
                     (approximate / exact - 1.0).abs() < 0.03,
                     "{p} {freedom}: {approximate} {exact}"
