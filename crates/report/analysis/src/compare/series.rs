@@ -1,4 +1,4 @@
-//! Series of trial values by metric, with elapsed time and CPU time added to every score.
+//! Series of trial values by metric. Elapsed time and CPU time are added to the recorded metrics.
 
 use std::collections::{BTreeMap, BTreeSet};
 

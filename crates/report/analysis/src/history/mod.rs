@@ -111,7 +111,7 @@ pub struct SeriesPoint {
     pub key: String,
     /// Start of its first trial, in milliseconds since 1970 (UTC).
     pub started_unix_ms: i64,
-    /// Ids of its trials in time order, at least one.
+    /// Ids of the trials of the point in time order, at least one.
     pub trials: Vec<TrialId>,
     /// Geometric mean of its trials' values, or of their ratios to the anchor.
     pub value: f64,

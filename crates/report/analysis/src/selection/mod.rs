@@ -290,7 +290,7 @@ impl<'s, S: TrialSource> TrialSelection<'s, S> {
         for job in &mut jobs {
             job.against = self.job_baselines.get(&job.value).cloned();
         }
-        // A baseline precedes the jobs that are compared with it and comes first.
+        // Baselines are sorted before the jobs that are compared with them.
         jobs.sort_by_key(|job| job.against.as_ref() != Some(&job.value));
         if variants.len() == 1 && !jobs.is_empty() {
             variants.clear();
