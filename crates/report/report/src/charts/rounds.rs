@@ -277,7 +277,7 @@ fn interval(variant: &RoundsVariant, round: usize) -> Option<(f64, f64)> {
 /// Draws the marks of a round side by side, joined by a line.
 fn of_round(rounds: &Rounds, axis: &Axis, round: usize, places: &RoundPlaces) -> Markup {
     let (variants, slot) = (rounds.variants.len(), places.slot);
-    // A point of a series belongs to a single level, so marks of levels are not side by side.
+    // In a series each index has one value, in the level it belongs to, so marks need no offset.
     let beside = if rounds.by.is_some() && !rounds.paired { 1 } else { variants };
     let apart = (slot * 0.8 / beside as f64).min(16.0);
     let size = (apart * 0.48).clamp(if beside == 1 { 2.4 } else { 1.5 }, 5.0);
