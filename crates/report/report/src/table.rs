@@ -240,6 +240,21 @@ impl RowField {
         Self::new(Column::text(name), Cell::text(text))
     }
 
+    /// Creates a text value, which may be wrapped when space is short.
+    pub(crate) fn long_text(name: &str, text: impl Into<String>) -> Self {
+        Self::new(Column::long_text(name), Cell::text(text))
+    }
+
+    /// Creates a value in a column whose cells include their own units.
+    pub(crate) fn mixed(name: &str, cell: impl Into<Cell>) -> Self {
+        Self::new(Column::mixed(name), cell)
+    }
+
+    /// Creates a number of bytes; missing for `None`.
+    pub(crate) fn bytes(name: &str, bytes: impl Into<Option<u64>>) -> Self {
+        Self::number(name, Unit::Bytes, bytes.into().map(|bytes| bytes as f64))
+    }
+
     /// Creates a count; missing for `None`.
     pub(crate) fn count(name: &str, count: impl Into<Option<u64>>) -> Self {
         Self::new(Column::count(name), count.into().map_or(Cell::Missing, Cell::whole))

@@ -3,6 +3,7 @@
 use treering_analysis::compare::{EnvironmentFact, FactStatus, FactValue};
 use treering_model::Unit;
 
+use crate::table::RowField;
 use crate::{Cell, Column, Number, Table, Tone};
 
 /// Maximum number of variants with a column each; with more, each value has a row that lists its
@@ -72,28 +73,26 @@ fn in_columns(
     variants: &[&str],
     length: usize,
 ) -> Table {
-    let mut columns = vec![Column::text("fact")];
+    let some =
+        |name: &str, text: &str| RowField::new(Column::long_text(name), Cell::some_text(text));
     if variants.len() > MOST_COLUMNS {
-        columns.extend([Column::long_text("value"), Column::long_text("variants")]);
-        let mut table = Table::new(name, caption, columns);
-        for fact in facts {
-            for (value, having) in by_value(fact) {
-                let holders = holders(&having, variants);
-                let value = Cell::some_text(&readable(&fact.name, value, length));
-                table.rows.push(vec![Cell::text(&fact.name), value, Cell::text(holders)]);
-            }
-        }
-        return table;
+        let rows = facts.iter().flat_map(|fact| {
+            by_value(fact).into_iter().map(|(value, having)| {
+                vec![
+                    RowField::text("fact", &fact.name),
+                    some("value", &readable(&fact.name, value, length)),
+                    RowField::long_text("variants", holders(&having, variants)),
+                ]
+            })
+        });
+        return Table::from_rows(name, caption, rows);
     }
-    columns.extend(variants.iter().map(|variant| Column::long_text(variant)));
-    let mut table = Table::new(name, caption, columns);
-    for fact in facts {
-        let cell = |variant: &Vec<FactValue>| Cell::some_text(&values(&fact.name, variant, length));
-        let mut row = vec![Cell::text(&fact.name)];
-        row.extend(fact.variants.iter().map(cell));
-        table.rows.push(row);
-    }
-    table
+    let row = |fact: &&EnvironmentFact| {
+        let own = variants.iter().zip(&fact.variants);
+        let own = own.map(|(variant, found)| some(variant, &values(&fact.name, found, length)));
+        std::iter::once(RowField::text("fact", &fact.name)).chain(own).collect()
+    };
+    Table::from_rows(name, caption, facts.iter().map(row))
 }
 
 /// Values of a fact with the indices of the variants that have them; an unknown value is empty.

@@ -6,10 +6,11 @@ use treering_analysis::{
 };
 use treering_model::metrics::layout::SCORE_PERCENT;
 use treering_model::{
-    Artifact, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutHeat, LayoutMap, Metric, Scope, Trial,
-    Unit,
+    Artifact, FileLayout, LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION, LayoutHeat, LayoutMap, Metric,
+    Scope, Trial, Unit,
 };
 
+use crate::table::RowField;
 use crate::{
     Block, Cell, Chart, Column, DeviceMapChart, HeatLayer, LayoutTimeline, LayoutTimelineVariant,
     Number, NumberStyle, Report, Table,
@@ -103,56 +104,49 @@ fn cell(measure: &LayoutMeasure, value: Option<f64>) -> Cell {
 
 /// Table of layouts, one row for each phase.
 fn phases(points: &[&LayoutPoint]) -> Table {
-    let mut columns = vec![Column::text("after phase"), Column::count("files")];
-    columns.extend(LAYOUT_MEASURES.iter().map(|measure| match measure.unit {
-        Unit::Count => Column::count(measure.name),
-        unit => Column::number(measure.name, unit),
-    }));
+    let field = |measure: &LayoutMeasure, layout: &FileLayout| {
+        let column = match measure.unit {
+            Unit::Count => Column::count(measure.name),
+            unit => Column::number(measure.name, unit),
+        };
+        RowField::new(column, cell(measure, (measure.of)(layout)))
+    };
+    let row = |point: &&LayoutPoint| {
+        let mut fields = vec![
+            RowField::text("after phase", &point.phase),
+            RowField::count("files", point.layout.files),
+        ];
+        fields.extend(LAYOUT_MEASURES.iter().map(|measure| field(measure, &point.layout)));
+        fields
+    };
     let caption = "Where the files lie after each phase; docs/layout.md defines the measures.";
-    let mut table = Table::new("layouts", caption, columns);
-    for point in points {
-        let mut row = vec![Cell::text(&point.phase), Cell::whole(point.layout.files)];
-        let value = |measure: &LayoutMeasure| cell(measure, (measure.of)(&point.layout));
-        row.extend(LAYOUT_MEASURES.iter().map(value));
-        table.rows.push(row);
-    }
-    table
+    Table::from_rows("layouts", caption, points.iter().map(row))
 }
-
-/// Index of the column with the change in the table of trends.
-const CHANGE: usize = 4;
 
 /// Table of the trends of the layout measures.
 fn trends(points: &[LayoutPoint]) -> Table {
-    let columns = vec![
-        Column::text("measure"),
-        Column::count("n"),
-        Column::mixed("first"),
-        Column::mixed("last"),
-        Column::mixed("over"),
-        Column::mixed("low–high"),
-    ];
-    let mut table = Table::new("layout_trends", "", columns);
-    for measure in &LAYOUT_MEASURES {
-        let Some(trend) = layout_trend(points, measure) else { continue };
+    let mut caption = String::new();
+    let row = |measure: &LayoutMeasure| {
+        let trend = layout_trend(points, measure)?;
         let over = trend.span.words();
-        table.columns[CHANGE].name = format!("over {over}");
-        table.caption = format!(
+        caption = format!(
             "How the layout moves within this run: change over {over} with its 95 % interval \
              (Theil-Sen). It describes this run and is not a verdict."
         );
-        table.rows.push(vec![
-            Cell::text(measure.name),
-            Cell::whole(trend.layouts as u64),
-            cell(measure, Some(trend.ends.0)),
-            cell(measure, Some(trend.ends.1)),
-            change(measure, trend.change).into(),
-            trend.interval.map_or(Cell::Missing, |(low, high)| {
-                Cell::between(change(measure, low), change(measure, high))
-            }),
-        ]);
-    }
-    table
+        let interval = trend.interval.map_or(Cell::Missing, |(low, high)| {
+            Cell::between(change(measure, low), change(measure, high))
+        });
+        Some(vec![
+            RowField::text("measure", measure.name),
+            RowField::count("n", trend.layouts as u64),
+            RowField::mixed("first", cell(measure, Some(trend.ends.0))),
+            RowField::mixed("last", cell(measure, Some(trend.ends.1))),
+            RowField::mixed(&format!("over {over}"), change(measure, trend.change)),
+            RowField::mixed("low–high", interval),
+        ])
+    };
+    let table = Table::from_rows("layout_trends", "", LAYOUT_MEASURES.iter().filter_map(row));
+    Table { caption, ..table }
 }
 
 /// Change in the unit of the measure; for a share, in percentage points.

@@ -12,15 +12,9 @@ use crate::{Cell, Column, Number, NumberStyle, Table, Tone};
 
 /// Table of the variants: number of trials, kernels and filesystems.
 pub(super) fn variants(outcome: &Outcome) -> Table {
-    let columns = vec![
-        Column::long_text("variant"),
-        Column::text("role"),
-        Column::count("completed"),
-        Column::count("failed"),
-        Column::long_text("kernel"),
-        Column::long_text("filesystem"),
-    ];
-    let mut table = Table::new("variants", "", columns);
+    let some = |name, values: &[String]| {
+        RowField::new(Column::long_text(name), Cell::some_text(&values.join(", ")))
+    };
     let row = |variant: &VariantSummary, role: String| {
         let failed = if variant.failed == 0 {
             Cell::whole(0)
@@ -28,12 +22,12 @@ pub(super) fn variants(outcome: &Outcome) -> Table {
             Cell::toned(format!("{} failed", variant.failed), Tone::Bad)
         };
         vec![
-            Cell::text(&variant.name),
-            Cell::text(role),
-            Cell::whole(variant.completed as u64),
-            failed,
-            Cell::some_text(&variant.kernels.join(", ")),
-            Cell::some_text(&variant.filesystems.join(", ")),
+            RowField::long_text("variant", &variant.name),
+            RowField::text("role", role),
+            RowField::count("completed", variant.completed as u64),
+            RowField::new(Column::count("failed"), failed),
+            some("kernel", &variant.kernels),
+            some("filesystem", &variant.filesystems),
         ]
     };
     let role = |variant: &VariantSummary| match variant.against.as_deref() {
@@ -41,8 +35,8 @@ pub(super) fn variants(outcome: &Outcome) -> Table {
         Some(_) if outcome.has_one_baseline() => "contender".to_owned(),
         Some(baseline) => format!("against {baseline}"),
     };
-    table.rows.extend(outcome.variants.iter().map(|variant| row(variant, role(variant))));
-    table
+    let rows = outcome.variants.iter().map(|variant| row(variant, role(variant)));
+    Table::from_rows("variants", "", rows)
 }
 
 /// Table of ratios and verdicts, for primary metrics or for the others. Each result is followed by
@@ -204,18 +198,9 @@ fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> Str
 /// Table of each part of the trial with its score, elapsed time and CPU time, and a row for each
 /// variant.
 pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
-    let seconds = |name: &str| Column::number(name, Unit::Seconds).better(BetterDirection::Lower);
-    let columns = vec![
-        Column::long_text("part"),
-        Column::long_text("variant"),
-        Column::mixed("score"),
-        seconds("elapsed"),
-        seconds("system"),
-        seconds("CPU"),
-    ];
     let caption = "Scores with elapsed time, system CPU and total CPU: medians. For a kind of \
                    operation: seconds per operation.";
-    let mut table = Table::new("figures", caption, columns).with_keys(2);
+    let mut rows = Vec::new();
     let mut scopes: Vec<&Scope> = Vec::new();
     for this_comparison in comparisons {
         if !scopes.contains(&&this_comparison.scope) {
@@ -241,35 +226,44 @@ pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
             let baseline = of_variant[0].baseline.as_str();
             if !told.contains(&baseline) {
                 told.push(baseline);
-                table.rows.push(figures_of(scope, baseline, &of_variant, true));
+                rows.push(figures_of(scope, baseline, &of_variant, true));
             }
-            table.rows.push(figures_of(scope, variant, &of_variant, false));
+            rows.push(figures_of(scope, variant, &of_variant, false));
         }
     }
-    table
+    Table::from_rows("figures", caption, rows).with_keys(2)
 }
 
-fn figures_of(scope: &Scope, name: &str, own: &[&MetricComparison], is_base: bool) -> Vec<Cell> {
+fn figures_of(
+    scope: &Scope,
+    name: &str,
+    own: &[&MetricComparison],
+    is_base: bool,
+) -> Vec<RowField> {
     let named =
         |names: &[&str]| own.iter().find(|comparison| names.contains(&comparison.name.as_str()));
     // If the user chose the primary metrics, a part without any still shows its rate.
     let rate = || own.iter().find(|comparison| !matches!(comparison.unit, Unit::Seconds));
     let score = own.iter().find(|comparison| comparison.primary).or_else(rate);
-    let figures = [
-        score,
-        named(&[times::SECONDS.name, times::ELAPSED_SECONDS.name]),
-        named(&[cpu::SYSTEM_CPU_SECONDS.name]),
-        named(&[cpu::CPU_SECONDS.name, cpu::OPERATION_CPU_SECONDS.name]),
-    ];
     let median = |comparison: &MetricComparison| {
         if is_base { comparison.baseline_median } else { comparison.contender_median }
     };
-    let mut cells = vec![Cell::text(part(scope)), Cell::text(name)];
-    cells.extend(figures.map(|comparison| {
-        comparison
-            .map_or(Cell::Missing, |comparison| Cell::measured(median(comparison), comparison.unit))
-    }));
-    cells
+    let figure = |column: Column, comparison: Option<&&MetricComparison>| {
+        let cell = |found: &&MetricComparison| Cell::measured(median(found), found.unit);
+        RowField::new(column, comparison.map_or(Cell::Missing, cell))
+    };
+    let seconds = |name: &str, names: &[&str]| {
+        let column = Column::number(name, Unit::Seconds).better(BetterDirection::Lower);
+        figure(column, named(names))
+    };
+    vec![
+        RowField::long_text("part", part(scope)),
+        RowField::long_text("variant", name),
+        figure(Column::mixed("score"), score),
+        seconds("elapsed", &[times::SECONDS.name, times::ELAPSED_SECONDS.name]),
+        seconds("system", &[cpu::SYSTEM_CPU_SECONDS.name]),
+        seconds("CPU", &[cpu::CPU_SECONDS.name, cpu::OPERATION_CPU_SECONDS.name]),
+    ]
 }
 
 pub(super) fn part(scope: &Scope) -> String {

@@ -290,13 +290,14 @@ fn p_value(p: f64) -> String {
 
 pub(crate) fn facts(series: &HistorySeries, shift: &LevelShift) -> Table {
     let caption = format!("What else changed at {}", series.points[shift.index].key);
-    let columns =
-        vec![Column::text("fact"), Column::long_text("before"), Column::long_text("after")];
-    let mut table = Table::new("facts", &caption, columns);
-    table.rows.extend(shift.facts.iter().take(FACTS_SHOWN).map(|fact| {
-        vec![Cell::text(&fact.name), Cell::text(&fact.before), Cell::text(&fact.after)]
-    }));
-    table
+    let rows = shift.facts.iter().take(FACTS_SHOWN).map(|fact| {
+        vec![
+            RowField::text("fact", &fact.name),
+            RowField::long_text("before", &fact.before),
+            RowField::long_text("after", &fact.after),
+        ]
+    });
+    Table::from_rows("facts", &caption, rows)
 }
 
 /// Table of the newest environment changes over all series.
@@ -322,16 +323,15 @@ fn environment(history: &History) -> Option<Table> {
         0 => "Changes of the environment".to_owned(),
         _ => format!("Changes of the environment, the newest {CHANGES_SHOWN}"),
     };
-    let columns = vec![
-        Column::text("from"),
-        Column::text("fact"),
-        Column::long_text("before"),
-        Column::long_text("after"),
-    ];
-    let mut table = Table::new("environment", &caption, columns);
-    for (_, [key, name, before, after]) in rows.into_iter().skip(hidden) {
-        table.rows.push([key, name, before, after].map(Cell::text).to_vec());
-    }
+    let shown = rows.into_iter().skip(hidden).map(|(_, [key, name, before, after])| {
+        vec![
+            RowField::text("from", key),
+            RowField::text("fact", name),
+            RowField::long_text("before", before),
+            RowField::long_text("after", after),
+        ]
+    });
+    let table = Table::from_rows("environment", &caption, shown);
     (!table.rows.is_empty()).then_some(table)
 }
 

@@ -6,6 +6,7 @@ use std::fmt::Display;
 use treering_model::{Metric, Scope, Trial, Unit};
 use treering_stats::student_test;
 
+use crate::table::RowField;
 use crate::{Cell, Column, Report, Table};
 
 /// Confidence level of the test for a difference of rates.
@@ -154,65 +155,47 @@ impl FioComparison {
     }
 
     fn work_table(&self) -> Table {
-        let columns = vec![
-            Column::text("job"),
-            Column::count("fio: requests"),
-            Column::number("fio: bytes", Unit::Bytes),
-            Column::count("treering: requests"),
-            Column::number("treering: bytes", Unit::Bytes),
-            Column::long_text("work"),
-        ];
-        let mut table = Table::new("work", "What was done, in the last turn", columns);
-        for WorkComparison { what: (job, way), both: [theirs, ours], verdict } in &self.work {
-            let bytes = |count: u64| Cell::measured(count as f64, Unit::Bytes);
-            table.rows.push(vec![
-                Cell::text(format!("{job} {way}")),
-                Cell::whole(theirs[1]),
-                bytes(theirs[0]),
-                Cell::whole(ours[1]),
-                bytes(ours[0]),
-                verdict.cell(),
-            ]);
-        }
-        table
+        let rows = self.work.iter().map(|compared| {
+            let WorkComparison { what: (job, way), both: [theirs, ours], verdict } = compared;
+            vec![
+                RowField::text("job", format!("{job} {way}")),
+                RowField::count("fio: requests", theirs[1]),
+                RowField::bytes("fio: bytes", theirs[0]),
+                RowField::count("treering: requests", ours[1]),
+                RowField::bytes("treering: bytes", ours[0]),
+                RowField::new(Column::long_text("work"), verdict.cell()),
+            ]
+        });
+        Table::from_rows("work", "What was done, in the last turn", rows)
     }
 
     fn sequence_table(&self) -> Table {
-        let columns =
-            vec![Column::text("job"), Column::count("compared"), Column::long_text("requests")];
+        let rows = self.sequences.iter().map(|SequenceComparison { name, compared, verdict }| {
+            vec![
+                RowField::text("job", name),
+                RowField::count("compared", *compared as u64),
+                RowField::new(Column::long_text("requests"), verdict.cell()),
+            ]
+        });
         let caption = "Files, places and lengths of the requests in their order";
-        let mut table = Table::new("requests", caption, columns);
-        for SequenceComparison { name, compared, verdict } in &self.sequences {
-            let row = vec![Cell::text(name), Cell::whole(*compared as u64), verdict.cell()];
-            table.rows.push(row);
-        }
-        table
+        Table::from_rows("requests", caption, rows)
     }
 
     fn rate_table(&self) -> Table {
-        let columns = vec![
-            Column::text("job"),
-            Column::number("fio", Unit::MibPerSecond),
-            Column::number("treering", Unit::MibPerSecond),
-            Column::number("treering/fio", Unit::Count),
-            Column::number("least", Unit::Count),
-            Column::number("most", Unit::Count),
-            Column::long_text("rate"),
-        ];
-        let mut table = Table::new("rates", "How fast it was, means of the turns", columns);
-        for RateComparison { what, both, ratio, extremes: [least, most], verdict } in &self.rates {
+        let rows = self.rates.iter().map(|compared| {
+            let RateComparison { what, both, ratio, extremes: [least, most], verdict } = compared;
             let side = |side: usize| geometric_mean(both.iter().map(|turn| turn[side]));
-            table.rows.push(vec![
-                Cell::text(what),
-                Cell::measured(side(0), Unit::MibPerSecond),
-                Cell::measured(side(1), Unit::MibPerSecond),
-                Cell::measured(*ratio, Unit::Count),
-                Cell::measured(*least, Unit::Count),
-                Cell::measured(*most, Unit::Count),
-                verdict.cell(),
-            ]);
-        }
-        table
+            vec![
+                RowField::text("job", what),
+                RowField::number("fio", Unit::MibPerSecond, side(0)),
+                RowField::number("treering", Unit::MibPerSecond, side(1)),
+                RowField::number("treering/fio", Unit::Count, *ratio),
+                RowField::number("least", Unit::Count, *least),
+                RowField::number("most", Unit::Count, *most),
+                RowField::new(Column::long_text("rate"), verdict.cell()),
+            ]
+        });
+        Table::from_rows("rates", "How fast it was, means of the turns", rows)
     }
 }
 

@@ -232,29 +232,22 @@ fn of_task(
 /// Table of seconds, one row each; consecutive seconds without a call share a row, which shows
 /// stalls.
 fn seconds(trial: &Trial) -> Table {
-    let columns = vec![
-        Column::text("phase"),
-        Column::range("from–to", Unit::Seconds),
-        Column::count("calls").better(Higher),
-        Column::number("moved", Unit::Bytes).better(Higher),
-    ];
     let caption = "Calls that ended in each second of a phase, and the bytes they moved. \
                    Consecutive seconds without any share one row.";
-    let mut table = Table::new("seconds", caption, columns).with_keys(2);
-    for phase in &trial.phases {
-        add_seconds(&mut table, phase);
-    }
-    table
+    Table::from_rows("seconds", caption, trial.phases.iter().flat_map(seconds_of)).with_keys(2)
 }
 
-fn add_seconds(table: &mut Table, phase: &PhaseTotals) {
+/// Rows of a phase.
+fn seconds_of(phase: &PhaseTotals) -> Vec<Vec<RowField>> {
     let end_ns = u128::from(phase.wall_ns);
+    let mut rows = Vec::new();
     let mut row = |from_ns: u128, to_ns: u128, interval: IntervalTotals| {
-        table.rows.push(vec![
-            Cell::text(&phase.name),
-            Cell::Range { low: instant(from_ns), high: instant(to_ns) },
-            Cell::whole(interval.calls),
-            Cell::measured(interval.bytes as f64, Unit::Bytes),
+        let range = Cell::Range { low: instant(from_ns), high: instant(to_ns) };
+        rows.push(vec![
+            RowField::text("phase", &phase.name),
+            RowField::new(Column::range("from–to", Unit::Seconds), range),
+            RowField::count("calls", interval.calls).better(Higher),
+            RowField::bytes("moved", interval.bytes).better(Higher),
         ]);
     };
     let mut next_ns = 0;
@@ -272,6 +265,7 @@ fn add_seconds(table: &mut Table, phase: &PhaseTotals) {
     if end_ns > next_ns {
         row(next_ns, end_ns, IntervalTotals::default());
     }
+    rows
 }
 
 /// Seconds from the start of a phase, without decimals if integral.
