@@ -218,14 +218,14 @@ proptest! {
         (base, variant) in pairs(2..20),
         turn in 0..20_usize,
     ) {
-        let inverted = |values: &[f64]| {
+        let rotated = |values: &[f64]| {
             let mut copy = values.to_vec();
             copy.rotate_left(turn % values.len());
             copy
         };
         let comparison = stats::compare_paired(&base, &variant, Scale::Ratio, 0.05).unwrap();
         let two =
-            stats::compare_paired(&inverted(&base), &inverted(&variant), Scale::Ratio, 0.05).unwrap();
+            stats::compare_paired(&rotated(&base), &rotated(&variant), Scale::Ratio, 0.05).unwrap();
         prop_assert_eq!((comparison.estimate, comparison.p_value), (two.estimate, two.p_value));
         if !comparison.few_rounds {
             prop_assert_eq!(comparison.interval, two.interval);

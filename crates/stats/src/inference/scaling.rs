@@ -1,5 +1,5 @@
-//! Throughput as a function of the number of clients: Gunther's universal scalability model, `X(N)
-//! = λN / (1 + σ(N − 1) + κN(N − 1))`, with the contention σ and the coherency κ.
+//! Throughput as a function of the number of clients: Gunther's universal scalability model,
+//! `X(N) = λN / (1 + σ(N − 1) + κN(N − 1))`, with the contention σ and the coherency κ.
 //!
 //! `N / X(N)` is linear in `1/λ`, `σ/λ` and `κ/λ`, and errors are relative. The fit minimises the
 //! squared errors of the logarithms with non-negative coefficients, by Gauss-Newton steps.
@@ -107,11 +107,8 @@ fn fit(
     // The uncertainty is that of the full model, even if a share was estimated as 0.
     let scatter = scatter(clients, &errors, sizes.len(), spent);
     let covariance = inverse(&normal(&rows)).unwrap_or([[0.0; 3]; 3]);
-    let (single, contention, coherency) = (
-        1.0 / coefficients[0],
-        coefficients[1] / coefficients[0],
-        coefficients[2] / coefficients[0],
-    );
+    let [base, linear, quadratic] = coefficients;
+    let (single, contention, coherency) = (1.0 / base, linear / base, quadratic / base);
     let reach_of = |variance: f64| {
         let spread = (variance * scatter.variance).max(0.0).sqrt();
         t_quantile(f64::midpoint(1.0, confidence), scatter.freedom) * spread
@@ -123,7 +120,7 @@ fn fit(
         let shared = covariance[first_at][second_at]
             - second_share * first[first_at]
             - first_share * first[second_at];
-        (shared + first_share * second_share * first[0]) / coefficients[0].powi(2)
+        (shared + first_share * second_share * first[0]) / base.powi(2)
     };
     let interval = |low: f64, high: f64| Interval {
         low,
