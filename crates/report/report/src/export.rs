@@ -23,8 +23,8 @@ treering_model::named_enum! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum ExportForm {
         /// `{"treering_export": {"version": 2}, "trials": [Trial, …]}`: every trial with all its
-        /// tasks and calls. `latency` holds the buckets of each histogram as `[[highest_ns,
-        /// samples], …]`, and `latency_ns` its quantiles.
+        /// tasks and calls. The buckets of each histogram are in `latency`, as
+        /// `[[highest_ns, samples], …]`, and the quantiles in `latency_ns`.
         Json = "json",
         /// CSV with one row for each task.
         Csv = "csv",

@@ -237,7 +237,7 @@ fn seconds(trial: &Trial) -> Table {
     Table::from_rows("seconds", caption, trial.phases.iter().flat_map(seconds_of)).with_keys(2)
 }
 
-/// Rows of a phase.
+/// Rows of the seconds of a phase.
 fn seconds_of(phase: &PhaseTotals) -> Vec<Vec<RowField>> {
     let end_ns = u128::from(phase.wall_ns);
     let mut rows = Vec::new();
