@@ -6,17 +6,17 @@ use treering_model::Unit;
 use crate::table::RowField;
 use crate::{Cell, Column, Number, Table, Tone};
 
-/// Maximum number of variants with a column each; for more, each value is a row with the variants
-/// that have it.
+/// Maximum number of variants with a column each; with more, each value has a row that lists its
+/// variants.
 const MOST_COLUMNS: usize = 6;
 
 /// Maximum number of values of one fact in a cell.
 const NAMED: usize = 3;
 
-/// Maximum number of variants with one value in a cell.
+/// Maximum number of variants listed in a cell for one value.
 const NAMED_SIDES: usize = 4;
 
-/// Maximum length of a value in the table of differences, and in that of all facts.
+/// Maximum lengths of a value in the table of differences, and in the table of all facts.
 const SHORT: usize = 60;
 const LONG: usize = 400;
 
@@ -125,7 +125,8 @@ fn holders(having: &[usize], variants: &[&str]) -> String {
     }
 }
 
-/// Formats the values of a variant: one, a few with their numbers of trials, or a range.
+/// Formats the values of a variant: a single value, a few values with their numbers of trials, or a
+/// range.
 fn values(name: &str, variant: &[FactValue], length: usize) -> String {
     let shown = |value: &str| readable(name, value, length);
     if let [only] = variant {
@@ -157,7 +158,7 @@ fn readable(name: &str, value: &str, length: usize) -> String {
             let number = Number::measured(bytes as f64, Unit::Bytes).text();
             format!("{number} ({bytes})")
         }
-        // Only kernel options that differ are left here.
+        // This value contains only kernel options that differ.
         None if name == "kernel.config" => cut(value, LONG),
         None => cut(value, length),
     }

@@ -34,8 +34,8 @@ pub struct ListedExtent {
 }
 
 impl FileExtents {
-    /// Number of physically discontiguous pieces, as filefrag counts them. Extents after a hole
-    /// continue if their physical distance equals the logical one.
+    /// Number of physically discontiguous pieces, as filefrag counts them. An extent after a hole
+    /// continues the piece if its physical distance equals the logical one.
     pub fn pieces(&self) -> u64 {
         let continues = |pair: &[ListedExtent]| {
             let apart = pair[1].logical_bytes.checked_sub(pair[0].logical_bytes);

@@ -56,7 +56,7 @@ pub(super) fn requests(requests: &[RequestFigures]) -> Table {
     Table::from_rows("requests", caption, requests.iter().map(row))
 }
 
-/// Remark on rows whose p99.9 rests on few requests; `None` if there are none.
+/// Remark on rows whose p99.9 is based on few requests; `None` if there are none.
 pub(super) fn few_beyond(requests: &[RequestFigures]) -> Option<String> {
     let few: Vec<&RequestFigures> = requests.iter().filter(|row| row.has_few_beyond()).collect();
     let rows = few.iter().take(FEW_NAMED).map(|row| {
@@ -180,7 +180,7 @@ pub(super) fn kinds_in_short(kinds: &[KindSummary]) -> Table {
     Table::from_rows("kinds", caption, kinds.iter().map(row))
 }
 
-/// Smallest number of timed calls of which one in a hundred is slower than the p99.
+/// Fewest timed calls for p99, so that at least one call is slower.
 const FEWEST_OF_P99: u64 = 100;
 
 /// Table of system calls and their latencies. p99.9 is shown when enough calls were timed.
@@ -245,8 +245,8 @@ pub(super) fn is_of_observer(metric: &Metric) -> bool {
 /// Maximum number of phases with a column of their own.
 const MOST_PHASES: usize = 6;
 
-/// Table of the counters of the kernel and of the devices: of all phases, and of each of the first
-/// phases; empty for a trial without any.
+/// Table of the counters of the kernel and of the devices, over all phases and for each of the
+/// first phases; empty for a trial without counters.
 pub(super) fn counters(trial: &Trial) -> Table {
     let counters: Vec<&Metric> =
         trial.metrics.iter().filter(|metric| is_counter(&metric.name)).collect();
@@ -282,7 +282,7 @@ pub(super) fn counters(trial: &Trial) -> Table {
     Table::from_rows("counters", caption, of_trial.filter_map(row))
 }
 
-/// Names of the first phases, in their order.
+/// Names of the first phases with counters, in phase order.
 fn counted_phases<'m>(counters: &[&'m Metric]) -> Vec<&'m str> {
     let mut phases: Vec<&str> = Vec::new();
     for metric in counters {

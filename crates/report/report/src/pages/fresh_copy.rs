@@ -1,4 +1,4 @@
-//! Page of `treering layout --fresh-copy`: a tree beside a fresh copy of it.
+//! Page of `treering layout --fresh-copy`, which compares a tree with a fresh copy of it.
 
 use std::io;
 
@@ -32,7 +32,7 @@ pub fn page(copy: &FreshCopy, view: &LayoutView<'_>) -> Report {
 /// the fresh copy.` `None` where the reads have no ratio.
 fn sentence(copy: &FreshCopy) -> Option<String> {
     let measures = copy_measures(copy);
-    // The last time is that of the disk that is played, where one is.
+    // The last time is that of the modelled disk, if there is one.
     let time = measures.iter().rfind(|measure| measure.unit == Unit::Seconds)?;
     let text = |value: f64| Number { value, unit: String::new(), style: NumberStyle::Ratio }.text();
     let interval = time.interval.map_or_else(String::new, |(low, high)| {

@@ -13,7 +13,7 @@ use crate::{Chart, Concentration, HeatLayer, Number, Report, Table, json};
 /// Version of the JSON document.
 const VERSION: u32 = 1;
 
-/// Page of the requests of a trace by file and, in formats with graphics, over the map of the
+/// Page about the requests of a trace by file and, in formats with graphics, over the map of the
 /// device.
 pub fn page(path: &str, heat: &HeatReport, layer: Option<(LayoutMap, LayoutHeat)>) -> Report {
     let mut page = Report::new(format!("Heat of {path}"));
@@ -53,7 +53,7 @@ pub fn write_json(
 const ROWS_MOST: usize = 10;
 /// Maximum number of phases with a section.
 const PHASES_MOST: usize = 6;
-/// Shares of the data for which the page states the share of accesses.
+/// Shares of the data for which the page states the share of the accesses.
 const SHARES: [f64; 4] = [0.01, 0.1, 0.25, 0.5];
 
 /// Adds the sections if the trial has heat artifacts.
@@ -118,7 +118,7 @@ fn summary(heat: &HeatReport) -> String {
     )
 }
 
-/// Describes which data the requests to a device belong to.
+/// Describes the data to which the requests to a device belong.
 fn on_device(heat: &HeatReport, device: &HeatOnDevice) -> String {
     let bytes = |bytes: u64| Number::measured(bytes as f64, Unit::Bytes).text_with_unit();
     let free = device

@@ -1,4 +1,4 @@
-//! Page of `treering layout`: where the files of a tree lie, and the free space around them.
+//! Page of `treering layout`: positions of the files of a tree, and the free space around them.
 
 use std::io;
 
@@ -245,7 +245,7 @@ fn modelled(read: &ModelledRead) -> [Vec<RowField>; 2] {
     ]
 }
 
-/// Row: name, value, accessor of its interval, and explanation.
+/// Row: name, value, accessor of the interval, and explanation.
 type MeasureRow = (&'static str, Cell, fn(&LayoutIntervals) -> Option<(f64, f64)>, &'static str);
 
 fn ratio_number(value: f64) -> Number {

@@ -1,5 +1,5 @@
-//! Layouts on a trial's page: a row for each, trends and charts; and the result of a deliberate
-//! aging run.
+//! Layouts on a trial's page: a table row for each, trends and charts, and the result of a
+//! deliberate aging run.
 
 use treering_analysis::{
     LAYOUT_MEASURES, LayoutMeasure, LayoutPoint, LayoutTrend, layout_series, layout_trend, layouts,
@@ -18,7 +18,7 @@ use crate::{
 
 const MIB: f64 = 1_048_576.0;
 
-/// Maximum number of maps on a page: the last ones.
+/// Maximum number of maps on a page, which are those of the last phases.
 const MOST_MAPS: usize = 3;
 
 /// Facts of a deliberate aging run in page order, each with its title.
@@ -88,7 +88,7 @@ pub(super) fn add(page: &mut Report, trial: &Trial, with_charts: bool) {
         page.table(trends);
     }
     if with_charts {
-        // The first chart and the maps of an aging run open its page.
+        // The page of an aging run begins with the first chart and the maps.
         let opening = usize::from(is_aging(trial));
         let rest = timelines(&points).skip(opening);
         page.blocks.extend(rest.map(|timeline| Block::Chart(Chart::Layout(timeline))));
@@ -149,7 +149,7 @@ fn trends(points: &[LayoutPoint]) -> Table {
     Table { caption, ..table }
 }
 
-/// Change in the unit of the measure; that of a share is in percentage points.
+/// Change in the unit of the measure; for a share, in percentage points.
 fn change(measure: &LayoutMeasure, value: f64) -> Number {
     match measure.unit {
         Unit::Count => Number { value, unit: String::new(), style: NumberStyle::Measured },
@@ -157,7 +157,7 @@ fn change(measure: &LayoutMeasure, value: f64) -> Number {
     }
 }
 
-/// Name, unit and factor of an axis: bytes are shown in MiB so that ticks are round.
+/// Name, unit and factor of an axis. Bytes are shown in MiB, so that ticks are round.
 pub(super) fn placed_on_axis(measure: &LayoutMeasure) -> (String, Unit, f64) {
     match measure.unit {
         Unit::Bytes => (format!("{} in MiB", measure.name), Unit::Count, 1.0 / MIB),
@@ -196,15 +196,15 @@ fn trend_text(measure: &LayoutMeasure, trend: &LayoutTrend) -> String {
     format!("Over {}: {change}{around}.", trend.span.words())
 }
 
-/// Map of an artifact, if it is one, with the name of its phase.
+/// Map of an artifact, if it is a layout with a map, with the name of its phase.
 pub(super) fn map_after<'t>(trial: &'t Trial, made: &Artifact) -> Option<(&'t str, LayoutMap)> {
     let map: LayoutMap = made.read(LAYOUT_MAP_ARTIFACT, LAYOUT_VERSION)?;
     let phase = trial.phases.iter().find(|phase| Some(phase.phase) == made.phase);
     Some((phase.map_or("the end", |phase| &phase.name), map))
 }
 
-/// Maps after the first and after the last phase, small enough to stand side by side; none for
-/// fewer than two.
+/// Maps after the first and after the last phase, small enough to fit side by side; empty if there
+/// are fewer than two.
 pub(super) fn first_and_last_maps(trial: &Trial) -> Vec<DeviceMapChart> {
     let of = |artifact: &Artifact| {
         let (phase, map) = map_after(trial, artifact)?;

@@ -17,11 +17,11 @@ const PHASES_BESIDE: usize = 6;
 /// A trace with its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TracedRun {
-    /// Name of the run: the command's or the file's.
+    /// Name of the run: the name of the command or the file.
     pub name: String,
     /// Figures of the trace.
     pub summary: TraceSummary,
-    /// Estimated cost of its requests on [`MODELLED_DISK`] for each device; empty if unknown.
+    /// Estimated cost of the requests on [`MODELLED_DISK`] for each device; empty if unknown.
     pub on_disk: Vec<DiskCost>,
 }
 
@@ -121,7 +121,7 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
     page.heading("Requests to the devices");
     let named: Vec<(&str, &TraceDigest)> =
         phases.iter().map(|(name, digest)| (name.as_str(), digest)).collect();
-    // Limit the columns to the page's width.
+    // Columns are limited to the width of a page.
     for some in named.chunks(PHASES_BESIDE) {
         page.table(figures(
             "device-requests",
@@ -137,7 +137,7 @@ pub(super) fn add(page: &mut Report, trial: &Trial, charts: bool) {
     }
 }
 
-/// Adds what was found about the block requests of a run, a row for each phase.
+/// Adds the figures of the block requests of a run, with a row for each phase.
 pub(super) fn add_found(page: &mut Report, trial: &Trial) {
     let phases = digests(trial);
     if phases.is_empty() {
@@ -227,7 +227,7 @@ fn latency(of: &LatencyFigures, part: fn(&LatencyFigures) -> u64) -> Cell {
     Cell::measured((of.samples > 0).then(|| part(of) as f64), Unit::Nanoseconds)
 }
 
-/// Passes a cell through; missing for a trace without request order.
+/// Returns a cell; missing for a trace without request order.
 fn ordered(figures: &TraceFigures, cell: Cell) -> Cell {
     if figures.is_ordered() { cell } else { Cell::Missing }
 }
@@ -363,7 +363,7 @@ const OF_ORDER: [&str; 11] = [
     "read_following",
 ];
 
-/// Figures with derived values, without unknown ones.
+/// Figures and derived values, without those that are unknown.
 fn part(digest: &TraceDigest) -> Value {
     let figures = &digest.figures;
     let mut value = json!(figures);

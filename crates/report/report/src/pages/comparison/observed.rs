@@ -1,5 +1,5 @@
 //! Observer results of a comparison: a table for each part of the trial and, for one trial of each
-//! variant, the device requests on a common scale and the layout of files.
+//! variant, charts of the device requests on a common scale and of the layout of files.
 
 use treering_analysis::compare::{MetricComparison, ObservedJob, ObservedVariant, Verdict};
 use treering_analysis::{LAYOUT_MEASURES, LayoutMeasure, TrendSpan, layout_series, layouts};
@@ -24,11 +24,11 @@ const MOST_PHASES: usize = 4;
 /// Maximum number of jobs whose layouts are drawn.
 const MOST_SERIES_JOBS: usize = 6;
 
-/// Maximum number of rows of a table of observer figures that stands open.
+/// Maximum number of rows of a table of observer figures that is not collapsed.
 const OPEN_ROWS: usize = 8;
 
-/// Tables of a job's observer figures, by part of the trial; without inference for a single run of
-/// each variant.
+/// Tables of a job's observer figures, by part of the trial. If each variant has a single run, they
+/// show no inference.
 pub(super) fn tables_of(seen: &[&MetricComparison], several_contenders: bool) -> Vec<Table> {
     let mut scopes: Vec<&Scope> = Vec::new();
     for comparison in seen {
@@ -71,7 +71,7 @@ fn caption(seen: &[&MetricComparison]) -> String {
     format!("{which} the requests to the devices, and where the files lie. {how}{zeros}")
 }
 
-/// Table of the counters that differ most, of so many that were compared.
+/// Table of the counters that differ most, with the number of compared counters.
 pub(super) fn counters_of(
     leading: &[&MetricComparison],
     compared: usize,
@@ -170,7 +170,7 @@ fn traces(variants: &[(&ObservedVariant, &Trial)], jobs: usize) -> Vec<Chart> {
             let (_, digest) = phases.iter().find(|(known, _)| known == phase)?;
             Some(TraceChartRun { name: (*name).to_owned(), digest: digest.clone() })
         };
-        // More charts share the page's budget of detail.
+        // With more charts, each has a smaller share of the page's limit of detail.
         let sharing = (chosen.len() * jobs.max(1)).max(2);
         let runs = digests.iter().filter_map(run).collect();
         Chart::Trace(TraceChart { runs, of: format!("phase {phase}"), sharing, from_ns: 0 })

@@ -39,8 +39,8 @@ pub(super) fn variants(outcome: &Outcome) -> Table {
     Table::from_rows("variants", "", rows)
 }
 
-/// Table of ratios and verdicts, of primary metrics or the others. Other units of a result follow
-/// below it.
+/// Table of ratios and verdicts, for primary metrics or for the others. Each result is followed by
+/// its other units.
 pub(super) fn verdicts(
     comparisons: &[&MetricComparison],
     primary: bool,
@@ -195,7 +195,8 @@ fn caption(comparisons: &[&MetricComparison], primary: bool, needs: bool) -> Str
     note
 }
 
-/// Table of each part of the trial: its score, elapsed time and CPU time, a row for each variant.
+/// Table of each part of the trial with its score, elapsed time and CPU time, and a row for each
+/// variant.
 pub(super) fn figures(comparisons: &[&MetricComparison]) -> Table {
     let caption = "Scores with elapsed time, system CPU and total CPU: medians. For a kind of \
                    operation: seconds per operation.";
@@ -241,7 +242,7 @@ fn figures_of(
 ) -> Vec<RowField> {
     let named =
         |names: &[&str]| own.iter().find(|comparison| names.contains(&comparison.name.as_str()));
-    // Where the user chose the primary metrics, a part without any still shows its rate.
+    // If the user chose the primary metrics, a part without any still shows its rate.
     let rate = || own.iter().find(|comparison| !matches!(comparison.unit, Unit::Seconds));
     let score = own.iter().find(|comparison| comparison.primary).or_else(rate);
     let median = |comparison: &MetricComparison| {
@@ -311,7 +312,7 @@ pub(super) fn ratio(comparison: &MetricComparison) -> Cell {
     ratio_as(comparison, |ratio| ratio)
 }
 
-/// Cell of the ratio in another form; of the difference where there is no ratio.
+/// Cell of the ratio after applying `form`; of the difference if there is no ratio.
 pub(super) fn ratio_as(comparison: &MetricComparison, form: fn(f64) -> f64) -> Cell {
     match (comparison.ratio, comparison.difference) {
         (Some(ratio), _) => of_ratio(form(ratio.value)).into(),
@@ -323,7 +324,7 @@ pub(super) fn ratio_as(comparison: &MetricComparison, form: fn(f64) -> f64) -> C
     }
 }
 
-/// Form of ratios of which more is better.
+/// Function that inverts a ratio if necessary, so that more is better.
 pub(super) const fn turned(better: BetterDirection) -> fn(f64) -> f64 {
     match better {
         BetterDirection::Higher => |ratio| ratio,
@@ -331,12 +332,13 @@ pub(super) const fn turned(better: BetterDirection) -> fn(f64) -> f64 {
     }
 }
 
-/// Interval cell that agrees with the verdict; for operations within one run, their own interval.
+/// Cell of the interval that agrees with the verdict; for operations within one run, of the
+/// uncorrected interval.
 pub(super) fn interval(comparison: &MetricComparison) -> Cell {
     interval_as(comparison, |ratio| ratio)
 }
 
-/// Interval cell with its ratios in another form.
+/// Cell of the interval after applying `form` to its ratios.
 pub(super) fn interval_as(comparison: &MetricComparison, form: fn(f64) -> f64) -> Cell {
     if is_unbounded(comparison) {
         return Cell::text("unbounded");
@@ -354,7 +356,7 @@ pub(super) fn interval_as(comparison: &MetricComparison, form: fn(f64) -> f64) -
     }
 }
 
-/// Ends of the interval shown on pages.
+/// Bounds of the interval shown on pages.
 pub(super) fn shown_interval(comparison: &MetricComparison) -> Option<(f64, f64)> {
     if comparison.within_one_run {
         return comparison.ratio.or(comparison.difference)?.interval;
@@ -367,7 +369,7 @@ pub(super) fn is_unbounded(comparison: &MetricComparison) -> bool {
     comparison.decided.is_some_and(|decided| decided.interval.is_none())
 }
 
-/// Numbers of missing rounds in words: `31`, `31-108`, `31 or far more`.
+/// Numbers of further rounds in words: `31`, `31-108`, `31 or far more`.
 pub(super) fn more_words(more: RoundsNeeded) -> String {
     let count = |rounds: u32| thousands(&rounds.to_string());
     match more.pessimistic {
@@ -383,7 +385,7 @@ fn rounds_needed(comparison: &MetricComparison) -> Cell {
         .map_or(Cell::Missing, |more| Cell::text(format!("+{}", more_words(more))))
 }
 
-/// Value cell whose unit is part of the row's label, unless its style scales.
+/// Value cell for a row whose label includes the unit, unless the style scales it.
 pub(super) fn value(value: f64, unit: Unit) -> Cell {
     let number = Number::measured(value, unit);
     if number.style.scales() {

@@ -18,8 +18,8 @@ Efficiency is the throughput in percent of the ideal, which is that of the small
 many; it is paired by round. The Universal Scalability Law is X(N) = a N / (1 + s (N - 1) + k N (N \
 - 1)), with the contention s, the share of work for which all wait for one another, and the \
 coherency k, the share for which each pair has to agree.";
-/// Upper end of a share's interval from which, when the lower end is 0, the share counts as
-/// undetermined.
+/// Upper end of a share's interval above which the share counts as undetermined, if the lower end
+/// is 0.
 const UNDETERMINED_FROM: f64 = 0.5;
 
 /// Formats a share of work in percent with about two digits.
@@ -65,7 +65,7 @@ pub(super) fn sentences(title: &str, scaling: &Scaling) -> Vec<String> {
     vec![growth, format!("{title}: {}", of_model(scaling))]
 }
 
-/// Sentence about the fitted model, or why there is none.
+/// Sentence about the fitted model, or about the reason why there is none.
 fn of_model(scaling: &Scaling) -> String {
     let key = &scaling.key;
     let Some(model) = &scaling.model else {
@@ -103,7 +103,7 @@ fn of_model(scaling: &Scaling) -> String {
     words
 }
 
-/// Describes a share with its interval, or that it may be zero.
+/// Describes a share with its interval, or states that it may be zero.
 fn share(name: &str, value: f64, interval: &Interval) -> String {
     if interval.low > 0.0 && interval.high > 1.0 {
         return format!("{name} is at least {}", percent(interval.low.min(1.0)));
@@ -188,7 +188,7 @@ pub(super) fn models(sweeps: &[Sweep], title: impl Fn(&Sweep) -> String) -> Opti
 
 fn model_row(name: String, scaling: &Scaling, model: &Scalability) -> Vec<RowField> {
     // One decimal of a percentage would hide a coherency that halves the throughput at size 100.
-    // No share of work is larger than all of it.
+    // The interval of a share ends at 100 %.
     let number = |value: f64| Number {
         value: 100.0 * value.min(1.0),
         unit: Unit::Percent.symbol().to_owned(),

@@ -1,5 +1,5 @@
-//! Page about the spread of the layouts of runs that carried out the same list of operations on
-//! equal filesystems.
+//! Page about the spread of layouts among runs that executed the same list of operations on equal
+//! filesystems.
 
 use std::collections::BTreeMap;
 
@@ -23,9 +23,9 @@ const MEASURES: [(&MetricSpec, &str); 7] = [
     (&FREE_EXTENTS, "free extents"),
     (&MODELLED_READ_SECONDS, "read on hdd-7200"),
 ];
-/// Fact of a run with the fingerprint of its operations.
+/// Fact with the fingerprint of a run's operations.
 const LIST_FACT: &str = "age.fingerprint";
-/// Facts that must be equal for filesystems to be equal, with their names on the page.
+/// Facts that must be the same in equal filesystems, with their names on the page.
 const EQUAL_FACTS: [(&str, &str); 6] = [
     ("filesystem.type", "filesystem"),
     ("filesystem.capacity_bytes", "bytes"),
@@ -58,7 +58,7 @@ fn last(trial: &Trial, spec: &MetricSpec) -> Option<f64> {
     trial.metrics.iter().rfind(of_phase).map(|metric| metric.value)
 }
 
-/// Page with a table for each set of equal runs among these.
+/// Page with a table for each set of equal runs.
 pub fn page(trials: &[Trial]) -> Report {
     let mut page = Report::new("Layouts of equal runs");
     let mut alike: BTreeMap<SharedFacts, Vec<&Trial>> = BTreeMap::new();

@@ -125,7 +125,7 @@ fn values(sweep: &Sweep, key: usize) -> Vec<&str> {
     values
 }
 
-/// Table with two keys as rows and columns; each cell in percent of the best one.
+/// Table with two keys as rows and columns; each cell is in percent of the best cell.
 fn map(sweep: &Sweep) -> Table {
     let (rows, across) = (values(sweep, 0), values(sweep, 1));
     let means = || sweep.points.iter().map(|point| point.mean);

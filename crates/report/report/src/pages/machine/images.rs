@@ -1,4 +1,5 @@
-//! Saved images of aged filesystems: a list, and one with its recipe and layout.
+//! Pages about saved images of aged filesystems: a list, and a single image with its recipe and
+//! layout.
 
 use std::path::PathBuf;
 
@@ -8,15 +9,15 @@ use crate::pages::layout::{self, LayoutView};
 use crate::table::RowField;
 use crate::{Report, Table};
 
-/// A saved image, or why its record cannot be read.
+/// Saved image, or the reason why its record cannot be read.
 pub struct ListedImage {
     /// Name of the image.
     pub name: String,
-    /// Record of the image, or its damage.
+    /// Record of the image, or a description of its damage.
     pub record: Result<ImageRecord, String>,
 }
 
-/// Page with the saved images; `unfinished` are the folders of images that killed runs left.
+/// Page with the saved images; `unfinished` holds the folders of images left by killed runs.
 pub fn list(images: Vec<ListedImage>, unfinished: &[PathBuf]) -> Report {
     let mut page = Report::new("Saved images");
     let row = |ListedImage { name, record }: &ListedImage| {

@@ -1,9 +1,9 @@
-//! Pages about the lab: resources that are left, and filesystems that it can make.
+//! Pages about the lab: leftover resources, and filesystems that it can create.
 
 use crate::table::RowField;
 use crate::{Report, Table};
 
-/// Page with the resources that are left, each with its owner.
+/// Page with the leftover resources and their owners.
 pub fn leftovers(rows: Vec<[String; 2]>) -> Report {
     let mut page = Report::new("The lab");
     if rows.is_empty() {
@@ -18,8 +18,8 @@ pub fn leftovers(rows: Vec<[String; 2]>) -> Report {
     page
 }
 
-/// Page with the filesystems that can be made; each with its version, or the reason why it cannot
-/// be made.
+/// Page with the filesystems that can be created, each with its version or the reason why it cannot
+/// be created.
 pub fn filesystems(rows: Vec<(&'static str, Result<String, String>)>) -> Report {
     let mut page = Report::new("Filesystems");
     let row = |(name, version): (&str, Result<String, String>)| {

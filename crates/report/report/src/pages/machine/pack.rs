@@ -1,4 +1,4 @@
-//! A pack of trials: what is written into it, and which names are left out.
+//! Page about a pack of trials: its contents, and the names that are left out.
 
 use treering_model::{TrialEvent, Unit};
 
@@ -8,12 +8,12 @@ use crate::{Cell, Report, Table};
 /// Maximum number of names shown of each kind.
 const NAMES_SHOWN: usize = 20;
 
-/// Numbers of the packed records.
+/// Numbers of the packed records by kind.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PackedCounts {
-    /// Plans.
+    /// Number of plans.
     pub plans: u64,
-    /// Labels and exclusions.
+    /// Number of labels and exclusions.
     pub annotations: u64,
     trials: u64,
     facts: u64,
@@ -41,21 +41,21 @@ impl PackedCounts {
     }
 }
 
-/// A name that is left out.
+/// Name that is left out of the pack.
 #[derive(Clone, Debug)]
 pub struct LeftOutName {
     /// Kind of the name.
     pub kind: &'static str,
-    /// The name.
+    /// Name as found in the trials.
     pub name: String,
-    /// Word that is written instead.
+    /// Replacement for the name.
     pub instead: String,
     /// Number of replacements.
     pub times: u64,
 }
 
-/// Page about what is packed and what is left out.
-/// `names` are the names that are left out; `None` if all are written.
+/// Page about the packed and omitted contents. `names` holds the names that are left out; `None` if
+/// all are written.
 pub fn page(counts: &PackedCounts, names: Option<&[LeftOutName]>) -> Report {
     let mut page = Report::new("A pack of trials");
     let counts_of = [

@@ -1,4 +1,4 @@
-//! The store as a file: its size and the trials in it.
+//! Page about the file of a store: its size and the trials in it.
 
 use treering_model::Unit;
 
@@ -13,7 +13,7 @@ pub struct StoreFacts {
     pub version: String,
     /// Size in bytes.
     pub bytes: u64,
-    /// Unused bytes of it.
+    /// Number of unused bytes in the file.
     pub unused_bytes: u64,
     /// Number of trials.
     pub trials: usize,

@@ -1,4 +1,4 @@
-//! The pages of `treering dataset`: the list, and one data set in numbers.
+//! Pages of `treering dataset`: a list, and a single data set with its figures.
 
 use treering_model::{
     DatasetReport, ListCount, ListDifference, SizeQuantiles, TreeStateReport, Unit,
@@ -11,10 +11,10 @@ use crate::{Report, Table};
 pub struct ListedDataset {
     /// Name of the data set.
     pub name: String,
-    /// Place of its files.
+    /// Location of the files.
     pub place: String,
-    /// Counts of its states: clean, patched, compiled, patched and compiled; or the error that
-    /// prevents reading it.
+    /// Counts for each state (clean, patched, compiled, patched and compiled), or the error that
+    /// prevents reading them.
     pub states: Result<[ListCount; 4], String>,
 }
 

@@ -16,13 +16,13 @@ const RATE_SLACK: f64 = 0.05;
 
 /// Trial of a turn, with the work of its jobs.
 pub struct CheckedTrial {
-    /// The trial.
+    /// Trial of the turn.
     pub trial: Trial,
     /// Bytes and requests of each job.
     pub work: JobWork,
 }
 
-/// A turn: the trials of treering and of fio.
+/// Turn with a trial of treering and one of fio.
 pub struct CheckTurn {
     /// Trial of treering.
     pub ours: CheckedTrial,
@@ -41,7 +41,7 @@ pub struct SequenceComparison {
 #[derive(Clone, Debug, PartialEq)]
 enum Verdict {
     Same,
-    /// No difference is seen beyond the noise.
+    /// No difference beyond the noise.
     WithinNoise,
     /// The two differ; holds a description of the difference.
     Differ(String),
@@ -61,7 +61,7 @@ impl Verdict {
 }
 
 impl SequenceComparison {
-    /// Compares the requests of a job. `differs` says why they cannot be equal.
+    /// Compares the requests of a job. `differs` is the reason if they cannot be equal.
     pub fn new<R: PartialEq + Display>(
         name: String,
         differs: Option<&'static str>,
@@ -204,8 +204,8 @@ fn geometric_mean(values: impl Iterator<Item = f64>) -> f64 {
     (logarithms.iter().sum::<f64>() / logarithms.len().max(1) as f64).exp()
 }
 
-/// Compares the work of each job. Fixed work must be the same in every turn; for jobs that end by
-/// time only the rates are compared.
+/// Compares the work of each job. Fixed work must be the same in every turn; jobs with a time limit
+/// are compared only by their rates.
 fn worked(turns: &[CheckTurn]) -> Vec<WorkComparison> {
     let pairs: Vec<[&JobWork; 2]> =
         turns.iter().map(|turn| [&turn.theirs.work, &turn.ours.work]).collect();
@@ -234,7 +234,7 @@ fn worked(turns: &[CheckTurn]) -> Vec<WorkComparison> {
     names.into_iter().map(one).collect()
 }
 
-/// True if a job ends by time.
+/// True if a job has a time limit.
 fn is_timed(trial: &Trial, job: &str) -> bool {
     let parameters = &trial.beginning.parameters;
     let named = parameters.iter().filter(|(_, value)| value == job);

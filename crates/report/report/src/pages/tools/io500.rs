@@ -12,7 +12,7 @@ use crate::{Report, Table};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
-/// Builds the page; the lines of [`config`] follow on it.
+/// Builds the page, which the lines of [`config`] follow.
 pub fn page(full: &FullRun, has_ranks: bool) -> Report {
     let mut page = Report::new("IO500, rehearsed");
     page.paragraph(format!(
@@ -109,7 +109,7 @@ fn risks(risks: &[FullRunRisk]) -> Table {
     Table::from_rows("io500_risks", "What this rehearsal knows of.", risks.iter().map(row))
 }
 
-/// The lines of a configuration.
+/// Lines of the IO500 configuration.
 pub fn config(full: &FullRun, clients: ClientMachines, dir: &Path) -> Vec<String> {
     let mut lines = vec!["[global]".to_owned(), format!("datadir = {}", dir.display())];
     if clients.count == 1 {

@@ -1,5 +1,5 @@
-//! Page of `treering show`: everything about one trial, without a verdict, which takes more than
-//! one trial. The sentence and the picture that open it are in `lead`.
+//! Page of `treering show`: all data about one trial, without a verdict, which requires more than
+//! one trial. `lead` has the sentence and the picture at the top.
 
 mod lead;
 
@@ -40,8 +40,8 @@ pub struct TrialView<'v> {
 /// Maximum number of charts of one sort on the page.
 const MOST_CHARTS: usize = 12;
 
-/// Page of a trial: its answer in a sentence and a picture, the figures, then how they were
-/// measured.
+/// Page of a trial: its answer in a sentence and a picture, the figures, then the conditions of the
+/// measurement.
 pub fn page(trial: &Trial, view: &TrialView<'_>) -> Report {
     let beginning = &trial.beginning;
     let mut page = Report::new(format!(
@@ -112,7 +112,7 @@ fn add_circumstances(page: &mut Report, trial: &Trial) {
     }
     if !trial.facts.is_empty() {
         page.heading("Environment");
-        // A value of many lines does not fit a table row; JSON has it.
+        // A value of many lines does not fit into a table row; the JSON contains it.
         let facts = trial.facts.iter().filter(|fact| fact.name != PLAN_FACT);
         page.key_values(facts.map(|fact| (fact.name.clone(), Cell::some_text(&fact.value))));
     }
@@ -154,7 +154,7 @@ fn add_figures(page: &mut Report, trial: &Trial, summary: &Summary) {
             page.note(few);
         }
     }
-    // Figures of the request table are not repeated, unless they are primary.
+    // Figures of the request table are not repeated unless they are primary.
     let shown = |metric: &&Metric| {
         let is_above = !summary.requests.is_empty() && is_request_figure(metric);
         // Latencies of calls are in the table of the calls.
@@ -237,7 +237,7 @@ fn seconds(trial: &Trial) -> Table {
     Table::from_rows("seconds", caption, trial.phases.iter().flat_map(seconds_of)).with_keys(2)
 }
 
-/// Rows of a phase.
+/// Rows of the seconds of a phase.
 fn seconds_of(phase: &PhaseTotals) -> Vec<Vec<RowField>> {
     let end_ns = u128::from(phase.wall_ns);
     let mut rows = Vec::new();
