@@ -8,7 +8,7 @@ use treering_io500::Io500Workload;
 use treering_script::Workload;
 
 use super::settings::argument;
-use super::{AnyRunArgs, NativeRunArgs, StoreArgs};
+use super::{AnyRunArgs, NativeRunArgs, OutputArgs, StoreArgs};
 
 /// The name of the verb.
 pub(crate) const IO500: &str = "io500";
@@ -16,6 +16,27 @@ pub(crate) const IO500: &str = "io500";
 pub(crate) const REHEARSE: &str = "rehearse";
 /// The verb below it that runs the installed program.
 pub(crate) const RUN: &str = "run";
+
+/// The verb below it that puts runs side by side.
+pub(crate) const LIST: &str = "list";
+
+/// Options of the list of runs.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Io500ListArgs {
+    /// The trials: unique prefixes of their IDs, or `last`; the newest six when none is named.
+    pub(crate) trials: Vec<String>,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+impl Io500ListArgs {
+    /// Reads the arguments from the parsed command line.
+    pub(crate) fn of(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Self::from_arg_matches(matches)
+    }
+}
 
 /// Options of a run of the installed program.
 #[derive(Clone, Debug, Args)]
@@ -49,7 +70,11 @@ Rehearse on one machine, with four workers:
 Rehearse on four clients:
   mpirun -n 4 treering-mpi io500 rehearse --dir /mnt/shared/work
 
-Only IO500 itself scores: a rehearsal prints no score. docs/io500.md has the details.";
+Put a rehearsal beside results that others have published:
+  treering import result.txt
+  treering io500 list
+
+Only IO500 itself scores: a rehearsal prints no score. docs/workloads/io500.md has the details.";
 
 /// The command.
 pub(super) fn command() -> Command {
@@ -63,11 +88,15 @@ pub(super) fn command() -> Command {
     let run = InstalledArgs::augment_args(Command::new(RUN))
         .about("Run an installed io500, and keep its result and its files")
         .long_about(None);
+    let list = Io500ListArgs::augment_args(Command::new(LIST))
+        .about("Put rehearsals and imported results side by side, phase by phase")
+        .long_about(None);
     Command::new(IO500)
-        .about("Rehearse IO500, or run an installed one and keep its result")
+        .about("Rehearse IO500, run an installed one and keep its result, or list results")
         .after_help(AFTER)
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(rehearse)
         .subcommand(run)
+        .subcommand(list)
 }

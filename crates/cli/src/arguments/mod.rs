@@ -41,7 +41,7 @@ pub(crate) use comparing::{
 pub(crate) use completing::{CompletionsArgs, ManArgs, as_link, to_complete};
 pub(crate) use history::{HistoryArgs, OverviewArgs, SeriesArgs};
 pub(crate) use images::{ImageArgs, ImageVerb};
-pub(crate) use io500::{IO500, InstalledArgs, REHEARSE};
+pub(crate) use io500::{IO500, InstalledArgs, Io500ListArgs, LIST, REHEARSE};
 pub(crate) use keeping::{KeepArgs, KeepVerb};
 pub(crate) use layout::LayoutArgs;
 pub(crate) use links::LinksArgs;

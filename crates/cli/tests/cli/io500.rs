@@ -169,3 +169,40 @@ fn a_program_that_fails_or_leaves_nothing_is_told() {
     let line = ["io500", "run", "--with-io500", "./none", "--config", "c.ini"];
     program.run(line).complains("cannot start ./none");
 }
+
+/// Result of four clients in the words of IO500, with figures of our own.
+const RESULT: &str = "\
+IO500 version io500-sc24_v1-7-g1a2b3c4d5e6f (standard)
+[RESULT]       ior-easy-write        2.000000 GiB/s : time 300.100 seconds
+[RESULT]    mdtest-easy-write       10.000000 kIOPS : time 300.200 seconds
+[RESULT]       ior-hard-write        0.500000 GiB/s : time 300.300 seconds
+[RESULT]                 find      100.000000 kIOPS : time 10.000 seconds
+";
+
+#[test]
+fn a_rehearsal_stands_beside_imported_results_phase_by_phase() {
+    let program = program();
+    let ran = program.run(["io500", "list"]).ends_with(0);
+    assert!(ran.stdout.contains("No run of IO500 is in the store"), "{ran}");
+    fs::create_dir(program.home().join("w")).unwrap();
+    fs::write(program.home().join("result.txt"), RESULT).unwrap();
+    program.run(["import", "result.txt"]).ends_with(0);
+    let line = ["io500", "rehearse", "--dir", "w", "--workers", "2"];
+    program.run(line.iter().chain(SMALL)).ends_with(0);
+    let ran = program.run(["io500", "list", "--format", "csv"]).ends_with(0);
+    for phase in phases() {
+        let row = ran.stdout.lines().find(|line| line.contains(phase)).unwrap();
+        let has_rate = row.split(',').nth_back(0).is_some_and(|cell| !cell.is_empty());
+        let is_imported = RESULT.contains(phase);
+        assert_eq!(has_rate, is_imported, "only what both have has a ratio: {row}");
+    }
+    assert!(ran.stdout.contains("10.0"), "{ran}");
+    let ran = program.run(["io500", "list", "last"]).ends_with(0);
+    assert!(ran.stdout.contains("rehearsal"), "{ran}");
+    fs::create_dir(program.home().join("w2")).unwrap();
+    program.run(["run", "fs_mark", "--dir", "w2", "--files", "10"]).ends_with(0);
+    program
+        .run(["io500", "list", "last"])
+        .ends_with(2)
+        .complains("has no rate of a phase of IO500");
+}

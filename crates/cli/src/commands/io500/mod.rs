@@ -1,7 +1,8 @@
-//! `treering io500`: a rehearsal of its phases with what a full run needs, and runs of the
-//! installed program.
+//! `treering io500`: a rehearsal of its phases with what a full run needs, runs of the installed
+//! program, and runs side by side.
 
 mod installed;
+mod list;
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +15,7 @@ use treering_model::{Ending, Trial};
 use treering_report::pages::tools::io500::{config, page};
 
 use super::{native, output};
-use crate::arguments::{InstalledArgs, OutputArgs, REHEARSE};
+use crate::arguments::{InstalledArgs, Io500ListArgs, LIST, OutputArgs, REHEARSE};
 use crate::failure::Failure;
 
 /// Runs the rehearsal, or the installed program.
@@ -32,6 +33,11 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
                 _ => Ok(()),
             }
         }),
+        Some((LIST, below)) => {
+            let args =
+                Io500ListArgs::of(below).map_err(|error| Failure::usage(error.to_string()))?;
+            list::run(&args)
+        }
         Some((_, below)) => {
             let args =
                 InstalledArgs::of(below).map_err(|error| Failure::usage(error.to_string()))?;

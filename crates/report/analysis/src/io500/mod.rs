@@ -5,6 +5,7 @@
 //! such as full caches. None of the figures is a score.
 
 mod figures;
+mod listed;
 mod need;
 mod phase;
 mod risk;
@@ -13,6 +14,7 @@ use treering_model::workloads::io500::{FULL_SECONDS, Io500Benchmark, STEPS, Step
 use treering_model::{Artifact, RANKS_ARTIFACT, RANKS_VERSION, RankPhase, RankTable, Trial};
 
 pub use figures::{PhaseFigures, RateRange};
+pub use listed::{ListedPhase, ListedRun, phases_of};
 pub use need::TestRequirement;
 pub use risk::FullRunRisk;
 

@@ -1,14 +1,16 @@
-//! Page about a rehearsal of a full IO500 run: phases, settings, expected errors, a configuration.
+//! Pages about IO500: a rehearsal of a full run with settings, expected errors and a configuration;
+//! and runs side by side, phase by phase.
 
 use std::path::Path;
 
 use treering_analysis::io500::{
-    ClientMachines, FullRun, FullRunRisk, PhaseFigures, TestRequirement,
+    ClientMachines, FullRun, FullRunRisk, ListedRun, PhaseFigures, TestRequirement, phases_of,
 };
+use treering_model::Unit;
 use treering_model::workloads::io500::FULL_SECONDS;
 
 use crate::table::RowField;
-use crate::{Report, Table};
+use crate::{Cell, Column, Report, Table};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
@@ -107,6 +109,62 @@ fn risks(risks: &[FullRunRisk]) -> Table {
         ]
     };
     Table::from_rows("io500_risks", "What this rehearsal knows of.", risks.iter().map(row))
+}
+
+/// Page of runs side by side; `runs` have their names.
+pub fn list(runs: &[(String, ListedRun)]) -> Report {
+    let mut page = Report::new("IO500");
+    if runs.is_empty() {
+        page.paragraph(
+            "No run of IO500 is in the store: `treering io500 rehearse` rehearses one, and \
+             `treering import` reads results.",
+        );
+        return page;
+    }
+    page.table(circumstances(runs));
+    page.table(side_by_side(runs));
+    if runs.iter().any(|(_, run)| run.is_rehearsal) {
+        page.note(
+            "A rehearsal writes for a shorter time than IO500 and has no score: what caches hold \
+             weighs more in it. Compare phase by phase, with as many clients.",
+        );
+    }
+    page
+}
+
+fn circumstances(runs: &[(String, ListedRun)]) -> Table {
+    let row = |(name, run): &(String, ListedRun)| {
+        vec![
+            RowField::long_text("run", name),
+            RowField::text("kind", if run.is_rehearsal { "rehearsal" } else { "IO500" }),
+            RowField::new(Column::text("workers").right(), Cell::some_text(&run.ranks)),
+            RowField::number("score", Unit::Count, run.score),
+        ]
+    };
+    Table::from_rows("io500_runs", "", runs.iter().map(row))
+}
+
+/// Table with a row for each phase and a column for each run; two runs have their ratio.
+fn side_by_side(runs: &[(String, ListedRun)]) -> Table {
+    let listed: Vec<ListedRun> = runs.iter().map(|(_, run)| run.clone()).collect();
+    let row = |(phase, moves_data): (String, bool)| {
+        let mut fields = vec![
+            RowField::text("phase", &phase),
+            RowField::text("in the unit", if moves_data { "GiB/s" } else { "kIOPS" }),
+        ];
+        let rates: Vec<Option<f64>> = listed.iter().map(|run| run.rate(&phase)).collect();
+        fields.extend(runs.iter().zip(&rates).map(|((name, _), rate)| {
+            let cell = rate.map_or(Cell::Missing, |rate| Cell::text(digits(rate)));
+            RowField::new(Column::text(name).right(), cell)
+        }));
+        if let [first, second] = rates[..] {
+            let ratio = first.zip(second).map(|(first, second)| second / first);
+            fields.push(RowField::number("second/first", Unit::Count, ratio));
+        }
+        fields
+    };
+    let caption = "Rates of the phases. Higher is better.";
+    Table::from_rows("io500_rates", caption, phases_of(&listed).into_iter().map(row))
 }
 
 /// Lines of the IO500 configuration.

@@ -1,0 +1,58 @@
+//! `treering io500 list`: rehearsals and imported results side by side.
+
+use std::process::ExitCode;
+
+use treering_analysis::io500::ListedRun;
+use treering_model::TrialId;
+use treering_report::pages::tools::io500::list;
+use treering_store::{Filter, LoadDetail, Store};
+
+use crate::arguments::Io500ListArgs;
+use crate::commands::output;
+use crate::failure::Failure;
+use crate::storage::{failure, open_to_read};
+
+/// Number of runs where none is named: as many columns as fit a terminal.
+const RUNS: usize = 6;
+
+/// Prints the runs, in the order of their names, or the newest last.
+pub(crate) fn run(args: &Io500ListArgs) -> Result<ExitCode, Failure> {
+    let runs = match open_to_read(args.store.store.as_deref())? {
+        Some(store) => runs(&store, &args.trials)?,
+        None => Vec::new(),
+    };
+    output::write(&list(&runs), &args.output)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn runs(store: &Store, names: &[String]) -> Result<Vec<(String, ListedRun)>, Failure> {
+    let found = |error| failure(&error);
+    let ids: Vec<TrialId> = if names.is_empty() {
+        let filter = Filter { workload: Some("io500".to_owned()), ..Filter::default() };
+        store.trials(&filter).map_err(found)?.iter().rev().map(|one| one.trial).collect()
+    } else {
+        names.iter().map(|name| store.find(name)).collect::<Result<_, _>>().map_err(found)?
+    };
+    let short = store.short_ids(&ids).map_err(found)?;
+    let trials = store.load_many(&ids, LoadDetail::Tasks).map_err(found)?;
+    let mut runs = Vec::new();
+    for (trial, id) in trials.iter().zip(short) {
+        let name = match trial.beginning.label.as_str() {
+            "" => id.clone(),
+            label => format!("{id} {label}"),
+        };
+        match ListedRun::from_trial(trial) {
+            Some(run) => runs.push((name, run)),
+            None if names.is_empty() => {}
+            None => {
+                let message = format!("{id} has no rate of a phase of IO500");
+                return Err(Failure::usage(message)
+                    .hint("`treering list --workload io500` lists the runs of IO500"));
+            }
+        }
+    }
+    if names.is_empty() && runs.len() > RUNS {
+        runs.drain(..runs.len() - RUNS);
+    }
+    Ok(runs)
+}
