@@ -16,7 +16,7 @@ pub(crate) struct Apart {
 
 impl Apart {
     /// # Errors
-    /// When it is none for several ranks.
+    /// When the job cannot run on several ranks.
     pub(crate) fn new(job: Box<dyn Job>, ranks: u32) -> Result<Self, ConfigError> {
         if let Some(why) = job.refuses_ranks() {
             let message = format!("this cannot run on {ranks} ranks: {why}");
@@ -111,7 +111,7 @@ impl Job for Apart {
     }
 }
 
-/// Session of this rank. Its remains are the directories of all ranks.
+/// Session of this rank. The directories of all ranks are left behind.
 struct ApartSession<'j> {
     own: Box<dyn Session + 'j>,
     directories: Vec<String>,

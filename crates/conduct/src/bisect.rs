@@ -28,7 +28,7 @@ pub struct BisectOptions {
     pub kernel: PathBuf,
     /// Build of the kernel; `None` if it is built already.
     pub build: Option<KernelBuild>,
-    /// Number of rounds; `None` for tests after fixed numbers of rounds.
+    /// Number of rounds; `None` for sequential tests.
     pub rounds: Option<u32>,
     /// Minimum relevant difference, as a fraction; `None` for that of the plan.
     pub threshold: Option<f64>,
@@ -54,7 +54,7 @@ impl BisectStep {
     /// Reason why a revision cannot be judged after a trial of this variant of the plan failed.
     ///
     /// # Errors
-    /// When it is the variant with the good kernel.
+    /// When the variant is the one with the good kernel.
     pub fn reason_to_skip(variant: usize, why: &str) -> Result<String, Failure> {
         if variant == 0 {
             let message = format!("a trial of the good kernel failed: {why}");
@@ -75,7 +75,7 @@ pub fn bisect_step(
 ) -> Result<BisectStep, Failure> {
     let variant = alone(&plan, &options)?;
     let revision = revision();
-    // Before an hour of compiling.
+    // Checked before the build, which can take an hour.
     let good = with_kernel(&variant, GOOD, &options.good)?;
     check_kernel(&good)?;
     let build = options.build.map(|build| run_build(build, host));

@@ -45,8 +45,8 @@ impl<'a> Tally<'a> {
         };
         let opens = calls(Op::Create) + calls(Op::Open);
         let fsynced = opens > 0 && calls(Op::Fsync) >= opens;
-        // A sync is one of the whole filesystem: it writes what earlier tasks left too. Fsyncs of
-        // all its files write what the task itself wrote.
+        // A sync covers the whole filesystem, with the writes of earlier tasks. Fsyncs of all files
+        // of the task cover its own writes.
         self.unsynced_bytes = match task.sync_ns {
             0 if fsynced => self.unsynced_bytes,
             0 => self.unsynced_bytes + bytes(Op::Write),
@@ -54,7 +54,7 @@ impl<'a> Tally<'a> {
         };
     }
 
-    /// Totals of the completed trial. `renewals` is the number of remounts.
+    /// Returns the totals of the completed trial. `renewals` is the number of remounts.
     pub(crate) fn done(&self, renewals: u32) -> Done {
         Done {
             read_bytes: self.read_bytes,
@@ -78,7 +78,7 @@ impl TrialSink for Tally<'_> {
 pub(crate) struct Done {
     read_bytes: u64,
     unsynced_bytes: u64,
-    /// True if caches were dropped, or the filesystem remounted, at least once.
+    /// True if caches were dropped or the filesystem was remounted at least once.
     was_cold: bool,
 }
 
@@ -87,7 +87,7 @@ pub(crate) struct Done {
 pub(crate) struct Known<'a> {
     /// Facts recorded by observers.
     pub(crate) facts: &'a [Fact],
-    /// Maximum bytes of content at the same time.
+    /// Maximum number of content bytes that exist at the same time.
     pub(crate) data_bytes: u64,
     /// Duration of the trial.
     pub(crate) seconds: f64,
@@ -102,7 +102,7 @@ impl Known<'_> {
         self.value(name)?.parse().ok()
     }
 
-    /// True if the filesystem lives in memory only, where neither caution applies.
+    /// True if the filesystem lives in memory only: it never reads from or writes to a device.
     fn is_in_memory(&self) -> bool {
         self.value("filesystem.type").is_some_and(is_in_memory)
     }

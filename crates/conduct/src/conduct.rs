@@ -25,7 +25,7 @@ use crate::room::shortage;
 use crate::trial::devices::refuse_written;
 use crate::watched::{Heated, Watched, tell};
 
-/// Fact of a filesystem that was made for the trial.
+/// Fact that is present if the filesystem was made for the trial.
 pub(crate) const MKFS_FACT: &str = "mkfs.command";
 /// Longest watch for deferred work after the last phase.
 const DEFERRED_WORK_LIMIT: Duration = Duration::from_secs(10);
@@ -234,7 +234,7 @@ fn perform(
     }
 }
 
-/// Findings about the place and the machine before the trial.
+/// Findings about the target and the machine before the trial.
 fn seen_before(plan: &TrialPlan<'_>, scene: &ObserverContext<'_>) -> Findings {
     let mut seen = look(scene);
     seen.cautions.extend(compressible(plan.engine.payload, &seen.facts));
@@ -242,15 +242,15 @@ fn seen_before(plan: &TrialPlan<'_>, scene: &ObserverContext<'_>) -> Findings {
     seen
 }
 
-/// True for a caution about limits, if the variant has limits.
+/// True if a caution is about limits that the variant itself sets.
 fn is_limit_of_variant(plan: &TrialPlan<'_>, caution: &Caution) -> bool {
     let codes = [CautionCode::CgroupLimits, CautionCode::MemorySqueezed];
     codes.contains(&caution.code)
         && plan.facts.iter().any(|fact| fact.name.starts_with(LIMIT_PREFIX))
 }
 
-/// Watches deferred work after the last phase. The imitated tools do not wait for it, and the ranks
-/// of one trial have devices on several machines.
+/// Watches deferred work after the last phase. Skipped for imitated tools, which do not wait for
+/// it, and for ranks, whose devices may be on several machines.
 fn watch_deferred_work(
     plan: &TrialPlan<'_>,
     watched: &mut Watched<'_>,
@@ -264,7 +264,7 @@ fn watch_deferred_work(
     watched.settle(&SettleTerms { limit: DEFERRED_WORK_LIMIT, syncs, stop: &stop })
 }
 
-/// Observer options of a trial. A session that hears of layouts has one after each task.
+/// Observer options of a trial. A session that receives layouts gets one after each task.
 fn wanted(plan: &TrialPlan<'_>, hears_layouts: bool) -> ObserverOptions {
     let wanted = if hears_layouts { after_each_task(plan.wanted) } else { plan.wanted };
     ObserverOptions { deciding_sync: plan.job.deciding_sync(), ..wanted }
@@ -303,7 +303,7 @@ fn heat_log(plan: &TrialPlan<'_>, place: &OwnedDirectory) -> Option<HeatLog> {
     Some(HeatLog::new(plan.wanted.heat_half_life?, place.roots().iter().map(name).collect()))
 }
 
-/// Cautions of both lists, but only one about a machine that is not quiet.
+/// Merges both lists of cautions; a caution about a machine that is not quiet appears only once.
 fn once_each(reported: Vec<Caution>, seen: Vec<Caution>) -> Vec<Caution> {
     let is_reported = reported.iter().any(|caution| caution.code == CautionCode::NotQuiet);
     let is_new = |caution: &Caution| !(is_reported && caution.code == CautionCode::NotQuiet);
@@ -341,10 +341,10 @@ impl RenewableTarget for Remounted<'_> {
     }
 }
 
-/// Results of the checks of a trial that is allowed to begin.
+/// Results of the checks before a trial that may begin.
 struct Admitted {
     cautions: Vec<Caution>,
-    /// Maximum bytes of content at the same time.
+    /// Maximum number of content bytes that exist at the same time.
     data_bytes: u64,
 }
 

@@ -23,16 +23,16 @@ const POINT: &str = "/mnt";
 /// Work directory of the trial, in the root of the filesystem under test.
 const WORK: &str = "treering-work";
 
-/// Register of the guest's settings, which end with the guest.
+/// Register of the settings inside the guest; it is lost with the guest.
 const REGISTER: &str = "/run/treering";
 
-/// Workloads, and the wall clock in milliseconds of Unix time.
+/// Workloads, and the wall clock (Unix time in milliseconds).
 type Around<'a> = (&'a [&'static dyn Workload], &'a dyn Fn() -> i64);
 
 /// Runs the trial that the host requests, and sends its events to the host.
 ///
 /// # Errors
-/// When the guest cannot begin: then the host cannot be told.
+/// When the guest cannot begin. The host is not told of this error.
 pub fn serve_guest(
     workloads: &[&'static dyn Workload],
     unix_ms: &dyn Fn() -> i64,
@@ -82,8 +82,8 @@ fn serve(machine: &GuestMachine, around: Around<'_>) -> Result<(), String> {
     trial_on(machine, (Path::new(POINT), &remount, &settings), trial, around)
 }
 
-/// Builds the layers of a trial on these disks, and makes and mounts the filesystem on them, as a
-/// machine does without a guest.
+/// Builds the layers of a trial on these disks, then makes and mounts the filesystem on top, as on
+/// a machine without guests.
 fn layered(
     disks: &[PathBuf],
     trial: &mut HandedTrial,
@@ -171,7 +171,7 @@ fn trial_on(
     let run = HandedRun {
         engine: trial.engine_options(job.as_ref()),
         job: job.as_ref(),
-        // The disk is not used again.
+        // The disk is discarded after the trial.
         keep: true,
         remount: (trial.remount || job.remounts()).then_some(remount),
         world: None,

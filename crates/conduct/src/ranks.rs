@@ -1,4 +1,4 @@
-//! Trials on several ranks: rank 0 conducts, the others assist; and the metrics of all ranks.
+//! Trials on several ranks, and the metrics of all ranks. Rank 0 conducts, the others assist.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub(crate) fn dir_of_rank(dir: &Path, rank: usize) -> PathBuf {
     }
 }
 
-/// Discards all events: only rank 0 records results.
+/// Sink that discards all events, since only rank 0 records results.
 struct Nowhere;
 
 impl TrialSink for Nowhere {
@@ -43,7 +43,7 @@ pub(crate) fn tell_place(world: &World<'_>, facts: &TargetFacts) -> Result<(), R
 /// Runs this rank's share of a trial that rank 0 conducts, in the same directories.
 ///
 /// # Errors
-/// As [`RunSessions::run`], and when rank 0 does not begin.
+/// As for [`RunSessions::run`], and when rank 0 does not begin.
 pub(crate) fn assist(
     job: &dyn Job,
     roots: &[Target],
@@ -68,8 +68,8 @@ pub(crate) fn assist(
     }
 }
 
-/// Makes the directory of each rank, for jobs run in full by each. Rank 0 makes them all, since it
-/// records everything that is made.
+/// Makes a directory for each rank that runs a job in full. Rank 0 makes them all, since it records
+/// everything that is made.
 pub(crate) fn make_directories(world: &World<'_>, root: &Target) -> Result<(), EngineError> {
     (0..world.size()).try_for_each(|rank| Ok(root.make_tree(&own_directory(rank))?))
 }

@@ -1,4 +1,4 @@
-//! Check that a run fits: its footprint against the free space and inodes.
+//! Checks that a run fits: compares its footprint with the free space and inodes.
 
 use treering_script::{Footprint, TargetFacts};
 

@@ -1,15 +1,15 @@
-//! The order of a comparison: rounds in which every variant runs once, in random order, balanced
-//! over the places within a round.
+//! Execution order of a comparison: every variant runs once per round, in random order, balanced
+//! over the positions within a round.
 //!
-//! Drift of the machine, of a disk or of a cache then hits all variants alike. After Abedi and
-//! Brecht (ICPE 2017): randomised multiple interleaved trials; over as many rounds as there are
-//! variants, each variant stands once in each place (a Latin square).
+//! Drift of the machine, of a disk or of a cache then affects all variants alike. After Abedi and
+//! Brecht (ICPE 2017), 'randomised multiple interleaved trials': over as many rounds as there are
+//! variants, each variant takes each position once (a Latin square).
 
 use treering_script::Random;
 
 /// The variants of each round, by number, in the order in which they run.
 ///
-/// `part` tells orders of one seed apart.
+/// Different values of `part` give different orders for the same seed.
 pub(crate) fn schedule(variants: usize, rounds: usize, seed: u64, part: &str) -> Vec<Vec<usize>> {
     let mut random = Random::for_part(seed, part);
     let mut order = Vec::with_capacity(rounds);

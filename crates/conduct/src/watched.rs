@@ -1,4 +1,4 @@
-//! Events on their way through the observers: findings about a task or phase follow its event.
+//! Sink that passes events through the observers; findings about a task or phase follow its event.
 
 use std::path::PathBuf;
 
@@ -49,7 +49,7 @@ impl<'a> Watched<'a> {
     /// device.
     fn hot_data(&self, phase: u32) -> Vec<Artifact> {
         let Some(Heated { log, map_of }) = &self.heat else { return Vec::new() };
-        // Names are those below one directory, or there is no telling whose they are.
+        // With several directories, a relative path does not tell which of them it belongs to.
         let map_of = map_of.as_deref().filter(|_| log.is_single_place());
         // Errors are ignored: the layout has already reported a filesystem without extent maps.
         let map = map_of.and_then(|target| map_of_calls(target, log).ok());
@@ -118,7 +118,7 @@ mod tests {
 
     use super::{Watched, tell};
 
-    /// Observer that records the events it receives.
+    /// Observer that records the phases and tasks it is told about.
     struct Ears(Vec<String>);
 
     impl TrialWatch for Ears {

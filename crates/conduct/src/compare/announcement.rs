@@ -47,7 +47,7 @@ fn pairs(sets: &[ComparedTrialSet]) -> Vec<String> {
     sets.iter().enumerate().filter_map(of).collect()
 }
 
-/// Names in a sentence; `None` for none.
+/// Joins names for a sentence; `None` for an empty list.
 fn listed(names: &[&str]) -> Option<String> {
     match names {
         [] => None,
@@ -60,7 +60,7 @@ fn listed(names: &[&str]) -> Option<String> {
     }
 }
 
-/// Primary metrics of a job, by the names that `primary` takes; `None` for none.
+/// Names of the primary metrics of a job, as the key `primary` takes them; `None` if it has none.
 fn metrics(job: &PlannedJob, plan: &Plan) -> Option<String> {
     let names = match job.primary(&plan.judging) {
         none if none.is_empty() => return None,

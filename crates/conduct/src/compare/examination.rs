@@ -1,5 +1,5 @@
-//! Examination of a plan before it runs: what cannot run, and what would make its figures
-//! questionable. Nothing is made or changed.
+//! Examines a plan before it runs, for obstacles and for causes of questionable figures. Makes and
+//! changes nothing.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use crate::trial::beginning::beginning;
 /// Findings about a plan.
 #[derive(Debug, Default)]
 pub struct PlanExamination {
-    /// Size of the plan: rounds, trials, time, comparisons; a line each.
+    /// Lines about the size of the plan: rounds, trials, time, comparisons.
     pub size: Vec<String>,
     /// Reasons why variants cannot run.
     pub obstacles: Vec<String>,
@@ -99,7 +99,7 @@ fn room(plan: &Plan, variant: &Variant, examination: &mut PlanExamination) {
     }
 }
 
-/// Warns about jobs that keep the caches and whose data fit into memory.
+/// Warns about jobs that do not drop the caches although their data fit into memory.
 fn warm_reads(plan: &Plan, memory: Option<u64>, examination: &mut PlanExamination) {
     let Some(memory) = memory else { return };
     for planned in &plan.jobs {
@@ -117,8 +117,8 @@ fn warm_reads(plan: &Plan, memory: Option<u64>, examination: &mut PlanExaminatio
     }
 }
 
-/// A trial without work on the target of a variant, with the facts that are known before the target
-/// is made; `None` for a plan without jobs.
+/// Empty trial on the target of a variant, with the facts that are known before the target is made;
+/// `None` for a plan without jobs.
 pub fn foreseen_trial(plan: &Plan, variant: &Variant, started_unix_ms: i64) -> Option<Trial> {
     let planned = plan.jobs.first()?;
     Some(Trial {

@@ -14,7 +14,7 @@ use crate::host::{Host, PlanOptions, ResultStore, StoredCell};
 /// The finished cells of a campaign.
 pub(crate) struct FinishedCells {
     pub(crate) digest: String,
-    /// Identity of the campaign; `None` before its first trial.
+    /// Identity of the campaign; `None` before the first trial.
     pub(crate) campaign: Option<TrialId>,
     /// Identity reserved for the first trial, if any.
     pub(crate) reserved: Option<TrialId>,
@@ -23,8 +23,8 @@ pub(crate) struct FinishedCells {
 }
 
 impl FinishedCells {
-    /// Finished cells of the campaign `wanted`, or with `--resume` of the newest one of this plan;
-    /// else empty.
+    /// Opens the campaign `wanted`, or with `--resume` the newest campaign of this plan; otherwise
+    /// a new one without finished cells.
     pub(crate) fn open(
         plan: &Plan,
         options: &PlanOptions<'_>,
@@ -82,8 +82,8 @@ impl FinishedCells {
     }
 }
 
-/// Message about cells with excluded trials; `None` without any. Such cells are not run again,
-/// since they would not alternate with the other cells of their round.
+/// Message about cells with excluded trials; `None` if there are none. Such cells are not run
+/// again, since they would not alternate with the other cells of their round.
 fn of_excluded(
     plan: &Plan,
     trials: &[StoredCell],
@@ -119,7 +119,7 @@ fn finished(
     of_campaign.filter_map(|trial| Some((planned(plan, &trial.cell)?, trial.trial))).collect()
 }
 
-/// Drops observing trials that recorded something else than the plan does now.
+/// Drops observing trials whose recording options differ from those of the plan.
 fn forget_others(
     plan: &Plan,
     store: &dyn ResultStore,

@@ -94,11 +94,11 @@ impl<'a> Following<'a> {
             return fits && round < self.plan.stopping.most_rounds();
         }
         match &standing.comparison {
-            // The plan has no more rounds than its rule: that ends it, however few are complete.
+            // The rule's maximum is the plan's last round, so excluded rounds are not replaced.
             Some(comparison) => {
                 comparison.wants_more(&self.rule, round.saturating_sub(standing.incomplete))
             }
-            // Nothing is compared: the plan's last round ends it.
+            // Without a comparison the plan runs all of its rounds.
             None => round < self.plan.stopping.most_rounds(),
         }
     }

@@ -77,7 +77,8 @@ impl Forecast {
         Ok(Self { jobs, lines })
     }
 
-    /// Rounds, trials and time; the comparisons; and the rounds that they need.
+    /// Lines about rounds, trials and time, about the comparisons, and about the rounds that they
+    /// need.
     pub(crate) fn lines(&self) -> &[String] {
         &self.lines
     }
@@ -184,13 +185,13 @@ fn assumed(job: &PlannedJob, footprint: &Footprint) -> Option<f64> {
     given.map(|seconds| work + seconds)
 }
 
-/// True if the trial parameters `given` contain all parameters of the job, apart from the seed.
+/// True if the trial parameters `given` contain all parameters of the job, except the seed.
 fn is_alike(job: &PlannedJob, given: &[(String, String)]) -> bool {
     let own = job.job.parameters();
     own.iter().filter(|(name, _)| name != "seed").all(|one| given.contains(one))
 }
 
-/// Message about a plan with all results present, and the option that continues it.
+/// Message for a plan that has all its results, with the option that extends it.
 pub(crate) fn is_over(plan: &Plan, rounds: u32) -> String {
     match plan.stopping {
         Stopping::Fixed { .. } if rounds == 1 => {

@@ -1,5 +1,5 @@
 //! Files that a job needs in a guest: its options, the files named by them, and the program to run.
-//! A guest has no other files.
+//! No other files exist in a guest.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -18,10 +18,10 @@ use crate::trial::beginning::named;
 /// Maximum size of a file for a guest.
 const EXTRA_BYTES_MAX: u64 = 64 << 20;
 
-/// Folders of programs that the search path of a user may lack.
+/// Directories of system programs that may be missing from a user's search path.
 const SYSTEM: &str = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin";
 
-/// File from which mke2fs takes the features of a filesystem.
+/// Configuration file of mke2fs, with the default features.
 const MKFS_CONFIGURATION: &str = "/etc/mke2fs.conf";
 
 /// Options of a workload by name.
@@ -56,7 +56,7 @@ pub(crate) fn options(
         let file = path.canonicalize().ok().filter(|path| is_named && path.is_file());
         let extra = match (file, job.record.files.get(value)) {
             (Some(file), _) => extra(&file, extras.len())?,
-            // A file inside this program.
+            // The file is embedded in this program.
             (None, Some(text)) if is_named => extra_of_text(value, text, extras.len()),
             (None, _) => {
                 given.push((name.clone(), value.clone()));
@@ -129,14 +129,14 @@ fn in_path(search: &OsStr, word: &str) -> Option<PathBuf> {
     std::env::split_paths(search).map(|dir| dir.join(word)).find(|path| path.is_file())
 }
 
-/// A file for a guest that is nowhere on disk.
+/// File for a guest from a text that is not on disk.
 fn extra_of_text(path: &str, text: &str, number: usize) -> ExtraFile {
     let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
     let path = format!("/files/{number}/{name}");
     ExtraFile { path, bytes: text.as_bytes().to_vec(), is_program: false }
 }
 
-/// A file for a guest, where it is here if that can be.
+/// File for a guest, at the same path as on this machine if possible.
 fn extra(file: &Path, number: usize) -> Result<ExtraFile, Failure> {
     let failed = |error: std::io::Error| Failure::of_path(file, &error);
     let metadata = file.metadata().map_err(failed)?;

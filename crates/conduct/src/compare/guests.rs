@@ -1,5 +1,5 @@
-//! Trials in guests: the kernels of a plan, read once, and one boot for each trial. The events come
-//! from the guest; the store and the display are here.
+//! Trials in guests: reads the kernels of a plan once, and boots a guest for each trial. The guest
+//! sends the events; the host stores and displays them.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -33,10 +33,10 @@ const PROBE: Duration = Duration::from_secs(15);
 /// decides the additional files.
 type Key = (usize, usize);
 
-/// Checks that the kernel of a variant can be read, and has what a guest needs.
+/// Checks that the kernel of a variant can be read, and has the modules that a guest needs.
 ///
 /// # Errors
-/// When it cannot be read, or lacks a module.
+/// When the kernel cannot be read, or lacks a module.
 pub(crate) fn check_kernel(variant: &Variant) -> Result<(), Failure> {
     if let Some(spec) = &variant.guest {
         let layers = &variant.settings.layers;
@@ -48,7 +48,7 @@ pub(crate) fn check_kernel(variant: &Variant) -> Result<(), Failure> {
 /// Checks the kernels of a plan without booting them; returns a line for each.
 ///
 /// # Errors
-/// When one cannot be read, or lacks a module that a variant needs.
+/// When a kernel cannot be read, or lacks a module that a variant needs.
 pub(super) fn check_kernels(plan: &Plan) -> Result<Vec<String>, Failure> {
     let mut kernels: BTreeMap<&Path, Kernel> = BTreeMap::new();
     for variant in &plan.variants {
@@ -102,7 +102,7 @@ impl<'a> Guests<'a> {
         let (accelerator, bootable) = (Accelerator::Tcg, HashMap::new());
         let mut guests =
             Self { plan, options, host, program, qemu, kernels, bootable, accelerator };
-        // A missing module is missing in every round: it is said before the first.
+        // Reports a missing module before the first round, since it fails every round.
         for variant in 0..plan.variants.len() {
             for job in 0..plan.jobs.len() {
                 guests.make_bootable((variant, job))?;
@@ -122,7 +122,7 @@ impl<'a> Guests<'a> {
         if !layers.is_empty() {
             extras.extend(makers(variant, self.options)?);
         }
-        // The path at which an observer looks for the configuration.
+        // Observers look for the kernel configuration at this path.
         extras.extend(kernel.configuration.as_ref().map(|text| ExtraFile {
             path: format!("/boot/config-{}", kernel.release),
             bytes: text.clone().into_bytes(),
@@ -134,7 +134,7 @@ impl<'a> Guests<'a> {
         Ok(())
     }
 
-    /// Selects KVM if each kernel boots under it, else emulation. The presence of the device alone
+    /// Selects KVM if each kernel boots under it, else emulation. The presence of `/dev/kvm` alone
     /// proves nothing.
     fn probe(&self, stop: &StopFlag) -> Result<Accelerator, Failure> {
         let specs = || self.plan.variants.iter().filter_map(|variant| variant.guest.as_ref());
@@ -197,8 +197,8 @@ impl<'a> Guests<'a> {
         facts
     }
 
-    /// Runs a trial in a guest. Events are passed on completely, from the first to the last, even
-    /// if the guest crashes.
+    /// Runs a trial in a guest. The sink receives a first and a last event even if the guest
+    /// crashes.
     pub(crate) fn run(
         &self,
         (key, planned): (Key, &PlannedJob),
@@ -235,7 +235,7 @@ impl<'a> Guests<'a> {
         let end = boot.run(&job, stop, &mut |event| relay.take(event))?;
         let mut seen = host.map(HostWatch::end).unwrap_or_default();
         if self.accelerator == Accelerator::Icount {
-            // The clock of such a guest counts instructions: others cannot slow it.
+            // The guest's clock counts instructions: load on the host cannot slow it.
             seen.cautions.clear();
         }
         let (ending, console) = match end {
@@ -253,7 +253,8 @@ impl<'a> Guests<'a> {
     }
 }
 
-/// Names the filesystem features that the kernel refuses, where its message has only their bits.
+/// Adds the names of the filesystem features that the kernel refuses, if its message has only their
+/// bits.
 fn with_features(why: String) -> String {
     let names = refused_features(&why);
     if names.is_empty() {

@@ -24,14 +24,15 @@ const NAME_WIDTH: usize = 12;
 pub struct KernelCheck {
     /// Findings, a line each.
     pub lines: Vec<String>,
-    /// True if the kernel does for guests.
+    /// True if the kernel can be used in guests.
     pub is_usable: bool,
 }
 
-/// Checks the kernel in a file; `boot` has the search path for QEMU if it is to be booted once.
+/// Checks the kernel in a file; `boot` holds the search path for QEMU if the kernel is to be booted
+/// once.
 ///
 /// # Errors
-/// When a boot is asked for and this machine cannot boot any guest, or a signal came.
+/// When a boot is requested and this machine cannot boot guests, or a signal arrives.
 pub fn check_kernel_file(
     file: &Path,
     boot: Option<&OsStr>,
@@ -81,15 +82,15 @@ fn words(driver: &KernelDriver) -> String {
     }
 }
 
-/// Filesystems of the kernel, of those that are usually compared.
+/// Names of the usually compared filesystems that the kernel has.
 fn names_of(drivers: &[(&'static str, KernelDriver)]) -> Vec<&'static str> {
     let is_usual = |name: &str| filesystems::by_name(name).is_some_and(|one| one.is_usual);
     let there = drivers.iter().filter(|(_, state)| !matches!(state, KernelDriver::Missing(_)));
     there.map(|(name, _)| *name).filter(|name| is_usual(name)).collect()
 }
 
-/// Boots the kernel once with the modules of its filesystems; returns the time until it was ready,
-/// or the reason for which it was not.
+/// Boots the kernel once with the modules of its filesystems; returns the time until the guest was
+/// ready, or the reason why it was not.
 fn booted(
     kernel: &Kernel,
     names: &[&str],

@@ -1,6 +1,6 @@
-//! Plans whose kernels this machine boots itself: for each trial the next boot is set once, and a
-//! systemd unit continues the plan after it. What is done to the machine is in the lab; here is
-//! when, and what the boot that came says about the one that was asked for.
+//! Plans whose kernels this machine boots itself: a one-time boot entry is set for each trial, and
+//! a systemd unit continues the plan after the boot. The lab changes the machine; this module
+//! decides when, and checks that the requested kernel was booted.
 
 use std::path::{Path, PathBuf};
 
@@ -103,7 +103,7 @@ impl<'a> Rebooting<'a> {
         }))
     }
 
-    /// Campaign to continue; `None` for a new one.
+    /// Campaign to continue; `None` for a new campaign.
     pub(crate) fn campaign(&self) -> Option<TrialId> {
         self.record.as_ref().map(|record| record.campaign)
     }
@@ -117,14 +117,14 @@ impl<'a> Rebooting<'a> {
         self
     }
 
-    /// Outcome of the boot requested for a trial on the kernel `wanted`. Each request is evaluated
-    /// once, since each trial has a boot of its own.
+    /// Outcome of the boot requested for a trial on the kernel `wanted`. Takes the request, since
+    /// each trial has its own boot.
     pub(crate) fn arrival(&mut self, wanted: &str) -> Arrival {
         let (boot, release) = (self.machine.boot_id(), self.machine.release());
         let asked = self.record.as_mut().and_then(|record| record.request.take());
         let is_done = |asked: &BootRequest| asked.is_set && asked.from != boot;
         let Some(asked) = asked.filter(|asked| is_done(asked) && asked.release == wanted) else {
-            // No boot was requested, or it has not happened: perhaps we were killed before it.
+            // No boot was requested, or it has not happened, for example after a kill.
             return Arrival::Nowhere;
         };
         if self.loader == BootLoader::Grub
@@ -150,14 +150,15 @@ impl<'a> Rebooting<'a> {
                 };
             }
         };
-        // Before the trial is recorded as failed: killed in between, it is booted for once more.
+        // Clears the request before the failure is recorded: a kill in between only repeats the
+        // boot.
         let forgotten = self.remember(None).err();
         let why = forgotten.map_or(why, |failure| failure.message().to_owned());
         Arrival::Failed { why }
     }
 
-    /// Marks the boot as used: the next trial has another one. A campaign that was released
-    /// meanwhile stays released.
+    /// Clears the request once its trial has run; the next trial needs another boot. A campaign
+    /// that was released in the meantime stays released.
     pub(crate) fn is_used(&self) -> Result<(), Failure> {
         if self.machine.record()?.is_none() {
             return Ok(());
@@ -165,7 +166,7 @@ impl<'a> Rebooting<'a> {
         self.remember(None)
     }
 
-    /// Writes the state of the campaign to disk, with the requested boot if any.
+    /// Writes the state of the campaign to disk, with the requested boot, if any.
     fn remember(&self, asked: Option<BootRequest>) -> Result<(), Failure> {
         let record = RebootRecord {
             plan: self.identity.clone(),
@@ -186,8 +187,8 @@ impl<'a> Rebooting<'a> {
             return Err(Failure::new(FailureKind::Interrupted, message).hint(GO_ON));
         }
         if self.record.is_none() {
-            // After a boot it has to be there: one that is missing then is on a disk that is not
-            // mounted, and must not be begun anew.
+            // The store must exist before the first boot. If it is missing after a boot, its disk
+            // is not mounted, and a new store must not be made in its place.
             self.store.make_named()?;
         }
         let commands = self.machine.commands(self.loader, release)?;
@@ -197,8 +198,8 @@ impl<'a> Rebooting<'a> {
             is_set: false,
             reached: None,
         };
-        // In this order a kill at any point leaves what the next boot or --resume can judge: a boot
-        // that is only being asked for is asked for again.
+        // The request is recorded before and after the boot loader is set, so that the next boot or
+        // `--resume` recovers from a kill at any point: an incomplete request is repeated.
         self.remember(Some(asked.clone()))?;
         self.machine.install(&self.continuation, &self.plan.name)?;
         for command in &commands.prepare {
@@ -241,7 +242,7 @@ fn stopped(machine: &RebootControl) -> Failure {
     Failure::new(FailureKind::Interrupted, message).hint(GO_ON)
 }
 
-/// Checks that the campaign in progress on this machine is the one to continue.
+/// Checks that the campaign in progress on this machine belongs to this plan.
 fn is_of(identity: &PlanIdentity, record: &RebootRecord, resumes: bool) -> Result<(), Failure> {
     let name = record.plan.name.escape_debug();
     let hint = "`treering lab release` ends it";
@@ -259,7 +260,7 @@ fn is_of(identity: &PlanIdentity, record: &RebootRecord, resumes: bool) -> Resul
     Ok(())
 }
 
-/// Refuses a store on a filesystem in memory, whose results a reboot would lose.
+/// Refuses a store on an in-memory filesystem, since a reboot would lose the results.
 fn survives_boots(plan: &Plan, store: &dyn ResultStore) -> Result<(), Failure> {
     let Some(store) = store.file(&directories(plan))? else { return Ok(()) };
     let store = std::path::absolute(&store).unwrap_or(store);
@@ -273,7 +274,7 @@ fn survives_boots(plan: &Plan, store: &dyn ResultStore) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The directories under test that are there before any boot.
+/// Directories under test that exist before the first boot.
 fn directories(plan: &Plan) -> Vec<&Path> {
     let devices = plan.variants.iter().map(|variant| &variant.device);
     devices
@@ -284,7 +285,7 @@ fn directories(plan: &Plan) -> Vec<&Path> {
         .collect()
 }
 
-/// The kernels of a plan, each once.
+/// Kernel releases of a plan, without duplicates.
 fn releases(plan: &Plan) -> Result<Vec<&str>, Failure> {
     let mut releases: Vec<&str> = Vec::new();
     for variant in &plan.variants {
@@ -300,12 +301,12 @@ fn releases(plan: &Plan) -> Result<Vec<&str>, Failure> {
     Ok(releases)
 }
 
-/// The boots of the machine that is meant.
+/// Boot control of the machine that the options select.
 fn machine(options: &RebootOptions) -> RebootControl {
     RebootControl::new(options.root.as_deref().unwrap_or(Path::new("/")))
 }
 
-/// Everything that the plan would do to the machine, in its order.
+/// Lines about all changes that the plan would make to the machine, in order.
 pub(crate) fn dry_lines(
     plan: &Plan,
     options: &RebootOptions,

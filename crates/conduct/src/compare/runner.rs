@@ -1,4 +1,4 @@
-//! Runs the trials of a campaign, keeps them, and says how far it is.
+//! Runs the trials of a campaign, records them, and reports the progress.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -118,7 +118,7 @@ impl<'a> Runner<'a> {
     pub(crate) fn announce(&self) -> Result<(), Failure> {
         let forecast = Forecast::new(self.plan, self.store, |cell| self.has(cell))?;
         forecast.lines().iter().for_each(|line| self.say(line));
-        // A point of a series is no comparison, and what is repeated has its rounds.
+        // A point of a series compares nothing, and a larger run fixes the number of rounds.
         if self.options.point.is_none() && !self.options.is_part {
             warn_of_plan(self.plan, self.host);
         }
@@ -144,13 +144,13 @@ impl<'a> Runner<'a> {
         Ok(observed.iter().flatten().all(|cell| self.has(cell)).then_some(last))
     }
 
-    /// Job of a cell as its variant changes it: after the warm-up with the size that this gave it.
+    /// Job of a cell as its variant changes it; after the warm-up, with the size determined by it.
     fn job(&self, planned: &PlannedCell) -> &PlannedJob {
         self.sized.job(self.plan, planned)
     }
 
-    /// Directory of a step below that of all steps; `None` for a command, which works in that of
-    /// all, and for a job that is no step.
+    /// Subdirectory of a step in the work directory; `None` for a command, which works in the work
+    /// directory itself, and for a job that is not a step.
     fn step_directory(&self, planned: &PlannedCell) -> Option<String> {
         let number = self.plan.step_number(planned.job)?;
         (self.plan.jobs[planned.job].workload != COMMAND).then(|| format!("step-{number}"))
@@ -178,7 +178,7 @@ impl<'a> Runner<'a> {
         (trial, cell)
     }
 
-    /// Label of the trial: the variant's, or that of the point of a series.
+    /// Label of the trial: the label of the cell, or of the point of a series.
     fn label(&self, planned: &PlannedCell) -> String {
         match &self.options.point {
             Some(point) => point.label.clone(),
@@ -201,13 +201,13 @@ impl<'a> Runner<'a> {
         if self.options.quiet { Vec::new() } else { self.host.listeners(job, progress) }
     }
 
-    /// Sinks that also receive the sources of the cell's job.
+    /// Sink that also receives the sources of the cell's job.
     fn with_sources<S>(&self, planned: &PlannedCell, sink: S) -> WithSources<S> {
         let record = self.job(planned).record.clone();
         WithSources { sources: sources(record, self.host), sink }
     }
 
-    /// Trial of a cell for another process, and its beginning as known here.
+    /// Trial of a cell for another process, and its header.
     fn handed(&mut self, planned: &PlannedCell, stage: &Stage) -> (HandedTrial, TrialHeader) {
         let (trial, cell) = self.cell(planned);
         let label = self.label(planned);
@@ -240,7 +240,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Records the trial of a cell in another process: `run` receives the sink for its events.
-    /// `under_test` is the target directory, if on this machine.
+    /// `under_test` has the target directory, if it is on this machine.
     fn relayed(
         &mut self,
         planned: &PlannedCell,
@@ -280,7 +280,7 @@ impl<'a> Runner<'a> {
     /// Runs the trial of a cell on the ranks that are launched for it.
     fn run_on_ranks(&mut self, planned: &PlannedCell, stage: &Stage) -> Result<(), Failure> {
         let work = stage.work()?;
-        // The first rank takes the place; whether it can be had is found out here, as always.
+        // Rank 0 will acquire the directory; this check reports an unusable one beforehand.
         match occupy(&work) {
             Ok(place) => drop(place),
             Err(error @ LabError::Left { .. }) => return Err(error.into()),
@@ -304,7 +304,7 @@ impl<'a> Runner<'a> {
             launches.run(planned.job, trial, beginning, runner.stop, sink)
         });
         if !stage.is_fresh() {
-            // Ranks that were ended have not removed what they had made.
+            // Killed ranks have not removed their trees.
             self.remove_own_leftovers(&work)?;
         }
         ran?;
@@ -357,7 +357,7 @@ impl<'a> Runner<'a> {
         self.reboots.as_ref().map_or(Ok(()), Rebooting::is_used)
     }
 
-    /// The trial of a cell that runs in this process, but for its place.
+    /// Plan of a cell's trial in this process, without the target directory.
     fn trial_plan<'s>(
         &'s self,
         planned: &PlannedCell,
@@ -382,7 +382,7 @@ impl<'a> Runner<'a> {
                 handicap_percent: self.plan.variants[planned.variant].handicap_percent,
                 ..job.engine.options(job.job.as_ref(), self.plan.conditions.seed)
             },
-            // The next cell formats the device: removing trees would only take time.
+            // The next cell formats the device, so there is no need to remove trees.
             keep: stage.is_fresh(),
             cautions: stage.cautions.clone(),
             wanted,
@@ -439,7 +439,7 @@ impl Conducting for Runner<'_> {
     }
 
     fn admit(&mut self, cell: &PlannedCell) -> Result<Admission, Failure> {
-        // The points of a series all do the same work.
+        // Jobs are not sized within a series, whose points must all do the same work.
         if cell.role != CellRole::WarmUp && self.options.point.is_none() {
             let (done, workloads) = (&self.finished.done, self.options.workloads);
             for line in self.sized.size(self.plan, done, workloads, self.store)? {
@@ -484,12 +484,12 @@ impl Conducting for Runner<'_> {
         }
         let taken = match self.step_directory(planned) {
             None => occupy(&work),
-            // A step of a workload has a directory of its own in that of the commands.
+            // A step of a workload has its own directory below that of the commands.
             Some(name) => occupy(&work).map(drop).and_then(|()| occupy(&work.join(name))),
         };
         let place = match taken {
             Ok(place) => place,
-            // No trial can run here until the user has decided what becomes of these trees.
+            // No trial can run here until the user has decided about these trees.
             Err(error @ LabError::Left { .. }) => return Err(error.into()),
             Err(error) => return self.failed(planned, &error),
         };
@@ -561,7 +561,7 @@ impl Runner<'_> {
         Ok(())
     }
 
-    /// Facts of a trial about its target, its plan and the boot for it.
+    /// Facts of a trial about its target, its plan and its boot.
     fn all_facts(&self, planned: &PlannedCell, stage: &Stage, trial: TrialId) -> Vec<Fact> {
         let level = self.following.rule().look_alpha();
         let sized = self.sized.words(planned);
@@ -574,8 +574,8 @@ impl Runner<'_> {
         facts
     }
 
-    /// Reboots the machine for the next trial and returns true, unless the plan is over. Any other
-    /// outcome ends the reboots.
+    /// Reboots the machine and returns true if a trial needs it. Otherwise ends the reboots and
+    /// returns false.
     pub(crate) fn ended_or_rebooting(
         &mut self,
         conducted: Result<(), Failure>,

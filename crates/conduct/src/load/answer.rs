@@ -1,4 +1,4 @@
-//! Answer of a load search, recorded as a trial of its own, so that stored trials show it.
+//! Records the answer of a load search as a trial of its own.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::host::{Host, RecordedTrial, ResultStore};
 use crate::trial::unrecorded;
 
-/// Records the answer; `None` if results are not kept, or no answer was found.
+/// Records the answer; `None` if results are not stored, or the search found no answer.
 pub(super) fn record_answer(
     result: &LoadResult,
     options: &LoadOptions,

@@ -1,8 +1,8 @@
 //! Errors in plan documents as shown to the author: the line, a caret, the problem and the remedy.
 //!
-//! A [`Fault`] is what the readers find; with the text and the name of the file it is the error
-//! that leaves this crate. Everything in it may come from a hostile document: marks are brought
-//! within the text, and no control character reaches a terminal.
+//! Readers return a [`Fault`]; together with the text and the name of the file it becomes the
+//! [`PlanError`] that leaves this crate. Its contents may come from a hostile document: positions
+//! are clamped to the text, and no control character reaches a terminal.
 
 use std::error::Error;
 use std::fmt;
@@ -14,7 +14,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 const COLUMNS: usize = 100;
 /// Maximum width of the lines of a hint, which the renderer indents.
 const HINT_COLUMNS: usize = 85;
-/// Maximum length of a message, in characters: some quote a whole value.
+/// Maximum length of a message in characters, since some messages quote a whole value.
 const MESSAGE_CHARS_MAX: usize = 400;
 /// Maximum length of a quoted value, in characters.
 const QUOTE_CHARS_MAX: usize = 60;
@@ -63,7 +63,7 @@ impl Fault {
         first.is_some_and(|mark| span.start <= mark.span.start && mark.span.end <= span.end)
     }
 
-    /// Moves the fault itself.
+    /// Moves the fault to another position.
     #[must_use]
     pub(crate) fn moved_to(mut self, span: Range<usize>) -> Self {
         if let Some(mark) = self.marks.first_mut() {
@@ -79,14 +79,14 @@ impl Fault {
         self
     }
 
-    /// Adds a hint before the one that there is.
+    /// Adds a hint before the existing one.
     pub(crate) fn first_hint(self, first: &str) -> Self {
         let second = self.hint.clone();
         self.hint(second.map_or_else(|| first.to_owned(), |second| format!("{first}; {second}")))
     }
 }
 
-/// Error of an unreadable plan. The display is the whole page: message, lines of the document with
+/// Error of an unreadable plan. `Display` renders the message, the lines of the document with
 /// carets, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanError {
@@ -106,7 +106,7 @@ impl PlanError {
         &self.fault.message
     }
 
-    /// Suggested remedy, which the display includes already.
+    /// Suggested remedy, which `Display` already includes.
     pub fn hint(&self) -> Option<&str> {
         self.fault.hint.as_deref()
     }
@@ -119,7 +119,7 @@ impl PlanError {
     fn render(&self, renderer: Renderer) -> String {
         let title = Level::ERROR.primary_title(self.message());
         let mut group = if self.fault.marks.is_empty() {
-            // Without a place in the text the file still has a name.
+            // Names the file for a fault without a position.
             title.element(annotate_snippets::Origin::path(self.file.as_str()))
         } else {
             let marks = self.fault.marks.iter().enumerate().map(|(index, mark)| {
@@ -147,7 +147,7 @@ impl fmt::Display for PlanError {
 
 impl Error for PlanError {}
 
-/// Hint wrapped into lines, which the renderer aligns.
+/// Wraps a hint into lines, which the renderer aligns.
 fn wrapped(hint: &str) -> String {
     let mut lines = String::new();
     let mut columns = 0;
@@ -198,7 +198,7 @@ fn shown(text: &str) -> String {
     shown
 }
 
-/// Source with invisible characters outside ASCII replaced, of the same length in bytes so that
+/// Replaces invisible characters outside ASCII by others of the same length in bytes, so that
 /// positions stay valid. The renderer draws control characters of ASCII but passes on the others.
 fn harmless(source: &str) -> String {
     let replaced = |c: char| match c.len_utf8() {

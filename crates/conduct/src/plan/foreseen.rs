@@ -20,21 +20,21 @@ const OF_TRIAL: [&str; 3] =
 const OF_PHASE: [&str; 2] = [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
 /// Metrics that a report adds to each kind of task.
 const OF_KIND: [&str; 2] = [times::SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
-/// Maximum number of groups of a session that is asked for its phases.
+/// Maximum number of groups read from a session to list its phases.
 const GROUPS_MAX: usize = 1_000;
-/// Maximum number of phases that are listed; those of a job with more are not known before.
+/// Maximum number of phases that are listed; a job with more has no list.
 const PHASES_MAX: usize = 100_000;
 /// Maximum number of metric names in a hint.
 const NAMES_SHOWN: usize = 8;
 
-/// Phases of a job, listed when they are first asked for.
+/// Phases of a job, listed on first use.
 #[derive(Debug, Default)]
 pub struct JobPhases(OnceLock<Option<Vec<String>>>);
 
 /// Metrics of a job that are known before it runs.
 pub(crate) struct ForeseenMetrics<'j> {
     planned: &'j PlannedJob,
-    /// Metrics of the workload, with the latency of its syncs if that decides.
+    /// Metrics of the workload, and the latency of its syncs if that is a primary metric.
     pub(crate) metrics: Vec<Metric>,
 }
 
@@ -46,8 +46,8 @@ impl<'j> ForeseenMetrics<'j> {
         Self { planned, metrics }
     }
 
-    /// True if a trial of the job can have a metric of this name, including those that reports
-    /// derive from the times of phases and tasks, and those of observers.
+    /// True if a trial of the job can have a metric of this name, including metrics that reports
+    /// derive from the times of phases and tasks, and metrics of observers.
     pub(crate) fn has(&self, name: &str) -> bool {
         if self.metrics.iter().any(|metric| metric.full_name() == name) || OF_TRIAL.contains(&name)
         {
@@ -61,12 +61,12 @@ impl<'j> ForeseenMetrics<'j> {
         OF_KIND.contains(&last) && self.metrics.iter().any(is_kind)
     }
 
-    /// False if the job has other phases. Phases that depend on the work are not known before it.
+    /// False if the phases of the job are known and do not include this one.
     fn may_have_phase(&self, name: &str) -> bool {
         self.phases().is_none_or(|phases| phases.iter().any(|phase| phase == name))
     }
 
-    /// Names of the phases; `None` if they depend on the work.
+    /// Names of the phases; `None` if they are not known before the run.
     fn phases(&self) -> Option<&'j [String]> {
         let list = || phases(self.planned.job.as_ref());
         self.planned.phases.0.get_or_init(list).as_deref()
@@ -78,12 +78,12 @@ pub(crate) fn foreseen(jobs: &[PlannedJob]) -> Vec<ForeseenMetrics<'_>> {
     jobs.iter().map(ForeseenMetrics::new).collect()
 }
 
-/// Hint for a metric that no job gives: the name that was probably meant, and the nearest of those
-/// that the jobs give.
+/// Hint for a metric that no job has: the name that was probably meant, and the most similar names
+/// of the jobs' metrics.
 pub(crate) fn known_names(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> String {
     let mut names = names_of(unknown, jobs);
     let is_meant = names.iter().any(|name| MetricEdits::between(unknown, name).are_slips());
-    // A word like no other leaves them in their order, primary ones first.
+    // A name unlike any metric keeps the order of the list, with primary metrics first.
     if is_meant || unknown.contains('/') {
         names.sort_by_cached_key(|name| MetricEdits::between(unknown, name).sum());
     }
@@ -99,8 +99,8 @@ pub(crate) fn known_names(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> String
     }
 }
 
-/// Names of metrics that the jobs give: those of the workloads, primary ones first; those of each
-/// phase if `unknown` names one; and if they are near it, those of observers.
+/// Names of the jobs' metrics: workload metrics, primary ones first; metrics of each phase if
+/// `unknown` names a phase; and metrics of observers with similar names.
 fn names_of(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> Vec<String> {
     let metrics = jobs.iter().flat_map(|job| &job.metrics);
     let (primary, others): (Vec<&Metric>, Vec<&Metric>) = metrics.partition(|one| one.primary);
@@ -124,7 +124,8 @@ fn names_of(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> Vec<String> {
     names
 }
 
-/// Names of the phases of a job, from its session without the work; `None` if they depend on it.
+/// Names of the phases of a job, from a session that runs nothing; `None` if they depend on the
+/// results of the work.
 fn phases(job: &dyn Job) -> Option<Vec<String>> {
     if job.is_by_program() {
         return None;
@@ -136,7 +137,7 @@ fn phases(job: &dyn Job) -> Option<Vec<String>> {
     }
 }
 
-/// Conductor that notes the phases of a session and runs nothing.
+/// Conductor that lists the phases of a session and runs nothing.
 struct PhaseList {
     names: Vec<String>,
     groups_left: usize,

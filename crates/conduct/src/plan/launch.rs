@@ -23,11 +23,12 @@ pub struct Launch {
     pub launcher: Vec<String>,
     /// Path of a treering built with MPI, the same on every machine; `None` searches for one.
     pub program: Option<PathBuf>,
-    /// Maximum silence of a rank, or duration of its calls, in seconds, before the trial is ended.
+    /// Maximum silence of a rank, in seconds, and maximum duration of its calls, before the trial
+    /// is ended.
     pub timeout_seconds: u32,
 }
 
-/// Job of all ranks together.
+/// Job of all ranks together, with its settings.
 pub(crate) struct JobOfRanks {
     /// The job.
     pub(crate) job: Box<dyn Job>,
@@ -41,8 +42,8 @@ pub(crate) struct JobOfRanks {
 /// Native job for a number of ranks, from settings that describe a single rank.
 ///
 /// # Errors
-/// When the workload cannot be distributed over ranks; the hint names those of `all` that can. When
-/// a setting is wrong.
+/// When the workload cannot be distributed over ranks (the hint names the workloads of `all` that
+/// can), or a setting is wrong.
 pub(crate) fn job_of_ranks(
     workload: &dyn Workload,
     settings: &Settings,

@@ -19,8 +19,8 @@ use super::{
 use crate::failure::{Failure, FailureKind};
 
 const GIB: u64 = 1 << 30;
-/// Default measuring time in minutes: including the warm-up round and the making of images, an
-/// answer takes less than five minutes.
+/// Default measuring time in minutes: with the warm-up round and the images an answer takes less
+/// than five minutes.
 const USUAL_MINUTES: f64 = 3.5;
 /// Maximum number of rounds of a plan with a time limit.
 const TIMED_ROUNDS_MAX: u32 = 20;
@@ -32,7 +32,7 @@ const USUAL_IN_GUESTS: &str = EXT4.name;
 pub enum QuickStopping {
     /// A fixed number of rounds.
     Rounds(u32),
-    /// Time limit of the rounds in minutes; `None` means the default time.
+    /// Time limit of the rounds in minutes; `None` for the default time.
     Minutes(Option<f64>),
     /// Rounds until every primary interval is narrow enough.
     Precision {
@@ -41,7 +41,7 @@ pub enum QuickStopping {
         /// Maximum number of rounds.
         most_rounds: u32,
     },
-    /// Tests after fixed numbers of rounds.
+    /// Sequential tests after fixed numbers of rounds.
     Sequential,
 }
 
@@ -67,7 +67,7 @@ pub struct QuickOptions {
     pub image_bytes: Option<u64>,
     /// Directory for the images; `None` means the lab's own.
     pub images: Option<PathBuf>,
-    /// Disk that is played over the images: a name, or a file.
+    /// Modelled disk that is simulated on top of the images: a name, or a file.
     pub disk: Option<String>,
     /// Mount options of every variant.
     pub mount: Vec<String>,
@@ -83,7 +83,7 @@ pub struct QuickOptions {
     pub warm_up: bool,
     /// True if the baseline runs twice in each round.
     pub control: bool,
-    /// The current directory, for a plan that is not told what to compare.
+    /// The current directory, for a plan without filesystems, directories or devices to compare.
     pub current_dir: io::Result<PathBuf>,
 }
 
@@ -210,11 +210,10 @@ pub fn rehearse_quick(
     Ok(())
 }
 
-/// Refuses a single variant, which has no contender. A single kernel is accepted, since it runs
-/// only in a guest.
+/// Refuses a single variant, which has no contender. A plan with a kernel is accepted.
 ///
 /// # Errors
-/// When there is such a variant.
+/// When there is only one variant.
 pub fn refuse_alone(variants: &[Variant], options: &QuickOptions) -> Result<(), Failure> {
     let [alone] = variants else { return Ok(()) };
     if !options.kernels.is_empty() {
@@ -343,7 +342,7 @@ fn directories(paths: Vec<PathBuf>) -> Result<Vec<Variant>, Failure> {
     Ok(variants)
 }
 
-/// Variant in which nothing but its name and its device is chosen.
+/// Variant with this name and device, and defaults otherwise.
 pub(crate) fn bare_variant(name: String, device: DeviceSpec) -> Variant {
     Variant::new(&name, "", device)
 }

@@ -1,8 +1,8 @@
-//! Writes a plan as a document that reads back to the same plan, every default spelled out.
+//! Writes a plan as a document that reads back to the same plan, with every default explicit.
 //!
-//! `toml_writer`, with which `toml` and `toml_edit` write, spells keys and values. These two cannot
-//! be used themselves: `toml` would write the device of a variant as a table of its own behind the
-//! variant, which is one block here, and `toml_edit` has no integers as large as a seed.
+//! Keys and values are written by `toml_writer`, on which `toml` and `toml_edit` are built. Neither
+//! of these can be used: `toml` would write the device of a variant as a separate table, and
+//! `toml_edit` has no integers as large as a seed.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -34,7 +34,7 @@ impl Keys {
         self
     }
 
-    /// Strings, unless there are none.
+    /// Adds an array of strings, unless it is empty.
     fn put_strings(&mut self, key: &str, strings: &[String]) -> &mut Self {
         self.put_some(key, Some(strings).filter(|strings| !strings.is_empty()))
     }
@@ -43,7 +43,7 @@ impl Keys {
         self.put(key, path.to_string_lossy().as_ref())
     }
 
-    /// Command, unless there is none; one for the shell as a text.
+    /// Adds a command, unless it is empty; a shell command is written as a string.
     fn put_command(&mut self, key: &str, words: &[String]) -> &mut Self {
         match words {
             [] => self,
@@ -61,7 +61,7 @@ impl Keys {
         self.0.iter().map(|(key, value)| format!("{key} = {value}"))
     }
 
-    /// Table in braces.
+    /// Keys as an inline table in braces.
     fn inline(&self) -> String {
         format!("{{ {} }}", self.pairs().collect::<Vec<String>>().join(", "))
     }
@@ -197,7 +197,7 @@ fn variant(variant: &Variant, with_device: bool) -> Keys {
     keys
 }
 
-/// Layer as a table in braces.
+/// Layer as an inline table in braces.
 fn layer(layer: &Layer) -> String {
     let mut keys = Keys::default();
     match layer {
@@ -272,7 +272,7 @@ fn job(planned: &PlannedJob) -> Keys {
     keys
 }
 
-/// Options of a job; those given several times are arrays.
+/// Options of a job; an option with several values is an array.
 fn options(options: &[(String, String)]) -> Keys {
     let mut keys = Keys::default();
     let mut names: Vec<&str> = Vec::new();
@@ -300,7 +300,7 @@ fn limits(limits: &LimitSettings) -> Keys {
     keys
 }
 
-/// Options that a variant changes: those of every job, and a table for each job with its own.
+/// Options that a variant changes: for every job, and in a table for a single job.
 fn changed_options(changes: &[JobOption]) -> Keys {
     let mut keys = Keys::default();
     let of = |job: Option<&str>| {
@@ -323,7 +323,7 @@ fn changed_options(changes: &[JobOption]) -> Keys {
     keys
 }
 
-/// Device of all variants, if they have the same.
+/// Device of the variants, if all have the same.
 fn shared_device(variants: &[Variant]) -> Option<&DeviceSpec> {
     let first = &variants.first()?.device;
     variants.iter().all(|variant| variant.device == *first).then_some(first)

@@ -1,4 +1,4 @@
-//! Tools of their own words on several ranks: `mpirun -n 4 mdtest`.
+//! Imitated tools on several ranks: `mpirun -n 4 mdtest`.
 
 use treering_script::{ConfigError, Settings, Workload};
 
@@ -6,10 +6,10 @@ use super::ranks::Ranks;
 use crate::trial::RankShare;
 
 impl Ranks<'_> {
-    /// Settings of a tool with the number of ranks that the launcher has started.
+    /// Adds the number of ranks that the launcher has started to the settings of a tool.
     ///
     /// # Errors
-    /// When another number is given.
+    /// When the command line has another number.
     pub fn classic_settings(
         &self,
         workload: &dyn Workload,

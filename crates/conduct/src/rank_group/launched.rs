@@ -38,8 +38,8 @@ pub trait LaunchedRank {
 /// Serves the request of the plan that launched the ranks.
 ///
 /// # Errors
-/// When the ranks are not those that were launched, another rank is lost, or the trial cannot take
-/// place.
+/// When version or number of the ranks differ from the request, a rank is lost, or the trial cannot
+/// begin.
 pub fn serve_launched(ranks: &Ranks<'_>, own: &dyn LaunchedRank) -> Result<(), Failure> {
     let mut line = Vec::new();
     if ranks.world.is_first() {
@@ -120,7 +120,7 @@ fn conduct(
     Ok(())
 }
 
-/// Caution about hosts on which caches were not dropped.
+/// Caution about the ranks' other hosts, on which caches were not dropped.
 fn about_others(ranks: &Ranks<'_>, conductor: &str) -> Option<Caution> {
     let mut others = ranks.world.hosts();
     others.retain(|host| host != conductor);

@@ -8,7 +8,7 @@ use treering_model::TrialId;
 use super::process::{RankProcess, failed};
 use crate::failure::{Failure, FailureKind};
 
-/// Handshake message of a rank.
+/// Handshake message from a rank to rank 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Card {
     version: String,
@@ -77,7 +77,7 @@ fn difference(own: &Card, cards: &[Option<Card>]) -> Option<(usize, String)> {
     })
 }
 
-/// First pair of words in which two command lines differ; empty for a line that has ended.
+/// First pair of differing words of two command lines; empty for a line without further words.
 fn apart<'w>(one: &'w [String], other: &'w [String]) -> (&'w str, &'w str) {
     let differ = |at: &usize| one.get(*at) != other.get(*at);
     let at = (0..one.len().max(other.len())).find(differ).unwrap_or(0);

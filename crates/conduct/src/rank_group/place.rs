@@ -16,8 +16,8 @@ use treering_sys::MountTable;
 use super::process::failed;
 use crate::failure::Failure;
 
-/// Time limit for a file of another client to become visible. Attribute caches keep entries for at
-/// most a minute by default.
+/// Time limit until a file made by another client becomes visible. Attribute caches of network
+/// filesystems keep entries for up to a minute by default.
 const SEEN_WITHIN: Duration = Duration::from_secs(5);
 
 /// Target directory as seen by a rank.
@@ -35,7 +35,7 @@ struct Seen {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Token {
     Read,
-    /// Missing, or with other content.
+    /// Missing, or with the wrong content.
     #[default]
     Absent,
     /// Present but unreadable.

@@ -1,4 +1,4 @@
-//! A packed plan on this machine: its devices and kernels, and what cannot be the same.
+//! Adapts a packed plan to the devices and kernels of this machine, and lists the differences.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::host::Host;
 use crate::plan::{Plan, Stopping};
 
-/// Facts of a machine that are compared before anything is run.
+/// Facts of the machine that are compared before the repetition.
 const MACHINE_FACTS: [&str; 7] = [
     "machine.architecture",
     "cpu.model",
@@ -23,7 +23,8 @@ const MACHINE_FACTS: [&str; 7] = [
     "memory.transparent_hugepages",
 ];
 
-/// Differences between this machine and that of the packed trials; empty for trials in guests.
+/// Differences between this machine and the machine of the packed trials; empty for trials in
+/// guests.
 pub(super) fn machine_differences(trials: &[Trial]) -> Vec<String> {
     let is_on_machine = |trial: &&Trial| trial.fact("guest.kernel").is_none();
     let Some(trial) = trials.iter().find(is_on_machine) else { return Vec::new() };

@@ -1,5 +1,5 @@
-//! Classic runs: a workload with the output and the exit codes of the imitated tool, in its
-//! directories and with its meetings.
+//! Classic runs: a workload with the output, exit codes, directories and process barriers of the
+//! imitated tool.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -36,7 +36,7 @@ pub struct ClassicRun<'a> {
     pub words: Vec<String>,
     /// Ranks of the run.
     pub ranks: Option<&'a Ranks<'a>>,
-    /// Begins the block traces of a tool that records them.
+    /// Starts block traces for a tool that records them.
     pub traces: &'a dyn Fn(ClassicTraces) -> Result<Box<dyn TrialSink>, Failure>,
 }
 
@@ -190,8 +190,8 @@ fn meet(meeting: SemaphoreBarrier) -> Result<MeetingPoint, Failure> {
     }
 }
 
-/// Opens the directories, unless a killed run has left its trees there. The tool itself fails if a
-/// directory that it does not make is missing, or if one cannot be made.
+/// Opens the directories, unless a killed run has left trees there. A missing directory is made
+/// only if the tool makes it; otherwise the tool's own error results.
 fn take_classic(tool: &ClassicMode) -> Result<OwnedDirectory, Untaken> {
     if tool.make_roots == MissingRootPolicy::Never {
         for root in &tool.roots {
@@ -208,7 +208,7 @@ fn take_classic(tool: &ClassicMode) -> Result<OwnedDirectory, Untaken> {
         LabError::Io { action: "cannot make", path, source } => {
             Untaken::Directory { path, error: source }
         }
-        // The original meets a file where it works, and fails of that.
+        // The original tool fails with `ENOTDIR` if its directory is a file.
         LabError::NotADirectory { path } => {
             Untaken::Directory { path, error: Errno::NOTDIR.into() }
         }
@@ -271,7 +271,7 @@ fn ending(
     Ok((if is_interrupted { signal_exit } else { 0 }, None))
 }
 
-/// Fails as the tool does if its log cannot be opened, with the tool's message if it has one.
+/// Ends the run as the tool does if its log cannot be opened, with the tool's message, if any.
 fn without_log(unopened: &Unopened, host: &dyn Host) -> Result<ClassicEnd, Failure> {
     if unopened.said == ToolOutput::default() {
         return Err(Failure::new(FailureKind::Classic, unopened.to_string()));
@@ -287,8 +287,8 @@ fn recorded(settings: &Settings, scene: &ClassicScene) -> Result<Artifact, Failu
         .map_err(|error| Failure::of(FailureKind::Bug, &error))
 }
 
-/// Fails as the tool does if a directory is missing or cannot be made, with the tool's message if
-/// it has one.
+/// Ends the run as the tool does if a directory is missing or cannot be made, with the tool's
+/// message, if any.
 fn without_directory(
     tool: ClassicMode,
     scene: &ClassicScene,
@@ -321,7 +321,7 @@ fn without_directory(
     Ok(ClassicEnd::without_trial(output.exit_code().unwrap_or(FailureKind::Classic.code())))
 }
 
-/// Failure of an output that cannot be written; a closed pipe is none.
+/// Failure of an output that cannot be written; a closed pipe is not a failure.
 fn reported(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -56,7 +56,7 @@ pub struct TrialRequest<'a> {
     pub engine: EngineOptions,
     /// True if the trees of the trial are kept.
     pub keep: bool,
-    /// Cautions about the target that are known before.
+    /// Cautions about the target that are known before the trial.
     pub cautions: Vec<Caution>,
     /// Facts about the target that observers cannot see.
     pub facts: Vec<Fact>,
@@ -68,7 +68,7 @@ pub struct TrialRequest<'a> {
     pub ranks: Option<RankShare<'a>>,
     /// True if SIGINT ends the trial even when the parent process had SIGINT ignored.
     pub catches_sigint: bool,
-    /// True if the devices that a native job writes have been taken for it.
+    /// True if the devices that a native job writes have been acquired.
     pub has_devices: bool,
     /// Filter of the events before they are recorded.
     pub filter: Option<&'a mut (dyn EventFilter + 'a)>,
@@ -105,7 +105,7 @@ impl<'a> TrialRequest<'a> {
         beginning.label.clone_from(&self.label);
         beginning.target = place.target().path().to_string_lossy().into_owned();
         if let Some(RankShare { each: Some((option, value)), .. }) = &self.ranks {
-            // The value that each rank was given: the same command line repeats it.
+            // Record the value per rank: the same command line multiplies it again.
             let own = beginning.parameters.iter_mut().filter(|(name, _)| name == option);
             own.for_each(|(_, total)| total.clone_from(value));
         }
@@ -130,7 +130,7 @@ pub struct TrialOutcome {
     pub conclusion: Conclusion,
     /// The trial, complete up to its last event.
     pub trial: Option<Trial>,
-    /// Error that kept results out of their store; they may still wait in memory.
+    /// Error that prevented results from being stored; the results may still be in memory.
     pub unkept: Option<Failure>,
 }
 
@@ -200,7 +200,7 @@ pub fn run_trial(
 /// under test is not mounted, the new directory would be on another one.
 ///
 /// # Errors
-/// When it is missing, cannot be had, or has trees of a killed run.
+/// When the directory is missing, cannot be acquired, or has trees of a killed run.
 pub fn take_named(dir: &Path) -> Result<OwnedDirectory, Failure> {
     if dir.metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
         let message = format!("there is no directory {}", dir.display());
@@ -213,7 +213,7 @@ pub fn take_named(dir: &Path) -> Result<OwnedDirectory, Failure> {
     Ok(take(dir)?)
 }
 
-/// Failure of a store that has not called the trial that it was to record.
+/// Failure of a store that did not call `run` in `record`.
 pub(crate) fn unrecorded() -> Failure {
     Failure::new(FailureKind::Bug, "the store has not let a trial run")
 }

@@ -1,4 +1,5 @@
-//! Trial sinks: filters, the complete trial for a page at the end, and the sources of a job.
+//! Trial sinks: an event filter, a collector of the complete trial, and one that adds the sources
+//! of a job.
 
 use treering_model::{Artifact, SinkError, Trial, TrialBuilder, TrialEvent, TrialSink};
 use treering_script::JobRecord;
@@ -8,16 +9,16 @@ use crate::host::Host;
 /// Option that names a data set.
 const DATASET: &str = "dataset";
 
-/// Filter before the store, which may withhold events and add some of its own.
+/// Filter in front of the store, which may drop events and add others.
 pub trait EventFilter {
-    /// Receives an event, and passes on what is to be kept.
+    /// Receives an event, and passes on the events to be stored.
     ///
     /// # Errors
     /// When the trial must end.
     fn accept(&mut self, event: &TrialEvent, kept: &mut dyn TrialSink) -> Result<(), SinkError>;
 }
 
-/// The store and the complete trial, behind a filter.
+/// Sends filtered events to the store and to the collected trial.
 pub(super) struct Filtered<'a, 's> {
     pub(super) filter: Option<&'a mut (dyn EventFilter + 'a)>,
     pub(super) store: &'s mut dyn TrialSink,
@@ -46,7 +47,7 @@ impl TrialSink for StoreAndTrial<'_> {
     }
 }
 
-/// A sink, and further ones after it.
+/// A sink followed by further sinks.
 pub(crate) struct Recipients<'a, S> {
     pub(crate) first: S,
     pub(crate) others: Vec<Box<dyn TrialSink + 'a>>,

@@ -24,7 +24,7 @@ pub trait ToolTerminal {
     /// Standard error.
     fn err(&mut self) -> &mut dyn Write;
 
-    /// The present time of the machine's zone, as `ctime` writes it, without newline.
+    /// The current local time in the format of `ctime`, without the newline.
     fn local_time(&self) -> String;
 
     /// Waits for a line on standard input, or for its end.
@@ -35,7 +35,7 @@ pub trait ToolTerminal {
 pub(super) struct Speaker {
     output: Box<dyn ClassicOutput>,
     log: Option<File>,
-    /// First target directory, whose free space the output may ask for.
+    /// First target directory, whose free space the output may query.
     root: Target,
     /// Semaphores at which this run waits for other processes.
     meetings: Option<SemaphoreSet>,
@@ -44,7 +44,7 @@ pub(super) struct Speaker {
     terminal: Box<dyn ToolTerminal>,
 }
 
-/// Error of a log file that cannot be opened.
+/// Error in opening the log file.
 pub(super) struct Unopened {
     path: PathBuf,
     /// The tool's own message about the log; empty if it has none.
@@ -65,7 +65,7 @@ pub(super) fn reason(error: &io::Error) -> String {
 }
 
 impl Speaker {
-    /// Speaks; appends to this log, or begins it anew.
+    /// Opens the log, to append or truncated as the tool does, and begins the output.
     ///
     /// # Errors
     /// When the log cannot be opened.
@@ -97,7 +97,7 @@ impl Speaker {
         Self { meetings, ..self }
     }
 
-    /// Exit code of a failed run, if the tool's is not 1.
+    /// Exit code of a failed run, if the tool uses another one than 1.
     pub(super) fn exit_code(&self) -> Option<u8> {
         self.output.exit_code()
     }
@@ -107,10 +107,10 @@ impl Speaker {
         self.missed.take()
     }
 
-    /// Has the output produce text, and writes that text.
+    /// Lets the output produce text, and writes it.
     ///
     /// # Errors
-    /// When standard output or the log does not take it. A reader that went away is no error.
+    /// When standard output or the log cannot be written. A closed pipe is not an error.
     pub(super) fn speak(
         &mut self,
         words: impl FnOnce(&mut dyn ClassicOutput) -> ToolOutput,
@@ -182,10 +182,10 @@ impl EventFilter for Speaking<'_> {
     }
 }
 
-/// Answers the output's queries from the clock and the first target directory.
+/// Answers the output's queries about the clock and the first target directory.
 struct Looking<'t> {
     root: &'t Target,
-    /// Device whose counters are asked for, if it is not the directory's.
+    /// Device whose counters are queried, if it is not that of the directory.
     device: Option<PathBuf>,
     meetings: Option<SemaphoreSet>,
     missed: &'t mut Option<io::Error>,
@@ -223,7 +223,7 @@ impl OutputContext for Looking<'_> {
     fn meet(&mut self, number: u16) {
         let met = self.meetings.map_or(Ok(()), |meetings| meetings.meet(number));
         match met.map_err(io::Error::from) {
-            // Who is asked to stop stops a little later.
+            // A wait interrupted by a signal is no error: the stop flag ends the run.
             Err(error) if error.kind() != io::ErrorKind::Interrupted => *self.missed = Some(error),
             _ => {}
         }

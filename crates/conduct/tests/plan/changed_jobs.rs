@@ -1,11 +1,11 @@
-//! Jobs that variants change by `options` and `env`: what the changed job is, what is refused, and
-//! that a written plan reads back.
+//! Jobs that variants change by `options` and `env`: changed jobs, refused changes, and written
+//! plans that read back.
 
 use treering_conduct::plan::{Plan, PlannedJob};
 
 use crate::read_plan;
 
-/// Job of a variant, by the places of both.
+/// Job on a variant, by the indices of both.
 fn job(plan: &Plan, variant: usize, job: usize) -> &PlannedJob {
     plan.job_of(variant, job)
 }

@@ -19,17 +19,17 @@ fn rounds_of(text: &str) -> (u32, Stopping) {
 #[test]
 fn the_default_number_of_rounds_follows_the_family() {
     let fixed = |rounds| Stopping::Fixed { rounds };
-    // Its rate decides, and the p99 of its fsyncs.
+    // Two primary metrics: the rate, and the p99 latency of fsync.
     assert_eq!(rounds_of(&format!("{TWO}{FS_MARK}")), (2, fixed(7)));
     let three = format!("{TWO}[[variant]]\nfilesystem = \"btrfs\"\n");
     assert_eq!(rounds_of(&format!("{three}{FS_MARK}")), (4, fixed(8)));
-    // A control is no contender.
+    // A control does not count as a contender.
     assert_eq!(rounds_of(&format!("control = true\n{three}{FS_MARK}")), (4, fixed(8)));
     let jobs = format!("{FS_MARK}name = \"a\"\n{FS_MARK}name = \"b\"\n{FS_MARK}");
     assert_eq!(rounds_of(&format!("{three}{jobs}")), (12, fixed(9)));
     let chosen = "[report]\nprimary = [\"operation_seconds\"]\n";
     assert_eq!(rounds_of(&format!("{three}{chosen}")), (2, fixed(7)));
-    // Of the other jobs it is no metric.
+    // The chosen metric does not exist in the other jobs.
     let both = "[[job]]\n[[job]]\nworkload = \"fs_mark\"\n";
     assert_eq!(rounds_of(&format!("{TWO}{both}{chosen}")), (1, fixed(6)));
 }
@@ -138,7 +138,7 @@ fn a_job_against_another_is_compared_with_it_on_each_variant_and_other_jobs_betw
         ("xfs: many", "xfs: one"),
     ];
     assert_eq!(compared(&format!("{TWO}{jobs}")), pairs(&expected));
-    // Two metrics decide in each of the three contrasts.
+    // Each of the three comparisons has two primary metrics.
     assert_eq!(rounds_of(&format!("{TWO}{jobs}")).0, 6);
     let alone = "[[variant]]\nfilesystem = \"ext4\"\n";
     let expected = [("one", ""), ("many", "one")];
@@ -161,7 +161,7 @@ fn points_of_a_sweep_are_compared_with_the_first_or_with_the_one_that_is_named()
         ("make, threads=2", "make, threads=1"),
         ("make, threads=4", "make, threads=1"),
     ];
-    // Without `against` there is only the curve.
+    // Without `against` the points of the sweep are not compared.
     assert_eq!(compared(&format!("{alone}{}", sweep(""))), pairs(&[("ext4", "")]));
     assert_eq!(compared(&format!("{alone}{}", sweep("against = \"make\"\n"))), pairs(&first));
     let named = sweep("against = \"make, threads=4\"\n");

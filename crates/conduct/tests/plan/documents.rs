@@ -1,4 +1,4 @@
-//! The examples and the reference page: every plan in them can be read.
+//! Checks that every plan in the examples and on the reference page can be read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -124,7 +124,8 @@ fn fits(plan: &Plan) {
         let DeviceSpec::Loop { bytes, count, .. } = variant.device else { continue };
         for planned in &plan.jobs {
             let needs = planned.job.footprint(&TargetFacts::unknown()).peak_block_bytes;
-            // A quarter for what the filesystem itself needs: inodes, journal, metadata twice.
+            // A quarter is reserved for the filesystem itself: inodes, journal, duplicated
+            // metadata.
             let has = bytes * u64::from(count) / 4 * 3;
             assert!(needs < has, "{}, {}: {needs} of {has}", plan.name, planned.name);
         }
@@ -158,7 +159,7 @@ fn every_block_of_the_reference_reads() {
     let text = fs::read_to_string(root().join("docs/plan.md")).unwrap();
     let blocks = blocks(&text);
     assert!(blocks.len() >= 6, "{}", blocks.len());
-    // The first is a whole plan; the others show one section.
+    // The first block is a whole plan; each of the others shows one section.
     assert!(blocks[0].lines().count() <= 10);
     read_plan(&blocks[0]).unwrap_or_else(|error| panic!("{error}"));
     for block in &blocks {
@@ -225,7 +226,7 @@ fn the_default_looks_and_the_sections_in_braces_or_brackets_are_the_same() {
          [variant.device]\nloop = \"1GiB\"\n",
     )
     .unwrap();
-    // At six rounds none of so many metrics could be decided.
+    // Six rounds could not decide any of so many metrics.
     assert_eq!(sequential.stopping, Stopping::Sequential { looks: vec![10, 15, 20, 30] });
     assert_eq!(sequential.stopping.most_rounds(), 30);
     let braces = read_plan("variant = [{ filesystem = \"xfs\", device = { loop = \"1GiB\" } }]\n");
@@ -292,7 +293,7 @@ fn a_sweep_is_every_combination_of_its_values() {
     assert_eq!((option(3, "threads"), option(3, "size")), (vec!["2"], vec!["4K"]));
     assert_eq!(option(3, "files"), ["7"]);
     assert!(format!("{:?}", plan.jobs[7].options).contains("--level=9"));
-    // Written out it is the same plan.
+    // The written plan reads back to the same plan.
     let again = read_plan(&plan.to_toml()).unwrap();
     assert_eq!(again.digest(), plan.digest());
 }

@@ -2,7 +2,7 @@
 
 use crate::{read_file, read_plan};
 
-/// Documents with one fault each, by what is wrong.
+/// Documents with one fault each, named after the fault.
 const FAULTS: &[(&str, &str)] = &[
     ("a string without quotation marks", "loop = 8GiB\n"),
     ("a word where a number is wanted", "rounds = ten\n[[variant]]\nfilesystem = \"ext4\"\n"),

@@ -76,7 +76,7 @@ fn line_ends_of_windows_and_a_byte_order_mark_are_taken() {
     assert!(error.contains("plan.toml:2:14") && !error.contains('\r'), "{error}");
 }
 
-/// Words of plans, so that much of the input passes the first check.
+/// Fragments of plans, so that much of the input passes the TOML parser.
 fn piece() -> impl Strategy<Value = String> {
     let words = [
         "[[variant]]\n",

@@ -26,7 +26,7 @@ fn observing_rounds_have_every_variant_once_and_no_control() {
     let cell = observing[1].iter().find(|cell| cell.variant == 1).unwrap();
     assert_eq!(cell.words(&plan), "observing round 2: xfs");
     assert_eq!(cell.label(&plan), "xfs (observed)");
-    // The measured rounds are those of the plan without.
+    // The measured rounds are the same as without observation.
     assert_eq!(rounds(&plan), rounds(&read_plan(TWO).unwrap()));
     assert_eq!(plan.digest(), read_plan(TWO).unwrap().digest());
     for role in [CellRole::WarmUp, CellRole::Round, CellRole::Control] {

@@ -1,4 +1,4 @@
-//! Order of the cells: compared cells stand together in a round, and no position is favoured.
+//! Order of the cells: compared cells are consecutive within a round, and no position is favoured.
 
 use treering_conduct::plan::Plan;
 use treering_conduct::{PlannedCell, observing_rounds, rounds};
@@ -52,7 +52,7 @@ fn jobs_and_variants_stand_in_each_place_equally_often() {
             places[place] += 1;
         }
     }
-    // Twelve rounds from the second on: a square may be cut off at both ends.
+    // The twelve rounds begin at the second, so the first and last Latin squares may be incomplete.
     assert!(first_jobs.iter().all(|count| (3..=5).contains(count)), "{first_jobs:?}");
     let flat = first_of_job.concat();
     assert!(flat.iter().all(|count| (2..=4).contains(count)), "{first_of_job:?}");

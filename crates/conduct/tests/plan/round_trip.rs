@@ -22,7 +22,7 @@ use crate::{read_file, read_plan, read_sized};
 const PLAIN: &str = "[[variant]]\nfilesystem = \"ext4\"\n[[variant]]\nfilesystem = \"xfs\"\n";
 
 fn word() -> impl Strategy<Value = String> {
-    // No blank at the end: names have none.
+    // Names do not end with a blank.
     "[a-zA-Z0-9ä\"'\\\\#=\\[\\]{}., /-]{0,12}[a-zA-Z0-9\"'\\\\\\]]"
 }
 
@@ -48,7 +48,7 @@ fn images(count: std::ops::Range<u16>) -> impl Strategy<Value = DeviceSpec> {
             direct_io,
             sector_bytes,
             directory,
-            // Of a size that the disk holds.
+            // Only for images that fit on the disk.
             disk: disk.filter(|_| bytes <= 1 << 41),
         },
     )
@@ -92,7 +92,7 @@ fn layers() -> impl Strategy<Value = Vec<Layer>> {
         let (mode, bucket_bytes) = (mode.to_owned(), 1 << shift);
         Layer::Bcache(CacheLayer { mode, bucket_bytes, cache_percent, sequential_cutoff })
     });
-    // They need a certain number of devices below.
+    // Arrays and caches need a certain number of devices below them.
     let array = prop_oneof![array, cache].prop_map(|layer| vec![Layer::Linear, layer]);
     let plain = prop_oneof![file, crypt, Just(Layer::Linear), thin, snapshot];
     let below = prop_oneof![5 => plain.prop_map(|layer| vec![layer]), 1 => array];
@@ -182,7 +182,7 @@ fn conditions() -> impl Strategy<Value = Conditions> {
         |(seed, warm_up, control, settle_seconds, phase_seconds)| Conditions {
             seed,
             warm_up,
-            // Without a warm-up nothing is sized.
+            // Without a warm-up no job is sized.
             phase_seconds: phase_seconds.filter(|seconds| warm_up || *seconds == 0),
             control,
             remount: false,
@@ -204,7 +204,7 @@ fn observing() -> impl Strategy<Value = Observing> {
             rounds,
         },
     );
-    // Nothing that is wanted is no section.
+    // A plan that records nothing has no section, so everything is at its default.
     wanted.prop_map(|one| if one.is_wanted() { one } else { Observing::default() })
 }
 
@@ -231,7 +231,7 @@ fn job(name: String, options: Vec<(String, String)>) -> PlannedJob {
     }
 }
 
-/// A data set of two files, which is read much faster than a shipped one.
+/// A data set of two files, which loads much faster than a shipped one.
 fn small_dataset() -> String {
     static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
@@ -287,7 +287,7 @@ fn plan() -> impl Strategy<Value = Plan> {
     let jobs = collection::vec((word(), options()), 1..3)
         .prop_map(|jobs| jobs.into_iter().map(|(name, options)| job(name, options)).collect());
     let threshold = option::of((0u32..100_000).prop_map(|width| f64::from(width) / 10_000.0));
-    // Metrics that any job has.
+    // Metrics that every job has.
     let primary = collection::btree_set("(phase initial create/)?elapsed_seconds", 0..3);
     let variants = collection::vec(variant(), 1..5);
     let question = prop_oneof![Just(String::new()), word()];
@@ -408,8 +408,8 @@ fn commands_read_back_with_all_their_words() {
 
 #[test]
 fn the_fingerprint_never_changes_its_meaning() {
-    // Stores name plans by it. It may change when compilebench gets a parameter, since its jobs are
-    // others then; when the order of the words changes, so must the version in front of them.
+    // Stores identify plans by the digest. A new parameter of compilebench may change it, since the
+    // job is then another one. A new order of the hashed words requires a new version prefix.
     insta::assert_snapshot!(read_plan(PLAIN).unwrap().digest(), @"20ef277b272a9bb2");
 }
 
@@ -433,7 +433,7 @@ fn words_and_the_end_do_not_make_another_plan() {
         format!("{PLAIN}[device]\nloop = \"4096MiB\"\n"),
         format!("{PLAIN}mount = []\n"),
         format!("{PLAIN}[observe]\ntrace = true\nlayout-every = 5\nrounds = 3\n"),
-        // A default written out is the same job.
+        // An explicit default gives the same job.
         format!(
             "{PLAIN}[[job]]\n[job.options]\ndataset = \"linux-6.1-small\"\ninitial-dirs = 2\n\
                  runs = 6\nthreads = 1\n"

@@ -1,5 +1,5 @@
-//! The plans inside the program are those of `examples/plans`, and docs/questions.md has a row for
-//! each: `INSTA_UPDATE=always` writes the rows.
+//! Checks that the embedded plans are those of `examples/plans`, and that docs/questions.md has a
+//! row for each. `INSTA_UPDATE=always` writes the rows.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +19,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace above")
 }
 
-/// Field of the head of a plan; its further lines are indented. Empty if the head has none.
+/// Field of a plan's head, with its indented continuation lines; empty if the head lacks it.
 fn field(plan: &ShippedPlan, name: &str) -> String {
     let head = plan.text.lines().take_while(|line| line.starts_with('#'));
     let beginning = format!("# {name}: ");

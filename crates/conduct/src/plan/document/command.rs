@@ -1,5 +1,5 @@
-//! Jobs that are commands: `command`, `prepare`, `cleanup` and `metric` as keys of a job, which are
-//! the options of the workload of that name.
+//! Jobs that are commands: the job keys `command`, `prepare`, `cleanup` and `metric` become options
+//! of the workload `command`.
 
 use treering_model::Variant;
 use treering_script::ProgramWatch;
@@ -11,10 +11,10 @@ use super::values::{Command, Listed};
 use crate::plan::error::Fault;
 use crate::plan::{JobCommands, PlannedJob};
 
-/// The workload.
+/// Name of the workload that runs commands.
 pub(crate) const WORKLOAD: &str = "command";
 
-/// First of the keys of commands that the job has, with the position of its value.
+/// Key `command` or `metric`, whichever the job has, with the position of its value.
 fn first(section: &JobTable) -> Option<Placed<&str>> {
     let value = |span: &std::ops::Range<usize>, value| Placed { span: span.clone(), value };
     let command = section.command.as_ref().map(|entry| value(&entry.span, "command"));
@@ -22,7 +22,7 @@ fn first(section: &JobTable) -> Option<Placed<&str>> {
     command.or(metric)
 }
 
-/// True if the job has one of the keys.
+/// True if the job has a key of a command.
 pub(super) fn is_one(section: &JobTable) -> bool {
     first(section).is_some() || section.prepare.is_some() || section.cleanup.is_some()
 }
@@ -76,7 +76,7 @@ pub(super) fn around(section: &JobTable, workload: &str) -> Result<JobCommands, 
     })
 }
 
-/// Refuses commands around the trials of jobs that run in guests.
+/// Refuses prepare and cleanup commands of jobs that run in guests.
 pub(super) fn can_run(
     top: &PlanTable,
     (variants, jobs): (&[Variant], &[PlannedJob]),
@@ -99,7 +99,7 @@ pub(super) fn no_command_in_a_guest(command: &Entry<Command>) -> Fault {
     command.key_fault(message, "").hint(hint)
 }
 
-/// Words of a command; a text is for the shell.
+/// Words of a command; a string is a line for the shell.
 pub(super) fn words(command: Option<&Entry<Command>>) -> Result<Vec<String>, Fault> {
     let Some(command) = command else { return Ok(Vec::new()) };
     let words: Vec<String> = match &command.value.0 {
@@ -112,8 +112,8 @@ pub(super) fn words(command: Option<&Entry<Command>>) -> Result<Vec<String>, Fau
     Ok(words)
 }
 
-/// Line for the shell. The words of an array are quoted, the placeholder of the directory like a
-/// variable.
+/// Line for the shell. The words of an array are quoted; the placeholder of the directory is put in
+/// double quotes, like a variable.
 fn shell_line(line: &Command) -> String {
     let quoted = |Script(word): &Script| {
         let word = word.replace('\'', r"'\''");
@@ -128,7 +128,7 @@ fn shell_line(line: &Command) -> String {
     }
 }
 
-/// A metric in the form of the command line.
+/// Formats a metric as on the command line.
 fn metric(section: &MetricTable, span: &std::ops::Range<usize>) -> Result<String, Fault> {
     let Some(name) = &section.name else {
         return Err(Fault::at(span.clone(), "a metric without `name`", ""));
@@ -136,7 +136,7 @@ fn metric(section: &MetricTable, span: &std::ops::Range<usize>) -> Result<String
     let place = match (&section.regex, &section.json) {
         (Some(regex), None) => {
             let text = regex.value.as_str();
-            // Commas and what looks like a pointer are part of it.
+            // The group protects commas and a leading `json:` from being parsed.
             let is_plain = !text.contains(',') && !text.starts_with("json:");
             if is_plain { text.to_owned() } else { format!("(?:{text})") }
         }

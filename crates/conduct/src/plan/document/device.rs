@@ -26,7 +26,7 @@ pub(super) struct PlacedDevice {
 }
 
 impl PlacedDevice {
-    /// Position of the device, or of the section without one.
+    /// Position of the device if it was named, else of the section.
     pub(super) fn place_or(&self, section: &Range<usize>) -> Range<usize> {
         self.span.as_ref().unwrap_or(section).clone()
     }
@@ -174,7 +174,7 @@ fn path(key: &str, span: &Range<usize>, text: &str) -> Result<PathBuf, Fault> {
         .hint("give the absolute path, so that the plan means the same wherever it is started"))
 }
 
-/// Device of variants of a plan that name none: that of the plan, or a loop image.
+/// Device of variants without one of their own: the device of the plan, or a loop image.
 pub(super) fn shared(
     section: Option<&Entry<DeviceTable>>,
     disk: Option<&Entry<DiskName>>,

@@ -10,8 +10,8 @@ use crate::plan::error::Fault;
 const DEFAULT_MOST: u32 = 30;
 const LOOKS_MAX: usize = 30;
 
-/// Checks what needs two keys, and fills in the defaults. Default numbers of rounds suffice to
-/// decide `family` comparisons.
+/// Checks rules that involve two keys, and fills in the defaults. Default numbers of rounds suffice
+/// to decide `family` comparisons.
 pub(super) fn stopping(top: &PlanTable, family: u32) -> Result<Stopping, Fault> {
     let Some(section) = &top.stopping else { return Ok(fixed(top.rounds.value(), family)) };
     if let Some(rounds) = &top.rounds {
@@ -59,7 +59,7 @@ fn fixed(rounds: Option<Whole<1, 10_000>>, family: u32) -> Stopping {
     }
 }
 
-/// Refuses keys of other rules.
+/// Refuses keys that belong to another rule.
 fn only_its_keys(section: &StoppingTable, rule: StoppingRule) -> Result<(), Fault> {
     let keys: &[&str] = match rule {
         Fixed => &["rounds"],
@@ -86,7 +86,7 @@ fn only_its_keys(section: &StoppingTable, rule: StoppingRule) -> Result<(), Faul
 /// Minimum and maximum number of rounds of a rule.
 fn fewest_and_most(section: &StoppingTable, family: u32) -> Result<(u32, u32), Fault> {
     let needed = Stopping::fixed_for(family).most_rounds();
-    // An explicit `most` below the needed number is respected.
+    // An explicit `most` lowers the default of `fewest`.
     let most = section.most.as_ref().map(|most| most.count());
     let fewest = section.fewest.as_ref().map(|fewest| fewest.count());
     let fewest = fewest.unwrap_or(needed.min(most.unwrap_or(needed)));

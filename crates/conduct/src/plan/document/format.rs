@@ -1,8 +1,9 @@
 //! Format of plan documents: each section with its keys and their types. docs/plan.md describes
-//! what they mean.
+//! their meaning.
 //!
-//! A new key is a field here, a row in docs/plan.md, a line in `write.rs`, and its use in the file
-//! of its section. What a type accepts is in `values.rs`; what needs two keys is checked there.
+//! A new key needs a field here, a row in docs/plan.md, a line in `write.rs`, and code in the file
+//! of its section, which also checks rules that involve two keys. `values.rs` defines the values
+//! that a type accepts.
 
 use std::borrow::Cow;
 
@@ -54,7 +55,7 @@ pub(super) struct PlanTable {
     pub(super) report: Key<ReportTable>,
 }
 
-/// Stopping rule; each rule has some of the keys.
+/// Stopping rule; each rule uses some of the keys.
 #[derive(Debug, Deserialize)]
 #[serde(rename = "[stopping]", rename_all = "kebab-case")]
 pub(super) struct StoppingTable {
@@ -67,12 +68,12 @@ pub(super) struct StoppingTable {
     pub(super) minutes: Key<Number<1, 1_008_000>>,
 }
 
-/// Device; the keys behind `directory` are for `loop`.
+/// Device; the keys after `directory` belong to `loop`.
 #[derive(Debug, Deserialize)]
 #[serde(rename = "[device]", rename_all = "kebab-case")]
 pub(super) struct DeviceTable {
-    /// Bytes of an image: at least what the smallest filesystem needs, at most the largest file of
-    /// any filesystem.
+    /// Size of an image: at least the minimum of the smallest filesystem, at most the maximum file
+    /// size of any filesystem.
     pub(super) r#loop: Key<Size<1, { 1 << 36 }>>,
     pub(super) block: Key<BlockDevices>,
     pub(super) directory: Key<AbsolutePath>,
@@ -107,7 +108,7 @@ pub(super) struct VariantTable {
     pub(super) layers: Key<Layers>,
     pub(super) prepare: Key<Command>,
     pub(super) cleanup: Key<Command>,
-    /// Lists of values; `sweep.rs` has taken it apart before the variant is read.
+    /// Sweep, which `sweep.rs` has expanded before the variant is read.
     #[serde(rename = "sweep")]
     _sweep: Option<IgnoredAny>,
 }
@@ -116,7 +117,7 @@ pub(super) struct VariantTable {
 #[derive(Debug, Deserialize)]
 #[serde(rename = "[variant.limits]", rename_all = "kebab-case")]
 pub(super) struct LimitTable {
-    /// Less than the smallest process that does anything is of no use.
+    /// At least 16 MiB: no useful process runs in less.
     pub(super) memory: Key<Size<16, { 1 << 20 }>>,
     pub(super) cpu: Key<Share<100, 10_240_000>>,
     pub(super) io_read: Key<Rate>,
@@ -136,7 +137,7 @@ pub(super) enum LayerForm {
     Table(Box<LayerTable>),
 }
 
-/// Layer with its options: one of the keys.
+/// Layer with its options; exactly one key is present.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename = "a layer", rename_all = "kebab-case")]
 pub(super) struct LayerTable {
@@ -241,7 +242,7 @@ pub(super) struct JobTable {
     pub(super) heat_half_life: Key<Number<1, 4_000_000_000>>,
     /// Key of a `[[step]]`, which otherwise has the keys of a job.
     pub(super) measure: Key<bool>,
-    /// Lists of values; `sweep.rs` has taken it apart before the job is read.
+    /// Sweep, which `sweep.rs` has expanded before the job is read.
     #[serde(rename = "sweep")]
     _sweep: Option<IgnoredAny>,
 }
@@ -314,7 +315,7 @@ pub(super) struct SettingTable(pub(super) Vec<Entry<Datum>>);
 #[serde(rename = "a table: env = { MALLOC_ARENA_MAX = \"1\" }")]
 pub(super) struct EnvironmentTable(pub(super) Vec<Entry<Datum>>);
 
-/// Options that a variant changes in every job, and tables of those that it changes in one job.
+/// Options that a variant changes in every job, and a table of options for each single job.
 #[derive(Debug, Deserialize)]
 #[serde(rename = "a table: options = { ioengine = \"io_uring\" }")]
 pub(super) struct VariantOptions(pub(super) Vec<Entry<Datum>>);
@@ -336,7 +337,7 @@ pub(super) struct ParameterNames(pub(super) Vec<Placed<ParameterName>>);
 #[serde(rename = "a table { name, regex or json, unit, better }, or an array of them")]
 pub(super) struct Metrics(pub(super) Listed<MetricForm>);
 
-/// Metric as a table, or as on the command line.
+/// Metric as a table, or as a string in the form of the command line.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename = "a table { name, regex or json, unit, better }", rename_all = "lowercase")]
 pub(super) enum MetricForm {
@@ -411,8 +412,7 @@ pub fn sections() -> Vec<Section> {
     sections.into_iter().flatten().collect()
 }
 
-/// Title and keys as the declaration of a section has them: the refusal of any other key names
-/// them.
+/// Title and keys of a section, obtained from serde's refusal of an unknown key.
 fn section<'d, T: Deserialize<'d>>(any: &'d DeValue<'d>) -> Option<Section> {
     match T::deserialize(Value::new(("", 0..0), any, 0..0)) {
         Err(Refused::Key { title, keys, .. }) => Some((title, keys)),

@@ -6,7 +6,7 @@ use super::values::Whole;
 use crate::plan::error::Fault;
 use crate::plan::{ObservedIn, Observing};
 
-/// Checks what needs two keys, and fills in the defaults.
+/// Checks rules that involve two keys, and fills in the defaults.
 pub(super) fn observing(top: &PlanTable) -> Result<Observing, Fault> {
     let default = Observing::default();
     let Some(section) = &top.observe else { return Ok(default) };

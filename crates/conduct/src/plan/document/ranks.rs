@@ -1,4 +1,4 @@
-//! Ranks of jobs: their number, the launcher, and the settings that ranks exclude.
+//! Ranks of jobs: their number, the launcher, and settings that cannot be combined with ranks.
 
 use std::ops::Range;
 use std::path::Path;
@@ -65,7 +65,8 @@ pub(super) fn is_mounted_again(span: Range<usize>) -> Fault {
     Fault::at(span, message, "").hint("leave `remount-every` out, or `ranks`")
 }
 
-/// Checks that the plan has no settings excluded by ranks, or, without ranks, none that need them.
+/// Refuses settings that cannot be combined with ranks, and settings that need ranks in plans
+/// without ranks.
 pub(super) fn suits(
     top: &PlanTable,
     end: &Range<usize>,

@@ -1,5 +1,5 @@
-//! Rehearsal of the variants of a document: what mkfs, the kernel or the lookup of a setting
-//! refuses is pointed at in the plan.
+//! Rehearsal of the variants of a document: faults point at options that mkfs or the kernel
+//! refuses, and at unknown settings.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use super::values::Listed;
 use super::variant::variant;
 use crate::plan::error::{Fault, quoted};
 
-/// Rehearses each different variant once, if `known` says how.
+/// Rehearses each distinct variant once, if `known` has a rehearsal.
 pub(super) fn rehearse_variants(
     top: &PlanTable,
     shared: (&PlacedDevice, Option<&GuestSpec>),
@@ -54,7 +54,7 @@ fn fault(section: &VariantTable, span: &Range<usize>, refused: &RehearsalError) 
         .hint("the filesystem was tried on a sparse image; nothing has been measured yet")
 }
 
-/// Position of the element with an option that the message names; of the whole value if none is.
+/// Position of the element whose option the message names; of the whole value if there is none.
 fn named_in(mount: &Placed<Listed<String>>, why: &str) -> Range<usize> {
     let is_named = |text: &str| {
         let mut names = text.split([',', '=']).filter(|name| !name.is_empty());

@@ -1,4 +1,4 @@
-//! `[report]`: the metrics and the threshold that decide, and parameters that may differ.
+//! `[report]`: the deciding metrics, the threshold, and parameters that may differ.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use crate::plan::{Judging, PlannedJob, foreseen, known_names};
 
 const METRICS_MAX: usize = 64;
 
-/// Checks the metrics against those that the jobs give.
+/// Checks that the jobs have the named metrics.
 pub(super) fn judging(top: &PlanTable, jobs: &[PlannedJob]) -> Result<Judging, Fault> {
     let Some(section) = &top.report else { return Ok(Judging::default()) };
     let threshold = section.threshold.value().map(|threshold| threshold.0);

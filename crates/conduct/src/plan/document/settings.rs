@@ -11,7 +11,7 @@ use super::values::{Datum, FilesystemName, Share};
 use crate::plan::PlannedJob;
 use crate::plan::error::{Fault, quoted};
 
-/// Settings of the variant of a section, but for options of jobs.
+/// Settings of a variant, except job options and layers.
 pub(super) fn settings(
     section: &VariantTable,
     device: &DeviceSpec,
@@ -47,7 +47,7 @@ pub(super) fn settings(
     })
 }
 
-/// Limits of a variant, of which those of I/O need a device.
+/// Limits of a variant; I/O limits need a device.
 fn limits(
     table: Option<&Entry<LimitTable>>,
     device: &DeviceSpec,
@@ -80,7 +80,7 @@ fn limits(
     Ok(limits)
 }
 
-/// Refuses limits of jobs that run on ranks, which may be on other machines.
+/// Refuses limits for jobs on ranks, which may run on other machines.
 pub(super) fn limits_are_possible(top: &PlanTable, jobs: &[PlannedJob]) -> Result<(), Fault> {
     let sections = top.variant.as_ref().map_or(&[][..], |sections| &sections.0);
     let limits = sections.iter().find_map(|section| section.limits.as_ref());
@@ -93,7 +93,7 @@ pub(super) fn limits_are_possible(top: &PlanTable, jobs: &[PlannedJob]) -> Resul
     }
 }
 
-/// Prefix of the variables by which treering tells a command about its trial.
+/// Prefix of the variables in which treering passes information about a trial to a command.
 const OWN_VARIABLES: &str = "TREERING_";
 
 /// Environment variables of a variant.
@@ -173,7 +173,8 @@ fn is_sysctl(name: &str) -> bool {
     parts.len() >= 2 && parts.iter().all(|part| is_part(part))
 }
 
-/// True for the path of an attribute: below a device, below `fs` or `bdi`, or from `/sys` on.
+/// True for the path of a sysfs attribute: relative to a device, below `fs` or `bdi`, or absolute
+/// below `/sys`.
 fn is_attribute(name: &str) -> bool {
     let inside = name.strip_prefix("/sys/").unwrap_or(name);
     !inside.starts_with('/') && inside.split('/').all(is_part)

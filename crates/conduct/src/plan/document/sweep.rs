@@ -1,8 +1,8 @@
 //! Sweeps: a job or variant with lists of values expands to one for each combination.
 //!
-//! They are taken apart in the tree of the document, before anything is read: each combination is
-//! an element as if it had been written out, its values in its name (`make, threads=4`), so that
-//! nothing else has to know of sweeps.
+//! Sweeps are expanded in the parsed document before it is deserialized. Each combination becomes
+//! an element as if it had been written out, with the values in its name (`make, threads=4`), so
+//! that no other code needs to know about sweeps.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -28,7 +28,7 @@ const OF_JOB: [&str; 5] = ["ranks", "launcher", "payload", "compressibility", "l
 const WANTED: &str =
     "an array of values, or a range: \"1..8\", \"1..64x4\" (times 4), \"0..100+25\" (plus 25)";
 
-/// Key of a sweep with its values, as written in names and texts.
+/// Key of a sweep with its values, as written in element names and in strings.
 struct Swept {
     key: String,
     span: Range<usize>,
@@ -105,7 +105,7 @@ fn combinations<'d>(
         let mut one = bare.clone();
         let mut label = base.clone();
         let mut rest = number;
-        // The last key changes first.
+        // The last key varies fastest.
         let mut chosen = Vec::new();
         for swept in swept.iter().rev() {
             chosen.push((swept, &swept.values[rest % swept.values.len()]));
@@ -175,7 +175,7 @@ fn swept(sweep: Value<'_>, span: Range<usize>) -> Result<Vec<Swept>, Fault> {
     Ok(swept)
 }
 
-/// A value as a person would write it.
+/// Text of a value, for names and substitutions.
 fn written(value: &Datum) -> Option<String> {
     match value {
         Datum::String(Script(text)) => Some(text.clone()),
@@ -184,7 +184,7 @@ fn written(value: &Datum) -> Option<String> {
     }
 }
 
-/// Values of a range of integers; the end is included if the steps meet it.
+/// Values of a range of integers; the end is included if a step reaches it.
 fn range_of(range: &str) -> Option<Vec<String>> {
     let (from, rest) = range.split_once("..")?;
     let step = |rest: &str, sign| {
@@ -207,12 +207,12 @@ fn range_of(range: &str) -> Option<Vec<String>> {
             (rest.trim().parse().ok()?, Box::new(|at| at.checked_add(1)))
         };
     let all = std::iter::successors(Some(from), |at| next(*at)).take_while(|at| *at <= to);
-    // A value above the limit is enough for a refusal.
+    // The first value beyond the limit suffices to refuse the range.
     Some(all.take(VALUES_MAX + 1).map(|at| at.to_string()).collect())
 }
 
-/// Substitutes a value: in strings with the key in braces, else as an option or key of a job, else
-/// as a key of the variant.
+/// Substitutes a value: for the key in braces in strings, if there is one; otherwise as a key of
+/// the variant or job, or as an option of the job.
 fn put(one: &mut DeTable<'_>, swept: &Swept, value: &str, is_job: bool) {
     let key = swept.key.as_str();
     let braced = format!("{{{key}}}");

@@ -1,10 +1,10 @@
 //! Deserializer over the parsed document, for the declarations in `format.rs`.
 //!
-//! The deserializer of the `toml` crate keeps the place of a value, but not that of its key, and
-//! its errors are text. This one gives both places, reads keys in the order of the document, and
-//! names in each error the key, the value and what would be right. Names in the declarations are
-//! words for people: that of a struct is the title of its section, that of another type says what
-//! is wanted; a second line of it is the hint.
+//! The deserializer of the `toml` crate keeps the position of a value, but not of its key, and its
+//! errors are plain text. This one keeps both positions, reads keys in the order of the document,
+//! and names the key, the value and the accepted values in each error. Serde names in the
+//! declarations appear in messages: the name of a struct is the title of its section; the name of
+//! another type describes the accepted values, with an optional hint on a second line.
 
 use std::fmt::{self, Display};
 use std::ops::{Deref, Range};
@@ -24,12 +24,12 @@ use crate::plan::error::{Fault, is_invisible, quoted};
 const TEXT_CHARS_MAX: usize = 1_000;
 /// Maximum number of sections with the same title.
 const SECTIONS_MAX: usize = 128;
-/// Beginnings of what is wanted of lists of sections, and of tables with any keys.
+/// Prefixes of the descriptions of lists of sections, and of tables with arbitrary keys.
 const LIST_OF: &str = "a list of ";
 const TABLE: &str = "a table";
-/// Name of [`Digits`].
+/// Serde name of [`Digits`].
 const DIGITS: &str = "Digits";
-/// Alternative for every type that has none of its own.
+/// Name of the enum variant for types without a variant of their own.
 const SINGLE: &str = "single";
 
 /// Value with its position.
@@ -119,16 +119,16 @@ pub(super) struct Word(pub(super) String);
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Script(pub(super) String);
 
-/// Number as it is written.
+/// Number as written in the document.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Digits(pub(super) String);
 
-/// Reason why a value is not read, until its position is known.
+/// Reason why a value is refused; its position may not be known yet.
 #[derive(Debug)]
 pub(super) enum Refused {
-    /// Type other than the wanted one.
+    /// Wrong type, with the accepted one.
     Type(String),
-    /// Value other than the wanted ones: the value, and what is wanted.
+    /// Wrong value: the value, then the accepted ones.
     Value(String, String),
     /// Unknown key of a section.
     Key { title: &'static str, keys: &'static [&'static str], key: String, span: Range<usize> },
@@ -139,7 +139,7 @@ pub(super) enum Refused {
 }
 
 impl Refused {
-    /// The same with the position of the value.
+    /// Adds the position of the value, if it is not known yet.
     fn at(self, value: &Value<'_>) -> Self {
         let key = shortened(value.key);
         Self::Placed(match self {
@@ -190,7 +190,7 @@ impl de::Error for Refused {
     }
 }
 
-/// Value with its key and positions, and what its declaration wants of it.
+/// Value with its key and positions, and the constraints of its declaration.
 #[derive(Clone, Debug)]
 pub(super) struct Value<'d> {
     key: &'d str,
@@ -198,7 +198,7 @@ pub(super) struct Value<'d> {
     span: Range<usize>,
     value: &'d DeValue<'d>,
     wanted: Option<&'static str>,
-    /// Control characters that a string may have.
+    /// Control characters that a string may contain.
     allowed: &'static [char],
     is_word: bool,
 }
@@ -233,7 +233,7 @@ impl<'d> Value<'d> {
         Fault::at(self.span.clone(), message, label)
     }
 
-    /// Fault for a value of another type than `wanted`.
+    /// Fault for a value whose type is not `wanted`.
     fn wrong(&self, wanted: &str) -> Fault {
         let (wanted, hint) = phrase(wanted);
         let wanted = if wanted == "a boolean" { "true or false" } else { wanted };
@@ -253,7 +253,7 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// String that can be shown, and is no longer than any sensible one.
+    /// Checks a string: no invisible characters, and no excessive length.
     fn text(&self, text: &'d str) -> Result<&'d str, Fault> {
         let key = shortened(self.key);
         let (wanted, _) = phrase(self.wanted.unwrap_or("a string"));
@@ -277,7 +277,7 @@ impl<'d> Value<'d> {
         Ok(text)
     }
 
-    /// Name of the type in declarations, and in messages.
+    /// Name of the value's type in declarations, and in messages.
     fn kind(&self) -> (&'static str, &'static str) {
         match self.value {
             DeValue::String(_) => ("string", "a string"),

@@ -16,7 +16,7 @@ use crate::plan::{Machine, ObservedIn, RANKS_MAX, TimedCalls};
 /// Maximum length of a percentage, in characters.
 const PERCENTAGE_CHARS_MAX: usize = 40;
 
-/// Declares words, each with what is wanted of it.
+/// Declares types for words, each with a description for messages.
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident = $wanted:literal;)*) => {$(
         $(#[$doc])*
@@ -45,22 +45,22 @@ words! {
     FilesystemName = "the name of a filesystem";
     /// Name of an image in the lab.
     ImageName = "the name of a saved image";
-    /// Name of a disk that is built in, or a path that begins with a slash.
+    /// Name of a built-in disk model, or an absolute path.
     DiskName = "the name of a disk, or the path of its file";
     /// Release of a kernel, or the path of a package or an image.
     KernelName = "a kernel release, or the file of a kernel";
     /// Name of a workload.
     WorkloadName = "the name of a workload";
-    /// Cipher as dm-crypt has it.
+    /// Cache mode of bcache.
     CacheModeName = "a cache mode such as \"writeback\"";
     CipherName = "a cipher such as \"aes-xts-plain64\"";
     /// Full name of a metric.
     MetricName = "the name of a metric";
     /// Name of a parameter of a trial.
     ParameterName = "the name of a parameter";
-    /// Absolute path; its first character is checked with the key at hand.
+    /// Absolute path; the code that knows its key checks the first character.
     AbsolutePath = "a path that begins with /";
-    /// Path of the program for ranks, relative to the plan.
+    /// Path of the program that ranks run, relative to the plan.
     ProgramPath = "the path of treering-mpi";
 }
 
@@ -81,7 +81,7 @@ trait Quantity: Sized {
     fn read(written: Written<'_>) -> Result<Self, Mismatch>;
 }
 
-/// Reason why something written is no quantity.
+/// Reason why a written value is not a quantity.
 #[derive(Clone, Copy)]
 enum Mismatch {
     Type,
@@ -166,7 +166,7 @@ quantities! {
 pub(super) struct Whole<const LEAST: u64, const MOST: u64>(pub(super) u64);
 
 impl<const LEAST: u64, const MOST: u64> Whole<LEAST, MOST> {
-    /// Number for which fewer bits suffice.
+    /// Converts the number to a narrower type.
     pub(super) fn small<T: TryFrom<u64> + Default>(self) -> T {
         T::try_from(self.0).unwrap_or_default()
     }
@@ -199,7 +199,7 @@ impl ComparedRounds {
     }
 }
 
-/// Number of ranks. Sweeps write it as a text.
+/// Number of ranks. A sweep writes the number as a string.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RankCount(pub(super) u32);
 
@@ -238,7 +238,7 @@ impl<const LEAST: u32, const MOST: u32> Quantity for Number<LEAST, MOST> {
             Written::Text(_) => return Err(Mismatch::Type),
         };
         let bounds = f64::from(LEAST) / 100.0..=f64::from(MOST) / 100.0;
-        // Adding 0 makes 0 of -0.
+        // Adding 0 turns -0 into 0.
         bounds.contains(&number).then_some(Self(number + 0.0)).ok_or(Mismatch::Value)
     }
 }
@@ -320,7 +320,7 @@ impl Quantity for Rate {
 
 /// Type with a name for each of its values.
 pub(super) trait Choosable: Copy + fmt::Debug + 'static {
-    /// Description of a value, and of all of them.
+    /// Description of one value, and the plural for all.
     const WANTED: (&'static str, &'static str);
 
     fn named() -> Vec<(&'static str, Self)>;
@@ -432,7 +432,7 @@ impl Choosable for StoppingRule {
     }
 }
 
-/// Single value, or an array of them.
+/// Single value, or an array of values.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename = "a string or an array of strings", rename_all = "lowercase")]
 pub(super) enum Listed<T> {
@@ -441,7 +441,7 @@ pub(super) enum Listed<T> {
 }
 
 impl<T> Listed<T> {
-    /// Values with their positions; a single one has that of the whole.
+    /// Values with their positions; a single value has the position of the whole.
     pub(super) fn elements<'l>(&'l self, span: &'l Range<usize>) -> Vec<(&'l Range<usize>, &'l T)> {
         match self {
             Self::Single(value) => vec![(span, value)],
@@ -457,7 +457,7 @@ impl<T> Listed<T> {
 #[serde(rename = "a device as \"/dev/sdb1\", or an array of them")]
 pub(super) struct BlockDevices(pub(super) Listed<AbsolutePath>);
 
-/// Words of a program, or a line for the shell.
+/// Program with its arguments, or a line for the shell.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename = "an array of strings, or a string for the shell")]
 pub(super) struct Command(pub(super) Listed<Script>);

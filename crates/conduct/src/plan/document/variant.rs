@@ -67,8 +67,8 @@ pub(super) fn variants(
     Ok(variants)
 }
 
-/// Name of the variant to compare with. It must be defined above, so that no two variants name each
-/// other.
+/// Name of the variant to compare with. The variant must be defined above, so that no two variants
+/// name each other.
 fn against(name: &Entry<VariantName>, place: usize, variants: &[Variant]) -> Result<String, Fault> {
     let names: Vec<&str> = variants[..place].iter().map(|variant| variant.name.as_str()).collect();
     if names.contains(&name.text()) {
@@ -150,7 +150,7 @@ pub(super) fn variant(
     Ok((variant, span.clone()))
 }
 
-/// Refuses names that are reserved for other trials.
+/// Refuses names that are reserved for control and observing trials.
 fn is_free(name: &Placed<Name>) -> Result<(), Fault> {
     let (what, hint) = if name.ends_with(CellRole::Observed.suffix()) {
         ("an observed trial", "this name is reserved for observing rounds: choose another one")
@@ -301,7 +301,7 @@ fn refused_by_the_kernel(mount: &Placed<Listed<String>>, error: &MountOptionErro
     Fault::at(place, format!("`mount`: {error}"), "")
 }
 
-/// Position of the element that contains this text; of the whole value if none does.
+/// Position of the element that contains this text; of the whole value if there is none.
 fn element_with(options: &Placed<Listed<String>>, text: &str) -> Range<usize> {
     let elements = options.elements(&options.span);
     let element = elements.into_iter().find(|(_, element)| element.contains(text));

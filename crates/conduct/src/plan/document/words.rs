@@ -1,5 +1,4 @@
-//! Lists of words: mkfs options and launchers in the words of a shell, mount options between
-//! commas.
+//! Lists of words: mkfs options and launchers are split like shell words, mount options at commas.
 
 use super::tree::Entry;
 use super::values::Listed;

@@ -1,4 +1,5 @@
-//! Layers of a variant: what stands between its device and its filesystem, or above that.
+//! Layers of a variant: block layers between its device and its filesystem, and overlays above the
+//! filesystem.
 
 use std::ops::Range;
 
@@ -20,10 +21,10 @@ use crate::plan::error::{Fault, quoted};
 
 /// Names of all layers.
 const NAMES: [&str; 8] = ["loop", "crypt", "linear", "thin", "snapshot", "md", "bcache", "overlay"];
-/// Largest number of layers of a variant.
+/// Maximum number of layers of a variant.
 const LAYERS_MAX: usize = 8;
 
-/// Layers of the variant of a section, from the device upwards.
+/// Layers of a variant, from the device upwards.
 pub(in crate::plan::document) fn layers(
     section: &VariantTable,
     device: &DeviceSpec,
@@ -70,7 +71,7 @@ pub(in crate::plan::document) fn layers(
     Ok(layers)
 }
 
-/// Refuses an array with another number of disks than the device has, or with too few.
+/// Refuses an array whose number of disks differs from that of the device, or is too small.
 fn disks_fit(array: &ArrayLayer, devices: usize, span: &Range<usize>) -> Result<(), Fault> {
     let (level, disks_min) = (array.level, usize::from(array.disks_min()));
     if let Some(disks) = array.disks
@@ -219,7 +220,7 @@ fn of_crypt(crypt: &Placed<CryptTable>) -> Result<Layer, Fault> {
         let label = "write 512, 1024, 2048 or 4096";
         return Err(sector.fault("a unit of encryption is a power of two", label));
     }
-    // In the order of their names in the model.
+    // Same order as `CryptLayer::FLAGS`.
     let given = [
         crypt.no_read_workqueue.value(),
         crypt.no_write_workqueue.value(),
