@@ -1,6 +1,6 @@
 //! Cache control between trials: write dirty pages back, let the machine settle, drop the caches. A
-//! canary verifies the drop: a nameless file that was in the page cache before must not be there
-//! after. The decision whether a trial wants it is made elsewhere.
+//! canary verifies the drop: a nameless file that was in the page cache before must not be in it
+//! afterwards. The callers decide which trials drop the caches.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -19,9 +19,10 @@ use treering_sys::{
 
 use crate::LabError;
 
-/// Size of the canary file: enough pages that none of them is cached by chance.
+/// Size of the canary file: large enough that its pages are not all evicted by chance.
 const CANARY_BYTES: usize = 256 << 10;
-/// Attempts at dropping the caches: pages under write-back cannot be dropped.
+/// Maximum number of attempts at dropping the caches, since pages under write-back cannot be
+/// dropped.
 const TRIES: u32 = 3;
 const STEP: Duration = Duration::from_millis(100);
 
@@ -37,7 +38,8 @@ pub struct SettleLimits {
 }
 
 impl Default for SettleLimits {
-    /// 4 MiB, which every machine keeps dirty at times; 30 s of waiting; no pause.
+    /// Defaults: 4 MiB, an amount that even an idle machine keeps dirty at times; up to 30 s of
+    /// waiting; no pause.
     fn default() -> Self {
         Self { dirty_bytes_max: 4 << 20, wait_max: Duration::from_secs(30), pause: Duration::ZERO }
     }
@@ -50,15 +52,15 @@ pub struct SettleResult {
     pub dirty_bytes: u64,
     /// Time spent waiting, without the pause after it.
     pub waited: Duration,
-    /// True if the limit was reached. Other programs of the machine may write all the time.
+    /// True if the amount fell to the limit. Other programs may keep the machine busy.
     pub is_quiet: bool,
 }
 
-/// Writes back dirty pages, first of the filesystem of `root` with its errors, then of the whole
-/// machine, waits until few are left, and pauses. A raised flag ends the waiting.
+/// Writes back dirty pages, first of the filesystem of `root`, reporting errors, then of the whole
+/// machine. Then waits until few are left, and pauses. A raised flag ends the waiting.
 ///
 /// # Errors
-/// When something of the filesystem could not be written.
+/// When data of the filesystem could not be written back.
 pub fn settle(
     root: &Path,
     limits: &SettleLimits,
@@ -108,10 +110,10 @@ fn field(text: &str, name: &str) -> Option<u64> {
 pub enum CacheDrop {
     /// Caches are dropped: the canary was cached before and is not cached now.
     Verified(CacheEvidence),
-    /// The kernel took the order, and the canary is still cached, in part or as a whole.
+    /// The kernel accepted the request, but the canary is still cached, at least in part.
     StillCached(CacheEvidence),
-    /// The kernel took the order, but nothing verifies the drop: the filesystem allows no canary,
-    /// or no residency query.
+    /// The kernel accepted the request, but the drop is not verified: the filesystem supports no
+    /// canary, or no residency query.
     Unverified,
     /// The filesystem keeps its files in memory only: nothing can be dropped.
     InMemory,
@@ -132,11 +134,11 @@ pub struct CacheEvidence {
     pub cached_bytes_after: Option<u64>,
 }
 
-/// Drops page cache, dentries and inodes of the machine, and checks with a canary that this worked
-/// for the filesystem of `root`. Dirty pages stay: call [`settle`] before.
+/// Drops page cache, dentries and inodes of the machine, and checks the effect with a canary on the
+/// filesystem of `root`. Dirty pages are not dropped: call [`settle`] first.
 ///
 /// # Errors
-/// When the filesystem cannot be looked at. A refusal of the kernel is a result.
+/// When the filesystem cannot be examined. A refusal by the kernel is not an error, but a result.
 pub fn drop_and_verify(root: &Path) -> Result<CacheDrop, LabError> {
     let opened = File::open(root).map_err(LabError::io("cannot open", root))?;
     let facts = filesystem_facts(&opened)
@@ -147,7 +149,7 @@ pub fn drop_and_verify(root: &Path) -> Result<CacheDrop, LabError> {
             Err(error) => CacheDrop::Refused(error),
         });
     }
-    // Retries, since another program may drop the caches just then.
+    // Retries, since another program may drop the caches at this moment.
     let canary = (0..TRIES).find_map(|_| {
         CacheCanary::make(root).ok().filter(|canary| canary.before.resident_pages > 0)
     });
@@ -179,7 +181,7 @@ fn cached() -> Option<u64> {
     field(&fs::read_to_string("/proc/meminfo").ok()?, "Cached")
 }
 
-/// A file without a name, so that nothing of it is left, however this process ends.
+/// Nameless file, which vanishes however this process ends.
 struct CacheCanary {
     file: File,
     before: PageResidency,

@@ -1,8 +1,8 @@
-//! Foreign filesystems that treering unmounts for a while. The register keeps their mount
-//! parameters from before the unmount until they are mounted again, also across a kill.
+//! Foreign filesystems that treering unmounts temporarily. The register has their mount parameters
+//! from before the unmount until they are mounted again, so that a kill loses nothing.
 //!
-//! A filesystem is mounted again only at its old mount point, from its old device, and if nothing
-//! has changed there since.
+//! A filesystem is mounted again only from the same device and at the same mount point, if neither
+//! has changed since.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -22,14 +22,14 @@ use crate::register::{
 };
 use crate::{DeviceError, LabError};
 
-/// A foreign filesystem that is unmounted at present. Dropping leaves it in the register.
+/// A foreign filesystem that is temporarily unmounted. Dropping leaves it in the register.
 #[derive(Debug)]
 pub(crate) struct TemporaryUnmount {
     foreign: ForeignMount,
     options: MountOptions,
     record: OwnedRecord,
-    /// Open descriptor, without which a loop device made by `mount -o loop` would go with the
-    /// mount.
+    /// Open descriptor, which keeps a loop device made by `mount -o loop` from disappearing with
+    /// the mount.
     device: File,
 }
 
@@ -38,7 +38,7 @@ impl TemporaryUnmount {
     /// when the filesystem is in use.
     ///
     /// # Errors
-    /// When it cannot be recorded or unmounted; it is still mounted then.
+    /// When the filesystem cannot be recorded or unmounted; it is then still mounted.
     pub(crate) fn begin(
         mount: &Mount,
         (register, machine): (&LabRegister, &KernelMounts),
@@ -63,7 +63,8 @@ impl TemporaryUnmount {
             device: identity(machine, number, &device, &mount.fs_type),
         };
         let record = register.record(machine, |_| ResourceKind::Unmounted(foreign.clone()))?;
-        // The device then outlives this process, and its filesystem can be mounted again.
+        // Without autoclear the device outlives this process, so that its filesystem can be mounted
+        // again.
         if foreign.autoclear
             && let Err(errno) = set_loop_autoclear(&device, false)
         {
@@ -82,10 +83,10 @@ impl TemporaryUnmount {
         Ok(Self { foreign, options, record, device })
     }
 
-    /// Mounts the filesystem again as it was.
+    /// Mounts the filesystem again with its old parameters.
     ///
     /// # Errors
-    /// When it cannot be mounted; it stays in the register then.
+    /// When the filesystem cannot be mounted; it then stays in the register.
     pub(crate) fn end(self) -> Result<(), LabError> {
         mount_as_before(&self.foreign, &self.options)
             .map_err(|why| refused(&self.foreign, self.record.path(), why))?;
@@ -98,7 +99,7 @@ impl TemporaryUnmount {
 /// already.
 ///
 /// # Errors
-/// When something else is mounted there, the device is not the same, or the kernel refuses.
+/// When another filesystem is mounted there, the device has changed, or the kernel refuses.
 pub(crate) fn mount_again(
     machine: &KernelMounts,
     foreign: &ForeignMount,
@@ -146,7 +147,7 @@ pub(crate) fn mount_again(
     Ok(())
 }
 
-/// Options in force of a mount: those of the mount and of the filesystem, without duplicates.
+/// Effective options of a mount: mount options and filesystem options, without duplicates.
 pub(crate) fn options_in_force(mount: &Mount) -> String {
     let both = mount.options.split(',').chain(mount.super_options.split(','));
     let mut kept: Vec<&str> = Vec::new();
@@ -175,7 +176,7 @@ fn restore_autoclear(foreign: &ForeignMount, device: &File) {
     }
 }
 
-/// True if a mount is of the filesystem that was unmounted.
+/// True if a mount has the filesystem that was unmounted.
 fn is_it(machine: &KernelMounts, foreign: &ForeignMount, mount: &Mount) -> bool {
     let source = Path::new(&mount.source);
     if mount.fs_type != foreign.fs_type {
@@ -198,7 +199,8 @@ fn number_of(mount: &Mount) -> DeviceNumber {
     DeviceNumber { major, minor }
 }
 
-/// Checks that the recorded node still leads to the recorded device; the error is the difference.
+/// Checks that the recorded node still leads to the recorded device; the error describes the
+/// difference.
 fn is_same_device(
     machine: &KernelMounts,
     foreign: &ForeignMount,
@@ -239,7 +241,7 @@ fn identity(
     }
 }
 
-/// Disk sequence number (`diskseq`); a partition has that of its disk.
+/// Disk sequence number (`diskseq`); a partition has the number of its disk.
 fn sequence(machine: &KernelMounts, number: DeviceNumber) -> Option<u64> {
     let folder = machine.block_folder(number)?;
     let of = |folder: &Path| word(&folder.join("diskseq"))?.parse().ok();

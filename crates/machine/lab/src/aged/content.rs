@@ -1,13 +1,13 @@
-//! Content file of an image: the non-zero blocks, each after its offset, as one zstd stream.
-//! Reading any file ends with blocks within the device or with an error.
+//! Content file of an image: a zstd stream of the non-zero blocks, each preceded by its offset.
+//! Reading even a hostile file returns only blocks within the device, or an error.
 
 use std::io::{self, Read, Write};
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// Size of the pieces in which blocks are compared with zeros, and kept.
+/// Size of a piece, the unit in which zeros are left out.
 pub(super) const PIECE_BYTES: usize = 64 << 10;
-/// Compression level: fast, since random data does not shrink at any level.
+/// Compression level. A fast one suffices, since random data does not shrink at any level.
 const LEVEL: i32 = 1;
 /// First bytes of each content file.
 const MAGIC: &[u8] = b"treering image 1\n";
@@ -77,11 +77,12 @@ impl<W: Write> ContentPacker<W> {
     }
 }
 
-/// Reads a content for a device of `device_bytes`, and passes each piece with its offset to `each`.
+/// Reads the content of a device of `device_bytes`, and passes each piece with its offset to
+/// `each`.
 ///
 /// # Errors
-/// `InvalidData` where it is no such content, or one of a larger device; else as reading and
-/// `each`.
+/// `InvalidData` if the file is malformed or its device is larger; otherwise the errors of reading
+/// and of `each`.
 pub(super) fn unpack(
     mut from: impl Read,
     device_bytes: u64,
@@ -103,7 +104,7 @@ pub(super) fn unpack(
         let place = u64::from_le_bytes(place);
         let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
         if place == END {
-            // zstd compares the checksum of the stream after its last byte.
+            // zstd verifies the checksum of the stream only after the last byte.
             let is_last = length == 0 && from.read(&mut [0])? == 0;
             return is_last.then(|| digest.done()).ok_or_else(|| damaged("data follows its end"));
         }

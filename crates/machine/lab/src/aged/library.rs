@@ -1,5 +1,5 @@
-//! The library of saved images: one folder each, with the record (`image.json`) and the content. An
-//! image exists as a whole or not at all.
+//! The library of saved images. Each image has a folder with the record (`image.json`) and the
+//! content, and appears in the library only when it is complete.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
@@ -54,10 +54,10 @@ impl ImageLibrary {
         image_names
     }
 
-    /// Loads the image of this name. The record is read; of the content only the length is checked.
+    /// Loads the image of this name. Reads the record, and checks only the length of the content.
     ///
     /// # Errors
-    /// When there is none, or it is not what was saved under this name.
+    /// When there is no such image, or it is damaged.
     pub fn load(&self, name: &str) -> Result<SavedImage, LabError> {
         refuse_other_names(name)?;
         let folder = self.directory.join(name);
@@ -99,7 +99,7 @@ impl ImageLibrary {
     /// Removes the image of this name, damaged or not.
     ///
     /// # Errors
-    /// When there is none, or it cannot be removed.
+    /// When there is no such image, or it cannot be removed.
     pub fn remove(&self, name: &str) -> Result<(), LabError> {
         refuse_other_names(name)?;
         let folder = self.directory.join(name);
@@ -115,7 +115,7 @@ impl ImageLibrary {
     /// Begins to save an image under this name.
     ///
     /// # Errors
-    /// When there is one already, or the folder cannot be written.
+    /// When the name is used already, or the folder cannot be written.
     pub fn begin(&self, name: &str) -> Result<NewImage, LabError> {
         self.refuse_taken(name)?;
         let directory = private_directory(&self.directory)?;
@@ -147,7 +147,7 @@ impl ImageLibrary {
     /// Refuses an invalid or used name for a new image.
     ///
     /// # Errors
-    /// When it is not a name, or one that is there already.
+    /// When the name is invalid, or used already.
     pub fn refuse_taken(&self, name: &str) -> Result<(), LabError> {
         refuse_other_names(name)?;
         if fs::symlink_metadata(self.directory.join(name)).is_ok() {
@@ -214,7 +214,7 @@ fn remove_if_exists(path: &Path) -> Result<(), LabError> {
 pub(crate) struct UnfinishedImage {
     /// Folder of the image.
     pub(crate) folder: PathBuf,
-    /// Process that saves it.
+    /// Process that saves the image.
     pub(crate) pid: u32,
     /// True if the folder is locked: the image is being saved now.
     pub(crate) is_alive: bool,
@@ -241,7 +241,7 @@ impl UnfinishedImage {
         unfinished
     }
 
-    /// Removes an unfinished image, unless a run is saving it. A missing folder is no error.
+    /// Removes an unfinished image, unless a run is still saving it. A missing folder is no error.
     pub(crate) fn remove(folder: &Path) -> Result<(), LabError> {
         let lock = match File::open(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -261,7 +261,7 @@ fn remove_folder(folder: &Path) -> Result<(), LabError> {
     fs::remove_dir(folder).map_err(LabError::io("cannot remove", folder))
 }
 
-/// An image that is being saved. Dropping removes it unless it is finished.
+/// An image that is being saved. Dropping removes an unfinished image.
 #[derive(Debug)]
 pub struct NewImage {
     folder: Option<PathBuf>,
@@ -306,7 +306,7 @@ impl NewImage {
 impl Drop for NewImage {
     fn drop(&mut self) {
         if let Some(folder) = self.folder.take() {
-            // A remaining folder is removed when the next image is saved.
+            // The next save of an image removes a remaining folder.
             let _unfinished = remove_folder(&folder);
         }
     }
@@ -348,7 +348,7 @@ impl SavedImage {
         let read =
             unpack(BufReader::new(self.open()?), self.record.device_bytes, &mut |at, piece| {
                 each(at, piece).map_err(|error| {
-                    // The receiver of the pieces has failed, not the image.
+                    // The receiver of the pieces failed, not the reader.
                     failed = Some(error);
                     io::Error::other("not taken")
                 })
@@ -372,16 +372,16 @@ impl SavedImage {
     /// Reads the whole content and compares its fingerprint with the record.
     ///
     /// # Errors
-    /// When it cannot be read, or is not what was saved.
+    /// When the content cannot be read, or is damaged.
     pub fn verify(&self) -> Result<(), LabError> {
         self.unpack(&mut |_, _| Ok(()))
     }
 
-    /// Restores the image to a new sparse file of the device's size. On failure or a kill there is
-    /// no file.
+    /// Restores the image to a new sparse file of the device's size. After a failure or a kill the
+    /// file does not exist.
     ///
     /// # Errors
-    /// When there is such a file, it cannot be written, or the image is not what was saved.
+    /// When the file exists already or cannot be written, or the image is damaged.
     pub fn restore_to(&self, path: &Path) -> Result<(), LabError> {
         let whole = WholeFile::create(path, 0o600, ExistingFile::Keep);
         let whole = whole.map_err(LabError::io("cannot make", path))?;

@@ -1,5 +1,5 @@
-//! Restoring a saved image to a block device. Blocks absent from the image are zero, but such a
-//! device may contain anything: it is emptied first, or read and zeroed where it cannot be emptied.
+//! Restores a saved image to a block device. Blocks absent from the image must be zero: the device
+//! is emptied first, or, if that is not supported, read and zeroed where needed.
 
 use std::fs::File;
 use std::io;
@@ -12,14 +12,14 @@ use treering_sys::{DeviceOpenMode, open_device};
 use super::library::SavedImage;
 use crate::LabError;
 
-/// Size of one read or of one write of zeros, in bytes.
+/// Size of a read, and of a write of zeros, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
 
 impl SavedImage {
-    /// Writes the image to an acquired device of at least its size that is not in use.
+    /// Writes the image to an acquired, unused device that is large enough.
     ///
     /// # Errors
-    /// When the device cannot be written, or the image is not what was saved.
+    /// When the device cannot be written, or the image is damaged.
     pub(crate) fn put_on(&self, node: &Path) -> Result<(), LabError> {
         let failed = || LabError::io("cannot write", node);
         let device = open_device(node, DeviceOpenMode::WriteAlone)
@@ -38,8 +38,8 @@ impl SavedImage {
     }
 }
 
-/// Makes a whole device read as zeros without writing them. The kernel promises that for a punched
-/// hole on a block device; after a discard anything may be read.
+/// Makes a whole device read as zeros without writing them. The kernel guarantees zeros for a
+/// punched hole on a block device, but not after a discard.
 fn empty(device: &File, bytes: u64) -> bool {
     let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     fallocate(device, hole, 0, bytes).is_ok()
@@ -54,7 +54,7 @@ struct ImageGaps<'d> {
 }
 
 impl ImageGaps<'_> {
-    /// Zeroes the range up to `end` where it has other bytes.
+    /// Zeroes the non-zero parts of the range up to `end`.
     fn up_to(&mut self, end: u64) -> io::Result<()> {
         if self.is_emptied {
             return Ok(());

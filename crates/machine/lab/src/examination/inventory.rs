@@ -1,5 +1,5 @@
 //! Inventory of the machine: rights, filesystems that can be made, devices, tracing, installed
-//! classic tools, and logs that can be imported. Only reads; changes nothing.
+//! classic tools, and logs that can be imported. Changes nothing.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -19,11 +19,12 @@ const DEVICES: &str = "/sys/block";
 const NO_DISKS: [&str; 3] = ["loop", "ram", "zram"];
 /// Maximum number of devices listed.
 const DEVICES_MOST: usize = 16;
-/// Limits of the search for logs: files examined, bytes of a file, and logs listed.
+/// Limits of the search for logs: number of examined files, bytes per file, and number of listed
+/// logs.
 const FILES_MOST: usize = 200;
 const LOG_BYTES_MAX: u64 = 1 << 20;
 const LOGS_MOST: usize = 8;
-/// File name extensions of logs; files without an extension are read, too.
+/// File name extensions of logs; files without an extension are read too.
 const LOG_ENDINGS: [&str; 6] = ["log", "txt", "out", "json", "eml", "mbox"];
 
 /// Facts about the program that an inventory needs.
@@ -34,7 +35,7 @@ pub struct InventoryRequest<'a> {
     pub tools: &'a [&'static str],
     /// Directories in which programs are searched, as in `PATH`.
     pub path: &'a OsStr,
-    /// Executable of treering, to which links with the names of tools may lead.
+    /// Executable of treering, which links named after tools may point to.
     pub own_program: Option<&'a Path>,
     /// True for the contents of a log that can be imported.
     pub is_log: &'a dyn Fn(&[u8]) -> bool,
@@ -88,7 +89,7 @@ fn device(node: &Path) -> DiskSummary {
         found.map(|fact| fact.value.trim().to_owned()).filter(|value| !value.is_empty())
     };
     let sectors = value("device.sectors").and_then(|sectors| sectors.parse::<u64>().ok());
-    // A list of all disks must not wait until each was read.
+    // Only a glance, so that the list need not wait until each disk is read in full.
     let inspection = glance(node).ok().filter(|_| is_root());
     DiskSummary {
         node: node.to_string_lossy().into_owned(),
@@ -99,8 +100,8 @@ fn device(node: &Path) -> DiskSummary {
     }
 }
 
-/// Method by which block requests can be recorded here, found by trying on the device of the
-/// directory or on the first disk.
+/// Method by which block requests can be recorded here, found by trying it on the device of the
+/// directory, or on the first disk.
 fn tracing(dir: Option<&Path>, disks: &[PathBuf]) -> Option<String> {
     let devices = dir.and_then(|dir| devices_under(dir).ok());
     let devices = devices.or_else(|| disks.iter().find_map(|node| device_at(node).ok()))?;

@@ -1,8 +1,8 @@
-//! Other paths to the bytes of a device: further loop devices on the same file, and the device
-//! below a loop device.
+//! Other ways to the bytes of a device: further loop devices on the same file, and the device below
+//! a loop device.
 //!
-//! The kernel allows exclusive opens of two loop devices on one file, so that neither an exclusive
-//! open nor a holder reveals the other.
+//! The kernel allows exclusive opens of two loop devices on one file, so neither an exclusive open
+//! nor a holder in sysfs reveals the other loop device.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,15 +14,15 @@ use treering_sys::{DeviceOpenMode, loop_status, open_device};
 
 use crate::machine::{DeviceNumber, KernelMounts, names, word};
 
-/// Unit of sizes and offsets in sysfs, in bytes, for any sector size of the device.
+/// Unit of sizes and offsets in sysfs, in bytes, regardless of the device's sector size.
 const SECTOR: u64 = 512;
 
-/// Devices below a device, and its rivals.
+/// Devices below a device, and other loop devices on the same bytes.
 #[derive(Debug, Default)]
 pub(super) struct LowerDevices {
     /// The device itself and all its lower layers.
     pub(super) layers: BTreeSet<DeviceNumber>,
-    /// Block devices below loop devices among the layers.
+    /// Block devices that back loop devices among the layers.
     pub(super) carriers: Vec<DeviceNumber>,
     /// Other loop devices that lead to the same bytes.
     pub(super) rivals: Vec<RivalLoop>,
@@ -31,7 +31,7 @@ pub(super) struct LowerDevices {
 /// A loop device on the same file or device as one of the layers.
 #[derive(Debug)]
 pub(super) struct RivalLoop {
-    /// Kernel name of that layer.
+    /// Kernel name of the layer with the same bytes.
     pub(super) layer: String,
     pub(super) name: String,
     pub(super) number: DeviceNumber,
@@ -45,14 +45,14 @@ enum BackingStore {
     Block(DeviceNumber),
 }
 
-/// Finds the lower layers of a device, their carriers and their rivals.
+/// Finds the lower layers of a device, with their carriers and rivals.
 pub(super) fn below(machine: &KernelMounts, device: DeviceNumber) -> LowerDevices {
     let mut lower = LowerDevices::default();
     walk(machine, device, 0..u64::MAX, &mut lower);
     lower
 }
 
-/// Descends from the byte range `part` of a device.
+/// Visits the layers below the byte range `part` of a device.
 fn walk(machine: &KernelMounts, device: DeviceNumber, part: Range<u64>, lower: &mut LowerDevices) {
     let Some(folder) = machine.block_folder(device) else { return };
     if !lower.layers.insert(device) {
@@ -67,7 +67,8 @@ fn walk(machine: &KernelMounts, device: DeviceNumber, part: Range<u64>, lower: &
     }
     for slave in names(&folder.join("slaves")) {
         if let Some(slave) = number_in(&folder.join("slaves").join(slave)) {
-            // Only the mapping knows the offset in the lower device.
+            // The offset in the lower device is known only to the mapping, so the whole device
+            // counts.
             walk(machine, slave, 0..u64::MAX, lower);
         }
     }
@@ -89,8 +90,8 @@ fn walk(machine: &KernelMounts, device: DeviceNumber, part: Range<u64>, lower: &
     }
 }
 
-/// Backing store of a loop device, from its driver; from its path in sysfs where the driver cannot
-/// be queried.
+/// Backing store of a loop device: from the driver, or, if that cannot be queried, from the path in
+/// sysfs.
 fn backing(name: &str, folder: &Path) -> Option<BackingStore> {
     let path = word(&folder.join("loop/backing_file"))?;
     let device = open_device(&Path::new("/dev").join(name), DeviceOpenMode::Look).ok();

@@ -1,9 +1,8 @@
-//! Search for data on a device: a small device is read as a whole, of a large one samples spread
-//! over it.
+//! Searches for data on a device. A small device is read as a whole; a large one is sampled.
 //!
-//! No list of signatures is complete: raw databases, archives, virtual disks and filesystems that
-//! lost their superblocks have none. So any non-zero byte counts as data. A device that reads as
-//! 0xff everywhere is erased flash, and empty.
+//! No list of signatures is complete: raw databases, archives, virtual disks and filesystems
+//! without superblocks have none. Therefore any non-zero byte counts as data. A device that reads
+//! as 0xff everywhere is erased flash, and counts as empty.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -18,13 +17,13 @@ use treering_sys::{Errno, PageBuffer, forget, open_past_cache};
 const WHOLE_MOST: u64 = 4 << 30;
 /// Number of samples of a larger device.
 const PLACES: u64 = 4096;
-/// Size of a sample, in bytes. A sector is not larger.
+/// Size of a sample, in bytes. No sector is larger.
 const PLACE: u64 = 64 << 10;
-/// Size of the beginning, the middle and the end, in bytes, which are always read.
+/// Size in bytes of each of the three parts that are always read: beginning, middle and end.
 const EDGE: u64 = 1 << 20;
 /// Size of one read, in bytes.
 const PIECE: u64 = 1 << 20;
-/// Alignment of the middle, in bytes.
+/// Alignment of the middle part, in bytes.
 const ALIGNED: u64 = 4096;
 /// Byte that erased flash reads as.
 const ERASED: u8 = 0xff;
@@ -36,7 +35,7 @@ pub enum SearchCoverage {
     Edges,
     /// The whole device.
     Whole,
-    /// The allocated extents of the file behind a loop device, of which the rest are holes.
+    /// The allocated extents of the file behind a loop device; the rest of the file is holes.
     Extents {
         /// Total size of the extents.
         bytes: u64,
@@ -53,21 +52,22 @@ pub enum SearchCoverage {
 /// Depth of a search for data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchDepth {
-    /// The edges only: for a list of devices, and for a device whose old data were given up.
+    /// The first, middle and last MiB only: for a list of devices, and for a device whose old data
+    /// may be overwritten.
     Glance,
-    /// The documented search before a device is formatted.
+    /// The full search before a device is formatted.
     Full,
 }
 
 /// Result of a search for data.
 pub(super) struct DataSearch {
     pub(super) coverage: SearchCoverage,
-    /// Offset of the first byte read that differs from the empty byte.
+    /// Offset of the first byte found that differs from the empty byte.
     pub(super) first: Option<u64>,
 }
 
 /// The first, middle and last MiB of a device of this size, in order, without overlap; the whole
-/// device if it is no larger than three MiB.
+/// device if it has at most three MiB.
 pub(super) fn edges(bytes: u64) -> Vec<Range<u64>> {
     if bytes <= 3 * EDGE {
         return std::iter::once(0..bytes).collect();
@@ -77,11 +77,10 @@ pub(super) fn edges(bytes: u64) -> Vec<Range<u64>> {
     vec![0..EDGE, middle..(middle + EDGE).min(last), last..bytes]
 }
 
-/// Searches a device for data. `extents` are the allocated parts of a loop device, where they are
-/// known.
+/// Searches a device for data. `extents` has the allocated parts of a loop device, if known.
 ///
 /// # Errors
-/// When the device cannot be read there.
+/// When the device cannot be read.
 pub(super) fn search(
     device: &File,
     bytes: u64,
@@ -93,7 +92,7 @@ pub(super) fn search(
     let extents = extents.map(|extents| rounded(&extents, bytes));
     let (coverage, parts): (SearchCoverage, Vec<Range<u64>>) = match extents {
         _ if depth == SearchDepth::Glance => (SearchCoverage::Edges, Vec::new()),
-        // Holes read as zeroes; they count as read only if zero is the empty byte.
+        // Holes read as zeroes, so they can be skipped only if zero is the empty byte.
         Some(parts) if empty == 0 && length(&parts) < bytes => {
             (SearchCoverage::Extents { bytes: length(&parts) }, parts)
         }
@@ -109,7 +108,7 @@ pub(super) fn search(
     Ok(DataSearch { coverage, first: None })
 }
 
-/// A random sample in each of the equal parts of a device.
+/// Random samples, one in each of [`PLACES`] equal parts of a device.
 fn drawn(bytes: u64) -> Vec<Range<u64>> {
     let random = RandomState::new();
     let slots = bytes / PLACE;
@@ -121,7 +120,7 @@ fn drawn(bytes: u64) -> Vec<Range<u64>> {
     (0..PLACES).map(place).collect()
 }
 
-/// Ranges aligned for reads past the page cache, joined where they touch.
+/// Aligns ranges for direct I/O, and joins adjacent ones.
 fn rounded(parts: &[Range<u64>], bytes: u64) -> Vec<Range<u64>> {
     let mut joined: Vec<Range<u64>> = Vec::new();
     for part in parts {
@@ -140,8 +139,8 @@ fn length(parts: &[Range<u64>]) -> u64 {
     parts.iter().map(|part| part.end - part.start).sum()
 }
 
-/// Reader of a device: with direct I/O, so that a whole disk does not displace the page cache, and
-/// through the cache where that is not possible.
+/// Reader of a device. Uses direct I/O, so that reading a whole disk does not displace the page
+/// cache, or buffered I/O if that is not possible.
 struct DeviceReader<'d> {
     device: &'d File,
     past_cache: Option<File>,
@@ -157,7 +156,7 @@ impl<'d> DeviceReader<'d> {
         Self { device, past_cache, piece, uniform }
     }
 
-    /// Byte of which an empty device would consist: 0xff if the first byte is, otherwise 0.
+    /// Byte that an empty device would consist of: 0xff if the first byte is 0xff, otherwise 0.
     fn empty_byte(&mut self, bytes: u64) -> io::Result<u8> {
         if bytes == 0 {
             return Ok(0);
@@ -263,7 +262,7 @@ mod tests {
         file.write_all_at(&[0xff], MIB + 7).unwrap();
         file.write_all_at(&[0; 4096], 0).unwrap();
         assert_eq!(first(&file, bytes, SearchDepth::Full), Some(4096));
-        // A hole reads as zeroes, which are data on erased flash.
+        // Holes read as zeroes, which count as data among bytes of 0xff.
         file.write_all_at(&[0xff; 4096], 0).unwrap();
         let extents = Some(vec![0..MIB, 2 * MIB..5 * MIB]);
         let result = search(&file, bytes, SearchDepth::Full, extents).unwrap();

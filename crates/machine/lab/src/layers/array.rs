@@ -1,5 +1,5 @@
-//! Arrays of the driver md. They have no superblock: nothing but the filesystem writes to the
-//! disks, and an array is known by its number, its disks and the sequence number of its device.
+//! Arrays of the md driver. They have no superblock, so that only the filesystem writes to the
+//! disks. An array is identified by its number, its disks, and the sequence number of its device.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,18 +20,18 @@ use crate::machine::{DeviceNumber, KernelMounts, word};
 use crate::register::{OwnedRecord, RecordedArray, ResourceKind, sequence_line};
 use crate::{DeviceError, Lab, LabError};
 
-/// Largest number of an array that is tried; mdadm begins there, too.
+/// Largest array number to try; mdadm begins there too.
 const NUMBER_MAX: u32 = 127;
-/// Attribute of the driver that makes an array of the name written to it, below sysfs.
+/// Module parameter, below sysfs, that makes an array with the name written to it.
 const NEW_ARRAY: &str = "module/md_mod/parameters/new_array";
 
-/// Placement of parity that the driver calls left-symmetric, the default of mdadm.
+/// Parity layout that the driver calls left-symmetric, the default of mdadm.
 const LEFT_SYMMETRIC: i32 = 2;
-/// Placement of two near copies in RAID 10, the default of mdadm.
+/// RAID 10 layout with two near copies, the default of mdadm.
 const TWO_NEAR_COPIES: i32 = 1 << 8 | 2;
 
-/// Checks that the kernel has a level, after loading its module if there is one, and the device
-/// mapper if a single device is to be cut.
+/// Checks that the kernel supports a RAID level, and the device mapper if a single device is to be
+/// cut; loads the modules.
 pub(super) fn check(layer: &ArrayLayer, devices: usize, lab: &Lab) -> Result<(), LabError> {
     let level = format!("[raid{}]", layer.level);
     let levels = lab.machine.proc.join("mdstat");
@@ -89,7 +89,7 @@ pub(super) fn of_disks(mut device: LabDevice, layer: &ArrayLayer) -> Result<LabD
     Ok(LabDevice { lab, storage, below: Some(Box::new(device)), cautions })
 }
 
-/// Makes and starts an array; what is returned stops it.
+/// Makes and starts an array, which is stopped when the returned device is dropped.
 fn started(
     lab: &Lab,
     layer: &ArrayLayer,

@@ -1,5 +1,5 @@
-//! Comparison of a tree with a fresh copy of it: the tree is copied to an empty filesystem, and
-//! both are read with cold caches, in turns.
+//! Compares a tree with a fresh copy: copies the tree to an empty filesystem, and reads both in
+//! turns with cold caches.
 
 use std::ffi::CStr;
 use std::ops::ControlFlow;
@@ -25,7 +25,7 @@ use treering_sys::{
 use super::{CopyError, FilesystemProfile, ImageCopier, ScratchFilesystem};
 use crate::{EraseList, Lab, LabError, ReadOnlyView, ViewKind};
 
-/// Share of the content below which the reads of the device show that a cache was used.
+/// Minimum share of the content read from the device; below it, a cache must have served reads.
 const READ_SHARE_LEAST: f64 = 0.9;
 
 /// Error of a comparison with a fresh copy.
@@ -43,13 +43,13 @@ pub enum FreshCopyError {
     /// A tree cannot be surveyed.
     #[error(transparent)]
     Survey(SurveyError),
-    /// A call failed on the way through the tree: action and errno.
+    /// A call failed while walking the tree: action and errno.
     #[error("cannot {0}: {1}")]
     Walk(&'static str, Errno),
     /// An entry cannot be copied.
     #[error(transparent)]
     Copy(CopyError),
-    /// The copy cannot be written to its disk.
+    /// The copy cannot be written back to its disk.
     #[error("cannot write the copy: {0}")]
     Unwritten(Errno),
     /// A tree cannot be read.
@@ -58,7 +58,7 @@ pub enum FreshCopyError {
 }
 
 impl FreshCopyError {
-    /// Advice, if there is any.
+    /// Advice for the user, if any.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::CachesKept(_) => Some("cold reads require root"),
@@ -72,31 +72,32 @@ impl FreshCopyError {
     }
 }
 
-/// Comparison of a tree with a fresh copy of it.
+/// Comparison of a tree with a fresh copy.
 pub struct FreshCopyComparison<'w> {
     /// Path of the tree.
     pub path: &'w Path,
     /// The tree.
     pub view: &'w ReadOnlyView,
-    /// Device or directory for the copy; an image without one.
+    /// Device or directory for the copy; `None` for an image.
     pub on: Option<&'w Path>,
     /// Devices that may be erased.
     pub erasing: &'w EraseList,
-    /// Number of times that each of the two is read.
+    /// Number of times that each of the two trees is read.
     pub turns: u32,
     /// Flag that ends the comparison.
     pub stop: &'w StopFlag,
-    /// Callback for the present action and its number of files.
+    /// Callback for the current action and its number of files.
     pub progress: &'w dyn Fn(&'static str, u64),
 }
 
 impl FreshCopyComparison<'_> {
-    /// Copies the tree, and compares the two. The lab is opened when the tree was read.
+    /// Copies the tree, and compares it with the copy. `lab` is called only after the tree's
+    /// parameters are read.
     ///
     /// # Errors
     /// When the tree cannot be read or copied, or the comparison is stopped.
     pub fn run(&self, lab: impl FnOnce() -> Lab) -> Result<FreshCopy, FreshCopyError> {
-        // Before anything is made.
+        // Writes the tree back before anything is made.
         if !matches!(self.view.kind(), ViewKind::Private { .. }) {
             let _reported_by_whoever_wrote = sync_filesystem(self.view.root());
         }
@@ -106,7 +107,7 @@ impl FreshCopyComparison<'_> {
         let mut cautions: Vec<String> = like.cautions().iter().map(ToString::to_string).collect();
         cautions.extend(scratch.cautions().iter().map(ToString::to_string));
         let compared = self.compare(&mut scratch, cautions);
-        // Also when we were asked to stop.
+        // Releases the copy even after a stop request.
         let released = scratch.release();
         let copy = compared?;
         released?;
@@ -138,7 +139,7 @@ impl FreshCopyComparison<'_> {
             FreshCopy { aged, fresh, on, mkfs, copied, cautions, ..FreshCopy::default() };
         let mut orders = [0; 2];
         for turn in 0..self.turns {
-            // Each is the first as often as the other.
+            // The two trees take turns at being read first.
             for is_fresh in [turn % 2 == 1, turn % 2 == 0] {
                 let (order, read) = self.read(scratch, turn, is_fresh, &mut copy.cautions)?;
                 orders[usize::from(is_fresh)] = order;
@@ -258,7 +259,7 @@ impl FreshCopyComparison<'_> {
     }
 }
 
-/// Syncs and drops the kernel's caches, those of the layers below the files included.
+/// Syncs and drops the kernel's caches, including those of the layers below the files.
 fn cold() -> Result<(), FreshCopyError> {
     sync_machine();
     drop_caches().map_err(|error| FreshCopyError::CachesKept(error.errno()))
@@ -271,7 +272,7 @@ fn record(top: BorrowedFd<'_>) -> Result<BlockRecorder, BlockTraceError> {
     BlockRecorder::begin(&devices, RecorderOptions::default(), Vec::new())
 }
 
-/// Cautions if a device was asked for less than the content.
+/// Adds a caution if fewer bytes than the content were read from a device.
 fn caution_caches(copy: &mut FreshCopy) {
     let is_encoded = copy.aged.extents.encoded.extents + copy.fresh.extents.encoded.extents > 0;
     let least = copy.reads.iter().filter_map(|read| Some(read.requests?.bytes)).min();

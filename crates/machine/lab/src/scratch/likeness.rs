@@ -1,5 +1,5 @@
-//! Parameters for making a filesystem like another: type, size, and the mkfs options that its
-//! superblock tells.
+//! Parameters for making a filesystem like another one: type, size, and the mkfs options that
+//! follow from its superblock.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -17,7 +17,7 @@ use crate::machine::{KernelMounts, block_number, word};
 use crate::view::{ReadOnlyView, ViewKind};
 use crate::{DeviceCaution, LabError};
 
-/// Parameters of a filesystem from which another like it is made.
+/// Parameters of a filesystem, for making another one like it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilesystemProfile {
     /// Filesystem type.
@@ -34,13 +34,13 @@ pub struct FilesystemProfile {
     pub(super) below: PathBuf,
     /// Path of the image that holds the filesystem; true if it is read with direct I/O.
     image: Option<(PathBuf, bool)>,
-    /// Name of the disk that is played over the image.
+    /// Name of the played disk on the image, if any.
     disk: Option<String>,
     /// Reason why the size is unknown.
     problem: Option<String>,
 }
 
-/// Parser of a superblock: size of the filesystem in bytes, and options of its mkfs.
+/// Parser of a superblock: returns the size of the filesystem in bytes, and mkfs options.
 type SuperblockParser = fn(&File) -> Option<(u64, Vec<String>)>;
 
 /// Superblock parsers by filesystem type.
@@ -61,7 +61,7 @@ impl Superblock {
         self.0.get(at..at + N).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; N])
     }
 
-    /// True if one of the signatures is in this block, which begins at byte `at` of the device.
+    /// True if this block, which begins at byte `at` of the device, has one of the signatures.
     fn has(&self, at: u64, signatures: &[MagicSignature]) -> bool {
         signatures.iter().any(|signature| {
             let MagicPosition::Begin(offset) = signature.place else { return false };
@@ -140,8 +140,8 @@ impl FilesystemProfile {
             let direct = loop_status(&file).ok().flatten().is_some_and(|loops| loops.direct_io);
             let backing = backing.map(PathBuf::from);
             match backing.as_deref().and_then(played_disk_at) {
-                // The directory of the played disk's file cannot hold another image; that of the
-                // real image can.
+                // The played disk's own FUSE directory cannot hold another image, so the real
+                // image's directory is used.
                 Some(PlayedStatus { disk, image, .. }) => {
                     self.disk = Some(disk);
                     Some((PathBuf::from(image), direct))
@@ -172,8 +172,8 @@ impl FilesystemProfile {
             .collect()
     }
 
-    /// Specification of an image with these parameters: in the directory of the original's image,
-    /// if it has one.
+    /// Specification of an image with these parameters, in the directory of the original's image,
+    /// if there is one.
     pub(super) fn image(&self) -> Result<DeviceSpec, LabError> {
         let Some(bytes) = self.bytes else {
             let why = self.problem.as_deref().unwrap_or("its size is unknown");
@@ -195,8 +195,8 @@ impl FilesystemProfile {
     }
 }
 
-/// Size and mke2fs options of an ext filesystem. With the same hash seed the entries of a directory
-/// come in the same order.
+/// Size and mke2fs options of an ext filesystem. The same hash seed gives directory entries the
+/// same order.
 fn ext(file: &File) -> Option<(u64, Vec<String>)> {
     let block = Superblock::read(file, 1024)?;
     ext_signature(&block.bytes(0))?;
@@ -261,7 +261,7 @@ mod tests {
 
     use super::{FilesystemProfile, btrfs, ext, xfs};
 
-    /// Image made by mkfs; `None` if there is no such mkfs.
+    /// Makes an image with mkfs; `None` if that mkfs is not installed.
     fn made(dir: &Path, kind: &str, options: &[&str]) -> Option<File> {
         let image = dir.join(kind);
         File::create(&image).unwrap().set_len(512 << 20).unwrap();

@@ -1,8 +1,9 @@
-//! Stores held in memory while the filesystem of their final path is under test, as files.
+//! Stores kept as files on a memory filesystem while the filesystem of their final path is under
+//! test.
 //!
-//! Each has a manifest beside it: the name before the store is made, device and inode once it is.
-//! The manifest is locked as long as the run lives. Only what a manifest lists, of that identity
-//! and of this user, is ever removed.
+//! Each store has a manifest beside it. The manifest has the name before the store is made, and
+//! device and inode afterwards. The run holds a lock on it. Only a file that a manifest lists, with
+//! that identity and owned by this user, is ever removed.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
@@ -14,7 +15,7 @@ use treering_model::Fingerprint;
 use treering_sys::{LockError, lock_exclusive, user_id};
 
 const HEADER: &str = "treering staging 1\n";
-/// End of the names of staged stores.
+/// Suffix of the names of staged stores.
 pub const STAGED_STORE: &str = ".treering";
 const MANIFEST: &str = ".manifest";
 /// Maximum size of a manifest.
@@ -33,7 +34,7 @@ pub enum StagingError {
         /// Error of the system.
         error: io::Error,
     },
-    /// The directory cannot be looked at.
+    /// The directory cannot be examined.
     #[error("{0}")]
     Unread(io::Error),
     /// The directory is not this user's own.
@@ -75,7 +76,7 @@ pub fn own_staging_directory(below: &Path, make: bool) -> Result<PathBuf, Stagin
     Err(StagingError::Unfit { path: own, why })
 }
 
-/// Name prefix of the staged files of a store, by which a store finds its own.
+/// Name prefix of a store's staged files, by which they are found again.
 pub fn staged_prefix(place: &Path) -> String {
     let absolute = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
     format!("{}-", Fingerprint::from_bytes(absolute.as_os_str().as_encoded_bytes()).text())
@@ -119,7 +120,7 @@ pub struct StagedFile {
     path: PathBuf,
     /// Path of the store.
     pub store: PathBuf,
-    /// Device and inode of the store, once made.
+    /// Device and inode of the store, once it is made.
     made: Option<(u64, u64)>,
     /// Lock on the manifest; `None` while the run that made the store is alive.
     lock: Option<File>,
@@ -129,13 +130,13 @@ impl StagedFile {
     /// Writes the manifest, then makes the empty store.
     ///
     /// # Errors
-    /// When one of the files cannot be made; none is left then.
+    /// When one of the files cannot be made; neither is then left.
     pub fn create(dir: &Path, name: &str) -> io::Result<Self> {
         let (path, store) = Self::paths(dir, name);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let file = options.open(&path)?;
-        // Memory filesystems have locks.
+        // Memory filesystems support locks.
         let _locked = lock_exclusive(&file);
         let mut manifest = Self { path, store, made: None, lock: Some(file) };
         match manifest.make(&options) {
@@ -161,7 +162,7 @@ impl StagedFile {
         (dir.join(format!("{stem}{MANIFEST}")), dir.join(name))
     }
 
-    /// Reads the manifest of a store; `None` if there is none that belongs to this user.
+    /// Reads the manifest of a store; `None` if there is no manifest of this user.
     fn read(dir: &Path, name: &str) -> Option<Self> {
         let (path, store) = Self::paths(dir, name);
         if !is_own_file(&path) {
@@ -188,11 +189,11 @@ impl StagedFile {
     /// Removes the store, then the manifest.
     ///
     /// # Errors
-    /// When another file is there, or the files cannot be removed.
+    /// When the path has another file, or the files cannot be removed.
     pub fn remove(&self) -> io::Result<()> {
         match fs::symlink_metadata(&self.store) {
             Ok(there) => {
-                // Killed before its identity was known, it was empty.
+                // A store whose run was killed before recording its identity is still empty.
                 let is_it = match self.made {
                     Some(made) => made == (there.dev(), there.ino()),
                     None => there.len() == 0,

@@ -1,4 +1,4 @@
-//! Removes trees of a killed run: those listed in its mark that are still the ones the run made.
+//! Removes trees of a killed run that its mark lists and that are still the ones made by the run.
 
 use std::path::Path;
 
@@ -8,18 +8,17 @@ use super::mark::remove_read;
 use super::removal::remove;
 use crate::{LabError, OwnedDirectory};
 
-/// Removes the trees of a killed run, and its mark last. `removing` is called before each tree.
+/// Removes the trees of a killed run, and finally its mark. `removing` is called before each tree.
 ///
 /// # Errors
-/// When there is no mark or it is not to be believed, a run is going on, or a tree cannot be
-/// removed.
+/// When there is no mark or it cannot be trusted, a run is active, or a tree cannot be removed.
 pub fn remove_leftovers(
     dir: &Path,
     mut removing: impl FnMut(&LeftoverTrees, &RunTree),
 ) -> Result<LeftoverTrees, LabError> {
     let nothing = || LabError::NothingLeft { path: dir.to_owned() };
     find_leftovers(dir)?.ok_or_else(nothing)?;
-    // The lock excludes a running run, and is held until the end.
+    // The lock excludes an active run, and is held until the end.
     let held = OwnedDirectory::take(dir)?;
     let (mark, left) = find_in(held.target())?.ok_or_else(nothing)?;
     for tree in &left.trees {
@@ -85,7 +84,7 @@ mod tests {
             fs::create_dir(path(mine)).unwrap();
             fs::write(path(mine).join("thesis.txt"), "mine").unwrap();
         }
-        // Another directory, or a file, under a name that the run had used.
+        // Puts another directory, and a file, under names that the run had used.
         fs::rename(path("kernel-7"), path("elsewhere")).unwrap();
         fs::create_dir(path("kernel-7")).unwrap();
         fs::remove_dir_all(path("kernel-8")).unwrap();
@@ -146,7 +145,7 @@ mod tests {
             assert!(matches!(refused, Err(LabError::MarkOfOther { user: 65_534, .. })));
         }
         assert_eq!(entries(top.path()), [".treering-run", "kernel-0", "kernel-1"]);
-        // A tree whose owner has changed is not the run's any more.
+        // A tree with another owner no longer counts as the run's.
         chown(&mark, Some(0), None).unwrap();
         chown(top.path().join("kernel-0"), Some(65_534), None).unwrap();
         assert_eq!(clean(top.path()).unwrap().spared.len(), 1);

@@ -23,8 +23,8 @@ pub(super) struct MarkedDirectory {
 }
 
 impl MarkedDirectory {
-    /// True if this is the directory that `other` was. Its filesystem may have been mounted again
-    /// under another device number.
+    /// True if both are the same directory, even if its filesystem now has another device number
+    /// after a remount.
     pub(super) fn is_still(&self, other: &Self) -> bool {
         let is_remounted = self.filesystem != 0
             && self.filesystem == other.filesystem
@@ -55,7 +55,7 @@ pub(super) struct MarkContent {
 }
 
 impl MarkContent {
-    /// Parses the text of a mark; `None` if it is another file.
+    /// Parses the text of a mark; `None` if the file is not a mark.
     pub(super) fn parse(marked: &str) -> Option<Self> {
         let mut manifest = Self { trial: "unknown".to_owned(), ..Self::default() };
         if marked.is_empty() {
@@ -227,7 +227,7 @@ mod tests {
             for end in 0..line.len() {
                 let cut = format!("{top}{}", &line[..end]);
                 assert!(MarkContent::parse(&cut).unwrap().trees.is_empty(), "{cut}");
-                // A later run of the same process goes on in the middle of the line.
+                // The run continues in the middle of the truncated line.
                 let gone_on = format!("{cut}{will}{made}");
                 let trees = MarkContent::parse(&gone_on).unwrap().trees;
                 assert_eq!(trees.len(), 1, "{gone_on}");

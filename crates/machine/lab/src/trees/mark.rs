@@ -56,17 +56,17 @@ impl TreeManifest for MarkFile {
     }
 
     fn not_made(&self, name: &CStr) {
-        // A leftover announcement can remove nothing but an empty directory.
+        // A remaining announcement can cause only the removal of an empty directory.
         let _still_announced = self.append(&failed_line(name));
     }
 
     fn removed(&self, name: &CStr) {
-        // A leftover entry is harmless: no other directory has its identity.
+        // A remaining entry is harmless, since no other directory has its identity.
         let _still_listed = self.append(&removed_line(name));
     }
 }
 
-/// Mark of the present run.
+/// Mark of the current run.
 #[derive(Debug)]
 pub(crate) struct RunMark {
     path: PathBuf,
@@ -76,8 +76,8 @@ pub(crate) struct RunMark {
 }
 
 impl RunMark {
-    /// Writes a mark into a directory, which lists the adopted trees and those made there from now
-    /// on. An existing mark is replaced: it was found to list nothing.
+    /// Writes a mark into a directory; it lists the adopted trees and those made from now on.
+    /// Replaces an existing mark, which the caller has found to list nothing.
     pub(crate) fn leave(
         target: &mut Target,
         (trial, plan): (&str, Option<&PlanIdentity>),
@@ -99,7 +99,7 @@ impl RunMark {
             file.file.sync_all().map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))
         });
         if let Err(errno) = written {
-            // No tree is made under this mark.
+            // A remaining mark is harmless: it lists nothing.
             let _stays_and_lists_nothing = unlink(target.dir(), &file.identity, &path);
             return Err(LabError::io("cannot write", &path)(errno.into()));
         }
@@ -113,7 +113,7 @@ impl RunMark {
         self.file = None;
     }
 
-    /// Opens the file again in the present directory of the target.
+    /// Opens the file again in the target's current directory.
     pub(crate) fn reopen(&mut self, target: &mut Target) -> Result<(), LabError> {
         self.path = path_in(target.path());
         let failed = |errno: Errno| LabError::io("cannot open", &self.path)(errno.into());
@@ -132,7 +132,7 @@ impl RunMark {
         Ok(())
     }
 
-    /// Existing trees that the mark lists by now.
+    /// Existing trees that the mark lists so far.
     pub(crate) fn made_trees(&self, target: &Target) -> Result<Vec<RunTree>, LabError> {
         let failed = LabError::io("cannot read", &self.path);
         let Some(mark) = &self.file else { return Err(failed(Errno::STALE.into())) };
@@ -141,7 +141,7 @@ impl RunMark {
         Ok(if manifest.trees.is_empty() { Vec::new() } else { sort_out(target, &manifest)?.trees })
     }
 
-    /// Removes the mark through the open directory: its path may lead elsewhere by now, as after
+    /// Removes the mark through the open directory, since the path may now lead elsewhere, as after
     /// `umount -l`.
     pub(crate) fn remove(self, target: &mut Target) -> Result<(), LabError> {
         target.record_in(None);
@@ -159,10 +159,11 @@ pub(super) fn marked(target: &Target) -> Result<MarkedDirectory, Errno> {
     Ok(MarkedDirectory { identity, filesystem: filesystem_id(target.dir()).unwrap_or(0) })
 }
 
-/// Reads the mark in a directory; `None` without one, also for another file of this name.
+/// Reads the mark in a directory; `None` if there is no mark, or the file of this name is not a
+/// mark.
 ///
 /// # Errors
-/// When it cannot be read, belongs to another user, or was left in another directory.
+/// When the mark cannot be read, belongs to another user, or was written for another directory.
 pub(super) fn read_mark(target: &Target) -> Result<Option<(FileIdentity, MarkContent)>, LabError> {
     let path = path_in(target.path());
     let failed = |errno: Errno| LabError::io("cannot read", &path)(errno.into());
@@ -210,7 +211,7 @@ impl Read for FromStart<'_> {
     }
 }
 
-/// Removes the mark of this identity, and no other file of its name.
+/// Removes the mark only if the file still has this identity.
 pub(super) fn unlink(
     dir: BorrowedFd<'_>,
     mark: &FileIdentity,

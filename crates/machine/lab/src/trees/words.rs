@@ -1,4 +1,4 @@
-//! Leftovers of a killed run in words for people.
+//! Descriptions of a killed run's leftovers, for messages.
 
 use std::ffi::CString;
 use std::os::fd::AsFd;
@@ -11,7 +11,7 @@ use treering_sys::open_subdir;
 use super::{LeftoverTrees, RunTree};
 
 impl LeftoverTrees {
-    /// Words about a tree in the directory: size, age and run.
+    /// Describes a tree in the directory: size, age and run.
     pub fn described(&self, dir: &Path, tree: &RunTree, now_unix_s: i64) -> String {
         let size = size_of(dir, &tree.name).map_or_else(String::new, |(files, bytes)| {
             format!("{files} {}, {}, ", if files == 1 { "file" } else { "files" }, in_words(bytes))

@@ -1,5 +1,5 @@
-//! Signatures that need a second look: offsets that depend on the size, numbers in either byte
-//! order, heuristics for formats without a magic number.
+//! Signatures that need further checks: offsets that depend on the device size, numbers in either
+//! byte order, and heuristics for formats without a magic number.
 
 use std::io;
 
@@ -23,7 +23,7 @@ fn ext(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::
     Ok(())
 }
 
-/// Swap: magic at the end of the first page, for each page size of the machine that made it.
+/// Swap: magic number at the end of the first page, for every page size.
 fn swap(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     for page in [0x1000u64, 0x2000, 0x4000, 0x8000, 0x1_0000] {
         let offset = page - 10;
@@ -54,7 +54,7 @@ fn md_raid(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> 
     Ok(())
 }
 
-/// ZFS: two labels at the beginning and two at the end, each with a ring of blocks of 1 KiB or
+/// ZFS: two labels at the beginning and two at the end, each with a ring of uberblocks of 1 KiB or
 /// more.
 fn zfs(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     const LABEL: u64 = 256 << 10;
@@ -129,7 +129,7 @@ fn system_v(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) ->
     Ok(())
 }
 
-/// Formats with their backup copy, or their only superblock, at the end.
+/// Formats with a backup copy, or the only superblock, at the end of the device.
 fn ends(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     for sector in [512u64, 4096] {
         if let Some(offset) = (medium.bytes / sector).checked_sub(1).map(|last| last * sector)
@@ -164,7 +164,7 @@ fn promise(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> 
     Ok(())
 }
 
-/// VIA RAID: the two bytes that end every boot sector, confirmed by a checksum.
+/// VIA RAID: magic number 55 aa, which every boot sector has, confirmed by a checksum.
 fn via(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     let Some(offset) = medium.sector_from_end(1) else {
         return Ok(());
@@ -179,7 +179,7 @@ fn via(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::
     Ok(())
 }
 
-/// Old FAT without a name: a plausible boot sector.
+/// Old FAT without a type name: a plausible boot sector.
 fn fat(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     let Some(boot) = medium.at(0, 64)? else {
         return Ok(());
@@ -199,7 +199,7 @@ fn fat(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::
     Ok(())
 }
 
-/// Amiga partition table: in any of the first 16 sectors.
+/// Amiga partition table, which can be in any of the first 16 sectors.
 fn amiga(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     for sector in 0..16u64 {
         let offset = sector * 512;
@@ -210,8 +210,8 @@ fn amiga(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io
     Ok(())
 }
 
-/// Atari partition table, which has no magic number: a partition in use with a name of three
-/// letters that fits the disk.
+/// Atari partition table, which has no magic number: recognised by a used partition that has a
+/// three-letter name and fits on the disk.
 fn atari(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     let sectors = medium.bytes / 512;
     for place in 0..4u64 {
