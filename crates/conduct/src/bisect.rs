@@ -14,9 +14,9 @@ use crate::host::Host;
 use crate::plan::{Machine, Plan, Stopping, family, with_kernel};
 
 /// Name of the variant with the good kernel, the baseline of every revision.
-const GOOD: &str = "good";
+const GOOD_VARIANT: &str = "good";
 /// Name of the tested variant if the revision is unknown.
-const TESTED: &str = "tested";
+const TESTED_VARIANT: &str = "tested";
 
 /// Options of a step.
 pub struct BisectOptions {
@@ -73,10 +73,10 @@ pub fn bisect_step(
     options: BisectOptions,
     host: &dyn Host,
 ) -> Result<BisectStep, Failure> {
-    let variant = alone(&plan, &options)?;
+    let variant = only_variant(&plan, &options)?;
     let revision = revision();
     // Checked before the build, which can take an hour.
-    let good = with_kernel(&variant, GOOD, &options.good)?;
+    let good = with_kernel(&variant, GOOD_VARIANT, &options.good)?;
     check_kernel(&good)?;
     let build = options.build.map(|build| run_build(build, host));
     if let Some(why) = build.transpose()?.flatten() {
@@ -100,7 +100,7 @@ pub fn bisect_step(
 }
 
 /// The only variant of the plan, which works on a device.
-fn alone(plan: &Plan, options: &BisectOptions) -> Result<Variant, Failure> {
+fn only_variant(plan: &Plan, options: &BisectOptions) -> Result<Variant, Failure> {
     let [variant] = plan.variants.as_slice() else {
         let (file, variants) = (options.plan_file.display(), plan.variants.len());
         let hint =
@@ -142,5 +142,5 @@ fn revision() -> String {
     let answer = answer.ok().filter(|answer| answer.status.success());
     let name = answer.and_then(|answer| String::from_utf8(answer.stdout).ok());
     let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
-    name.unwrap_or_else(|| TESTED.to_owned())
+    name.unwrap_or_else(|| TESTED_VARIANT.to_owned())
 }

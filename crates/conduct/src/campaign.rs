@@ -56,7 +56,7 @@ pub(crate) trait Runner {
     ///
     /// # Errors
     /// When the failure cannot be recorded.
-    fn misses_a_step(&mut self, cell: &PlannedCell) -> Result<(), Self::Error>;
+    fn step_was_skipped(&mut self, cell: &PlannedCell) -> Result<(), Self::Error>;
 
     /// Called if the target of a cell cannot be prepared, although an earlier target of its variant
     /// could.
@@ -91,7 +91,7 @@ pub(crate) fn conduct_plan<C: Runner>(
     runner: &mut C,
     stop: &StopFlag,
 ) -> Result<(), C::Error> {
-    let variants: Vec<Variant> = plan.variants.iter().map(of_first_rank).collect();
+    let variants: Vec<Variant> = plan.variants.iter().map(for_first_rank).collect();
     let mut devices = Devices::acquire(&variants, erasing, lab)?;
     let ran = all_rounds((plan, &variants), &mut devices, runner, stop);
     let released = devices.release();
@@ -101,7 +101,7 @@ pub(crate) fn conduct_plan<C: Runner>(
 
 /// Variant with the directory of rank 0; other ranks use the same subdirectories of their own
 /// directories.
-fn of_first_rank(variant: &Variant) -> Variant {
+fn for_first_rank(variant: &Variant) -> Variant {
     let mut variant = variant.clone();
     if let DeviceSpec::Directory { path } = &mut variant.device {
         *path = dir_of_rank(path, 0);
@@ -162,8 +162,8 @@ fn one_round<C: Runner>(
         }
         runner.begins(first);
         let around = &plan.job_of(first.variant, first.job).around;
-        let what = (&variants[first.variant], around);
-        match devices.prepare(what, &plan.conditions, stop) {
+        let target = (&variants[first.variant], around);
+        match devices.prepare(target, &plan.conditions, stop) {
             Ok(mut stage) => {
                 was_made[first.variant] = true;
                 let ran = run_steps(steps, &mut stage, &plan.conditions, runner, stop);
@@ -195,7 +195,7 @@ fn run_steps<C: Runner>(
                 return Ok(());
             }
             if !runner.was_completed() {
-                return steps[place..].iter().try_for_each(|cell| runner.misses_a_step(cell));
+                return steps[place..].iter().try_for_each(|cell| runner.step_was_skipped(cell));
             }
             runner.begins(cell);
             stage.rest(conditions, stop)?;

@@ -72,14 +72,14 @@ fn commits(repository: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
         return Err(Failure::usage(message));
     }
     let words = ["rev-list", "--reverse", "--first-parent", "--parents", revision, "--"];
-    let listed = git(repository, &words).output().map_err(|error| cannot("run", &error))?;
-    if !listed.status.success() {
+    let output = git(repository, &words).output().map_err(|error| cannot("run", &error))?;
+    if !output.status.success() {
         let message = format!("{}: git cannot list the commits", repository.display());
-        let message = format!("{message}: {}", listed.status);
+        let message = format!("{message}: {}", output.status);
         return Err(Failure::usage(message).hint("name a git repository"));
     }
-    let mut request = Vec::with_capacity(listed.stdout.len());
-    for line in listed.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+    let mut request = Vec::with_capacity(output.stdout.len());
+    for line in output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let first = line.split(|byte| *byte == b' ').take(2);
         request.extend(first.collect::<Vec<_>>().join(&b' '));
         request.push(b'\n');
@@ -177,8 +177,8 @@ impl Git {
         let read = self.answers.by_ref().take(ANSWER_BYTES_MAX).read_line(&mut answer);
         read.map_err(|error| cannot("read from", &error))?;
         answer.trim_end().parse().map_err(|_| {
-            let what = answer.trim_end().escape_default();
-            unexpected(&format!("no size of a file: '{what}'"))
+            let shown = answer.trim_end().escape_default();
+            unexpected(&format!("no size of a file: '{shown}'"))
                 .hint("the repository must be complete")
         })
     }

@@ -141,8 +141,8 @@ impl HandedRun<'_> {
         };
         if let Some((option, value)) = &self.each {
             // Record the value per rank: the same plan multiplies it again.
-            let own = beginning.parameters.iter_mut().filter(|(name, _)| name == option);
-            own.for_each(|(_, all)| all.clone_from(value));
+            let matching = beginning.parameters.iter_mut().filter(|(name, _)| name == option);
+            matching.for_each(|(_, all)| all.clone_from(value));
         }
         beginning.parameters.extend(parameters);
         let plan = TrialPlan {

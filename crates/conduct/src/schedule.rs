@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn every_round_has_every_variant_once() {
+    fn each_round_has_every_variant_once() {
         for round in schedule(4, 10, 1) {
             let mut variants = round.clone();
             variants.sort_unstable();
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn each_variant_stands_in_each_place_equally_often() {
+    fn each_variant_takes_each_position_equally_often() {
         let rounds = schedule(3, 6, 7);
         for place in 0..3 {
             let mut count = [0; 3];
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_a_schedule_too() {
+    fn an_empty_schedule_is_valid() {
         assert_eq!(schedule(0, 2, 1), vec![Vec::<usize>::new(); 2]);
         assert!(schedule(3, 0, 1).is_empty());
         assert_eq!(schedule(1, 2, 1), [[0], [0]]);

@@ -115,7 +115,7 @@ impl<'l> Devices<'l> {
             let of_job = (commands.prepare.as_slice(), commands.cleanup.as_slice());
             in_force.prepare(variant, (mounted.root(), &mounted.root().join(WORK)), of_job)?;
         }
-        let (dropped, found) = quiet(&mounted, conditions, stop)?;
+        let (dropped, found) = settle_and_drop_caches(&mounted, conditions, stop)?;
         cautions.extend(found);
         let mut facts = facts(variant, mounted.format_record(), mounted.device());
         facts.extend(image);
@@ -270,7 +270,7 @@ impl Stage {
     pub(crate) fn work(&self) -> Result<PathBuf, LabError> {
         match &*self.place.borrow() {
             Place::Mounted(mounted) => Ok(mounted.root().join(WORK)),
-            Place::Formatted(_) | Place::Empty(_) | Place::Gone => Err(gone()),
+            Place::Formatted(_) | Place::Empty(_) | Place::Gone => Err(lost_target()),
         }
     }
 
@@ -293,8 +293,8 @@ impl Stage {
         stop: &StopFlag,
     ) -> Result<(), LabError> {
         let (dropped, found) = match &*self.place.borrow() {
-            Place::Mounted(mounted) => quiet(mounted, conditions, stop)?,
-            Place::Formatted(_) | Place::Empty(_) | Place::Gone => return Err(gone()),
+            Place::Mounted(mounted) => settle_and_drop_caches(mounted, conditions, stop)?,
+            Place::Formatted(_) | Place::Empty(_) | Place::Gone => return Err(lost_target()),
         };
         let is_of_rest = [CautionCode::NotQuiet, CautionCode::CachesNotDropped];
         self.cautions.retain(|caution| !is_of_rest.contains(&caution.code));
@@ -309,7 +309,9 @@ impl Stage {
     /// # Errors
     /// When the filesystem is in use or cannot be mounted again.
     pub(crate) fn remount(&self) -> Result<PathBuf, LabError> {
-        let Place::Mounted(mounted) = self.place.replace(Place::Gone) else { return Err(gone()) };
+        let Place::Mounted(mounted) = self.place.replace(Place::Gone) else {
+            return Err(lost_target());
+        };
         let mounted = mounted.remount_cold()?;
         if let Some(settings) = &mut *self.settings.borrow_mut() {
             settings.mounted()?;
@@ -326,7 +328,7 @@ impl Stage {
 
 /// Waits until a filesystem is quiet and drops the caches; returns the fact about the cache drop,
 /// and cautions.
-fn quiet(
+fn settle_and_drop_caches(
     mounted: &MountedVolume,
     conditions: &Conditions,
     stop: &StopFlag,
@@ -341,13 +343,13 @@ fn quiet(
         let message = format!("{} bytes were not yet written back", settled.dirty_bytes);
         cautions.push(Caution { code: CautionCode::NotQuiet, message });
     }
-    let (dropped, caution) = about_caches(&drop_and_verify(mounted.root())?);
+    let (dropped, caution) = cache_drop_fact(&drop_and_verify(mounted.root())?);
     cautions.extend(caution);
     Ok((dropped, cautions))
 }
 
 /// Error of a target that was lost in a failed remount.
-fn gone() -> LabError {
+fn lost_target() -> LabError {
     let (action, path) = ("cannot find the filesystem of", PathBuf::from(WORK));
     LabError::Io { action, path, source: std::io::ErrorKind::NotFound.into() }
 }
@@ -400,7 +402,7 @@ fn fact(name: &str, value: String) -> Fact {
 }
 
 /// Fact about the cache drop before a trial, with a caution if the caches were not dropped.
-pub(crate) fn about_caches(dropped: &CacheDrop) -> (Fact, Option<Caution>) {
+pub(crate) fn cache_drop_fact(dropped: &CacheDrop) -> (Fact, Option<Caution>) {
     let word = match dropped {
         CacheDrop::Verified(_) => "verified",
         CacheDrop::StillCached(_) => "still cached",

@@ -72,7 +72,7 @@ fn changed_options(plan: &Plan) -> Vec<String> {
 fn space(plan: &Plan) -> Vec<String> {
     let mut devices: BTreeSet<String> = BTreeSet::new();
     for variant in &plan.variants {
-        let said = match &variant.device {
+        let line = match &variant.device {
             DeviceSpec::Loop { .. } if is_in_memory(&variant.filesystem) => {
                 "memory, as far as it is filled".to_owned()
             }
@@ -94,7 +94,7 @@ fn space(plan: &Plan) -> Vec<String> {
             }
             DeviceSpec::Directory { path } => format!("what is free in {}", shown(path)),
         };
-        devices.insert(format!("room: {said}"));
+        devices.insert(format!("room: {line}"));
     }
     devices.into_iter().collect()
 }

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::host::{Host, MeasuredVariant, ResultStore, Standing};
 
 /// Evaluates the stopping rule after each round.
-pub(crate) struct Following<'a> {
+pub(crate) struct StoppingMonitor<'a> {
     plan: &'a Plan,
     store: &'a dyn ResultStore,
     host: &'a dyn Host,
@@ -22,7 +22,7 @@ pub(crate) struct Following<'a> {
     time: Option<(u32, f64)>,
 }
 
-impl<'a> Following<'a> {
+impl<'a> StoppingMonitor<'a> {
     pub(crate) fn new(
         plan: &'a Plan,
         is_quiet: bool,

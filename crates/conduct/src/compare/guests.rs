@@ -18,16 +18,16 @@ use treering_model::{
 use treering_observe::HostWatch;
 use treering_sys::StopFlag;
 
-use super::guest_files::{makers, options};
+use super::guest_files::{mkfs_programs, options};
 use super::relay::Relay;
 use crate::failure::{Failure, FailureKind};
 use crate::handed::HandedTrial;
 use crate::host::{Host, PlanOptions};
 
 /// Time limit of a trial in a guest.
-const LIMIT: Duration = Duration::from_secs(4 * 3600);
+const TRIAL_LIMIT: Duration = Duration::from_secs(4 * 3600);
 /// Time limit of the boot that probes KVM. A kernel under KVM is up within a second or two.
-const PROBE: Duration = Duration::from_secs(15);
+const PROBE_LIMIT: Duration = Duration::from_secs(15);
 
 /// Key of a bootable kernel. The kernel file, disk and filesystem decide the modules, the job
 /// decides the additional files.
@@ -120,7 +120,7 @@ impl<'a> Guests<'a> {
         let modules = needed(kernel, spec.disk, &variant.filesystem, layers)?;
         let (_, mut extras) = options(self.plan.job_of(key.0, key.1), self.options)?;
         if !layers.is_empty() {
-            extras.extend(makers(variant, self.options)?);
+            extras.extend(mkfs_programs(variant, self.options)?);
         }
         // Observers look for the kernel configuration at this path.
         extras.extend(kernel.configuration.as_ref().map(|text| ExtraFile {
@@ -157,7 +157,7 @@ impl<'a> Guests<'a> {
             }
             tried.push(&spec.kernel);
             let boot = self.boot((at, 0), spec, Accelerator::Kvm, &[]);
-            if boot.try_boot(PROBE, stop).is_err() {
+            if boot.try_boot(PROBE_LIMIT, stop).is_err() {
                 let release = &self.kernels[&spec.kernel].release;
                 self.host.say(&format!(
                     "{release} does not come up under KVM here: it is emulated (TCG)"
@@ -176,7 +176,7 @@ impl<'a> Guests<'a> {
         disks: &'b [PathBuf],
     ) -> BootParameters<'b> {
         let bootable = &self.bootable[&key];
-        BootParameters { qemu: &self.qemu, bootable, spec, accelerator, disks, limit: LIMIT }
+        BootParameters { qemu: &self.qemu, bootable, spec, accelerator, disks, limit: TRIAL_LIMIT }
     }
 
     /// Facts about a guest that are known before the boot.
@@ -233,10 +233,10 @@ impl<'a> Guests<'a> {
         let boot = self.boot(key, spec, self.accelerator, disks);
         let host = HostWatch::begin();
         let end = boot.run(&job, stop, &mut |event| relay.take(event))?;
-        let mut seen = host.map(HostWatch::end).unwrap_or_default();
+        let mut host_findings = host.map(HostWatch::end).unwrap_or_default();
         if self.accelerator == Accelerator::Icount {
             // The guest's clock counts instructions: load on the host cannot slow it.
-            seen.cautions.clear();
+            host_findings.cautions.clear();
         }
         let (ending, console) = match end {
             GuestEnd::Interrupted { .. } => (Ending::Interrupted, String::new()),
@@ -249,7 +249,7 @@ impl<'a> Guests<'a> {
                 (Ending::Failed { why }, console)
             }
         };
-        relay.finish(ending, &console, (facts, cautions), seen)
+        relay.finish(ending, &console, (facts, cautions), host_findings)
     }
 }
 

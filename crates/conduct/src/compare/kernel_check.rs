@@ -59,7 +59,7 @@ pub fn check_kernel_file(
         && problems.is_empty()
     {
         let usable: Vec<&str> = names_of(&found.drivers);
-        match booted(&kernel, &usable, search, stop)? {
+        match boot_once(&kernel, &usable, search, stop)? {
             Ok(took) => lines.push(finding("boots", format!("in {:.1} s", took.as_secs_f64()))),
             Err(why) => problems.push(why),
         }
@@ -85,13 +85,13 @@ fn words(driver: &KernelDriver) -> String {
 /// Names of the usually compared filesystems that the kernel has.
 fn names_of(drivers: &[(&'static str, KernelDriver)]) -> Vec<&'static str> {
     let is_usual = |name: &str| filesystems::by_name(name).is_some_and(|one| one.is_usual);
-    let there = drivers.iter().filter(|(_, state)| !matches!(state, KernelDriver::Missing(_)));
-    there.map(|(name, _)| *name).filter(|name| is_usual(name)).collect()
+    let available = drivers.iter().filter(|(_, state)| !matches!(state, KernelDriver::Missing(_)));
+    available.map(|(name, _)| *name).filter(|name| is_usual(name)).collect()
 }
 
 /// Boots the kernel once with the modules of its filesystems; returns the time until the guest was
 /// ready, or the reason why it was not.
-fn booted(
+fn boot_once(
     kernel: &Kernel,
     names: &[&str],
     search: &OsStr,

@@ -96,12 +96,12 @@ impl<'a> Launches<'a> {
         };
         let environment = trial.handed.settings.env.clone();
         let (facts, cautions) = (trial.handed.facts.clone(), trial.handed.cautions.clone());
-        let asked = job(launch, Some(trial), &self.options.host)?;
+        let request = job(launch, Some(trial), &self.options.host)?;
         let mut relay = Relay::new(beginning, sink);
         let end =
             launcher.run(
                 launch.ranks,
-                (&asked, &environment),
+                (&request, &environment),
                 stop,
                 &mut |report| match report {
                     RankReport::Event(event) => relay.take(*event),
@@ -156,8 +156,8 @@ fn job(
 
 /// The launcher of a job, and the program that it starts.
 fn find(launch: &Launch, options: &RankOptions, search: &OsStr) -> Result<Launcher, Failure> {
-    let named = launch.program.clone().or_else(|| options.program.clone());
-    let program = match named {
+    let program = launch.program.clone().or_else(|| options.program.clone());
+    let program = match program {
         Some(path) => path.canonicalize().ok().filter(|path| path.is_file()).ok_or_else(|| {
             Failure::usage(format!("there is no program {}", path.display()))
                 .hint(format!("it is named by mpi-program in the plan, or by {PROGRAM}"))

@@ -87,8 +87,8 @@ pub fn free_leftovers(
 /// Frees the leftovers of killed runs of this plan before the plan goes on, and reports them.
 /// Leftovers of other runs are only reported.
 pub(super) fn free_own_leftovers(lab: &Lab, plan: &PlanIdentity, host: &dyn Host) {
-    let all = lab.list().unwrap_or_default();
-    let gone = all.into_iter().filter(|leftover| !leftover.is_alive);
+    let leftovers = lab.list().unwrap_or_default();
+    let gone = leftovers.into_iter().filter(|leftover| !leftover.is_alive);
     let (own, foreign): (Vec<_>, Vec<_>) =
         gone.partition(|leftover| leftover.plan.as_ref() == Some(plan));
     // A tracefs instance names a process; leftovers of the same process tell its plan.

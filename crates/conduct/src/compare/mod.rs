@@ -26,7 +26,7 @@ use treering_sys::StopFlag;
 pub use self::dry_run::dry_run;
 pub use self::examination::{PlanExamination, examine_plan, foreseen_trial};
 use self::finished::FinishedCells;
-use self::forecast::is_over;
+use self::forecast::finished_message;
 use self::guests::Guests;
 pub(crate) use self::guests::check_kernel;
 pub use self::kernel_check::{KernelCheck, check_kernel_file};
@@ -128,7 +128,7 @@ pub fn run_plan(
         free_own_leftovers(lab, &identity, host);
     }
     if let Some(rounds) = runner.rounds_if_finished()? {
-        host.say(&is_over(plan, rounds));
+        host.say(&finished_message(plan, rounds));
     } else {
         runner.announce()?;
         let erasing = EraseList::new(options.erase.iter().cloned());

@@ -22,16 +22,16 @@ use crate::host::{Host, PlanOptions, RebootOptions, ResultStore};
 use crate::shell::quoted;
 
 /// Outcome of the requested boot.
-pub(crate) enum Arrival {
+pub(crate) enum BootOutcome {
     /// The requested kernel is running.
-    Here,
+    Reached,
     /// Another kernel is running: the trial has failed.
     Failed {
         /// Error message.
         why: String,
     },
     /// No boot was requested, or it has not happened.
-    Nowhere,
+    NotBooted,
 }
 
 /// The boots of a plan.
@@ -77,13 +77,13 @@ impl<'a> Rebooting<'a> {
         let identity = PlanIdentity { name: plan.name.clone(), digest: plan.digest() };
         let record = machine.record()?;
         if let Some(record) = &record {
-            is_of(&identity, record, options.resume)?;
+            check_campaign(&identity, record, options.resume)?;
         }
         let loader = match &record {
             Some(record) => record.loader,
             None => machine.loader(options.reboots.loader)?,
         };
-        survives_boots(plan, store)?;
+        refuse_volatile_store(plan, store)?;
         for release in releases(plan)? {
             machine.commands(loader, release)?;
         }
@@ -119,13 +119,13 @@ impl<'a> Rebooting<'a> {
 
     /// Outcome of the boot requested for a trial on the kernel `wanted`. Takes the request, since
     /// each trial has its own boot.
-    pub(crate) fn arrival(&mut self, wanted: &str) -> Arrival {
+    pub(crate) fn boot_outcome(&mut self, wanted: &str) -> BootOutcome {
         let (boot, release) = (self.machine.boot_id(), self.machine.release());
         let asked = self.record.as_mut().and_then(|record| record.request.take());
         let is_done = |asked: &BootRequest| asked.is_set && asked.from != boot;
         let Some(asked) = asked.filter(|asked| is_done(asked) && asked.release == wanted) else {
             // No boot was requested, or it has not happened, for example after a kill.
-            return Arrival::Nowhere;
+            return BootOutcome::NotBooted;
         };
         if self.loader == BootLoader::Grub
             && let Err(error) = self.machine.run(&self.machine.cancel_command(self.loader))
@@ -144,17 +144,17 @@ impl<'a> Rebooting<'a> {
             }
             _ => {
                 let reached = BootRequest { reached: Some(boot), ..asked };
-                return match self.remember(Some(reached)) {
-                    Ok(()) => Arrival::Here,
-                    Err(failure) => Arrival::Failed { why: failure.message().to_owned() },
+                return match self.save_request(Some(reached)) {
+                    Ok(()) => BootOutcome::Reached,
+                    Err(failure) => BootOutcome::Failed { why: failure.message().to_owned() },
                 };
             }
         };
         // Clears the request before the failure is recorded: a kill in between only repeats the
         // boot.
-        let forgotten = self.remember(None).err();
+        let forgotten = self.save_request(None).err();
         let why = forgotten.map_or(why, |failure| failure.message().to_owned());
-        Arrival::Failed { why }
+        BootOutcome::Failed { why }
     }
 
     /// Clears the request once its trial has run; the next trial needs another boot. A campaign
@@ -163,11 +163,11 @@ impl<'a> Rebooting<'a> {
         if self.machine.record()?.is_none() {
             return Ok(());
         }
-        self.remember(None)
+        self.save_request(None)
     }
 
     /// Writes the state of the campaign to disk, with the requested boot, if any.
-    fn remember(&self, asked: Option<BootRequest>) -> Result<(), Failure> {
+    fn save_request(&self, asked: Option<BootRequest>) -> Result<(), Failure> {
         let record = RebootRecord {
             plan: self.identity.clone(),
             campaign: self.campaign,
@@ -184,7 +184,7 @@ impl<'a> Rebooting<'a> {
         }
         if self.record.is_some() && self.machine.record()?.is_none() {
             let message = "the campaign was released: the machine is not rebooted any more";
-            return Err(Failure::new(FailureKind::Interrupted, message).hint(GO_ON));
+            return Err(Failure::new(FailureKind::Interrupted, message).hint(CONTINUE_HINT));
         }
         if self.record.is_none() {
             // The store must exist before the first boot. If it is missing after a boot, its disk
@@ -200,13 +200,13 @@ impl<'a> Rebooting<'a> {
         };
         // The request is recorded before and after the boot loader is set, so that the next boot or
         // `--resume` recovers from a kill at any point: an incomplete request is repeated.
-        self.remember(Some(asked.clone()))?;
+        self.save_request(Some(asked.clone()))?;
         self.machine.install(&self.continuation, &self.plan.name)?;
         for command in &commands.prepare {
             self.machine.run(command)?;
         }
         asked.is_set = true;
-        self.remember(Some(asked))?;
+        self.save_request(Some(asked))?;
         self.host.say(&format!("{words}: rebooting into {release} ({})", self.loader.name()));
         self.host.say(&format!(
             "the plan goes on after the boot; `treering lab release` or the file {} ends it",
@@ -231,7 +231,7 @@ impl<'a> Rebooting<'a> {
     }
 }
 
-const GO_ON: &str = "finished trials are kept; --resume --yes continues with the rest";
+const CONTINUE_HINT: &str = "finished trials are kept; --resume --yes continues with the rest";
 
 fn stopped(machine: &RebootControl) -> Failure {
     let stop = machine.stop_path();
@@ -239,11 +239,15 @@ fn stopped(machine: &RebootControl) -> Failure {
         "the reboots were stopped, by {} or by treering.stop on the command line of the kernel",
         stop.display()
     );
-    Failure::new(FailureKind::Interrupted, message).hint(GO_ON)
+    Failure::new(FailureKind::Interrupted, message).hint(CONTINUE_HINT)
 }
 
 /// Checks that the campaign in progress on this machine belongs to this plan.
-fn is_of(identity: &PlanIdentity, record: &RebootRecord, resumes: bool) -> Result<(), Failure> {
+fn check_campaign(
+    identity: &PlanIdentity,
+    record: &RebootRecord,
+    resumes: bool,
+) -> Result<(), Failure> {
     let name = record.plan.name.escape_debug();
     let hint = "`treering lab release` ends it";
     if record.plan != *identity {
@@ -261,7 +265,7 @@ fn is_of(identity: &PlanIdentity, record: &RebootRecord, resumes: bool) -> Resul
 }
 
 /// Refuses a store on an in-memory filesystem, since a reboot would lose the results.
-fn survives_boots(plan: &Plan, store: &dyn ResultStore) -> Result<(), Failure> {
+fn refuse_volatile_store(plan: &Plan, store: &dyn ResultStore) -> Result<(), Failure> {
     let Some(store) = store.file(&directories(plan))? else { return Ok(()) };
     let store = std::path::absolute(&store).unwrap_or(store);
     let folder = store.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("/"));

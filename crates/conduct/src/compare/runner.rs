@@ -15,12 +15,12 @@ use treering_script::{Job, with_causes};
 use treering_sys::{StopFlag, raise_open_files};
 
 use super::finished::FinishedCells;
-use super::following::Following;
+use super::following::StoppingMonitor;
 use super::forecast::{Forecast, duration, planned_cells};
 use super::guests::Guests;
 use super::launches::{Launches, dir_of_all};
 use super::plan_facts::plan_facts;
-use super::reboots::{Arrival, Rebooting};
+use super::reboots::{BootOutcome, Rebooting};
 use super::sizing::SizedJobs;
 use super::warm_up::WarmUpFailures;
 use crate::campaign::{Admission, Runner as Conducting};
@@ -44,7 +44,7 @@ pub(crate) struct Runner<'a> {
     host: &'a dyn Host,
     finished: FinishedCells,
     stop: &'a StopFlag,
-    following: Following<'a>,
+    following: StoppingMonitor<'a>,
     /// Release of the running kernel.
     kernel: String,
     /// Guests of variants with kernels of their own.
@@ -93,7 +93,7 @@ impl<'a> Runner<'a> {
             sized: SizedJobs::default(),
             was_completed: false,
             next: None,
-            following: Following::new(plan, options.quiet, (store, host)),
+            following: StoppingMonitor::new(plan, options.quiet, (store, host)),
             kernel: treering_observe::kernel_release(),
             all: planned_cells(plan),
             given_up: None,
@@ -189,8 +189,8 @@ impl<'a> Runner<'a> {
     /// Removes trees that a killed run of this plan left here. A run killed before it wrote its
     /// mark has made nothing yet.
     fn remove_own_leftovers(&self, work: &Path) -> Result<(), Failure> {
-        let own = Some(self.finished.identity(self.plan));
-        if find_leftovers(work)?.is_some_and(|left| left.plan == own) {
+        let own_plan = Some(self.finished.identity(self.plan));
+        if find_leftovers(work)?.is_some_and(|left| left.plan == own_plan) {
             remove_leftovers(work, |_, tree| self.say(&format!("removing {}", tree.name)))?;
         }
         Ok(())
@@ -241,7 +241,7 @@ impl<'a> Runner<'a> {
 
     /// Records the trial of a cell in another process: `run` receives the sink for its events.
     /// `under_test` has the target directory, if it is on this machine.
-    fn relayed(
+    fn relay_trial(
         &mut self,
         planned: &PlannedCell,
         (trial, under_test): (TrialId, &[&Path]),
@@ -257,7 +257,7 @@ impl<'a> Runner<'a> {
             ending = run.map(|run| run(self, &mut sinks));
         })?;
         match ending {
-            Some(ending) => self.concluded(planned, trial, &ending?),
+            Some(ending) => self.record_ending(planned, trial, &ending?),
             None => Err(unrecorded()),
         }
     }
@@ -265,7 +265,7 @@ impl<'a> Runner<'a> {
     /// Runs the trial of a cell whose kernel is booted for it.
     fn run_in_guest(&mut self, planned: &PlannedCell, stage: &Stage) -> Result<(), Failure> {
         let (handed, beginning) = self.handed(planned, stage);
-        self.relayed(planned, (handed.trial, &[]), |runner, sink| {
+        self.relay_trial(planned, (handed.trial, &[]), |runner, sink| {
             let Some(guests) = &runner.guests else {
                 return Err(Failure::new(
                     FailureKind::Bug,
@@ -292,7 +292,7 @@ impl<'a> Runner<'a> {
             DeviceSpec::Loop { .. } | DeviceSpec::Block { .. } => None,
         };
         let dir = dir_of_all(of_variant, &work);
-        let ran = self.relayed(planned, (handed.trial, &[work.as_path()]), |runner, sink| {
+        let ran = self.relay_trial(planned, (handed.trial, &[work.as_path()]), |runner, sink| {
             let Some(launches) = &runner.launches else {
                 return Err(Failure::new(
                     FailureKind::Bug,
@@ -331,7 +331,7 @@ impl<'a> Runner<'a> {
         let recorded =
             RecordedTrial { trial, is_optional: false, under_test: &under_test, stop: self.stop };
         let (mut prepared, mut concluded) = (Some(prepared), None);
-        let kept = self.store.record(&recorded, &mut |store, caution| {
+        let record_result = self.store.record(&recorded, &mut |store, caution| {
             let Some(mut prepared) = prepared.take() else { return };
             prepared.engine.clock = TrialClock::begin();
             prepared.cautions.splice(0..0, caution);
@@ -349,11 +349,11 @@ impl<'a> Runner<'a> {
             ));
             self.stop.lift_halt();
         });
-        let Some(concluded) = concluded else { return kept.and(Err(unrecorded())) };
+        let Some(concluded) = concluded else { return record_result.and(Err(unrecorded())) };
         let Conclusion { ending, left_behind, .. } = concluded?;
         say_left_behind(&left_behind, &|words| self.host.say(words));
-        kept?;
-        self.concluded(planned, trial, &ending)?;
+        record_result?;
+        self.record_ending(planned, trial, &ending)?;
         self.reboots.as_ref().map_or(Ok(()), Rebooting::is_used)
     }
 
@@ -394,7 +394,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Records the ending of a cell's trial, and reports failures.
-    fn concluded(
+    fn record_ending(
         &mut self,
         planned: &PlannedCell,
         trial: TrialId,
@@ -419,13 +419,13 @@ impl<'a> Runner<'a> {
     /// Number of the current trial, and the estimated time left.
     fn progress(&self) -> String {
         let done = self.finished.done.len();
-        let left = self.all.saturating_sub(done);
+        let cells_left = self.all.saturating_sub(done);
         if self.ran == 0 {
             return format!("trial {} of {}", done + 1, self.all);
         }
         let each = self.began.elapsed().as_secs_f64() / self.ran as f64;
-        let left = duration(each * left as f64);
-        format!("trial {} of {}, about {left} left", done + 1, self.all)
+        let cells_left = duration(each * cells_left as f64);
+        format!("trial {} of {}, about {cells_left} left", done + 1, self.all)
     }
 }
 
@@ -433,8 +433,8 @@ impl Conducting for Runner<'_> {
     type Error = Failure;
 
     fn has(&self, cell: &PlannedCell) -> bool {
-        let wanted = self.plan.variants[cell.variant].kernel.as_ref();
-        let elsewhere = wanted.is_some_and(|kernel| *kernel != self.kernel);
+        let kernel = self.plan.variants[cell.variant].kernel.as_ref();
+        let elsewhere = kernel.is_some_and(|kernel| *kernel != self.kernel);
         (elsewhere && self.reboots.is_none()) || self.finished.done.contains_key(cell)
     }
 
@@ -450,17 +450,17 @@ impl Conducting for Runner<'_> {
             None => return Ok(Admission::Run),
             Some(reboots) => {
                 let wanted = self.plan.variants[cell.variant].kernel.as_deref();
-                reboots.arrival(wanted.unwrap_or_default())
+                reboots.boot_outcome(wanted.unwrap_or_default())
             }
         };
         match arrival {
-            Arrival::Here => Ok(Admission::Run),
-            Arrival::Failed { why } => {
+            BootOutcome::Reached => Ok(Admission::Run),
+            BootOutcome::Failed { why } => {
                 self.host.say(&format!("{}: the trial failed: {why}", cell.label(self.plan)));
                 self.record_failure(cell, why)?;
                 Ok(Admission::Skip)
             }
-            Arrival::Nowhere => {
+            BootOutcome::NotBooted => {
                 self.next = Some(*cell);
                 Ok(Admission::Pause)
             }
@@ -482,12 +482,12 @@ impl Conducting for Runner<'_> {
         if self.plan.jobs[planned.job].launch.is_some() {
             return self.run_on_ranks(planned, stage);
         }
-        let taken = match self.step_directory(planned) {
+        let acquired = match self.step_directory(planned) {
             None => occupy(&work),
             // A step of a workload has its own directory below that of the commands.
             Some(name) => occupy(&work).map(drop).and_then(|()| occupy(&work.join(name))),
         };
-        let place = match taken {
+        let place = match acquired {
             Ok(place) => place,
             // No trial can run here until the user has decided about these trees.
             Err(error @ LabError::Left { .. }) => return Err(error.into()),
@@ -500,7 +500,7 @@ impl Conducting for Runner<'_> {
         self.was_completed
     }
 
-    fn misses_a_step(&mut self, planned: &PlannedCell) -> Result<(), Failure> {
+    fn step_was_skipped(&mut self, planned: &PlannedCell) -> Result<(), Failure> {
         self.record_failure(planned, "an earlier step was not completed".to_owned())
     }
 
@@ -552,11 +552,11 @@ impl Runner<'_> {
             stop: self.stop,
         };
         let mut accepted = Ok(());
-        let kept = self.store.record(&recorded, &mut |store, _caution| {
+        let record_result = self.store.record(&recorded, &mut |store, _caution| {
             accepted = events.iter().try_for_each(|event| store.accept(event));
         });
         accepted.map_err(|error| Failure::of(FailureKind::Environment, &error))?;
-        kept?;
+        record_result?;
         self.finished.done.insert(*planned, trial);
         Ok(())
     }

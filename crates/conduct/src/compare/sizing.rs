@@ -101,24 +101,28 @@ fn sized_jobs(
     let sized = |(place, planned): (usize, &PlannedJob)| -> Result<Option<SizedJob>, Failure> {
         let Some((scale, seconds)) = target(plan, planned) else { return Ok(None) };
         // Jobs that are compared with one another get the same work, scaled by the fastest trial.
-        let group = first_baseline(&baselines, place);
+        let group = last_baseline(&baselines, place);
         let is_its = |cell: &PlannedCell| {
-            cell.role == CellRole::WarmUp && first_baseline(&baselines, cell.job) == group
+            cell.role == CellRole::WarmUp && last_baseline(&baselines, cell.job) == group
         };
         let trials = done.iter().filter(|(cell, _)| is_its(cell)).map(|(_, trial)| *trial);
         let trials = store.warm_ups(&trials.collect::<Vec<TrialId>>())?;
         let measured = trials.iter().filter_map(|trial| measured_seconds(trial, &scale));
         let Some(measured) = measured.min_by(f64::total_cmp) else { return Ok(None) };
-        let wanted = scale.value_for(measured, seconds);
-        if wanted == scale.value {
+        let target_value = scale.value_for(measured, seconds);
+        if target_value == scale.value {
             return Ok(None);
         }
         let with = |value| scaled(planned, (&scale, value), workloads);
-        let room = room(&trials);
+        let room = available_space(&trials);
         let fits = |value: u64| with(value).is_some_and(|job| fits_into(&job, &room));
-        let value = if fits(wanted) { wanted } else { largest(scale.value, wanted, fits) };
+        let value = if fits(target_value) {
+            target_value
+        } else {
+            largest(scale.value, target_value, fits)
+        };
         let Some(job) = with(value).filter(|_| value > scale.value) else { return Ok(None) };
-        let words = words(&scale, value, seconds, value == wanted);
+        let words = words(&scale, value, seconds, value == target_value);
         Ok(Some(SizedJob { job, words }))
     };
     plan.jobs.iter().enumerate().map(sized).collect()
@@ -136,12 +140,12 @@ fn scaled(
     };
     let mut job = with(planned, scale, value)?;
     for changed in &planned.changed {
-        let own = changed.job.job.scale()?;
-        let value = by_same_factor((scale, value), &own)?;
+        let own_scale = changed.job.job.scale()?;
+        let value = scaled_value((scale, value), &own_scale)?;
         job.changed.push(ChangedJob {
             changes: changed.changes.clone(),
             env: changed.env.clone(),
-            job: with(&changed.job, &own, value)?,
+            job: with(&changed.job, &own_scale, value)?,
         });
     }
     Some(job)
@@ -149,20 +153,20 @@ fn scaled(
 
 /// Value of the option that scales a changed job by the same factor; `None` if its size depends on
 /// another option, or the value is out of range.
-fn by_same_factor((scale, value): (&WorkScale, u64), changed: &WorkScale) -> Option<u64> {
+fn scaled_value((scale, value): (&WorkScale, u64), changed: &WorkScale) -> Option<u64> {
     let is_same =
         (scale.option, scale.key, scale.unit) == (changed.option, changed.key, changed.unit);
     if !is_same || scale.value == 0 {
         return None;
     }
     let product = u128::from(changed.value) * u128::from(value);
-    let own = u64::try_from(product.div_ceil(u128::from(scale.value))).ok()?;
-    (own <= changed.most).then_some(own)
+    let own_value = u64::try_from(product.div_ceil(u128::from(scale.value))).ok()?;
+    (own_value <= changed.most).then_some(own_value)
 }
 
 /// Follows the chain of baselines from this job to its end. Jobs that are compared, directly or
 /// indirectly, have the same end.
-fn first_baseline(baselines: &[Option<usize>], job: usize) -> usize {
+fn last_baseline(baselines: &[Option<usize>], job: usize) -> usize {
     let mut first = job;
     for _ in baselines {
         first = baselines[first].unwrap_or(first);
@@ -186,7 +190,7 @@ fn without_number(name: &str) -> &str {
 }
 
 /// Space and inodes that a job may use on the smallest of the filesystems.
-fn room(trials: &[WarmUpTrial]) -> TargetFacts {
+fn available_space(trials: &[WarmUpTrial]) -> TargetFacts {
     let least = |of: &dyn Fn(&WarmUpTrial) -> Option<u64>| {
         let share = |free: u64| free / 100 * ROOM_PERCENT;
         trials.iter().filter_map(of).min().map(share)
@@ -245,7 +249,8 @@ mod tests {
     use treering_script::{ScaleUnit, WorkScale};
 
     use super::{
-        WarmUpTrial, by_same_factor, first_baseline, largest, measured_seconds, room, scaled, words,
+        WarmUpTrial, available_space, largest, last_baseline, measured_seconds, scaled,
+        scaled_value, words,
     };
     use crate::plan::document::{Known, read};
 
@@ -265,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn repetitions_of_a_phase_count_together_and_other_phases_do_not() {
+    fn repetitions_of_a_phase_are_summed() {
         let phases =
             [("setup", 9.0), ("iteration 1", 0.5), ("iteration 2", 0.25), ("unlink 1", 7.0)];
         assert_eq!(measured_seconds(&trial(&phases, 0), &SCALE), Some(0.75));
@@ -273,8 +278,8 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_filesystem_leaves_a_fifth_of_its_room() {
-        let room = room(&[trial(&[], 5_000), trial(&[], 1_000)]);
+    fn a_fifth_of_the_smallest_filesystem_stays_free() {
+        let room = available_space(&[trial(&[], 5_000), trial(&[], 1_000)]);
         assert_eq!((room.free_bytes, room.free_inodes), (800, None));
     }
 
@@ -282,24 +287,24 @@ mod tests {
     fn jobs_that_are_compared_are_sized_together() {
         // Job 1 is compared with job 0, job 2 with job 1, and job 3 with none.
         let baselines = [Some(0), Some(0), Some(1), None];
-        let first: Vec<usize> = (0..4).map(|job| first_baseline(&baselines, job)).collect();
+        let first: Vec<usize> = (0..4).map(|job| last_baseline(&baselines, job)).collect();
         assert_eq!(first, [0, 0, 0, 3]);
     }
 
     #[test]
-    fn a_job_that_a_variant_changes_grows_by_the_same_factor_or_not_at_all() {
-        let grown = |changed: WorkScale| by_same_factor((&SCALE, 10), &changed);
+    fn changed_jobs_are_scaled_by_the_same_factor_or_not_at_all() {
+        let grown = |changed: WorkScale| scaled_value((&SCALE, 10), &changed);
         assert_eq!(grown(SCALE), Some(10));
         assert_eq!(grown(WorkScale { value: 8, ..SCALE }), Some(20));
         assert_eq!(grown(WorkScale { value: 1, ..SCALE }), Some(3), "never too little");
         assert_eq!(grown(WorkScale { value: 800, ..SCALE }), None, "more than the option takes");
         assert_eq!(grown(WorkScale { option: "files", ..SCALE }), None);
         assert_eq!(grown(WorkScale { unit: ScaleUnit::Seconds, ..SCALE }), None);
-        assert_eq!(by_same_factor((&WorkScale { value: 0, ..SCALE }, 10), &SCALE), None);
+        assert_eq!(scaled_value((&WorkScale { value: 0, ..SCALE }, 10), &SCALE), None);
     }
 
     #[test]
-    fn variants_that_change_a_job_get_its_size_with_their_changes() {
+    fn changed_forms_of_a_job_are_scaled_with_it() {
         let text = "[[variant]]\nfilesystem = \"ext4\"\n\
                     [[variant]]\nname = \"twice\"\nfilesystem = \"ext4\"\n\
                     options = { files = 200, size = 7 }\n\
@@ -332,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_told_in_what_they_count() {
+    fn sizes_are_described_in_their_own_units() {
         let whole = words(&SCALE, 61, 5.0, true);
         assert_eq!(whole, "4,000 → 61,000 files, so that the fastest variant's phase takes 5 s");
         let of_time = WorkScale { unit: ScaleUnit::Seconds, ..SCALE };

@@ -28,9 +28,9 @@ pub const LOAD: &str = "load";
 pub(crate) const FIO: &str = "fio";
 
 /// Minimum expected number of requests beyond each percentile; determines the length of a probe.
-const BEYOND_LEAST: f64 = 5.0;
-/// Maximum length in seconds to which [`BEYOND_LEAST`] extends a probe.
-const LONGEST: f64 = 60.0;
+const BEYOND_PERCENTILE_MIN: f64 = 5.0;
+/// Maximum length in seconds to which [`BEYOND_PERCENTILE_MIN`] extends a probe.
+const PROBE_SECONDS_MAX: f64 = 60.0;
 /// Options of a search.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
@@ -66,12 +66,12 @@ impl LoadOptions {
     fn offered(&self, per_second: u64, number: usize) -> OfferedLoad {
         let slowest = self.bounds.iter().map(|bound| bound.ns).max().unwrap_or(0) as f64 / 1e9;
         let share = self.bounds.iter().map(|bound| 1.0 - bound.share).fold(1.0, f64::min);
-        let needed = BEYOND_LEAST / share / per_second as f64;
+        let needed = BEYOND_PERCENTILE_MIN / share / per_second as f64;
         let duration = self.duration.as_secs_f64();
         OfferedLoad {
             per_second,
             arrivals: self.arrivals.clone(),
-            seconds: duration.max(needed.min(LONGEST)),
+            seconds: duration.max(needed.min(PROBE_SECONDS_MAX)),
             warm_up: self.warm_up.as_secs_f64(),
             // Requests that are still unfinished after this time miss every bound.
             grace: (2.0 * slowest).max(0.5),
@@ -219,11 +219,11 @@ impl Search<'_> {
 /// Result of a probe for the search. The bound that is missed by the largest factor decides, scaled
 /// to the bound that allows the fewest late requests.
 fn counted(probe: &Probe, bounds: &[LatencyBound]) -> LoadProbe {
-    let of = |(percent, bound): (&f64, &LatencyBound)| percent / bound.allowed_percent();
-    let most = probe.late_percent.iter().zip(bounds).map(of).fold(0.0, f64::max);
+    let excess = |(percent, bound): (&f64, &LatencyBound)| percent / bound.allowed_percent();
+    let worst = probe.late_percent.iter().zip(bounds).map(excess).fold(0.0, f64::max);
     let fewest = bounds.iter().map(LatencyBound::allowed_percent).fold(100.0, f64::min) / 100.0;
     let (rate, due) = (probe.operations_per_second as f64, probe.due as f64);
-    LoadProbe { rate, due, late: (most * fewest).min(1.0) * due }
+    LoadProbe { rate, due, late: (worst * fewest).min(1.0) * due }
 }
 
 /// Seed of a search, from the settings of its probes.

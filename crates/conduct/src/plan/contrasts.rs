@@ -36,8 +36,10 @@ impl Plan {
         let compares_jobs = jobs.iter().any(Option::is_some);
         let mut sets = Vec::new();
         // A single variant forms a set of its own unless jobs are compared.
-        let mut others = self.jobs.iter().zip(&jobs).filter(|(_, base)| base.is_none());
-        if others.any(|(job, _)| job.is_measured()) && (self.variants.len() > 1 || !compares_jobs) {
+        let mut between_variants = self.jobs.iter().zip(&jobs).filter(|(_, base)| base.is_none());
+        if between_variants.any(|(job, _)| job.is_measured())
+            && (self.variants.len() > 1 || !compares_jobs)
+        {
             let variants = self.variants.iter().zip(baselines(&self.variants)).enumerate();
             sets.extend(variants.map(|(variant, (named, baseline))| ComparedTrialSet {
                 name: named.name.clone(),
@@ -81,9 +83,9 @@ pub fn baselines(variants: &[Variant]) -> Vec<Option<usize>> {
     let is_named = |variant: &Variant| {
         variants.iter().any(|other| other.against.as_ref() == Some(&variant.name))
     };
-    let of = |(place, variant): (usize, &Variant)| match &variant.against {
+    let baseline_of = |(place, variant): (usize, &Variant)| match &variant.against {
         Some(name) => variants.iter().position(|other| other.name == *name),
         None => (place > 0 && !is_named(variant)).then_some(0),
     };
-    variants.iter().enumerate().map(of).collect()
+    variants.iter().enumerate().map(baseline_of).collect()
 }

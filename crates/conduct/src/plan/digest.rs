@@ -19,13 +19,13 @@ const VARIANT_VERSION: &str = "treering variant 1";
 impl Plan {
     /// 16 hexadecimal digits that are equal when two plans ask for the same measurements: the same
     /// variants in the same order, jobs with the same names and parameters, seed, warm-up, control,
-    /// remounting and rest.
+    /// remounting and pause before each trial.
     ///
     /// Name, question and judging are excluded, since they change no measurement. The stopping rule
     /// and observing rounds are excluded, so that a campaign can be extended later. Observations in
     /// measured rounds are included.
     pub fn digest(&self) -> String {
-        let mut print = Words::begin(VERSION);
+        let mut print = DigestWriter::begin(VERSION);
         print.count(self.variants.len());
         for variant in &self.variants {
             print.variant(variant);
@@ -48,7 +48,7 @@ impl Plan {
     /// 16 hexadecimal digits that are equal when two plans measure the same work in the same way,
     /// even on other variants. Constant within a series of measurements.
     pub(crate) fn work_digest(&self) -> String {
-        let mut print = Words::begin(WORK_VERSION);
+        let mut print = DigestWriter::begin(WORK_VERSION);
         print.jobs(&self.jobs);
         print.conditions(&self.conditions);
         print.print.text()
@@ -58,17 +58,17 @@ impl Plan {
     /// its index in this plan. Empty for an index beyond the last.
     pub(crate) fn variant_digest(&self, variant: usize) -> String {
         let Some(variant) = self.variants.get(variant) else { return String::new() };
-        let mut print = Words::begin(VARIANT_VERSION);
+        let mut print = DigestWriter::begin(VARIANT_VERSION);
         print.variant(variant);
         print.print.text()
     }
 }
 
-struct Words {
+struct DigestWriter {
     print: Fingerprint,
 }
 
-impl Words {
+impl DigestWriter {
     fn begin(version: &str) -> Self {
         let mut print = Self { print: Fingerprint::new() };
         print.word(version);

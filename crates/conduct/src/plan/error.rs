@@ -38,7 +38,7 @@ pub(crate) struct Fault {
 impl Fault {
     /// Fault without a position.
     pub(crate) fn whole(message: impl Into<String>) -> Self {
-        Self { message: shown(&message.into()), marks: Vec::new(), hint: None }
+        Self { message: escaped(&message.into()), marks: Vec::new(), hint: None }
     }
 
     /// Fault at a position. The label stands beside the caret and may be empty.
@@ -53,7 +53,7 @@ impl Fault {
     /// Adds a position that explains the fault.
     #[must_use]
     pub(crate) fn also(mut self, span: Range<usize>, label: impl Into<String>) -> Self {
-        self.marks.push(Mark { span, label: shown(&label.into()) });
+        self.marks.push(Mark { span, label: escaped(&label.into()) });
         self
     }
 
@@ -75,7 +75,7 @@ impl Fault {
     /// Sets the hint.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(shown(&hint.into()));
+        self.hint = Some(escaped(&hint.into()));
         self
     }
 
@@ -97,8 +97,8 @@ pub struct PlanError {
 
 impl PlanError {
     pub(crate) fn new(fault: Fault, text: &str, file: &str) -> Self {
-        let text = if fault.marks.is_empty() { String::new() } else { harmless(text) };
-        Self { fault: Box::new(fault), text, file: shown(file) }
+        let text = if fault.marks.is_empty() { String::new() } else { masked(text) };
+        Self { fault: Box::new(fault), text, file: escaped(file) }
     }
 
     /// Error message in one line.
@@ -126,7 +126,7 @@ impl PlanError {
                 let kind =
                     if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
                 let label = Some(mark.label.as_str()).filter(|label| !label.is_empty());
-                kind.span(within(&self.text, &mark.span)).label(label)
+                kind.span(clamped(&self.text, &mark.span)).label(label)
             });
             let snippet = Snippet::source(self.text.as_str()).path(self.file.as_str());
             title.element(snippet.annotations(marks))
@@ -167,7 +167,7 @@ fn wrapped(hint: &str) -> String {
 }
 
 /// Part of a span on its first line, moved to character boundaries of the text.
-fn within(text: &str, span: &Range<usize>) -> Range<usize> {
+fn clamped(text: &str, span: &Range<usize>) -> Range<usize> {
     let floor = |mut at: usize| {
         at = at.min(text.len());
         while !text.is_char_boundary(at) {
@@ -182,7 +182,7 @@ fn within(text: &str, span: &Range<usize>) -> Range<usize> {
 }
 
 /// Text safe to display: control characters are escaped, and the length is limited.
-fn shown(text: &str) -> String {
+fn escaped(text: &str) -> String {
     let mut shown = String::new();
     for (count, character) in text.chars().enumerate() {
         if count == MESSAGE_CHARS_MAX {
@@ -200,7 +200,7 @@ fn shown(text: &str) -> String {
 
 /// Replaces invisible characters outside ASCII by others of the same length in bytes, so that
 /// positions stay valid. The renderer draws control characters of ASCII but passes on the others.
-fn harmless(source: &str) -> String {
+fn masked(source: &str) -> String {
     let replaced = |c: char| match c.len_utf8() {
         2 if is_invisible(c) => '·',
         3 if is_invisible(c) => char::REPLACEMENT_CHARACTER,
@@ -229,21 +229,21 @@ pub(crate) fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fault, PlanError, quoted, within};
+    use super::{Fault, PlanError, clamped, quoted};
 
     #[test]
-    fn spans_are_brought_within_the_text_and_its_first_line() {
+    fn spans_are_clamped_to_the_first_line() {
         let text = "aä\nb";
-        assert_eq!(within(text, &(0..9)), 0..3);
-        assert_eq!(within(text, &(2..3)), 1..3);
-        assert_eq!(within(text, &(70..90)), 5..5);
+        assert_eq!(clamped(text, &(0..9)), 0..3);
+        assert_eq!(clamped(text, &(2..3)), 1..3);
+        assert_eq!(clamped(text, &(70..90)), 5..5);
         #[expect(clippy::reversed_empty_ranges, reason = "a fault of ours must not end in a panic")]
         let reversed = 4..1;
-        assert_eq!(within(text, &reversed), 4..4);
+        assert_eq!(clamped(text, &reversed), 4..4);
     }
 
     #[test]
-    fn nothing_that_a_terminal_obeys_is_shown() {
+    fn control_characters_are_escaped() {
         let fault = Fault::at(0..1, "a \u{1b}[31m b", "c\u{202e}d").hint("\u{7}");
         let error = PlanError::new(fault, "x\u{1b}\u{202e}\u{9b}y", "f\u{1b}.toml");
         let text = error.to_string();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn long_values_are_cut() {
+    fn long_values_are_shortened() {
         assert_eq!(quoted("ä"), "`ä`");
         assert_eq!(quoted(&"ä".repeat(61)).chars().count(), 63);
         let error = PlanError::new(Fault::whole("m".repeat(1000)), "", "f");

@@ -14,12 +14,12 @@ use treering_script::{
 use super::PlannedJob;
 
 /// Metrics that a report adds to every trial.
-const OF_TRIAL: [&str; 3] =
+const TRIAL_METRICS: [&str; 3] =
     [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name, cpu::USER_CPU_SECONDS.name];
 /// Metrics that a report adds to each phase.
-const OF_PHASE: [&str; 2] = [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
+const PHASE_METRICS: [&str; 2] = [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
 /// Metrics that a report adds to each kind of task.
-const OF_KIND: [&str; 2] = [times::SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
+const KIND_METRICS: [&str; 2] = [times::SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
 /// Maximum number of groups read from a session to list its phases.
 const GROUPS_MAX: usize = 1_000;
 /// Maximum number of phases that are listed; a job with more has no list.
@@ -49,16 +49,18 @@ impl<'j> ForeseenMetrics<'j> {
     /// True if a trial of the job can have a metric of this name, including metrics that reports
     /// derive from the times of phases and tasks, and metrics of observers.
     pub(crate) fn has(&self, name: &str) -> bool {
-        if self.metrics.iter().any(|metric| metric.full_name() == name) || OF_TRIAL.contains(&name)
+        if self.metrics.iter().any(|metric| metric.full_name() == name)
+            || TRIAL_METRICS.contains(&name)
         {
             return true;
         }
         let Some((part, last)) = name.rsplit_once('/') else { return is_observable(name) };
         if let Some(phase) = part.strip_prefix(PHASE_PREFIX) {
-            return (OF_PHASE.contains(&last) || is_observable(last)) && self.may_have_phase(phase);
+            return (PHASE_METRICS.contains(&last) || is_observable(last))
+                && self.may_have_phase(phase);
         }
         let is_kind = |metric: &Metric| matches!(&metric.scope, Scope::Kind(kind) if kind == part);
-        OF_KIND.contains(&last) && self.metrics.iter().any(is_kind)
+        KIND_METRICS.contains(&last) && self.metrics.iter().any(is_kind)
     }
 
     /// False if the phases of the job are known and do not include this one.
@@ -80,7 +82,7 @@ pub(crate) fn foreseen(jobs: &[PlannedJob]) -> Vec<ForeseenMetrics<'_>> {
 
 /// Hint for a metric that no job has: the name that was probably meant, and the most similar names
 /// of the jobs' metrics.
-pub(crate) fn known_names(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> String {
+pub(crate) fn metric_hint(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> String {
     let mut names = names_of(unknown, jobs);
     let is_meant = names.iter().any(|name| MetricEdits::between(unknown, name).are_slips());
     // A name unlike any metric keeps the order of the list, with primary metrics first.
@@ -92,10 +94,10 @@ pub(crate) fn known_names(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> String
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let all = format!("metrics of its jobs: {}{more}", shown.join(", "));
+    let hint = format!("metrics of its jobs: {}{more}", shown.join(", "));
     match names.first().filter(|_| is_meant) {
-        Some(first) => format!("did you mean `{first}`? {all}"),
-        None => all,
+        Some(first) => format!("did you mean `{first}`? {hint}"),
+        None => hint,
     }
 }
 
@@ -105,13 +107,14 @@ fn names_of(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> Vec<String> {
     let metrics = jobs.iter().flat_map(|job| &job.metrics);
     let (primary, others): (Vec<&Metric>, Vec<&Metric>) = metrics.partition(|one| one.primary);
     let of_workloads = primary.into_iter().chain(others).map(Metric::full_name);
-    let mut names: Vec<String> = of_workloads.chain(OF_TRIAL.map(str::to_owned)).collect();
+    let mut names: Vec<String> = of_workloads.chain(TRIAL_METRICS.map(str::to_owned)).collect();
     if let Some((part, last)) = unknown.rsplit_once('/')
         && part.starts_with(PHASE_PREFIX)
     {
         let phases = jobs.iter().filter_map(ForeseenMetrics::phases).flatten();
-        let own = Some(last).filter(|last| is_observable(last) && !OF_PHASE.contains(last));
-        let lasts: Vec<&str> = OF_PHASE.into_iter().chain(own).collect();
+        let observable =
+            Some(last).filter(|last| is_observable(last) && !PHASE_METRICS.contains(last));
+        let lasts: Vec<&str> = PHASE_METRICS.into_iter().chain(observable).collect();
         names.extend(phases.flat_map(|phase| {
             let name = move |last: &&str| Scope::Phase(phase.clone()).metric_name(last);
             lasts.iter().map(name).collect::<Vec<_>>()
@@ -160,7 +163,7 @@ impl Conductor for PhaseList {
 
 #[cfg(test)]
 mod tests {
-    use super::{ForeseenMetrics, known_names, phases};
+    use super::{ForeseenMetrics, metric_hint, phases};
     use crate::plan::PlannedJob;
     use treering_script::{Settings, Workload};
 
@@ -177,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_known_without_the_work_unless_they_depend_on_it() {
+    fn phases_are_listed_without_running_the_work() {
         let phases_of = |name: &str, options: &[(&str, &str)]| {
             phases(planned(named(name), options).job.as_ref())
         };
@@ -191,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_of_phases_that_the_job_has_not_are_unknown() {
+    fn metrics_of_missing_phases_are_unknown() {
         let job = planned(named("fs_mark"), &[("files", "10")]);
         let metrics = ForeseenMetrics::new(&job);
         for known in [
@@ -228,12 +231,12 @@ mod tests {
             ("phase iteraton 1/elapsed_seconds", "phase iteration 1/elapsed_seconds"),
             ("layout_scor_percent", "layout_score_percent"),
         ] {
-            let hint = known_names(unknown, &metrics);
+            let hint = metric_hint(unknown, &metrics);
             assert!(hint.starts_with(&format!("did you mean `{meant}`?")), "{unknown}: {hint}");
         }
-        let hint = known_names("moon", &metrics);
+        let hint = metric_hint("moon", &metrics);
         assert!(hint.starts_with("metrics of its jobs: create/files_per_second"), "{hint}");
-        let hint = known_names("phase nonsense/elapsed_seconds", &metrics);
+        let hint = metric_hint("phase nonsense/elapsed_seconds", &metrics);
         assert!(hint.starts_with("metrics of its jobs: phase "), "{hint}");
     }
 }

@@ -103,14 +103,14 @@ impl JobEngine {
 
     /// Options with non-default values, in the form used by plans and stored with a trial.
     pub(crate) fn parameters(&self) -> Vec<(String, String)> {
-        let usual = Self::default();
+        let defaults = Self::default();
         let percent = format!("{}%", self.compressibility);
         let heat = self.heat_half_life_seconds;
         let half_life = heat.filter(|seconds| *seconds != HEAT_HALF_LIFE_SECONDS);
         let parameters = [
-            ("payload", (self.payload != usual.payload).then(|| self.payload.name().to_owned())),
+            ("payload", (self.payload != defaults.payload).then(|| self.payload.name().to_owned())),
             ("compressibility", (self.compressibility > 0).then_some(percent)),
-            ("latency", (self.latency != usual.latency).then(|| self.latency.name().to_owned())),
+            ("latency", (self.latency != defaults.latency).then(|| self.latency.name().to_owned())),
             ("heat", heat.map(|_| "true".to_owned())),
             ("heat-half-life", half_life.map(|seconds| seconds.to_string())),
         ];

@@ -51,7 +51,7 @@ pub(super) fn under_kernels(
                 if is_file { Err(failure) } else { Ok((name.clone(), name)) }
             };
             let releases: Vec<_> = kernels.iter().map(release).collect::<Result<_, _>>()?;
-            Ok(under(&variants, &numbered(releases), |variant, release| Variant {
+            Ok(combined(&variants, &with_unique_names(releases), |variant, release| Variant {
                 kernel: Some(release.clone()),
                 guest: None,
                 ..variant.clone()
@@ -86,11 +86,11 @@ pub(super) fn count_instructions(plan: &mut Plan, are_described: bool) -> Result
 
 /// Makes the names of kernels unique by a number: comparing a kernel with itself is allowed, and
 /// shows the effect of chance.
-fn numbered<K>(kernels: Vec<(String, K)>) -> Vec<(String, K)> {
-    let mut seen: Vec<String> = Vec::new();
+fn with_unique_names<K>(kernels: Vec<(String, K)>) -> Vec<(String, K)> {
+    let mut used_names: Vec<String> = Vec::new();
     let each = |(name, kernel): (String, K)| {
-        let twins = seen.iter().filter(|other| **other == name).count();
-        seen.push(name.clone());
+        let twins = used_names.iter().filter(|other| **other == name).count();
+        used_names.push(name.clone());
         (if twins == 0 { name } else { format!("{name} ({})", twins + 1) }, kernel)
     };
     kernels.into_iter().map(each).collect()
@@ -98,7 +98,7 @@ fn numbered<K>(kernels: Vec<(String, K)>) -> Vec<(String, K)> {
 
 /// Combines each variant with each kernel, with unique names. Since kernels are to be compared, the
 /// baseline of each variant is the same variant under the first kernel.
-fn under<K>(
+fn combined<K>(
     variants: &[Variant],
     kernels: &[(String, K)],
     with: impl Fn(&Variant, &K) -> Variant,
@@ -135,7 +135,7 @@ fn in_guests(
         })?;
         Ok((kernel_name(path), kernel))
     };
-    let named = kernels.iter().map(name_and_path).collect::<Result<Vec<_>, Failure>>()?;
+    let named_kernels = kernels.iter().map(name_and_path).collect::<Result<Vec<_>, Failure>>()?;
     if let Some(directory) =
         variants.iter().find(|variant| matches!(variant.device, DeviceSpec::Directory { .. }))
     {
@@ -144,7 +144,7 @@ fn in_guests(
             Failure::usage(message).hint("a guest works on a device: device = { loop = \"4GiB\" }")
         );
     }
-    Ok(under(&variants, &numbered(named), |variant, path| {
+    Ok(combined(&variants, &with_unique_names(named_kernels), |variant, path| {
         let spec = variant.guest.as_ref().or(guest).cloned();
         let spec = spec.unwrap_or_else(|| GuestSpec::new(PathBuf::new()));
         let guest = Some(GuestSpec { kernel: path.clone(), ..spec });

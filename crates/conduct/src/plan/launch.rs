@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use treering_script::{ConfigError, Job, RankDistribution, Settings, Workload};
 
-use crate::apart::Apart;
+use crate::apart::PerRankJob;
 use crate::ranks::RANK;
 
 /// Maximum number of ranks of a job.
@@ -54,24 +54,24 @@ pub(crate) fn job_of_ranks(
     let option = match workload.over_ranks() {
         RankDistribution::Never => {
             let message = format!("{} cannot run on {ranks} ranks", manifest.name);
-            return Err(ConfigError::new(message).hint(which_can(all)));
+            return Err(ConfigError::new(message).hint(rank_workloads_hint(all)));
         }
         RankDistribution::Apart => {
-            let job = Box::new(Apart::new(workload.native(settings)?, ranks)?);
+            let job = Box::new(PerRankJob::new(workload.native(settings)?, ranks)?);
             return Ok(JobOfRanks { job, settings: settings.clone(), each: None });
         }
         RankDistribution::Workers(option) => option,
     };
     let each = settings.number(manifest.native, option, 1..=u64::from(u16::MAX))?.unwrap_or(1);
-    let mut given = settings.options().to_vec();
-    given.push((option.to_owned(), (each * u64::from(ranks)).to_string()));
-    let settings = settings.with_options(given);
+    let mut options = settings.options().to_vec();
+    options.push((option.to_owned(), (each * u64::from(ranks)).to_string()));
+    let settings = settings.with_options(options);
     let each = Some((option.to_owned(), each.to_string()));
     Ok(JobOfRanks { job: workload.native(&settings)?, settings, each })
 }
 
 /// Hint that lists the workloads able to run on several ranks.
-pub(super) fn which_can(all: &[&'static dyn Workload]) -> String {
+pub(super) fn rank_workloads_hint(all: &[&'static dyn Workload]) -> String {
     let can = all.iter().filter(|workload| workload.over_ranks() != RankDistribution::Never);
     let can: Vec<&str> = can.map(|workload| workload.manifest().name).collect();
     format!("on several ranks: {}", can.join(", "))

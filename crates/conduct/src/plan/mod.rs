@@ -31,7 +31,7 @@ pub(crate) use deciding::family;
 pub use error::PlanError;
 pub use file::read_plan;
 pub use foreseen::JobPhases;
-pub(crate) use foreseen::{foreseen, known_names};
+pub(crate) use foreseen::{foreseen, metric_hint};
 pub(crate) use job_engine::HEAT_HALF_LIFE_SECONDS;
 pub use job_engine::{JobEngine, JobPayload, TimedCalls};
 pub(crate) use kernels::with_kernel;
@@ -116,7 +116,7 @@ impl JobCommands {
     }
 
     /// Commands with their names.
-    pub(crate) fn named(&self) -> impl Iterator<Item = (&'static str, &[String])> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&'static str, &[String])> {
         let named = [("prepare", &self.prepare), ("cleanup", &self.cleanup)];
         named
             .into_iter()
@@ -165,7 +165,7 @@ impl PlannedJob {
 
     /// Parameters of the trials besides those of the job itself: engine options and commands.
     pub(crate) fn parameters_around(&self) -> Vec<(String, String)> {
-        let commands = self.around.named();
+        let commands = self.around.entries();
         let commands = commands.map(|(name, words)| (name.to_owned(), words.join(" ")));
         self.engine.parameters().into_iter().chain(commands).collect()
     }

@@ -71,7 +71,7 @@ impl Observing {
     }
 
     /// True if a trial with these parameters makes exactly the same recordings.
-    pub(crate) fn is_said_by(&self, parameters: &[(String, String)]) -> bool {
+    pub(crate) fn matches_parameters(&self, parameters: &[(String, String)]) -> bool {
         let watching = |(name, _): &&(String, String)| OPTIONS.contains(&name.as_str());
         parameters.iter().filter(watching).eq(&self.options())
     }

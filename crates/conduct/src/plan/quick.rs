@@ -14,7 +14,7 @@ use super::document::VariantRehearsal;
 use super::kernels::under_kernels;
 use super::{
     Conditions, Judging, Machine, Observing, Plan, PlannedJob, Stopping, family, foreseen,
-    known_names, loop_device,
+    loop_device, metric_hint,
 };
 use crate::failure::{Failure, FailureKind};
 
@@ -119,12 +119,12 @@ pub fn quick_plan(options: &QuickOptions, lab: &Lab) -> Result<Plan, Failure> {
 /// Primary metrics: the requested ones; else the one metric of the whole run, if the workload has
 /// one; else the workload's default.
 fn primary(options: &QuickOptions, jobs: &[PlannedJob]) -> Result<Vec<String>, Failure> {
-    let known = foreseen(jobs);
-    let is_given = |name: &&String| known.iter().any(|job| job.has(name));
+    let job_metrics = foreseen(jobs);
+    let is_given = |name: &&String| job_metrics.iter().any(|job| job.has(name));
     if let Some(unknown) = options.primary.iter().find(|name| !is_given(name)) {
         let message =
             format!("--primary: {} gives no metric '{unknown}'", options.workload.manifest().name);
-        return Err(Failure::usage(message).hint(known_names(unknown, &known)));
+        return Err(Failure::usage(message).hint(metric_hint(unknown, &job_metrics)));
     }
     if !options.primary.is_empty() {
         return Ok(options.primary.clone());
@@ -238,7 +238,7 @@ fn device(options: &QuickOptions, jobs: &[PlannedJob]) -> Result<DeviceSpec, Fai
     if !options.devices.is_empty() {
         return Ok(DeviceSpec::Block { paths: options.devices.clone() });
     }
-    let bytes = options.image_bytes.unwrap_or_else(|| room(jobs));
+    let bytes = options.image_bytes.unwrap_or_else(|| image_size(jobs));
     let mut device = loop_device(bytes);
     if let DeviceSpec::Loop { directory, disk, .. } = &mut device {
         directory.clone_from(&options.images);
@@ -249,8 +249,8 @@ fn device(options: &QuickOptions, jobs: &[PlannedJob]) -> Result<DeviceSpec, Fai
 
 /// Refuses images that are too small for one of the filesystems.
 fn refuse_small(bytes: u64, names: &[String]) -> Result<(), Failure> {
-    let known = names.iter().filter_map(|name| filesystems::find(name));
-    let largest = known.max_by_key(|filesystem| filesystem.bytes_min);
+    let requested = names.iter().filter_map(|name| filesystems::find(name));
+    let largest = requested.max_by_key(|filesystem| filesystem.bytes_min);
     let Some(filesystem) = largest.filter(|filesystem| bytes < filesystem.bytes_min) else {
         return Ok(());
     };
@@ -276,7 +276,7 @@ fn played_disk(name: &str) -> Result<String, Failure> {
 
 /// Size of an image that holds each job: 1.5 times the largest footprint, to leave room for
 /// metadata, in whole GiB.
-fn room(jobs: &[PlannedJob]) -> u64 {
+fn image_size(jobs: &[PlannedJob]) -> u64 {
     let needs = jobs.iter().map(|job| job.job.footprint(&TargetFacts::unknown()).peak_block_bytes);
     let most = needs.max().unwrap_or(0);
     most.saturating_add(most / 2).div_ceil(GIB).max(1).saturating_mul(GIB)
@@ -302,8 +302,9 @@ fn names(options: &QuickOptions, lab: &Lab) -> Result<Vec<String>, Failure> {
     }
     for name in &options.filesystems {
         let filesystem = filesystems::find(name).ok_or_else(|| {
-            let known = filesystems::names();
-            let message = format!("--filesystems: '{name}' is not one of: {}", known.join(", "));
+            let known_names = filesystems::names();
+            let message =
+                format!("--filesystems: '{name}' is not one of: {}", known_names.join(", "));
             Failure::usage(message)
         })?;
         let is_in_guests =

@@ -18,7 +18,7 @@ use crate::failure::Failure;
 /// disk.
 pub const SHIPPED_PLANS_DIR: &str = "/treering-shipped/plans";
 /// Prefix of the head's line with the duration of the plan in minutes.
-const MINUTES: &str = "# Minutes: ";
+const MINUTES_PREFIX: &str = "# Minutes: ";
 /// Maximum number of names in a hint.
 const NAMES_SHOWN: usize = 3;
 
@@ -127,7 +127,7 @@ impl ShippedPlan {
 
     /// Duration of the plan on two CPUs in minutes, from its head.
     pub fn minutes(&self) -> &'static str {
-        self.text.lines().find_map(|line| line.strip_prefix(MINUTES)).unwrap_or_default()
+        self.text.lines().find_map(|line| line.strip_prefix(MINUTES_PREFIX)).unwrap_or_default()
     }
 
     /// Job files of the plan: resolved paths, and texts.

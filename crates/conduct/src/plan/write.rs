@@ -20,9 +20,9 @@ use super::{
 
 /// Keys of a section with their values, both as TOML.
 #[derive(Default)]
-struct Keys(Vec<(String, String)>);
+struct SectionKeys(Vec<(String, String)>);
 
-impl Keys {
+impl SectionKeys {
     fn put(&mut self, key: &str, value: impl ToTomlValue) -> &mut Self {
         self.put_raw(key, value.to_toml_value())
     }
@@ -101,8 +101,8 @@ impl Plan {
         to
     }
 
-    fn top(&self) -> Keys {
-        let mut keys = Keys::default();
+    fn top(&self) -> SectionKeys {
+        let mut keys = SectionKeys::default();
         let conditions = &self.conditions;
         keys.put("name", &self.name);
         keys.put_some("question", Some(&self.question).filter(|text| !text.is_empty()));
@@ -121,8 +121,8 @@ impl Plan {
     }
 }
 
-fn stopping(rule: &Stopping) -> Keys {
-    let mut keys = Keys::default();
+fn stopping(rule: &Stopping) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     match rule {
         Stopping::Fixed { .. } => {}
         Stopping::Precision { half_width, fewest, most } => {
@@ -141,8 +141,8 @@ fn stopping(rule: &Stopping) -> Keys {
 }
 
 /// Keys of a guest, apart from its kernel.
-fn guest(guest: &GuestSpec) -> Keys {
-    let mut keys = Keys::default();
+fn guest(guest: &GuestSpec) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     let timeout = guest.timeout_seconds;
     keys.put("cpus", guest.cpus)
         .put("memory", size(guest.memory_bytes))
@@ -152,8 +152,8 @@ fn guest(guest: &GuestSpec) -> Keys {
     keys
 }
 
-fn variant(variant: &Variant, with_device: bool) -> Keys {
-    let mut keys = Keys::default();
+fn variant(variant: &Variant, with_device: bool) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     let filesystem = Some(&variant.filesystem).filter(|name| !name.is_empty());
     keys.put("name", &variant.name)
         .put_some("against", variant.against.as_ref())
@@ -176,7 +176,7 @@ fn variant(variant: &Variant, with_device: bool) -> Keys {
         keys.put_raw("layers", format!("[{}]", written.join(", ")));
     }
     if !settings.env.is_empty() {
-        let mut variables = Keys::default();
+        let mut variables = SectionKeys::default();
         for (name, value) in &settings.env {
             variables.put(name, value);
         }
@@ -199,7 +199,7 @@ fn variant(variant: &Variant, with_device: bool) -> Keys {
 
 /// Layer as an inline table in braces.
 fn layer(layer: &Layer) -> String {
-    let mut keys = Keys::default();
+    let mut keys = SectionKeys::default();
     match layer {
         Layer::Loop(LoopLayer { on, mkfs, mount, bytes, sparse, direct_io }) => {
             keys.put("on", on)
@@ -242,13 +242,13 @@ fn layer(layer: &Layer) -> String {
     if keys.0.is_empty() {
         return layer.name().to_toml_value();
     }
-    let mut table = Keys::default();
+    let mut table = SectionKeys::default();
     table.put_raw(layer.name(), keys.inline());
     table.inline()
 }
 
-fn job(planned: &PlannedJob) -> Keys {
-    let mut keys = Keys::default();
+fn job(planned: &PlannedJob) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     keys.put("name", &planned.name)
         .put_some("against", planned.against.as_ref())
         .put("workload", &planned.workload)
@@ -273,8 +273,8 @@ fn job(planned: &PlannedJob) -> Keys {
 }
 
 /// Options of a job; an option with several values is an array.
-fn options(options: &[(String, String)]) -> Keys {
-    let mut keys = Keys::default();
+fn options(options: &[(String, String)]) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     let mut names: Vec<&str> = Vec::new();
     for (name, value) in options {
         if names.contains(&name.as_str()) {
@@ -291,8 +291,8 @@ fn options(options: &[(String, String)]) -> Keys {
     keys
 }
 
-fn limits(limits: &LimitSettings) -> Keys {
-    let mut keys = Keys::default();
+fn limits(limits: &LimitSettings) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     keys.put_some("memory", limits.memory_bytes.map(size))
         .put_some("cpu", limits.cpu_percent.map(|percent| format!("{percent}%")))
         .put_some("io-read", limits.io_read_bytes.map(size))
@@ -301,10 +301,10 @@ fn limits(limits: &LimitSettings) -> Keys {
 }
 
 /// Options that a variant changes: for every job, and in a table for a single job.
-fn changed_options(changes: &[JobOption]) -> Keys {
-    let mut keys = Keys::default();
+fn changed_options(changes: &[JobOption]) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     let of = |job: Option<&str>| {
-        let mut keys = Keys::default();
+        let mut keys = SectionKeys::default();
         for change in changes.iter().filter(|change| change.job.as_deref() == job) {
             match change.values.as_slice() {
                 [] => keys.put(&change.name, false),
@@ -329,8 +329,8 @@ fn shared_device(variants: &[Variant]) -> Option<&DeviceSpec> {
     variants.iter().all(|variant| variant.device == *first).then_some(first)
 }
 
-fn device(spec: &DeviceSpec) -> Keys {
-    let mut keys = Keys::default();
+fn device(spec: &DeviceSpec) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     match spec {
         DeviceSpec::Loop { bytes, count, sparse, direct_io, sector_bytes, directory, disk } => {
             keys.put("loop", size(*bytes))
@@ -352,8 +352,8 @@ fn device(spec: &DeviceSpec) -> Keys {
     keys
 }
 
-fn observing(observing: &Observing) -> Keys {
-    let mut keys = Keys::default();
+fn observing(observing: &Observing) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     if observing.is_wanted() {
         let rounds = Some(observing.rounds).filter(|_| observing.place == ObservedIn::Own);
         keys.put("trace", observing.trace)
@@ -365,8 +365,8 @@ fn observing(observing: &Observing) -> Keys {
     keys
 }
 
-fn judging(judging: &Judging) -> Keys {
-    let mut keys = Keys::default();
+fn judging(judging: &Judging) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     keys.put_strings("primary", &judging.primary)
         .put_some("threshold", judging.threshold.map(share))
         .put_strings("ignore", &judging.ignore);
@@ -420,7 +420,7 @@ mod tests {
     use super::{option_value, share, size};
 
     #[test]
-    fn sizes_lose_nothing() {
+    fn sizes_are_written_exactly() {
         assert_eq!(size(8 << 30), "8GiB");
         assert_eq!(size(1536), "1536");
         assert_eq!(size(3 << 39), "1536GiB");
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_percentages_as_people_write_them() {
+    fn shares_are_written_as_percentages() {
         let cases = [
             (0.015, "1.5%"),
             (0.03, "3%"),
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_quoted_where_they_must_be() {
+    fn option_values_are_quoted_only_if_needed() {
         assert_eq!(option_value("007"), "\"007\"");
         assert_eq!(option_value("7"), "7");
         assert_eq!(option_value("true"), "true");

@@ -71,9 +71,10 @@ fn lost(why: &str) -> Failure {
 
 /// Checks that version and number of ranks are as requested.
 fn suits(job: &RanksJob, size: usize) -> Result<(), Failure> {
-    let own = env!("CARGO_PKG_VERSION");
-    if job.version != own {
-        let message = format!("the ranks are treering {own}, the plan runs in {}", job.version);
+    let own_version = env!("CARGO_PKG_VERSION");
+    if job.version != own_version {
+        let message =
+            format!("the ranks are treering {own_version}, the plan runs in {}", job.version);
         return Err(Failure::usage(message));
     }
     if job.ranks != size {

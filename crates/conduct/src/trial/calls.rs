@@ -149,7 +149,7 @@ struct RunningTask {
 
 impl RunningTask {
     fn new(task: Task, memory: &MemoryFilesystem, phase: u32, worker: u16) -> Self {
-        let mut lines = Lines::default();
+        let mut lines = CallFormatter::default();
         let describe = move |call: &Call<'_>, done: Result<CallResult, CallError>| MadeCall {
             line: match done {
                 Ok(_) => lines.line(call),
@@ -224,12 +224,12 @@ impl CallWriter<'_> {
 
 /// Formats calls as lines; tracks the paths of open directories and files by slot.
 #[derive(Debug, Default)]
-struct Lines {
+struct CallFormatter {
     dirs: HashMap<DirSlot, String>,
     files: HashMap<FileSlot, String>,
 }
 
-impl Lines {
+impl CallFormatter {
     fn line(&mut self, call: &Call<'_>) -> String {
         let path = match call.subject() {
             CallSubject::Below(at, name) => self.below(at, &name.to_string_lossy()),
@@ -292,9 +292,9 @@ mod tests {
     use crate::trial::beginning::named;
 
     fn printed(options: &[(&str, &str)], limits: Limits) -> String {
-        let given = options.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        let option_pairs = options.iter().map(|(name, value)| ((*name).into(), (*value).into()));
         let workload = named(treering_registry::workloads(), "fs_mark").unwrap();
-        let job = workload.native(&Settings::new(given.collect())).unwrap();
+        let job = workload.native(&Settings::new(option_pairs.collect())).unwrap();
         let mut out = Vec::new();
         write_limited(job.as_ref(), &TargetFacts::unknown(), limits, &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_more_calls_than_are_shown_is_cut_after_them_and_says_so() {
+    fn runs_with_too_many_calls_end_with_a_message() {
         let options = [("files", "5"), ("threads", "2")];
         let whole = printed(&options, LIMITS);
         assert!(!whole.contains("# cut"), "{whole}");
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn more_tasks_at_once_than_are_shown_are_not_begun() {
+    fn groups_with_too_many_tasks_are_not_begun() {
         let options = [("files", "5"), ("threads", "3")];
         assert!(!printed(&options, Limits { tasks: 3, ..LIMITS }).contains("# cut"));
         let cut = printed(&options, Limits { tasks: 2, ..LIMITS });

@@ -79,9 +79,9 @@ pub fn command_line(trial: &Trial, workloads: &[&'static dyn Workload]) -> Strin
 
 /// Command line of a load search up to its own options, which precede those of the load.
 fn search_line<'p>(own: impl Iterator<Item = &'p (String, String)>, dir: &str) -> String {
-    let own: Vec<String> =
+    let own_options: Vec<String> =
         own.map(|(name, value)| format!("--{name} {} ", quoted(value))).collect();
-    format!("treering {LOAD} {}{FIO}{dir}", own.concat())
+    format!("treering {LOAD} {}{FIO}{dir}", own_options.concat())
 }
 
 /// Command line of the trial; `None` for an imported log that lacks the job or the directory.

@@ -30,7 +30,7 @@ pub use self::native::{NativeHost, NativeOptions, NativeRun, OBSERVING_PARAMETER
 pub use self::outline::write_outline;
 pub use self::replay::{ClassicText, replay_classic};
 pub use self::sinks::EventFilter;
-use self::sinks::{Filtered, WholeTrial};
+use self::sinks::{FilteredSinks, WholeTrial};
 pub(crate) use self::sinks::{Recipients, WithSources, sources};
 pub use self::speaker::ToolTerminal;
 use crate::conduct::{Conclusion, Remount, TrialPlan, conduct};
@@ -106,8 +106,8 @@ impl<'a> TrialRequest<'a> {
         beginning.target = place.target().path().to_string_lossy().into_owned();
         if let Some(RankShare { each: Some((option, value)), .. }) = &self.ranks {
             // Record the value per rank: the same command line multiplies it again.
-            let own = beginning.parameters.iter_mut().filter(|(name, _)| name == option);
-            own.for_each(|(_, total)| total.clone_from(value));
+            let matching = beginning.parameters.iter_mut().filter(|(name, _)| name == option);
+            matching.for_each(|(_, total)| total.clone_from(value));
         }
         beginning.parameters.extend(self.parameters.iter().cloned());
         beginning
@@ -169,7 +169,7 @@ pub fn run_trial(
     };
     let mut whole = WholeTrial::default();
     let (mut waiting, mut concluded) = (Some((request, beginning, listeners)), None);
-    let kept = store.record(&recorded, &mut |store, caution| {
+    let record_result = store.record(&recorded, &mut |store, caution| {
         let Some((request, beginning, listeners)) = waiting.take() else { return };
         let plan = TrialPlan {
             beginning,
@@ -183,7 +183,7 @@ pub fn run_trial(
             world: request.ranks.as_ref().map(|ranks| ranks.world),
             environment: &[],
         };
-        let recording = Filtered { filter: request.filter, store, whole: &mut whole };
+        let recording = FilteredSinks { filter: request.filter, store, whole: &mut whole };
         let mut sinks = WithSources {
             sources: request.sources,
             sink: Recipients { first: recording, others: listeners },
@@ -192,8 +192,8 @@ pub fn run_trial(
         concluded = Some(conduct(plan, &mut place, &mut sinks, progress, stop, removing));
         stop.lift_halt();
     });
-    let Some(concluded) = concluded else { return kept.and(Err(unrecorded())) };
-    Ok(TrialOutcome { conclusion: concluded?, trial: whole.finish(), unkept: kept.err() })
+    let Some(concluded) = concluded else { return record_result.and(Err(unrecorded())) };
+    Ok(TrialOutcome { conclusion: concluded?, trial: whole.finish(), unkept: record_result.err() })
 }
 
 /// Opens the directory that the user named. A missing directory is not made: if the filesystem

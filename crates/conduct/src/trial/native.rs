@@ -221,8 +221,8 @@ impl NativeOptions {
             latency: TimedCalls::named(&self.latency),
             heat_half_life_seconds: None,
         };
-        let usual = engine.options(job, seed);
-        Ok(EngineOptions { handicap_percent, stopped_max: self.rank_timeout, ..usual })
+        let defaults = engine.options(job, seed);
+        Ok(EngineOptions { handicap_percent, stopped_max: self.rank_timeout, ..defaults })
     }
 
     /// Observations of the run.

@@ -19,13 +19,13 @@ pub trait EventFilter {
 }
 
 /// Sends filtered events to the store and to the collected trial.
-pub(super) struct Filtered<'a, 's> {
+pub(super) struct FilteredSinks<'a, 's> {
     pub(super) filter: Option<&'a mut (dyn EventFilter + 'a)>,
     pub(super) store: &'s mut dyn TrialSink,
     pub(super) whole: &'s mut WholeTrial,
 }
 
-impl TrialSink for Filtered<'_, '_> {
+impl TrialSink for FilteredSinks<'_, '_> {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
         let mut kept = StoreAndTrial { store: &mut *self.store, whole: &mut *self.whole };
         match &mut self.filter {
@@ -78,9 +78,9 @@ impl<S: TrialSink> TrialSink for WithSources<S> {
 
 /// Artifact with the sources of a job; `None` if its options hold them all.
 pub(crate) fn sources(mut record: JobRecord, host: &dyn Host) -> Option<Artifact> {
-    let named = record.options.iter().rev().find(|(name, _)| name == DATASET);
+    let dataset = record.options.iter().rev().find(|(name, _)| name == DATASET);
     record.dataset =
-        named.and_then(|(_, name)| Some((name.clone(), host.data_set_fingerprint(name)?)));
+        dataset.and_then(|(_, name)| Some((name.clone(), host.data_set_fingerprint(name)?)));
     if record.is_defined_by_options() {
         return None;
     }

@@ -45,14 +45,14 @@ pub(super) struct Speaker {
 }
 
 /// Error in opening the log file.
-pub(super) struct Unopened {
+pub(super) struct LogOpenError {
     path: PathBuf,
     /// The tool's own message about the log; empty if it has none.
     pub(super) said: ToolOutput,
     error: io::Error,
 }
 
-impl fmt::Display for Unopened {
+impl fmt::Display for LogOpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot open the log {}: {}", self.path.display(), self.error)
     }
@@ -74,18 +74,18 @@ impl Speaker {
         log: Option<&Path>,
         root: Target,
         terminal: Box<dyn ToolTerminal>,
-    ) -> Result<Self, Box<Unopened>> {
-        let anew = output.log_begins_anew();
+    ) -> Result<Self, Box<LogOpenError>> {
+        let truncates = output.log_begins_anew();
         let open = |path: &Path| {
             let mut options = OpenOptions::new();
             let options =
-                if anew { options.write(true).truncate(true) } else { options.append(true) };
+                if truncates { options.write(true).truncate(true) } else { options.append(true) };
             options.create(true).open(path)
         };
         let log = match log.map(|path| (path, open(path))) {
             Some((path, Err(error))) => {
                 let said = output.without_log(path, &reason(&error));
-                return Err(Box::new(Unopened { path: path.to_owned(), said, error }));
+                return Err(Box::new(LogOpenError { path: path.to_owned(), said, error }));
             }
             opened => opened.and_then(|(_, file)| file.ok()),
         };
@@ -147,19 +147,25 @@ impl Speaker {
 
 /// Passes the events of a trial on together with the context of an imitated tool's output, then
 /// writes that output.
-pub(super) struct Speaking<'a> {
+pub(super) struct ToolOutputSink<'a> {
     pub(super) speaker: &'a mut Speaker,
     /// Artifact that is stored right after the beginning of the trial.
     pub(super) record: Option<Artifact>,
 }
 
-impl EventFilter for Speaking<'_> {
+impl EventFilter for ToolOutputSink<'_> {
     fn accept(&mut self, event: &TrialEvent, kept: &mut dyn TrialSink) -> Result<(), SinkError> {
         let Speaker { output, root, meetings, missed, terminal, .. } = &mut *self.speaker;
         let device = output.watched_device().map(Path::to_owned);
         let terminal = terminal.as_mut();
-        let mut looking =
-            Looking { root, device, meetings: *meetings, missed, terminal, answers: Vec::new() };
+        let mut looking = OutputQueries {
+            root,
+            device,
+            meetings: *meetings,
+            missed,
+            terminal,
+            answers: Vec::new(),
+        };
         let said = output.hear(event, &mut looking);
         let answers = looking.answers;
         if missed.is_some() {
@@ -167,9 +173,9 @@ impl EventFilter for Speaking<'_> {
         }
         let is_kept = output.keeps_ticks() || !matches!(event, TrialEvent::Ticked { .. });
         for answer in answers.into_iter().filter(|_| is_kept) {
-            let made = Artifact::new(ContextAnswer::KIND, ContextAnswer::VERSION, &answer)
+            let artifact = Artifact::new(ContextAnswer::KIND, ContextAnswer::VERSION, &answer)
                 .map_err(|error| SinkError::new("cannot keep what was seen", error))?;
-            kept.accept(&TrialEvent::Produced(made))?;
+            kept.accept(&TrialEvent::Produced(artifact))?;
         }
         if is_kept {
             kept.accept(event)?;
@@ -183,7 +189,7 @@ impl EventFilter for Speaking<'_> {
 }
 
 /// Answers the output's queries about the clock and the first target directory.
-struct Looking<'t> {
+struct OutputQueries<'t> {
     root: &'t Target,
     /// Device whose counters are queried, if it is not that of the directory.
     device: Option<PathBuf>,
@@ -194,7 +200,7 @@ struct Looking<'t> {
     answers: Vec<ContextAnswer>,
 }
 
-impl OutputContext for Looking<'_> {
+impl OutputContext for OutputQueries<'_> {
     fn room(&mut self) -> Option<StatfsSpace> {
         let room = self.root.room().ok();
         self.answers.push(ContextAnswer::Room(room));

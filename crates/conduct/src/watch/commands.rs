@@ -27,7 +27,7 @@ pub fn next_commands(
         } else {
             format!("{points} more points are needed to decide")
         };
-        commands.push((purpose, again(options, points)));
+        commands.push((purpose, more_points_command(options, points)));
     }
     if let Some(WorsePoint { good, worse, good_kernel }) = worse {
         let purpose = format!("Find the commit between {good} (good) and {worse} (worse)");
@@ -60,7 +60,7 @@ fn tag(key: &str) -> Option<String> {
 }
 
 /// Command that measures `points` more points.
-fn again(options: &WatchOptions, points: usize) -> String {
+fn more_points_command(options: &WatchOptions, points: usize) -> String {
     let mut words = vec!["treering watch".to_owned(), quoted(&options.plan_file.to_string_lossy())];
     let mut option = |name: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -85,7 +85,7 @@ mod tests {
     use super::tag;
 
     #[test]
-    fn versions_and_commits_are_names_for_git_and_days_are_none() {
+    fn versions_and_commits_become_git_names_but_dates_do_not() {
         for (key, name) in [
             ("6.12.9", Some("v6.12.9")),
             ("v6.13-rc2", Some("v6.13-rc2")),

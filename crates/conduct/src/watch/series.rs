@@ -150,8 +150,8 @@ impl Series {
         self.accept_anchor(&why, options, host)
     }
 
-    /// Accepts an anchor that changed in these respects, if the options allow it. Without reasons
-    /// it is unchanged.
+    /// Accepts an anchor that changed for the reasons in `why`, if the options allow it. An empty
+    /// `why` means no change.
     fn accept_anchor(
         &self,
         why: &[String],
@@ -186,9 +186,9 @@ impl Series {
         (store, host): (&dyn SeriesStore, &dyn Host),
     ) -> Result<(), Failure> {
         let now_ms = host.unix_ms();
-        let known: BTreeSet<TrialId> =
+        let known_trials: BTreeSet<TrialId> =
             before.trials.iter().map(|trial| trial.beginning.trial).collect();
-        let is_new = |trial: &&Trial| !known.contains(&trial.beginning.trial);
+        let is_new = |trial: &&Trial| !known_trials.contains(&trial.beginning.trial);
         let new: Vec<&Trial> = self.trials.iter().filter(is_new).collect();
         let ids: Vec<TrialId> = new.iter().map(|trial| trial.beginning.trial).collect();
         let is_watched = |trial: &&&Trial| {
@@ -208,9 +208,12 @@ impl Series {
             new.iter().filter(of_anchor).map(|trial| (*trial).clone()).collect();
         let changes = store.anchor_changes(before.newest_of_anchor(), after);
         for fact in &changes.of_machine {
-            host.say(&format!("since the last point, for the anchor too: {}", words(fact)));
+            host.say(&format!(
+                "since the last point, for the anchor too: {}",
+                describe_change(fact)
+            ));
         }
-        let why: Vec<String> = changes.of_anchor.iter().map(words).collect();
+        let why: Vec<String> = changes.of_anchor.iter().map(describe_change).collect();
         if let Err(failure) = self.accept_anchor(&why, options, host) {
             let reason = failure.message().to_owned();
             store.annotate(&ids, now_ms, &AnnotationKind::Excluded { reason })?;
@@ -234,7 +237,7 @@ fn is_completed(trial: &Trial) -> bool {
 }
 
 /// Describes a changed fact: `kernel.release is 6.2, and was 6.1`.
-fn words(fact: &ChangedFact) -> String {
+fn describe_change(fact: &ChangedFact) -> String {
     let known =
         |value: &str| if value.is_empty() { "not known".to_owned() } else { value.to_owned() };
     format!("{} is {}, and was {}", fact.name, known(&fact.after), known(&fact.before))

@@ -28,7 +28,7 @@ const MARK: &str = "[[job]]\nname = \"mark\"\nworkload = \"fs_mark\"\n\
                     options = { files = 5, size = 7, until-full = true }\n";
 
 #[test]
-fn options_of_a_variant_stand_in_place_of_those_of_the_job() {
+fn options_of_a_variant_replace_options_of_the_job() {
     let plan = read_plan(&format!("{TWO}options = {{ files = 9 }}\n{MARK}")).unwrap();
     assert_eq!(parameter(job(&plan, 0, 0), "files").as_deref(), Some("5"));
     assert_eq!(parameter(job(&plan, 1, 0), "files").as_deref(), Some("9"));
@@ -39,7 +39,7 @@ fn options_of_a_variant_stand_in_place_of_those_of_the_job() {
 }
 
 #[test]
-fn parameters_inside_a_fio_job_are_options_too() {
+fn parameters_inside_a_fio_job_can_be_changed_as_options() {
     let plan = read_plan(&format!("{TWO}options = {{ ioengine = \"io_uring\" }}\n{FIO}")).unwrap();
     let engine = |variant| {
         let lines = job(&plan, variant, 0).job.parameters();
@@ -50,7 +50,7 @@ fn parameters_inside_a_fio_job_are_options_too() {
 }
 
 #[test]
-fn a_table_changes_one_job_and_wins_over_what_changes_all() {
+fn options_of_a_single_job_override_options_of_all_jobs() {
     let plan = read_plan(&format!(
         "{TWO}options = {{ size = 11, mark = {{ size = 12 }} }}\n{MARK}\
          [[job]]\nname = \"other\"\nworkload = \"fs_mark\"\noptions = {{ files = 3, size = 7 }}\n"
@@ -75,7 +75,7 @@ fn the_baseline_keeps_its_options_when_another_variant_is_the_baseline() {
 }
 
 #[test]
-fn options_that_no_job_has_are_refused_at_their_place_with_the_nearest_name() {
+fn unknown_options_are_refused_at_their_position_with_a_suggestion() {
     let error = refused(&format!("{TWO}options = {{ fils = 9 }}\n{MARK}"));
     assert!(error.contains("fs_mark has no option `fils`"), "{error}");
     assert!(error.contains("plan.toml:7:13") && error.contains("did you mean `files`"), "{error}");
@@ -90,7 +90,7 @@ fn options_that_no_job_has_are_refused_at_their_place_with_the_nearest_name() {
 }
 
 #[test]
-fn a_written_plan_has_the_options_and_the_environment_of_its_variants() {
+fn written_plans_keep_options_and_environment_of_variants() {
     let text = format!(
         "{TWO}options = {{ random = {{ ioengine = \"io_uring\", iodepth = 4 }}, \
          mark = {{ until-full = false }} }}\nenv = {{ A = \"true\", B = \"2\", C = \"\" }}\n\
@@ -117,7 +117,7 @@ fn a_written_plan_has_the_options_and_the_environment_of_its_variants() {
 }
 
 #[test]
-fn job_files_have_the_environment_of_their_variant() {
+fn job_files_use_the_environment_of_their_variant() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("j.fio");
     std::fs::write(&file, "[a]\nsize=${NUMBER}m\n").unwrap();

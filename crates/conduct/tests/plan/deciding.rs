@@ -35,7 +35,7 @@ fn the_default_number_of_rounds_follows_the_family() {
 }
 
 #[test]
-fn rules_look_first_where_something_can_be_shown() {
+fn sequential_looks_begin_where_a_difference_can_be_shown() {
     let three = format!("{TWO}[[variant]]\nfilesystem = \"btrfs\"\n{FS_MARK}");
     let rule = |rule: &str| rounds_of(&format!("{three}[stopping]\n{rule}")).1;
     let precise = rule("rule = \"precision\"\nhalf-width = \"2%\"\n");
@@ -51,7 +51,7 @@ fn rules_look_first_where_something_can_be_shown() {
 }
 
 #[test]
-fn fewer_rounds_than_are_needed_are_named_and_run_as_asked() {
+fn too_few_rounds_are_reported_and_run() {
     let three = format!("{TWO}[[variant]]\nfilesystem = \"btrfs\"\n{FS_MARK}");
     for (said, words) in [
         ("rounds = 6\n", "6 rounds cannot show a difference: 4 primary comparisons"),
@@ -85,7 +85,7 @@ fn every_shipped_plan_has_the_rounds_that_it_needs() {
 }
 
 #[test]
-fn a_metric_that_no_job_gives_is_refused_at_its_place() {
+fn unknown_metrics_are_refused_at_their_position() {
     let with = |metric: &str| read_plan(&format!("{TWO}[report]\nprimary = [\"{metric}\"]\n"));
     let error = with("create/mib_per_secnd").unwrap_err();
     assert!(error.message().contains("no job of this plan yields"), "{error}");
@@ -124,7 +124,7 @@ fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, Option<String>)> {
 }
 
 #[test]
-fn a_job_against_another_is_compared_with_it_on_each_variant_and_other_jobs_between_variants() {
+fn jobs_with_against_are_compared_on_each_variant() {
     let jobs = format!(
         "{FS_MARK}name = \"plain\"\n{FS_MARK}name = \"many\"\noptions = {{ threads = 4 }}\n\
          against = \"one\"\n{FS_MARK}name = \"one\"\n"
@@ -151,7 +151,7 @@ fn a_job_against_another_is_compared_with_it_on_each_variant_and_other_jobs_betw
 }
 
 #[test]
-fn points_of_a_sweep_are_compared_with_the_first_or_with_the_one_that_is_named() {
+fn points_of_a_sweep_are_compared_with_the_first_or_the_named_one() {
     let sweep = |against: &str| {
         format!("{FS_MARK}name = \"make\"\nsweep = {{ threads = [1, 2, 4] }}\n{against}")
     };

@@ -15,7 +15,7 @@ fn root() -> &'static Path {
 }
 
 #[test]
-fn the_examples_read_and_are_what_their_questions_ask_for() {
+fn examples_can_be_read_and_match_their_questions() {
     let mut plans: BTreeMap<String, Plan> = BTreeMap::new();
     for entry in fs::read_dir(root().join("examples/plans")).unwrap() {
         let file = entry.unwrap();
@@ -75,7 +75,7 @@ fn the_examples_read_and_are_what_their_questions_ask_for() {
 }
 
 #[test]
-fn at_full_size_a_job_has_the_options_that_it_gives_for_it_and_the_others_stay() {
+fn full_size_options_replace_options_of_the_same_name() {
     let text = "[[variant]]\nfilesystem = \"ext4\"\n\
                 [[job]]\nworkload = \"fs_mark\"\noptions = { files = 5, size = 7 }\n\
                 full = { files = 1000, iterations = 3 }\n";
@@ -100,7 +100,7 @@ fn at_full_size_a_job_has_the_options_that_it_gives_for_it_and_the_others_stay()
 }
 
 #[test]
-fn job_files_of_a_plan_put_in_variables_of_the_environment() {
+fn job_files_of_a_plan_use_environment_variables() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("j.fio");
     let read = |size: &str| {
@@ -155,7 +155,7 @@ fn blocks(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_block_of_the_reference_reads() {
+fn every_block_of_the_reference_can_be_read() {
     let text = fs::read_to_string(root().join("docs/plan.md")).unwrap();
     let blocks = blocks(&text);
     assert!(blocks.len() >= 6, "{}", blocks.len());
@@ -172,7 +172,7 @@ fn every_block_of_the_reference_reads() {
 }
 
 #[test]
-fn every_key_stands_in_the_reference_with_its_default() {
+fn every_key_is_in_the_reference_with_its_default() {
     let text = fs::read_to_string(root().join("docs/plan.md")).unwrap();
     for key in [
         "name",
@@ -220,7 +220,7 @@ fn every_key_stands_in_the_reference_with_its_default() {
 }
 
 #[test]
-fn the_default_looks_and_the_sections_in_braces_or_brackets_are_the_same() {
+fn default_looks_and_inline_sections_equal_their_long_forms() {
     let sequential = read_plan(
         "[stopping]\nrule = \"sequential\"\n[[variant]]\nfilesystem = \"xfs\"\n\
          [variant.device]\nloop = \"1GiB\"\n",
@@ -234,7 +234,7 @@ fn the_default_looks_and_the_sections_in_braces_or_brackets_are_the_same() {
 }
 
 #[test]
-fn options_are_split_as_a_shell_and_mount_would() {
+fn options_are_split_as_by_shell_and_mount() {
     let plan = read_plan(
         "[[variant]]\nfilesystem = \"btrfs\"\nmkfs = \"-d raid0 -L 'my disk'\"\n\
          mount = [\"noatime,compress=zstd:1\", 'context=\"a,b\"']\n",
@@ -333,7 +333,7 @@ fn a_sweep_goes_over_parameters_inside_a_fio_job_file() {
 }
 
 #[test]
-fn a_sweep_that_makes_no_sense_is_pointed_at() {
+fn invalid_sweeps_are_refused_at_their_position() {
     let refused = |sweep: &str| {
         let text = format!(
             "[[variant]]\nfilesystem = \"ext4\"\n[[job]]\nworkload = \"fs_mark\"\nsweep = {sweep}\n"

@@ -40,7 +40,7 @@ fn observing_rounds_have_every_variant_once_and_no_control() {
 }
 
 #[test]
-fn measured_rounds_are_watched_where_that_is_asked_for() {
+fn measured_rounds_are_observed_on_request() {
     let plan =
         read_plan(&format!("{TWO}[observe]\nlayout-every = 5\nin = \"measured\"\n")).unwrap();
     assert_eq!(plan.observing.place, ObservedIn::Measured);

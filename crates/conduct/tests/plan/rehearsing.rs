@@ -48,7 +48,7 @@ fn refused(part: Option<RefusedPart>, why: &str) -> (String, usize) {
 }
 
 #[test]
-fn refused_parts_are_pointed_at_and_equal_variants_are_tried_once() {
+fn refused_parts_are_located_and_equal_variants_are_tried_once() {
     for (part, why, place) in [
         (Some(RefusedPart::Mkfs), "Invalid filesystem option set: nonsense", "plan.toml:16:8"),
         (Some(RefusedPart::Mount), "ext4: Unknown parameter 'nonsense'", "plan.toml:17:21"),

@@ -293,8 +293,9 @@ fn plan() -> impl Strategy<Value = Plan> {
     let question = prop_oneof![Just(String::new()), word()];
     let how = (stopping(), conditions(), observing());
     let shared = guest().prop_map(|guest| GuestSpec { kernel: PathBuf::new(), ..guest });
-    let whole = (word(), question, variants, option::of(shared), jobs, how, (primary, threshold));
-    whole.prop_map(|(name, question, variants, guest, jobs, how, (primary, threshold))| Plan {
+    let plan_parts =
+        (word(), question, variants, option::of(shared), jobs, how, (primary, threshold));
+    plan_parts.prop_map(|(name, question, variants, guest, jobs, how, (primary, threshold))| Plan {
         name: name.trim().to_owned(),
         question,
         variants: some_against(unique(variants, |variant| &mut variant.name)),
@@ -339,7 +340,7 @@ fn each_example_reads_back_to_the_same_plan() {
 }
 
 #[test]
-fn defaults_are_those_of_the_documents_page() {
+fn defaults_match_the_documentation() {
     let plan = read_file("[[variant]]\nfilesystem = \"ext4\"\n", "some/night.toml").unwrap();
     insta::assert_snapshot!(plan.to_toml(), @r#"
     name = "night"
@@ -407,14 +408,14 @@ fn commands_read_back_with_all_their_words() {
 }
 
 #[test]
-fn the_fingerprint_never_changes_its_meaning() {
+fn the_digest_is_stable() {
     // Stores identify plans by the digest. A new parameter of compilebench may change it, since the
     // job is then another one. A new order of the hashed words requires a new version prefix.
     insta::assert_snapshot!(read_plan(PLAIN).unwrap().digest(), @"20ef277b272a9bb2");
 }
 
 #[test]
-fn ignored_parameters_are_written_as_they_are_read() {
+fn ignored_parameters_read_back() {
     let plan = read_plan(&format!("{PLAIN}[report]\nignore = [\"dataset\", \"runs\"]\n")).unwrap();
     assert_eq!(plan.judging.ignore, ["dataset", "runs"]);
     let written = read_plan(&plan.to_toml()).unwrap();
@@ -422,7 +423,7 @@ fn ignored_parameters_are_written_as_they_are_read() {
 }
 
 #[test]
-fn words_and_the_end_do_not_make_another_plan() {
+fn texts_and_the_stopping_rule_do_not_change_the_digest() {
     let plain = read_plan(PLAIN).unwrap().digest();
     for same in [
         format!("name = \"other\"\nquestion = \"Which?\"\n{PLAIN}"),
@@ -444,7 +445,7 @@ fn words_and_the_end_do_not_make_another_plan() {
 }
 
 #[test]
-fn everything_that_is_measured_makes_another_plan() {
+fn every_measured_setting_changes_the_digest() {
     let mut seen = vec![read_plan(PLAIN).unwrap().digest()];
     for other in [
         format!("seed = 2\n{PLAIN}"),

@@ -50,7 +50,7 @@ pub(super) fn change(
     known: &Known<'_>,
 ) -> Result<(), Fault> {
     for section in top.variant.as_ref().map_or(&[][..], |sections| &sections.0) {
-        are_known(section, jobs)?;
+        refuse_unknown_jobs(section, jobs)?;
         let settings = VariantSettings {
             env: environment(section.env.as_ref())?,
             options: options(section.options.as_ref()),
@@ -64,8 +64,8 @@ pub(super) fn change(
                 continue;
             }
             let Some(workload) = find(&job.workload, known) else { continue };
-            let given = changed_options(section, job, (workload, is_single))?;
-            let made = made(section, job, (workload, &given), (&settings, known))?;
+            let options = changed_options(section, job, (workload, is_single))?;
+            let made = make_changed_job(section, job, (workload, &options), (&settings, known))?;
             job.changed.push(ChangedJob { changes, env: settings.env.clone(), job: made });
         }
     }
@@ -73,7 +73,7 @@ pub(super) fn change(
 }
 
 /// Refuses option tables for jobs that the plan does not have.
-fn are_known(section: &VariantTable, jobs: &[PlannedJob]) -> Result<(), Fault> {
+fn refuse_unknown_jobs(section: &VariantTable, jobs: &[PlannedJob]) -> Result<(), Fault> {
     let entries = section.options.as_ref().map_or(&[][..], |options| &options.value.0);
     for entry in entries.iter().filter(|entry| matches!(entry.value, Datum::Table(_))) {
         let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
@@ -113,7 +113,7 @@ fn changed_options(
 }
 
 /// Makes the changed job; faults point at the section that changes it.
-fn made(
+fn make_changed_job(
     section: &Placed<VariantTable>,
     job: &PlannedJob,
     (workload, given): (&'static dyn Workload, &[GivenOption]),

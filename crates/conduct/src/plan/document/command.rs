@@ -7,7 +7,7 @@ use treering_script::ProgramWatch;
 use super::format::{JobTable, MetricForm, MetricTable, PlanTable};
 use super::given::GivenOption;
 use super::tree::{Entry, Placed, Script};
-use super::values::{Command, Listed};
+use super::values::{Command, OneOrMany};
 use crate::plan::error::Fault;
 use crate::plan::{JobCommands, PlannedJob};
 
@@ -15,7 +15,7 @@ use crate::plan::{JobCommands, PlannedJob};
 pub(crate) const WORKLOAD: &str = "command";
 
 /// Key `command` or `metric`, whichever the job has, with the position of its value.
-fn first(section: &JobTable) -> Option<Placed<&str>> {
+fn command_key(section: &JobTable) -> Option<Placed<&str>> {
     let value = |span: &std::ops::Range<usize>, value| Placed { span: span.clone(), value };
     let command = section.command.as_ref().map(|entry| value(&entry.span, "command"));
     let metric = section.metric.as_ref().map(|entry| value(&entry.span, "metric"));
@@ -24,12 +24,12 @@ fn first(section: &JobTable) -> Option<Placed<&str>> {
 
 /// True if the job has a key of a command.
 pub(super) fn is_one(section: &JobTable) -> bool {
-    first(section).is_some() || section.prepare.is_some() || section.cleanup.is_some()
+    command_key(section).is_some() || section.prepare.is_some() || section.cleanup.is_some()
 }
 
 /// Keys of the job as options of the workload.
 pub(super) fn given(section: &JobTable, workload: &str) -> Result<Vec<GivenOption>, Fault> {
-    if let Some(stray) = first(section).filter(|_| workload != WORKLOAD) {
+    if let Some(stray) = command_key(section).filter(|_| workload != WORKLOAD) {
         let message = format!("`{}` belongs to jobs that are commands", *stray);
         let hint = format!("leave it out, or leave out workload = \"{workload}\"");
         return Err(stray.fault(message, "").hint(hint));
@@ -37,19 +37,19 @@ pub(super) fn given(section: &JobTable, workload: &str) -> Result<Vec<GivenOptio
     if workload != WORKLOAD {
         return Ok(Vec::new());
     }
-    let mut given = Vec::new();
+    let mut options = Vec::new();
     if let Some(command) = &section.command {
         let name = match &command.value.0 {
-            Listed::Single(_) => "shell",
-            Listed::Array(_) => "command",
+            OneOrMany::Single(_) => "shell",
+            OneOrMany::Array(_) => "command",
         };
         for (span, word) in command.value.0.elements(&command.span) {
-            given.push(GivenOption::new(name, word.0.clone(), span));
+            options.push(GivenOption::new(name, word.0.clone(), span));
         }
     }
     for (name, line) in [("prepare", &section.prepare), ("cleanup", &section.cleanup)] {
         if let Some(line) = line {
-            given.push(GivenOption::new(name, shell_line(line), &line.span));
+            options.push(GivenOption::new(name, shell_line(line), &line.span));
         }
     }
     if let Some(metrics) = &section.metric {
@@ -58,11 +58,11 @@ pub(super) fn given(section: &JobTable, workload: &str) -> Result<Vec<GivenOptio
                 MetricForm::String(text) => text.clone(),
                 MetricForm::Table(section) => metric(section, span)?,
             };
-            given.push(GivenOption::new("metric", text, span));
+            options.push(GivenOption::new("metric", text, span));
         }
     }
-    given.sort_by_key(|given| given.name);
-    Ok(given)
+    options.sort_by_key(|option| option.name);
+    Ok(options)
 }
 
 /// Commands around the trials of a job that is no command itself.
@@ -103,8 +103,8 @@ pub(super) fn no_command_in_a_guest(command: &Entry<Command>) -> Fault {
 pub(super) fn words(command: Option<&Entry<Command>>) -> Result<Vec<String>, Fault> {
     let Some(command) = command else { return Ok(Vec::new()) };
     let words: Vec<String> = match &command.value.0 {
-        Listed::Single(Script(line)) => vec!["sh".to_owned(), "-c".to_owned(), line.clone()],
-        Listed::Array(words) => words.iter().map(|word| word.value.0.clone()).collect(),
+        OneOrMany::Single(Script(line)) => vec!["sh".to_owned(), "-c".to_owned(), line.clone()],
+        OneOrMany::Array(words) => words.iter().map(|word| word.value.0.clone()).collect(),
     };
     if words.iter().any(|word| word.contains('\0')) || words.first().is_none_or(String::is_empty) {
         return Err(command.fault(format!("`{}` names no program", command.key), ""));
@@ -121,8 +121,8 @@ fn shell_line(line: &Command) -> String {
         format!("'{}'", word.replace(place, &format!("'\"{place}\"'")))
     };
     match &line.0 {
-        Listed::Single(Script(line)) => line.clone(),
-        Listed::Array(words) => {
+        OneOrMany::Single(Script(line)) => line.clone(),
+        OneOrMany::Array(words) => {
             words.iter().map(|word| quoted(word)).collect::<Vec<String>>().join(" ")
         }
     }

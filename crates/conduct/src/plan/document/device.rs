@@ -9,7 +9,7 @@ use treering_trace::ModelledDisk;
 
 use super::format::DeviceTable;
 use super::tree::{Entry, Optional};
-use super::values::{BlockDevices, DiskName, Whole};
+use super::values::{BlockDevices, DiskName, WholeNumber};
 use crate::plan::error::{Fault, quoted};
 use crate::plan::loop_device;
 
@@ -97,7 +97,7 @@ fn images(section: &DeviceTable) -> Result<DeviceSpec, Fault> {
     }
     Ok(DeviceSpec::Loop {
         bytes,
-        count: section.count.value().map_or(1, Whole::small),
+        count: section.count.value().map_or(1, WholeNumber::small),
         sparse: section.sparse.value().unwrap_or(false),
         direct_io: section.direct_io.value().unwrap_or(true),
         sector_bytes: u32::try_from(sector_bytes).unwrap_or(512),
@@ -128,8 +128,8 @@ fn disk_of(name: &Entry<DiskName>, bytes: u64) -> Result<String, Fault> {
         return Ok(absolute(name)?.to_string_lossy().into_owned());
     }
     let Some(disk) = ModelledDisk::named(name) else {
-        let known: Vec<&str> = ModelledDisk::names().collect();
-        let hint = suggestion(name, &known, "disks");
+        let model_names: Vec<&str> = ModelledDisk::names().collect();
+        let hint = suggestion(name, &model_names, "disks");
         let hint = format!("{hint}; or give the absolute path of a TOML file");
         return Err(name.fault(format!("no disk is called {}", quoted(name)), "").hint(hint));
     };

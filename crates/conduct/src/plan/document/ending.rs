@@ -3,7 +3,7 @@
 use super::format::{PlanTable, StoppingTable};
 use super::tree::Optional;
 use super::values::StoppingRule::{Fixed, Precision, Sequential, Time};
-use super::values::{Choosable, StoppingRule, Whole};
+use super::values::{NamedValues, StoppingRule, WholeNumber};
 use crate::plan::Stopping;
 use crate::plan::error::Fault;
 
@@ -21,7 +21,7 @@ pub(super) fn stopping(top: &PlanTable, family: u32) -> Result<Stopping, Fault> 
             .also(section.key_span.clone(), "and by a rule")
             .hint("leave one of them out"));
     }
-    let rules: Vec<&str> = StoppingRule::named().into_iter().map(|(name, _)| name).collect();
+    let rules: Vec<&str> = StoppingRule::named_values().into_iter().map(|(name, _)| name).collect();
     let Some(rule) = &section.rule else {
         let hint = format!("rules: {}", rules.join(", "));
         return Err(section.fault("[stopping] has no `rule`", "").hint(hint));
@@ -52,7 +52,7 @@ pub(super) fn stopping(top: &PlanTable, family: u32) -> Result<Stopping, Fault> 
     }
 }
 
-fn fixed(rounds: Option<Whole<1, 10_000>>, family: u32) -> Stopping {
+fn fixed(rounds: Option<WholeNumber<1, 10_000>>, family: u32) -> Stopping {
     match rounds {
         Some(rounds) => Stopping::Fixed { rounds: rounds.small() },
         None => Stopping::fixed_for(family),
@@ -77,7 +77,7 @@ fn only_its_keys(section: &StoppingTable, rule: StoppingRule) -> Result<(), Faul
     ];
     let stray = present.into_iter().flatten().filter(|key| !keys.contains(&key.value));
     let Some(stray) = stray.min_by_key(|key| key.span.start) else { return Ok(()) };
-    let named = StoppingRule::named().into_iter().find(|(_, named)| *named == rule);
+    let named = StoppingRule::named_values().into_iter().find(|(_, named)| *named == rule);
     let name = named.map_or("", |(name, _)| name);
     let message = format!("`{}` does not belong to the rule \"{name}\"", stray.value);
     Err(stray.fault(message, "").hint(format!("keys of this rule: {}", keys.join(", "))))

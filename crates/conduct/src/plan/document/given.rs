@@ -29,15 +29,16 @@ impl GivenOption {
 
     /// Name by which options replace one another; parameters inside a job file are told apart by
     /// their own names.
-    fn compared(&self) -> &str {
+    fn replacement_key(&self) -> &str {
         self.parameter.as_deref().unwrap_or(self.name)
     }
 }
 
 /// Merges the options of a job with those of the full size, which replace options of the same name.
 pub(super) fn merged(options: Vec<GivenOption>, full: Vec<GivenOption>) -> Vec<GivenOption> {
-    let is_replaced =
-        |option: &GivenOption| full.iter().any(|other| other.compared() == option.compared());
+    let is_replaced = |option: &GivenOption| {
+        full.iter().any(|other| other.replacement_key() == option.replacement_key())
+    };
     let mut merged: Vec<GivenOption> =
         options.into_iter().filter(|option| !is_replaced(option)).collect();
     merged.extend(full);
@@ -51,7 +52,7 @@ pub(super) fn replaced<'e>(
     given: Vec<GivenOption>,
     changes: impl Iterator<Item = &'e Entry<Datum>> + Clone,
 ) -> Vec<GivenOption> {
-    options.retain(|option| !changes.clone().any(|change| change.key == option.compared()));
+    options.retain(|option| !changes.clone().any(|change| change.key == option.replacement_key()));
     merged(options, given)
 }
 

@@ -8,7 +8,7 @@ use treering_model::{Accelerator, GuestSpec, Variant};
 use super::Known;
 use super::format::{GuestTable, PlanTable, VariantTable};
 use super::tree::Optional;
-use super::values::Whole;
+use super::values::WholeNumber;
 use crate::plan::Machine;
 use crate::plan::error::{Fault, quoted};
 
@@ -19,11 +19,14 @@ const PACKAGES: [&str; 2] = [".deb", ".rpm"];
 pub(super) fn guest(section: &GuestTable) -> Result<GuestSpec, Fault> {
     let default = GuestSpec::new(PathBuf::new());
     let mut spec = GuestSpec {
-        cpus: section.cpus.value().map_or(default.cpus, Whole::small),
+        cpus: section.cpus.value().map_or(default.cpus, WholeNumber::small),
         memory_bytes: section.memory.value().map_or(default.memory_bytes, |memory| memory.0),
         disk: section.disk.value().map_or(default.disk, |disk| disk.0),
         accelerator: section.accelerator.value().map(|accelerator| accelerator.0),
-        timeout_seconds: section.timeout.value().map_or(default.timeout_seconds, Whole::small),
+        timeout_seconds: section
+            .timeout
+            .value()
+            .map_or(default.timeout_seconds, WholeNumber::small),
         ..default
     };
     if let (Some(Accelerator::Icount), Some(value)) = (spec.accelerator, &section.accelerator) {

@@ -11,7 +11,7 @@ use super::Known;
 use super::device::PlacedDevice;
 use super::format::{PlanTable, SettingTable, VariantTable};
 use super::tree::{Entry, Placed};
-use super::values::Listed;
+use super::values::OneOrMany;
 use super::variant::variant;
 use crate::plan::error::{Fault, quoted};
 
@@ -55,7 +55,7 @@ fn fault(section: &VariantTable, span: &Range<usize>, refused: &RehearsalError) 
 }
 
 /// Position of the element whose option the message names; of the whole value if there is none.
-fn named_in(mount: &Placed<Listed<String>>, why: &str) -> Range<usize> {
+fn named_in(mount: &Placed<OneOrMany<String>>, why: &str) -> Range<usize> {
     let is_named = |text: &str| {
         let mut names = text.split([',', '=']).filter(|name| !name.is_empty());
         names.any(|name| why.contains(&format!("'{name}'")))

@@ -7,7 +7,7 @@ use treering_model::{DeviceSpec, GuestSpec, LimitSettings, VariantSettings};
 use super::command::{no_command_in_a_guest, words};
 use super::format::{EnvironmentTable, LimitTable, PlanTable, SettingTable, VariantTable};
 use super::tree::{Entry, Script};
-use super::values::{Datum, FilesystemName, Share};
+use super::values::{Datum, FilesystemName, Percentage};
 use crate::plan::PlannedJob;
 use crate::plan::error::{Fault, quoted};
 
@@ -62,7 +62,7 @@ fn limits(
         let message = format!("`{}` limits a device, and the variant has none", io.key);
         return Err(io.key_fault(message, "").hint("leave it out, or give the variant a device"));
     }
-    let percent = |cpu: &Entry<Share<100, 10_240_000>>| {
+    let percent = |cpu: &Entry<Percentage<100, 10_240_000>>| {
         let percent = cpu.0 * 100.0;
         let whole = (1..=102_400).find(|whole| (percent - f64::from(*whole)).abs() < 1e-6);
         whole.ok_or_else(|| cpu.fault("`cpu` is a whole number of percent", "write \"50%\""))

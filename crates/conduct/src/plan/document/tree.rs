@@ -125,7 +125,7 @@ pub(super) struct Digits(pub(super) String);
 
 /// Reason why a value is refused; its position may not be known yet.
 #[derive(Debug)]
-pub(super) enum Refused {
+pub(super) enum ValueError {
     /// Wrong type, with the accepted one.
     Type(String),
     /// Wrong value: the value, then the accepted ones.
@@ -138,14 +138,14 @@ pub(super) enum Refused {
     Placed(Fault),
 }
 
-impl Refused {
+impl ValueError {
     /// Adds the position of the value, if it is not known yet.
     fn at(self, value: &Value<'_>) -> Self {
         let key = shortened(value.key);
         Self::Placed(match self {
             Self::Type(wanted) => value.wrong(value.wanted.unwrap_or(&wanted)),
             Self::Value(is, wanted) => {
-                let (wanted, hint) = phrase(value.wanted.unwrap_or(&wanted));
+                let (wanted, hint) = split_description(value.wanted.unwrap_or(&wanted));
                 let label = if hint.is_none() { format!("write {wanted}") } else { String::new() };
                 let fault = value.fault(format!("`{key}` is {is}, not {wanted}"), label);
                 hint.into_iter().fold(fault, Fault::hint)
@@ -157,19 +157,19 @@ impl Refused {
 }
 
 /// Splits the description of a type into the accepted values and the hint on its second line.
-fn phrase(wanted: &str) -> (&str, Option<&str>) {
+fn split_description(wanted: &str) -> (&str, Option<&str>) {
     wanted.split_once('\n').map_or((wanted, None), |(wanted, hint)| (wanted, Some(hint)))
 }
 
-impl Display for Refused {
+impl Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:?}")
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for ValueError {}
 
-impl de::Error for Refused {
+impl de::Error for ValueError {
     fn custom<T: Display>(message: T) -> Self {
         Self::Other(message.to_string())
     }
@@ -235,7 +235,7 @@ impl<'d> Value<'d> {
 
     /// Fault for a value whose type is not `wanted`.
     fn wrong(&self, wanted: &str) -> Fault {
-        let (wanted, hint) = phrase(wanted);
+        let (wanted, hint) = split_description(wanted);
         let wanted = if wanted == "a boolean" { "true or false" } else { wanted };
         let (_, is) = self.kind();
         let message = format!("`{}` is {is}, not {wanted}", shortened(self.key));
@@ -256,7 +256,7 @@ impl<'d> Value<'d> {
     /// Checks a string: no invisible characters, and no excessive length.
     fn text(&self, text: &'d str) -> Result<&'d str, Fault> {
         let key = shortened(self.key);
-        let (wanted, _) = phrase(self.wanted.unwrap_or("a string"));
+        let (wanted, _) = split_description(self.wanted.unwrap_or("a string"));
         if let Some(control) = text.chars().find(|c| is_invisible(*c) && !self.allowed.contains(c))
         {
             let code = u32::from(control);
@@ -290,10 +290,10 @@ impl<'d> Value<'d> {
         }
     }
 
-    fn any<V: Visitor<'d>>(&self, visitor: V) -> Result<V::Value, Refused> {
+    fn any<V: Visitor<'d>>(&self, visitor: V) -> Result<V::Value, ValueError> {
         match self.value {
             DeValue::String(text) => {
-                visitor.visit_borrowed_str(self.text(text).map_err(Refused::Placed)?)
+                visitor.visit_borrowed_str(self.text(text).map_err(ValueError::Placed)?)
             }
             DeValue::Integer(integer) => {
                 let (digits, radix) = (integer.as_str(), integer.radix());
@@ -319,7 +319,7 @@ impl<'d> Value<'d> {
                     let count = array.len();
                     let message =
                         format!("{title} are {count}; at most {SECTIONS_MAX} are accepted");
-                    return Err(Refused::Placed(self.fault(message, "the first of them")));
+                    return Err(ValueError::Placed(self.fault(message, "the first of them")));
                 }
                 visitor.visit_seq(SeqDeserializer::new(self.elements().into_iter()))
             }
@@ -337,35 +337,35 @@ impl<'d> Value<'d> {
         title: &'static str,
         keys: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refused> {
+    ) -> Result<V::Value, ValueError> {
         if matches!(self.value, DeValue::Array(_)) {
             let fault = self.fault(format!("there can be only one {title}"), "");
             let hint = format!("write {title}, in single brackets");
-            return Err(Refused::Placed(fault.hint(hint)));
+            return Err(ValueError::Placed(fault.hint(hint)));
         }
         let DeValue::Table(table) = self.value else {
-            return Err(Refused::Placed(self.wrong(&format!("a table: {title}"))));
+            return Err(ValueError::Placed(self.wrong(&format!("a table: {title}"))));
         };
         let values = Self::of_table(table);
         if let Some(unknown) = values.iter().find(|value| !keys.contains(&value.key)) {
             let (key, span) = (unknown.key.to_owned(), unknown.key_span.clone());
-            return Err(Refused::Key { title, keys, key, span });
+            return Err(ValueError::Key { title, keys, key, span });
         }
         let values = values.into_iter().map(|value| (value.key, value));
         visitor
             .visit_map(MapDeserializer::new(values))
-            .map_err(|refused: Refused| refused.at(&self))
+            .map_err(|refused: ValueError| refused.at(&self))
     }
 }
 
 impl<'d> Deserializer<'d> for Value<'d> {
-    type Error = Refused;
+    type Error = ValueError;
 
-    fn deserialize_any<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Refused> {
+    fn deserialize_any<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, ValueError> {
         self.any(visitor).map_err(|refused| refused.at(&self))
     }
 
-    fn deserialize_option<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Refused> {
+    fn deserialize_option<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, ValueError> {
         visitor.visit_some(self)
     }
 
@@ -373,7 +373,7 @@ impl<'d> Deserializer<'d> for Value<'d> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Refused> {
+    ) -> Result<V::Value, ValueError> {
         visitor.visit_newtype_struct(match name {
             "Word" => Self { is_word: true, ..self },
             "Script" => Self { allowed: &['\n', '\t'], ..self },
@@ -386,11 +386,11 @@ impl<'d> Deserializer<'d> for Value<'d> {
         wanted: &'static str,
         kinds: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refused> {
+    ) -> Result<V::Value, ValueError> {
         let wanted = self.wanted.unwrap_or(wanted);
         let Some(kind) = [self.kind().0, SINGLE].into_iter().find(|kind| kinds.contains(kind))
         else {
-            return Err(Refused::Placed(self.wrong(wanted)));
+            return Err(ValueError::Placed(self.wrong(wanted)));
         };
         let value = Self { wanted: Some(wanted), ..self };
         let alternative = MapDeserializer::new(std::iter::once((kind, value)));
@@ -402,7 +402,7 @@ impl<'d> Deserializer<'d> for Value<'d> {
         name: &'static str,
         keys: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refused> {
+    ) -> Result<V::Value, ValueError> {
         match name {
             "Placed" => {
                 let span = Part::Span(self.span.clone());
@@ -416,7 +416,7 @@ impl<'d> Deserializer<'d> for Value<'d> {
         }
     }
 
-    fn deserialize_ignored_any<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Refused> {
+    fn deserialize_ignored_any<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, ValueError> {
         visitor.visit_unit()
     }
 
@@ -427,7 +427,7 @@ impl<'d> Deserializer<'d> for Value<'d> {
     }
 }
 
-impl<'d> IntoDeserializer<'d, Refused> for Value<'d> {
+impl<'d> IntoDeserializer<'d, ValueError> for Value<'d> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -445,12 +445,12 @@ enum Part<'d> {
 struct Parts<'d>([Option<Part<'d>>; 3]);
 
 impl<'d> SeqAccess<'d> for Parts<'d> {
-    type Error = Refused;
+    type Error = ValueError;
 
     fn next_element_seed<S: DeserializeSeed<'d>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Refused> {
+    ) -> Result<Option<S::Value>, ValueError> {
         let Some(part) = self.0.iter_mut().find_map(Option::take) else { return Ok(None) };
         match part {
             Part::Key(key) => seed.deserialize(StrDeserializer::new(key)),

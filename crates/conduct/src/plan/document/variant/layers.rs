@@ -15,7 +15,7 @@ use crate::plan::document::format::{
     SnapshotTable, ThinTable, VariantTable,
 };
 use crate::plan::document::tree::{Optional, Placed};
-use crate::plan::document::values::Whole;
+use crate::plan::document::values::WholeNumber;
 use crate::plan::document::words;
 use crate::plan::error::{Fault, quoted};
 
@@ -198,7 +198,8 @@ fn of_cache(cache: &Placed<CacheTable>) -> Result<Layer, Fault> {
         }
         layer.bucket_bytes = bucket.0;
     }
-    layer.cache_percent = cache.cache_percent.value().map_or(layer.cache_percent, Whole::small);
+    layer.cache_percent =
+        cache.cache_percent.value().map_or(layer.cache_percent, WholeNumber::small);
     layer.sequential_cutoff = cache.sequential_cutoff.as_ref().map(|bytes| bytes.0);
     Ok(Layer::Bcache(layer))
 }
@@ -211,24 +212,25 @@ fn of_crypt(crypt: &Placed<CryptTable>) -> Result<Layer, Fault> {
         let message = format!("{} is no cipher with its mode and its IV", quoted(cipher));
         return Err(cipher.fault(message, "").hint("write for example \"aes-xts-plain64\""));
     }
-    let key_bits = crypt.key_bits.value().map_or(default.key_bits, Whole::small);
+    let key_bits = crypt.key_bits.value().map_or(default.key_bits, WholeNumber::small);
     if let Some(key) = crypt.key_bits.as_ref().filter(|_| key_bits % 8 != 0) {
         return Err(key.fault("a key has whole bytes", "write a multiple of 8"));
     }
-    let sector_bytes: u32 = crypt.sector_bytes.value().map_or(default.sector_bytes, Whole::small);
+    let sector_bytes: u32 =
+        crypt.sector_bytes.value().map_or(default.sector_bytes, WholeNumber::small);
     if let Some(sector) = crypt.sector_bytes.as_ref().filter(|_| !sector_bytes.is_power_of_two()) {
         let label = "write 512, 1024, 2048 or 4096";
         return Err(sector.fault("a unit of encryption is a power of two", label));
     }
     // Same order as `CryptLayer::FLAGS`.
-    let given = [
+    let flag_values = [
         crypt.no_read_workqueue.value(),
         crypt.no_write_workqueue.value(),
         crypt.same_cpu_crypt.value(),
         crypt.submit_from_crypt_cpus.value(),
         crypt.allow_discards.value(),
     ];
-    let flags = CryptLayer::FLAGS.iter().zip(given).filter(|(_, is_on)| *is_on == Some(true));
+    let flags = CryptLayer::FLAGS.iter().zip(flag_values).filter(|(_, is_on)| *is_on == Some(true));
     Ok(Layer::Crypt(CryptLayer {
         cipher: crypt.cipher.as_ref().map_or(default.cipher, |cipher| cipher.text().to_owned()),
         key_bits,
