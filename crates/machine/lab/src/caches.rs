@@ -23,7 +23,7 @@ use crate::LabError;
 const CANARY_BYTES: usize = 256 << 10;
 /// Maximum number of attempts at dropping the caches, since pages under write-back cannot be
 /// dropped.
-const TRIES: u32 = 3;
+const ATTEMPTS_MAX: u32 = 3;
 const STEP: Duration = Duration::from_millis(100);
 
 /// Limits for waiting until the machine is quiet.
@@ -71,18 +71,15 @@ pub fn settle(
     sync_filesystem(opened.as_fd())
         .map_err(|errno| LabError::io("cannot write back", root)(errno.into()))?;
     sync_machine();
-    let mut dirty_bytes = dirty()?;
-    while dirty_bytes > limits.dirty_bytes_max
-        && began.elapsed() < limits.wait_max
-        && !stop.is_raised()
-    {
+    let mut dirty = dirty_bytes()?;
+    while dirty > limits.dirty_bytes_max && began.elapsed() < limits.wait_max && !stop.is_raised() {
         sleep(STEP);
-        dirty_bytes = dirty()?;
+        dirty = dirty_bytes()?;
     }
     let settled = SettleResult {
-        dirty_bytes,
+        dirty_bytes: dirty,
         waited: began.elapsed(),
-        is_quiet: dirty_bytes <= limits.dirty_bytes_max,
+        is_quiet: dirty <= limits.dirty_bytes_max,
     };
     let pause = Instant::now();
     while pause.elapsed() < limits.pause && !stop.is_raised() {
@@ -92,14 +89,14 @@ pub fn settle(
 }
 
 /// Dirty and write-back bytes of the whole machine.
-fn dirty() -> Result<u64, LabError> {
+fn dirty_bytes() -> Result<u64, LabError> {
     let path = "/proc/meminfo";
     let text = fs::read_to_string(path).map_err(LabError::io("cannot read", path))?;
-    Ok(["Dirty", "Writeback"].iter().filter_map(|name| field(&text, name)).sum())
+    Ok(["Dirty", "Writeback"].iter().filter_map(|name| meminfo_bytes(&text, name)).sum())
 }
 
 /// Value of a line of meminfo, in bytes.
-fn field(text: &str, name: &str) -> Option<u64> {
+fn meminfo_bytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
@@ -150,22 +147,22 @@ pub fn drop_and_verify(root: &Path) -> Result<CacheDrop, LabError> {
         });
     }
     // Retries, since another program may drop the caches at this moment.
-    let canary = (0..TRIES).find_map(|_| {
+    let canary = (0..ATTEMPTS_MAX).find_map(|_| {
         CacheCanary::make(root).ok().filter(|canary| canary.before.resident_pages > 0)
     });
-    let cached_bytes_before = cached();
+    let cached_bytes_before = page_cache_bytes();
     let mut last = None;
-    for _ in 0..TRIES {
+    for _ in 0..ATTEMPTS_MAX {
         if let Err(error) = drop_caches() {
             return Ok(CacheDrop::Refused(error));
         }
         let Some(canary) = &canary else {
             return Ok(CacheDrop::Unverified);
         };
-        let Ok(after) = canary.look() else {
+        let Ok(after) = canary.residency() else {
             return Ok(CacheDrop::Unverified);
         };
-        let cached_bytes_after = cached();
+        let cached_bytes_after = page_cache_bytes();
         let evidence =
             CacheEvidence { before: canary.before, after, cached_bytes_before, cached_bytes_after };
         if after.resident_pages == 0 {
@@ -177,8 +174,8 @@ pub fn drop_and_verify(root: &Path) -> Result<CacheDrop, LabError> {
     Ok(last.map_or(CacheDrop::Unverified, CacheDrop::StillCached))
 }
 
-fn cached() -> Option<u64> {
-    field(&fs::read_to_string("/proc/meminfo").ok()?, "Cached")
+fn page_cache_bytes() -> Option<u64> {
+    meminfo_bytes(&fs::read_to_string("/proc/meminfo").ok()?, "Cached")
 }
 
 /// Nameless file, which vanishes however this process ends.
@@ -196,7 +193,7 @@ impl CacheCanary {
         Ok(Self { file, before })
     }
 
-    fn look(&self) -> Result<PageResidency, Errno> {
+    fn residency(&self) -> Result<PageResidency, Errno> {
         residency(&self.file, CANARY_BYTES)
     }
 }
@@ -215,7 +212,7 @@ fn nameless(root: &Path) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CacheDrop, SettleLimits, drop_and_verify, field, settle};
+    use super::{CacheDrop, SettleLimits, drop_and_verify, meminfo_bytes, settle};
     use std::path::Path;
     use std::time::Duration;
     use treering_sys::StopFlag;
@@ -223,10 +220,10 @@ mod tests {
     #[test]
     fn lines_of_meminfo_are_read_exactly() {
         let text = "Cached:  12 kB\nSwapCached: 9 kB\nDirty:\t0 kB\nWritebackTmp: 5 kB\nX: 1\n";
-        assert_eq!(field(text, "Cached"), Some(12 << 10));
-        assert_eq!(field(text, "Dirty"), Some(0));
-        assert_eq!(field(text, "Writeback"), None);
-        assert_eq!(field(text, "X"), None);
+        assert_eq!(meminfo_bytes(text, "Cached"), Some(12 << 10));
+        assert_eq!(meminfo_bytes(text, "Dirty"), Some(0));
+        assert_eq!(meminfo_bytes(text, "Writeback"), None);
+        assert_eq!(meminfo_bytes(text, "X"), None);
     }
 
     #[test]

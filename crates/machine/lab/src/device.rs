@@ -137,16 +137,16 @@ impl LabDevice {
                 Err(unfit(format!("{} is in memory and needs no device", filesystem.name)))
             }
             (DeviceSpec::Loop { bytes, .. }, Some(filesystem)) if filesystem.mkfs().is_none() => {
-                large_enough(filesystem, *bytes)?;
+                check_size(filesystem, *bytes)?;
                 let storage = AcquiredStorage::Memory(*bytes);
                 Ok(Self { lab: lab.clone(), storage, below: None, cautions: Vec::new() })
             }
             (DeviceSpec::Loop { .. }, Some(filesystem)) => {
-                count_fits(filesystem, devices)?;
+                check_device_count(filesystem, devices)?;
                 Self::images(&variant.device, filesystem, lab)
             }
             (DeviceSpec::Block { paths }, Some(filesystem)) => {
-                count_fits(filesystem, devices)?;
+                check_device_count(filesystem, devices)?;
                 Self::blocks(paths, filesystem, erasing, lab)
             }
         }
@@ -197,13 +197,13 @@ impl LabDevice {
         }
         let filesystem = match variant.filesystem.as_str() {
             "" => return Ok(None),
-            name => known(name)?,
+            name => find_filesystem(name)?,
         };
         let availability = match &variant.guest {
             Some(_) => lab.availability_for_guests(filesystem),
             None => lab.availability(filesystem),
         };
-        available(filesystem, availability)?;
+        require_available(filesystem, availability)?;
         check_options(filesystem, variant)?;
         // The guest's kernel makes the layers.
         if variant.guest.is_none() {
@@ -231,7 +231,7 @@ impl LabDevice {
         else {
             return Err(unfit("no loop image".to_owned()));
         };
-        let model = disk.as_deref().map(|name| played(name, *bytes)).transpose()?;
+        let model = disk.as_deref().map(|name| find_model(name, *bytes)).transpose()?;
         let spec = ImageSpec {
             bytes: *bytes,
             is_sparse: *sparse,
@@ -239,7 +239,7 @@ impl LabDevice {
             sector_bytes: *sector_bytes,
             model,
         };
-        large_enough(filesystem, *bytes)?;
+        check_size(filesystem, *bytes)?;
         if !matches!(sector_bytes, 512 | 1024 | 2048 | 4096) {
             return Err(unfit(format!("a sector has 512 or 4096 bytes, not {sector_bytes}")));
         }
@@ -271,7 +271,7 @@ impl LabDevice {
         }
         let taken = inspected(paths, erasing, lab)?;
         for (inspection, _) in &taken {
-            large_enough(filesystem, inspection.bytes)?;
+            check_size(filesystem, inspection.bytes)?;
         }
         let mut blocks = Vec::new();
         for (inspection, lock) in taken {
@@ -395,9 +395,9 @@ impl LabDevice {
     }
 
     /// Copies of the images; empty for other kinds of device.
-    pub(crate) fn copied(&self) -> Result<Vec<MasterImage>, LabError> {
+    pub(crate) fn master_copy(&self) -> Result<Vec<MasterImage>, LabError> {
         let AcquiredStorage::Images(images, _) = &self.storage else { return Ok(Vec::new()) };
-        let copies = images.iter().map(|image| image.copied().map(Option::into_iter));
+        let copies = images.iter().map(|image| image.master_copy().map(Option::into_iter));
         Ok(copies.collect::<Result<Vec<_>, LabError>>()?.into_iter().flatten().collect())
     }
 
@@ -416,7 +416,7 @@ impl LabDevice {
     }
 
     /// True if the guard now finds one of these signatures on each member.
-    pub(crate) fn carries(&self, signatures: &[&str]) -> Result<bool, LabError> {
+    pub(crate) fn has_signature(&self, signatures: &[&str]) -> Result<bool, LabError> {
         for member in self.members() {
             let failed = || LabError::io("cannot read", &member.node);
             let device = open_device(&member.node, DeviceOpenMode::Look)
@@ -434,7 +434,7 @@ impl LabDevice {
 
     /// Refuses an option that names a block device outside this device: mkfs or mount would write
     /// to a device that the guard has not inspected.
-    pub(crate) fn refuse_strangers(
+    pub(crate) fn refuse_other_devices(
         &self,
         options: &[String],
         folder: &Path,
@@ -458,8 +458,9 @@ impl LabDevice {
 impl BlockDevice {
     fn prepare(&mut self, lab: &Lab) -> Result<(), LabError> {
         let MemberDevice { asked_path, node, number, bytes } = &self.member;
-        let same = block_number(node) == Some(*number) && device_bytes(&self.device) == Ok(*bytes);
-        if !same {
+        let is_same =
+            block_number(node) == Some(*number) && device_bytes(&self.device) == Ok(*bytes);
+        if !is_same {
             let why = "it is not the device that was opened".to_owned();
             return Err(DeviceError::NotOurs { what: node.display().to_string(), why }.into());
         }
@@ -499,7 +500,7 @@ impl BlockDevice {
 }
 
 /// Looks up a filesystem by name.
-pub(crate) fn known(name: &str) -> Result<&'static Filesystem, LabError> {
+pub(crate) fn find_filesystem(name: &str) -> Result<&'static Filesystem, LabError> {
     let filesystem = filesystems::find(name);
     Ok(filesystem.ok_or_else(|| DeviceError::UnknownFilesystem { name: name.to_owned() })?)
 }
@@ -508,18 +509,18 @@ pub(crate) fn known(name: &str) -> Result<&'static Filesystem, LabError> {
 fn check_options(filesystem: &Filesystem, variant: &Variant) -> Result<(), LabError> {
     let devices = [PathBuf::new()];
     let request = MkfsRequest { devices: &devices, label: "", options: &variant.mkfs };
-    filesystems::arguments(filesystem, &request).map_err(refused)?;
+    filesystems::arguments(filesystem, &request).map_err(refused_option)?;
     MountOptions::parse(&variant.mount).map_err(DeviceError::MountOption)?;
     Ok(())
 }
 
 /// Error for a refused option.
-pub(crate) fn refused(refusal: OptionRefusal) -> LabError {
+pub(crate) fn refused_option(refusal: OptionRefusal) -> LabError {
     DeviceError::OptionRefused { option: refusal.option, why: refusal.why }.into()
 }
 
 /// Path and version of the filesystem's mkfs, if the filesystem is available.
-pub(crate) fn available(
+pub(crate) fn require_available(
     filesystem: &Filesystem,
     availability: Availability,
 ) -> Result<(Option<PathBuf>, Option<String>), LabError> {
@@ -533,7 +534,7 @@ pub(crate) fn available(
 }
 
 /// Refuses a number of devices that the filesystem cannot span.
-pub(crate) fn count_fits(filesystem: &Filesystem, count: usize) -> Result<(), LabError> {
+pub(crate) fn check_device_count(filesystem: &Filesystem, count: usize) -> Result<(), LabError> {
     let name = filesystem.name;
     match (count, filesystem.devices_max()) {
         (0, _) => Err(unfit(format!("{name} needs a device"))),
@@ -545,7 +546,7 @@ pub(crate) fn count_fits(filesystem: &Filesystem, count: usize) -> Result<(), La
 }
 
 /// Refuses a device smaller than the filesystem's minimum size.
-pub(crate) fn large_enough(filesystem: &Filesystem, bytes: u64) -> Result<(), LabError> {
+pub(crate) fn check_size(filesystem: &Filesystem, bytes: u64) -> Result<(), LabError> {
     let (name, least) = (filesystem.name, filesystem.bytes_min);
     if bytes < least {
         return Err(unfit(format!("{name} needs {least} bytes, but the device has {bytes}")));
@@ -554,7 +555,7 @@ pub(crate) fn large_enough(filesystem: &Filesystem, bytes: u64) -> Result<(), La
 }
 
 /// Finds the disk model with this name; refuses a model with less capacity than `bytes`.
-fn played(name: &str, bytes: u64) -> Result<Arc<PlayedModel>, LabError> {
+fn find_model(name: &str, bytes: u64) -> Result<Arc<PlayedModel>, LabError> {
     fitted_to_size(PlayedModel::find(name)?, bytes)
 }
 

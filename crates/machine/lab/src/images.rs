@@ -209,7 +209,7 @@ impl LoopImage {
     }
 
     /// Copy of the current content.
-    pub(crate) fn copied(&self) -> Result<Option<MasterImage>, LabError> {
+    pub(crate) fn master_copy(&self) -> Result<Option<MasterImage>, LabError> {
         self.forget()?;
         let Some(open) = &self.open else { return Ok(None) };
         let directory = self.path.parent().unwrap_or(Path::new("/"));
@@ -282,7 +282,7 @@ impl LoopImage {
         };
         let played = played_image(&self.lab, &record, &self.path, file, player.mounted);
         free_played(&self.lab.machine, &played)?;
-        player.ended();
+        player.wait_for_end();
         record.remove()
     }
 }

@@ -24,7 +24,7 @@ use crate::register::{
     RecordId, ResourceKind, is_private_directory, private_directory,
 };
 use crate::release::{
-    ExpectedMount, LAST_PATIENCE, PlayedImage, STEP, free_image, free_mount, free_played,
+    ExpectedMount, KILLED_PATIENCE, PlayedImage, STEP, free_image, free_mount, free_played,
 };
 use crate::settings::cleanup::clean_up;
 use crate::settings::control_group::free_group;
@@ -145,9 +145,10 @@ impl Lab {
     /// When the register cannot be read.
     pub fn list(&self) -> Result<Vec<LabLeftover>, LabError> {
         let mut leftovers = self.recorded()?;
-        let known: Vec<RecordId> = leftovers.iter().filter_map(|left| left.id.clone()).collect();
+        let recorded_ids: Vec<RecordId> =
+            leftovers.iter().filter_map(|left| left.id.clone()).collect();
         for folder in std::iter::once(&self.images).chain(&self.older_images) {
-            leftovers.extend(self.orphans(folder, &known));
+            leftovers.extend(self.orphans(folder, &recorded_ids));
         }
         leftovers.extend(self.unfinished_images());
         leftovers.sort_by_key(LabLeftover::order);
@@ -272,7 +273,7 @@ impl Lab {
         loop {
             match self.register_of(leftover).claim(id) {
                 Err(LabError::Device(DeviceError::Alive { .. }))
-                    if !leftover.is_alive && began.elapsed() < LAST_PATIENCE =>
+                    if !leftover.is_alive && began.elapsed() < KILLED_PATIENCE =>
                 {
                     sleep(STEP);
                 }

@@ -27,7 +27,7 @@ use crate::{DeviceError, LabError};
 /// Longest wait for a resource that is being closed.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Longest wait for a killed program to end, which first waits for its disk.
-pub(crate) const LAST_PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) const KILLED_PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) const STEP: Duration = Duration::from_millis(50);
 
 /// A loop device with a backing file.
@@ -54,9 +54,9 @@ pub(crate) fn free_image(
         existing.map(|metadata| FileNumber { device: metadata.dev(), inode: metadata.ino() });
     for attached in attached(machine)? {
         let has_mark = attached.status.mark == id.mark();
-        let here =
+        let backing_file =
             FileNumber { device: attached.status.file_device, inode: attached.status.file_inode };
-        match (has_mark, Some(here) == file.or(existing)) {
+        match (has_mark, Some(backing_file) == file.or(existing)) {
             (false, false) => {}
             (true, true) if attached.backing == image => detach(machine, &attached)?,
             (true, _) => {
@@ -171,12 +171,12 @@ fn remove_image(image: &Path, id: &RecordId, file: Option<FileNumber>) -> Result
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(LabError::io("cannot look at", image)(error)),
     };
-    let here = FileNumber { device: metadata.dev(), inode: metadata.ino() };
+    let identity = FileNumber { device: metadata.dev(), inode: metadata.ino() };
     // If the owner was killed before the identity was recorded, the file name decides, which nobody
     // else uses.
     let by_name = RecordId::from_image_path(image).as_ref() == Some(id)
         && metadata.uid() == rustix::process::geteuid().as_raw();
-    if !metadata.is_file() || !by_name || file.is_some_and(|file| file != here) {
+    if !metadata.is_file() || !by_name || file.is_some_and(|file| file != identity) {
         let why = "it is another file than the image that was made".to_owned();
         return Err(DeviceError::NotOurs { what: image.display().to_string(), why }.into());
     }
@@ -209,7 +209,7 @@ pub(crate) fn free_mount(machine: &KernelMounts, ours: &ExpectedMount<'_>) -> Re
             if let Some(why) = why_not_ours(ours, mount) {
                 return Err(not_ours(why).into());
             }
-            if leads_to(point, &table).is_none_or(|there| there != mount.id) {
+            if mount_id_at(point, &table).is_none_or(|there| there != mount.id) {
                 return Err(not_ours("the path leads to another mount".to_owned()).into());
             }
             unmount_patiently(machine, point)?;
@@ -230,25 +230,28 @@ pub(crate) fn free_mount(machine: &KernelMounts, ours: &ExpectedMount<'_>) -> Re
 /// Checks the first sign of ownership, type and device; returns the difference, if any.
 fn why_not_ours(ours: &ExpectedMount<'_>, mount: &Mount) -> Option<String> {
     let (major, minor) = mount.device;
-    let here = DeviceNumber { major, minor };
+    let mounted_device = DeviceNumber { major, minor };
     if mount.fs_type != ours.fs_type {
         return Some(format!("{} is mounted there, not {}", mount.fs_type, ours.fs_type));
     }
     let source = Path::new(&mount.source);
     let is_ours = match ours.mounted {
-        Some(number) => number == here,
+        Some(number) => number == mounted_device,
         // The owner was killed before the number was recorded.
         None if ours.devices.is_empty() => mount.source.to_str() == Some(&ours.id.mark()),
         None => {
             let source = crate::machine::block_number(source);
-            ours.devices.contains(&here) || source.is_some_and(|s| ours.devices.contains(&s))
+            ours.devices.contains(&mounted_device)
+                || source.is_some_and(|s| ours.devices.contains(&s))
         }
     };
-    (!is_ours).then(|| format!("another device ({here}, {}) is mounted there", source.display()))
+    (!is_ours).then(|| {
+        format!("another device ({mounted_device}, {}) is mounted there", source.display())
+    })
 }
 
 /// Returns the second sign of ownership: the ID of the mount at the path.
-fn leads_to(point: &Path, table: &MountTable) -> Option<u64> {
+fn mount_id_at(point: &Path, table: &MountTable) -> Option<u64> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = rustix::fs::open(point, flags, Mode::empty()).ok()?;
     table.mount_of(&opened).map(|mount| mount.id)
@@ -266,7 +269,7 @@ fn unmount_patiently(machine: &KernelMounts, point: &Path) -> Result<(), LabErro
         // program that still works there is reported early.
         let users = users_of(machine, point);
         let works = users.iter().any(|pid| !machine.is_ending(pid));
-        let patience = if users.is_empty() || works { PATIENCE } else { LAST_PATIENCE };
+        let patience = if users.is_empty() || works { PATIENCE } else { KILLED_PATIENCE };
         if waited >= patience || (works && waited > STEP * 4) {
             let name = |pid: &String| format!("{} (process {pid})", machine.program(pid));
             let by = users.iter().map(name).collect();

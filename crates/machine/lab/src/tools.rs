@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use treering_sys::end_with_parent;
 
 /// System folders of programs, searched also when the user's `PATH` lacks them.
-const SYSTEM: [&str; 6] =
+const SYSTEM_FOLDERS: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 /// Maximum captured output of a program, in bytes; the rest is dropped.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
@@ -29,7 +29,7 @@ impl ToolPath {
         let pieces = path.as_bytes().split(|&byte| byte == b':');
         let user_folders = pieces.map(|piece| PathBuf::from(OsString::from_vec(piece.to_vec())));
         let mut folders: Vec<PathBuf> = Vec::new();
-        for folder in user_folders.chain(SYSTEM.iter().map(PathBuf::from)) {
+        for folder in user_folders.chain(SYSTEM_FOLDERS.iter().map(PathBuf::from)) {
             if folder.is_absolute() && !folders.contains(&folder) {
                 folders.push(folder);
             }
@@ -101,26 +101,26 @@ pub(crate) fn run_with(
         .env("TERM", "dumb")
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null());
-    let done = command.output()?;
-    let mut output = done.stdout;
-    if !output.is_empty() && !output.ends_with(b"\n") && !done.stderr.is_empty() {
+    let finished = command.output()?;
+    let mut output = finished.stdout;
+    if !output.is_empty() && !output.ends_with(b"\n") && !finished.stderr.is_empty() {
         output.push(b'\n');
     }
-    output.extend(done.stderr);
+    output.extend(finished.stderr);
     output.truncate(OUTPUT_BYTES_MAX);
     let words =
         std::iter::once(program.as_os_str()).chain(arguments.iter().map(OsString::as_os_str));
     Ok(ToolRun {
         command: words.map(|word| word.to_string_lossy().into_owned()).collect(),
-        output: as_seen(&String::from_utf8_lossy(&output)),
-        failure: (!done.status.success()).then(|| done.status.to_string()),
+        output: terminal_text(&String::from_utf8_lossy(&output)),
+        failure: (!finished.status.success()).then(|| finished.status.to_string()),
     })
 }
 
 /// Text as left on a terminal: without progress that backspaces or carriage returns have
 /// overwritten, and without trailing blanks.
-fn as_seen(written: &str) -> String {
-    let mut seen = String::with_capacity(written.len());
+fn terminal_text(written: &str) -> String {
+    let mut text = String::with_capacity(written.len());
     for line in written.split_inclusive('\n') {
         let mut shown: Vec<char> = Vec::new();
         let mut place: usize = 0;
@@ -137,17 +137,17 @@ fn as_seen(written: &str) -> String {
                 }
             }
         }
-        seen.push_str(shown.into_iter().collect::<String>().trim_end());
+        text.push_str(shown.into_iter().collect::<String>().trim_end());
         if line.ends_with('\n') {
-            seen.push('\n');
+            text.push('\n');
         }
     }
-    seen
+    text
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ToolPath, as_seen, run};
+    use super::{ToolPath, run, terminal_text};
     use std::ffi::{OsStr, OsString};
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
@@ -180,8 +180,8 @@ mod tests {
     #[test]
     fn overwritten_progress_lines_are_dropped_from_output() {
         let written = "Allocating: 0/8\u{8}\u{8}\u{8}   \u{8}\u{8}\u{8}done    \n\u{8}1%\r99%\nend";
-        assert_eq!(as_seen(written), "Allocating: done\n99%\nend");
-        assert_eq!(as_seen("\u{8}\u{8}a\u{8}\r\n\n"), "a\n\n");
+        assert_eq!(terminal_text(written), "Allocating: done\n99%\nend");
+        assert_eq!(terminal_text("\u{8}\u{8}a\u{8}\r\n\n"), "a\n\n");
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl TemporaryUnmount {
     /// When the filesystem cannot be mounted; it then stays in the register.
     pub(crate) fn end(self) -> Result<(), LabError> {
         mount_as_before(&self.foreign, &self.options)
-            .map_err(|why| refused(&self.foreign, self.record.path(), why))?;
+            .map_err(|why| stays_unmounted(&self.foreign, self.record.path(), why))?;
         restore_autoclear(&self.foreign, &self.device);
         self.record.remove()
     }
@@ -105,11 +105,11 @@ pub(crate) fn mount_again(
     foreign: &ForeignMount,
     record: &Path,
 ) -> Result<(), LabError> {
-    let failed = |why: String| refused(foreign, record, why);
+    let failed = |why: String| stays_unmounted(foreign, record, why);
     let table = MountTable::read().map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
     let at = table.mounts.iter().rev().find(|mount| mount.point == foreign.point);
     match at {
-        Some(mount) if is_it(machine, foreign, mount) => {
+        Some(mount) if is_unmounted_filesystem(machine, foreign, mount) => {
             if let Ok(device) = open_device(&foreign.source, DeviceOpenMode::Look)
                 && is_same_device(machine, foreign, &device).is_ok()
             {
@@ -136,9 +136,9 @@ pub(crate) fn mount_again(
     if let Some(mount) = elsewhere {
         return Err(failed(format!("it is mounted at {} now", mount.point.display())));
     }
-    let is_there = foreign.point.is_dir()
+    let is_directory = foreign.point.is_dir()
         && foreign.point.canonicalize().is_ok_and(|point| point == foreign.point);
-    if !is_there {
+    if !is_directory {
         return Err(failed("there is no such directory any more".to_owned()));
     }
     let options = MountOptions::parse(&[&foreign.options]).map_err(DeviceError::MountOption)?;
@@ -149,9 +149,9 @@ pub(crate) fn mount_again(
 
 /// Effective options of a mount: mount options and filesystem options, without duplicates.
 pub(crate) fn options_in_force(mount: &Mount) -> String {
-    let both = mount.options.split(',').chain(mount.super_options.split(','));
+    let all_options = mount.options.split(',').chain(mount.super_options.split(','));
     let mut kept: Vec<&str> = Vec::new();
-    for option in both.filter(|option| !option.is_empty()) {
+    for option in all_options.filter(|option| !option.is_empty()) {
         if !kept.contains(&option) {
             kept.push(option);
         }
@@ -159,7 +159,7 @@ pub(crate) fn options_in_force(mount: &Mount) -> String {
     kept.join(",")
 }
 
-fn refused(foreign: &ForeignMount, record: &Path, why: String) -> LabError {
+fn stays_unmounted(foreign: &ForeignMount, record: &Path, why: String) -> LabError {
     let (source, point) = (foreign.source.clone(), foreign.point.clone());
     DeviceError::StaysUnmounted { node: source, point, why, record: record.to_owned() }.into()
 }
@@ -177,7 +177,7 @@ fn restore_autoclear(foreign: &ForeignMount, device: &File) {
 }
 
 /// True if a mount has the filesystem that was unmounted.
-fn is_it(machine: &KernelMounts, foreign: &ForeignMount, mount: &Mount) -> bool {
+fn is_unmounted_filesystem(machine: &KernelMounts, foreign: &ForeignMount, mount: &Mount) -> bool {
     let source = Path::new(&mount.source);
     if mount.fs_type != foreign.fs_type {
         return false;
@@ -244,8 +244,8 @@ fn identity(
 /// Disk sequence number (`diskseq`); a partition has the number of its disk.
 fn sequence(machine: &KernelMounts, number: DeviceNumber) -> Option<u64> {
     let folder = machine.block_folder(number)?;
-    let of = |folder: &Path| word(&folder.join("diskseq"))?.parse().ok();
-    of(&folder).or_else(|| of(folder.parent()?))
+    let sequence_of = |folder: &Path| word(&folder.join("diskseq"))?.parse().ok();
+    sequence_of(&folder).or_else(|| sequence_of(folder.parent()?))
 }
 
 fn uuid(device: &File, fs_type: &str) -> Option<String> {

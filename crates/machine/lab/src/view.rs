@@ -99,7 +99,7 @@ impl ReadOnlyView {
         let machine = KernelMounts::default();
         if metadata.file_type().is_block_device() {
             let number = DeviceNumber::from_stat(metadata.rdev());
-            return match mounted(&machine, number)? {
+            return match view_of_mount(&machine, number)? {
                 Some(view) => Ok(view),
                 None => open_device_view(&resolved),
             };
@@ -135,18 +135,21 @@ pub fn is_image(path: &Path) -> Result<bool, LabError> {
     let file = opened.map_err(LabError::io("cannot open", path))?;
     let bytes = file.metadata().map_err(LabError::io("cannot look at", path))?.len();
     let signatures = find_signatures(&file, bytes).map_err(LabError::io("cannot read", path))?;
-    Ok(signatures.iter().any(|signature| untouched(signature).is_some()))
+    Ok(signatures.iter().any(|signature| read_only_mount(signature).is_some()))
 }
 
 /// View through an existing mount of the device, if any.
-fn mounted(machine: &KernelMounts, number: DeviceNumber) -> Result<Option<ReadOnlyView>, LabError> {
+fn view_of_mount(
+    machine: &KernelMounts,
+    number: DeviceNumber,
+) -> Result<Option<ReadOnlyView>, LabError> {
     let table = MountTable::read().map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
-    let family = family(machine, number);
+    let family = member_devices(machine, number);
     let is_on_it = |mount: &&Mount| {
         let (major, minor) = mount.device;
-        let here = DeviceNumber { major, minor };
+        let mounted_number = DeviceNumber { major, minor };
         // btrfs uses device numbers of its own, so it is recognised by its mount source.
-        here == number
+        mounted_number == number
             || block_number(Path::new(&mount.source)).is_some_and(|source| family.contains(&source))
     };
     let mut mounts: Vec<&Mount> = table.mounts.iter().filter(is_on_it).collect();
@@ -165,7 +168,7 @@ fn mounted(machine: &KernelMounts, number: DeviceNumber) -> Result<Option<ReadOn
 
 /// Member devices of the mounted multi-device filesystem on this device; the device alone for other
 /// filesystems.
-fn family(machine: &KernelMounts, number: DeviceNumber) -> Vec<DeviceNumber> {
+fn member_devices(machine: &KernelMounts, number: DeviceNumber) -> Vec<DeviceNumber> {
     let mut families = mounted_families(machine).into_iter().map(|family| family.numbers);
     families.find(|devices| devices.contains(&number)).unwrap_or_else(|| vec![number])
 }
@@ -180,7 +183,7 @@ fn mounted_image(
         let is_it = Path::new(&backing).metadata().is_ok_and(|m| (m.dev(), m.ino()) == file);
         let number = word(&folder.join("dev")).and_then(|number| number.parse().ok());
         if let Some(number) = number.filter(|_| is_it)
-            && let Some(view) = mounted(machine, number)?
+            && let Some(view) = view_of_mount(machine, number)?
         {
             return Ok(Some(view));
         }
@@ -193,7 +196,7 @@ fn open_device_view(path: &Path) -> Result<ReadOnlyView, LabError> {
     let device = open_device(path, DeviceOpenMode::Look).map_err(failed)?;
     let bytes = device_bytes(&device).map_err(failed)?;
     let (fs_type, options) = type_of(path, &device, bytes)?;
-    private(path, path, fs_type, options, None)
+    private_view(path, path, fs_type, options, None)
 }
 
 fn open_image_view(path: &Path) -> Result<ReadOnlyView, LabError> {
@@ -206,7 +209,7 @@ fn open_image_view(path: &Path) -> Result<ReadOnlyView, LabError> {
     let device =
         attach_loop_to_read(image.as_fd(), SECTOR_BYTES, MARK).map_err(DeviceError::Loop)?;
     let node = device.path.clone();
-    private(path, &node, fs_type, options, Some(device))
+    private_view(path, &node, fs_type, options, Some(device))
 }
 
 fn needs_root() -> Result<(), LabError> {
@@ -218,7 +221,7 @@ fn needs_root() -> Result<(), LabError> {
 }
 
 /// Type and options of a mount that writes nothing, for a filesystem with this signature.
-fn untouched(signature: &DeviceSignature) -> Option<UntouchedMount> {
+fn read_only_mount(signature: &DeviceSignature) -> Option<UntouchedMount> {
     // A backup superblock is not sufficient for a mount.
     by_signature(signature.name).filter(|_| !signature.is_copy)?.untouched
 }
@@ -226,7 +229,7 @@ fn untouched(signature: &DeviceSignature) -> Option<UntouchedMount> {
 /// Type and mount options of the filesystem on a device or image.
 fn type_of(path: &Path, file: &File, bytes: u64) -> Result<(&'static str, &'static str), LabError> {
     let signatures = find_signatures(file, bytes).map_err(LabError::io("cannot read", path))?;
-    if let Some(mount) = signatures.iter().find_map(untouched) {
+    if let Some(mount) = signatures.iter().find_map(read_only_mount) {
         return Ok((mount.fs_type, mount.options));
     }
     let carried: Vec<&str> = signatures.iter().map(|signature| signature.name).collect();
@@ -238,7 +241,7 @@ fn type_of(path: &Path, file: &File, bytes: u64) -> Result<(&'static str, &'stat
     Err(unfit(format!("{} carries {content}", path.display())))
 }
 
-fn private(
+fn private_view(
     path: &Path,
     node: &Path,
     fs_type: &'static str,

@@ -14,7 +14,8 @@ use treering_sys::{MountOptions, MountTable, explain_mount, mount};
 
 use crate::aged::SavedImage;
 use crate::device::{
-    AcquiredStorage, LabDevice, available, count_fits, known, large_enough, refused,
+    AcquiredStorage, LabDevice, check_device_count, check_size, find_filesystem, refused_option,
+    require_available,
 };
 use crate::error::unfit;
 use crate::filesystems::{MkfsRequest, arguments, mount_options};
@@ -73,29 +74,29 @@ impl LabDevice {
     /// in use, or mkfs fails.
     pub fn format(mut self, filesystem: &str, options: &[String]) -> Result<Volume, LabError> {
         if filesystem.is_empty() {
-            return self.leave_as_it_is(options);
+            return self.use_directory(options);
         }
-        let filesystem = known(filesystem)?;
+        let filesystem = find_filesystem(filesystem)?;
         // Kernel support is not checked: the mount does that, here or in a guest.
         let availability = self.lab.availability_for_guests(filesystem);
-        let (tool, tool_version) = available(filesystem, availability)?;
+        let (tool, tool_version) = require_available(filesystem, availability)?;
         let members = self.members();
         let devices: Vec<PathBuf> = members.iter().map(|member| member.node.clone()).collect();
         let request = MkfsRequest { devices: &devices, label: LABEL, options };
-        let arguments = arguments(filesystem, &request).map_err(refused)?;
+        let arguments = arguments(filesystem, &request).map_err(refused_option)?;
         let Some(tool) = tool else {
             return self.in_memory(filesystem);
         };
-        count_fits(filesystem, members.len())?;
-        members.iter().try_for_each(|member| large_enough(filesystem, member.bytes))?;
+        check_device_count(filesystem, members.len())?;
+        members.iter().try_for_each(|member| check_size(filesystem, member.bytes))?;
         // mkfs runs in an empty folder, so that relative paths match no file.
         let folder = self.lab.register.empty_folder()?;
-        self.refuse_strangers(options, &folder)?;
+        self.refuse_other_devices(options, &folder)?;
         self.prepare()?;
         let run = run_when_free(|| tools::run(&tool, &arguments, &folder));
         let run = run.map_err(LabError::io("cannot run", &tool))?;
         let failure = match run.failure {
-            None if self.carries(filesystem.leaves)? => None,
+            None if self.has_signature(filesystem.leaves)? => None,
             None => Some(format!("it made no {}", filesystem.name)),
             failure => failure,
         };
@@ -108,7 +109,7 @@ impl LabDevice {
         Ok(Volume { device: self, filesystem: Some(filesystem), record, is_copy: false })
     }
 
-    fn leave_as_it_is(self, options: &[String]) -> Result<Volume, LabError> {
+    fn use_directory(self, options: &[String]) -> Result<Volume, LabError> {
         if !matches!(self.storage, AcquiredStorage::Directory(_)) {
             return Err(unfit("a device needs a filesystem".to_owned()));
         }
@@ -189,7 +190,7 @@ impl LabDevice {
         options: &[String],
     ) -> Result<(Volume, bool), LabError> {
         self.prepare()?;
-        if !self.fill(&pattern.masters)? || !self.carries(pattern.filesystem.leaves)? {
+        if !self.fill(&pattern.masters)? || !self.has_signature(pattern.filesystem.leaves)? {
             return Ok((self.format(pattern.filesystem.name, options)?, false));
         }
         let (filesystem, record) = (Some(pattern.filesystem), pattern.record.clone());
@@ -209,7 +210,7 @@ impl LabDevice {
     ) -> Result<Volume, LabError> {
         self.prepare()?;
         if let AcquiredStorage::Blocks(_) = self.storage {
-            self.members().iter().try_for_each(|member| image.put_on(&member.node))?;
+            self.members().iter().try_for_each(|member| image.write_to_device(&member.node))?;
         } else if !self.fill(&pattern.masters)? {
             return Err(unfit("a saved image needs a file that can be emptied".to_owned()));
         }
@@ -231,7 +232,7 @@ impl Volume {
     /// When the filesystem cannot be copied, for example if no nameless file can be made.
     pub fn pattern(&self) -> Result<Option<FilesystemTemplate>, LabError> {
         let Some(filesystem) = self.filesystem else { return Ok(None) };
-        let masters = self.device.copied()?;
+        let masters = self.device.master_copy()?;
         let mut print = Fingerprint::new();
         for master in &masters {
             master.print(&mut print).map_err(LabError::io("cannot read a copy of", LABEL))?;
@@ -267,7 +268,7 @@ impl Volume {
             return self.enter(options);
         };
         let lab = self.device.lab.clone();
-        self.device.refuse_strangers(options, Path::new("/"))?;
+        self.device.refuse_other_devices(options, Path::new("/"))?;
         let members = self.device.members();
         let bytes = match self.device.storage {
             AcquiredStorage::Memory(bytes) | AcquiredStorage::Images(_, bytes) => bytes,
@@ -322,7 +323,7 @@ impl Volume {
             let fs_type = filesystem.name;
             return Err(DeviceError::Mount { mount_source, fs_type, options, why }.into());
         }
-        mounted.note()?;
+        mounted.record_number()?;
         Ok(mounted)
     }
 
@@ -344,7 +345,7 @@ impl Volume {
             number: None,
             volume: Some(self),
         };
-        mounted.look()?;
+        mounted.read_mount_record()?;
         Ok(mounted)
     }
 }
@@ -471,8 +472,8 @@ impl MountedVolume {
     }
 
     /// Records the device number of the mount in the register.
-    fn note(&mut self) -> Result<(), LabError> {
-        let number = self.look()?;
+    fn record_number(&mut self) -> Result<(), LabError> {
+        let number = self.read_mount_record()?;
         self.number = number;
         match (&mut self.record, number) {
             (Some(record), Some(number)) => record.append(&mounted_line(number)),
@@ -481,7 +482,7 @@ impl MountedVolume {
     }
 
     /// Reads the mount parameters from the mount table.
-    fn look(&mut self) -> Result<Option<DeviceNumber>, LabError> {
+    fn read_mount_record(&mut self) -> Result<Option<DeviceNumber>, LabError> {
         let root = File::open(&self.root).map_err(LabError::io("cannot open", &self.root))?;
         let table = MountTable::read();
         let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;

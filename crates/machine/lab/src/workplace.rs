@@ -159,7 +159,7 @@ impl OwnedDirectory {
         let is_sure = self.cautions.iter().all(|caution| caution.code != CautionCode::NotLocked);
         for root in self.roots() {
             if let Some((_mark, left)) = find_in(root)?
-                && (left.is_in_the_way() || !is_sure)
+                && (left.blocks_next_run() || !is_sure)
             {
                 return Err(LabError::Left { path: root.path().to_owned(), trial: left.trial });
             }
@@ -174,7 +174,7 @@ impl OwnedDirectory {
     /// When a killed run has left trees, or the directory cannot be written.
     pub fn mark(&mut self, trial: &str, plan: Option<&PlanIdentity>) -> Result<(), LabError> {
         self.refuse_leftovers()?;
-        self.mark = Some(RunMark::leave(&mut self.target, (trial, plan), &self.adopted)?);
+        self.mark = Some(RunMark::write(&mut self.target, (trial, plan), &self.adopted)?);
         Ok(())
     }
 

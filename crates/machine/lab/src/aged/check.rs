@@ -17,7 +17,7 @@ use crate::view::ReadOnlyView;
 use crate::{DeviceError, Lab, LabError};
 
 /// Runs the filesystem's own checker, if there is one, on an unmounted device.
-pub(super) fn sound(
+pub(super) fn run_checker(
     node: &Path,
     filesystem: &'static Filesystem,
     lab: &Lab,
@@ -46,9 +46,10 @@ fn bytes_of(path: &Path) -> Result<u64, LabError> {
 }
 
 /// Checks that the filesystem's own checker is installed.
-pub(super) fn available(filesystem: &'static Filesystem, lab: &Lab) -> Result<(), LabError> {
-    let is_there = filesystem.checking.is_none_or(|check| lab.tools.find(check.program).is_some());
-    if is_there { Ok(()) } else { Err(missing(filesystem)) }
+pub(super) fn require_checker(filesystem: &'static Filesystem, lab: &Lab) -> Result<(), LabError> {
+    let is_installed =
+        filesystem.checking.is_none_or(|check| lab.tools.find(check.program).is_some());
+    if is_installed { Ok(()) } else { Err(missing(filesystem)) }
 }
 
 fn missing(filesystem: &'static Filesystem) -> LabError {
@@ -132,12 +133,12 @@ impl SavedImage {
     /// # Errors
     /// When the image differs, or cannot be verified.
     pub(crate) fn check(&self, node: &Path, lab: &Lab) -> Result<(), LabError> {
-        sound(node, self.filesystem(), lab)?;
+        run_checker(node, self.filesystem(), lab)?;
         let restored = layout(node)?;
         match difference(&self.record.layout, &restored) {
             None => Ok(()),
             Some(difference) => {
-                Err(self.wrong(format!("its layout is another than at saving: {difference}")))
+                Err(self.damaged(format!("its layout is another than at saving: {difference}")))
             }
         }
     }
@@ -147,7 +148,7 @@ impl SavedImage {
     /// # Errors
     /// When the checker is not installed.
     pub fn check_available(&self, lab: &Lab) -> Result<(), LabError> {
-        available(self.filesystem(), lab)
+        require_checker(self.filesystem(), lab)
     }
 }
 

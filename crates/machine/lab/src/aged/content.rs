@@ -14,7 +14,7 @@ const MAGIC: &[u8] = b"treering image 1\n";
 /// Offset that marks the end of the pieces.
 const END: u64 = u64::MAX;
 
-/// Fingerprint and size of a content.
+/// Fingerprint and size of an image's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ContentDigest {
     /// XXH3 with 128 bits over the offsets and bytes of all pieces, in hexadecimal digits.
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_and_every_flipped_bit_is_noticed() {
+    fn every_truncation_and_bit_flip_is_detected() {
         let file = packed(&[(0, b"superblock"), (1 << 20, b"inode"), (3 << 20, &[9; 700])]);
         let read = |bytes: &[u8]| unpack(bytes, 4 << 20, &mut |_, _| Ok(()));
         let good = read(&file).unwrap();
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_out_of_place_are_refused() {
+    fn misplaced_pieces_are_refused() {
         let end = (END, 0, &b""[..]);
         for records in [
             vec![(0, 0, &b""[..]), end],

@@ -70,28 +70,31 @@ impl ImageLibrary {
             };
             return Err(unfit(format!("there is no saved image '{name}' ({listing})")));
         }
-        let wrong =
+        let damaged =
             |why: String| LabError::from(DeviceError::BadImage { name: name.to_owned(), why });
         let text = read_record(&folder.join(RECORD))
-            .map_err(|error| wrong(format!("{RECORD}: {error}")))?;
+            .map_err(|error| damaged(format!("{RECORD}: {error}")))?;
         let version = serde_json::from_slice::<FormatVersion>(&text);
-        let version = version.map_err(|error| wrong(format!("{RECORD}: {error}")))?.version;
+        let version = version.map_err(|error| damaged(format!("{RECORD}: {error}")))?.version;
         if version > VERSION {
-            return Err(wrong(format!("it has version {version}, this treering reads {VERSION}")));
+            return Err(damaged(format!(
+                "it has version {version}, this treering reads {VERSION}"
+            )));
         }
         let record: ImageRecord =
-            serde_json::from_slice(&text).map_err(|error| wrong(format!("{RECORD}: {error}")))?;
+            serde_json::from_slice(&text).map_err(|error| damaged(format!("{RECORD}: {error}")))?;
         if record.name != name {
-            return Err(wrong(format!("it was saved as '{}'", record.name.escape_default())));
+            return Err(damaged(format!("it was saved as '{}'", record.name.escape_default())));
         }
-        let known = by_name(&record.filesystem).filter(|known| known.mkfs().is_some());
-        let filesystem = known.ok_or_else(|| wrong("its filesystem is unknown".to_owned()))?;
+        let filesystem = by_name(&record.filesystem).filter(|known| known.mkfs().is_some());
+        let filesystem =
+            filesystem.ok_or_else(|| damaged("its filesystem is unknown".to_owned()))?;
         let image = SavedImage { record, filesystem, folder };
         let length =
             image.open()?.metadata().map_err(LabError::io("cannot look at", image.content()))?;
         if length.len() != image.record.stored_bytes {
             let (is, was) = (length.len(), image.record.stored_bytes);
-            return Err(wrong(format!("{CONTENT} has {is} bytes, {was} were saved")));
+            return Err(damaged(format!("{CONTENT} has {is} bytes, {was} were saved")));
         }
         Ok(image)
     }
@@ -335,7 +338,7 @@ impl SavedImage {
         open_file(&self.content()).map_err(LabError::io("cannot open", self.content()))
     }
 
-    pub(super) fn wrong(&self, why: String) -> LabError {
+    pub(super) fn damaged(&self, why: String) -> LabError {
         DeviceError::BadImage { name: self.record.name.clone(), why }.into()
     }
 
@@ -357,14 +360,14 @@ impl SavedImage {
             return Err(LabError::io("cannot restore", self.content())(error));
         }
         let digest = read.map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => self.wrong(format!("{CONTENT} is cut short")),
-            _ => self.wrong(format!("{CONTENT}: {error}")),
+            io::ErrorKind::UnexpectedEof => self.damaged(format!("{CONTENT} is cut short")),
+            _ => self.damaged(format!("{CONTENT}: {error}")),
         })?;
         let ContentDigest { fingerprint, data_bytes } = digest;
         if (fingerprint.as_str(), data_bytes)
             != (self.record.fingerprint.as_str(), self.record.data_bytes)
         {
-            return Err(self.wrong("its content is not what was saved".to_owned()));
+            return Err(self.damaged("its content is not what was saved".to_owned()));
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ impl SavedImage {
     ///
     /// # Errors
     /// When the device cannot be written, or the image is damaged.
-    pub(crate) fn put_on(&self, node: &Path) -> Result<(), LabError> {
+    pub(crate) fn write_to_device(&self, node: &Path) -> Result<(), LabError> {
         let failed = || LabError::io("cannot write", node);
         let device = open_device(node, DeviceOpenMode::WriteAlone)
             .map_err(|errno| LabError::io("cannot open", node)(errno.into()))?;
@@ -28,12 +28,12 @@ impl SavedImage {
         let mut gaps =
             ImageGaps { device: &device, is_emptied: empty(&device, bytes), position: 0 };
         self.unpack(&mut |place, piece| {
-            gaps.up_to(place)?;
+            gaps.zero_up_to(place)?;
             device.write_all_at(piece, place)?;
             gaps.position = place + piece.len() as u64;
             Ok(())
         })?;
-        gaps.up_to(bytes).map_err(failed())?;
+        gaps.zero_up_to(bytes).map_err(failed())?;
         device.sync_all().map_err(failed())
     }
 }
@@ -55,7 +55,7 @@ struct ImageGaps<'d> {
 
 impl ImageGaps<'_> {
     /// Zeroes the non-zero parts of the range up to `end`.
-    fn up_to(&mut self, end: u64) -> io::Result<()> {
+    fn zero_up_to(&mut self, end: u64) -> io::Result<()> {
         if self.is_emptied {
             return Ok(());
         }
@@ -87,10 +87,10 @@ mod tests {
         fs::write(&path, vec![7; 3 * PIECE_BYTES]).unwrap();
         let device = File::options().read(true).write(true).open(&path).unwrap();
         let mut gaps = ImageGaps { device: &device, is_emptied: false, position: 0 };
-        gaps.up_to(10).unwrap();
+        gaps.zero_up_to(10).unwrap();
         device.write_all_at(b"piece", 10).unwrap();
         gaps.position = 15;
-        gaps.up_to(2 * PIECE_BYTES as u64 + 5).unwrap();
+        gaps.zero_up_to(2 * PIECE_BYTES as u64 + 5).unwrap();
         let mut expected = vec![7; 3 * PIECE_BYTES];
         expected[..2 * PIECE_BYTES + 5].fill(0);
         expected[10..15].copy_from_slice(b"piece");

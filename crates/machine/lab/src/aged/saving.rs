@@ -60,7 +60,7 @@ impl AgedTarget {
         let filesystem = filesystem.ok_or_else(|| {
             unfit(format!("{} at {point} cannot be saved as an image", mount.fs_type))
         })?;
-        check::available(filesystem, lab)?;
+        check::require_checker(filesystem, lab)?;
         let node = PathBuf::from(&mount.source);
         let number = block_number(&node);
         let number = number.ok_or_else(|| unfit(format!("{point} is not on a block device")))?;
@@ -117,7 +117,7 @@ impl AgedTarget {
     fn copy(&self, image: NewImage, record: ImageRecord, stop: &StopFlag) -> Result<(), LabError> {
         // The checker and the private mounts run first, since the exclusive open below would block
         // them.
-        check::sound(&self.node, self.filesystem, &self.lab)?;
+        check::run_checker(&self.node, self.filesystem, &self.lab)?;
         let layout = check::layout(&self.node)?;
         let free = free_ranges(&self.node)?;
         let mut device = open_when_free(&self.node)?;

@@ -16,16 +16,16 @@ use crate::{Availability, Lab, filesystems};
 /// Directory in which the kernel lists block devices.
 const DEVICES: &str = "/sys/block";
 /// Name prefixes of devices in memory or on files, which are not listed as disks.
-const NO_DISKS: [&str; 3] = ["loop", "ram", "zram"];
+const UNLISTED_PREFIXES: [&str; 3] = ["loop", "ram", "zram"];
 /// Maximum number of devices listed.
-const DEVICES_MOST: usize = 16;
+const DEVICES_MAX: usize = 16;
 /// Limits of the search for logs: number of examined files, bytes per file, and number of listed
 /// logs.
-const FILES_MOST: usize = 200;
+const FILES_MAX: usize = 200;
 const LOG_BYTES_MAX: u64 = 1 << 20;
-const LOGS_MOST: usize = 8;
+const LOGS_MAX: usize = 8;
 /// File name extensions of logs; files without an extension are read too.
-const LOG_ENDINGS: [&str; 6] = ["log", "txt", "out", "json", "eml", "mbox"];
+const LOG_EXTENSIONS: [&str; 6] = ["log", "txt", "out", "json", "eml", "mbox"];
 
 /// Facts about the program that an inventory needs.
 pub struct InventoryRequest<'a> {
@@ -75,18 +75,18 @@ fn filesystem(lab: &Lab, name: &'static str) -> FilesystemSupport {
 fn disks() -> Vec<PathBuf> {
     let listed = fs::read_dir(DEVICES).into_iter().flatten().flatten();
     let names = listed.filter_map(|entry| entry.file_name().into_string().ok());
-    let is_disk = |name: &String| !NO_DISKS.iter().any(|kind| name.starts_with(kind));
+    let is_disk = |name: &String| !UNLISTED_PREFIXES.iter().any(|kind| name.starts_with(kind));
     let mut names: Vec<String> = names.filter(is_disk).collect();
     names.sort();
     let nodes = names.iter().map(|name| Path::new("/dev").join(name.replace('!', "/")));
-    nodes.filter(|node| node.exists()).take(DEVICES_MOST).collect()
+    nodes.filter(|node| node.exists()).take(DEVICES_MAX).collect()
 }
 
 fn device(node: &Path) -> DiskSummary {
     let facts = look_at_device(node).facts;
     let value = |name: &str| {
-        let found = facts.iter().find(|fact: &&Fact| fact.name == name);
-        found.map(|fact| fact.value.trim().to_owned()).filter(|value| !value.is_empty())
+        let fact = facts.iter().find(|fact: &&Fact| fact.name == name);
+        fact.map(|fact| fact.value.trim().to_owned()).filter(|value| !value.is_empty())
     };
     let sectors = value("device.sectors").and_then(|sectors| sectors.parse::<u64>().ok());
     // Only a glance, so that the list need not wait until each disk is read in full.
@@ -118,27 +118,27 @@ fn tools(request: &InventoryRequest<'_>) -> Vec<InstalledTool> {
         let mut ends = places.filter_map(|place| Some((place.canonicalize().ok()?, place)));
         ends.find(|(end, _)| end.is_file() && Some(end.as_path()) != request.own_program)
     };
-    let found = request.tools.iter().filter_map(|&name| {
+    let installed = request.tools.iter().filter_map(|&name| {
         let (_, place) = find(name)?;
         Some(InstalledTool { name, path: place.to_string_lossy().into_owned() })
     });
-    found.collect()
+    installed.collect()
 }
 
 /// Files of a directory that hold outputs of other tools.
 fn logs(dir: &Path, is_importable: &dyn Fn(&[u8]) -> bool) -> Vec<String> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(FILES_MOST);
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(FILES_MAX);
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     files.sort();
     let is_log = |path: &PathBuf| {
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-        let is_likely = ending.is_none_or(|ending| LOG_ENDINGS.contains(&ending.as_str()));
+        let is_likely = ending.is_none_or(|ending| LOG_EXTENSIONS.contains(&ending.as_str()));
         let size = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
         is_likely
             && size.is_some_and(|size| (1..=LOG_BYTES_MAX).contains(&size.len()))
             && fs::read(path).is_ok_and(|bytes| is_importable(&bytes))
     };
-    let logs = files.into_iter().filter(is_log).take(LOGS_MOST);
+    let logs = files.into_iter().filter(is_log).take(LOGS_MAX);
     logs.map(|path| path.to_string_lossy().into_owned()).collect()
 }
 

@@ -42,7 +42,7 @@ impl MachineFindings {
             findings.cautions.push(Caution { code: CautionCode::CachesNotDropped, message });
         }
         if dir.is_none() {
-            findings.forget_the_place();
+            findings.drop_directory_findings();
         }
         (findings, probed)
     }
@@ -105,7 +105,7 @@ impl MachineFindings {
     }
 
     /// Drops the findings about the directory if it served only for the probe.
-    fn forget_the_place(&mut self) {
+    fn drop_directory_findings(&mut self) {
         let of_place = |name: &str| name.starts_with("filesystem.") || name.starts_with("device.");
         self.facts.retain(|fact| !of_place(&fact.name));
         self.cautions.retain(|caution| caution.code != CautionCode::Misaligned);

@@ -56,9 +56,9 @@ fn backing_file(
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
     let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
     let metadata = file.metadata().ok()?;
-    let is_there = metadata.dev() == status.file_device
+    let is_backing_file = metadata.dev() == status.file_device
         // A btrfs subvolume has another device number than its filesystem.
         || MountTable::read().ok()?.mount_of(&file)?.device == major_minor(status.file_device);
-    (metadata.is_file() && metadata.ino() == status.file_inode && is_there)
+    (metadata.is_file() && metadata.ino() == status.file_inode && is_backing_file)
         .then_some((file, offset))
 }

@@ -48,12 +48,17 @@ enum BackingStore {
 /// Finds the lower layers of a device, with their carriers and rivals.
 pub(super) fn below(machine: &KernelMounts, device: DeviceNumber) -> LowerDevices {
     let mut lower = LowerDevices::default();
-    walk(machine, device, 0..u64::MAX, &mut lower);
+    visit_layers(machine, device, 0..u64::MAX, &mut lower);
     lower
 }
 
 /// Visits the layers below the byte range `part` of a device.
-fn walk(machine: &KernelMounts, device: DeviceNumber, part: Range<u64>, lower: &mut LowerDevices) {
+fn visit_layers(
+    machine: &KernelMounts,
+    device: DeviceNumber,
+    part: Range<u64>,
+    lower: &mut LowerDevices,
+) {
     let Some(folder) = machine.block_folder(device) else { return };
     if !lower.layers.insert(device) {
         return;
@@ -63,18 +68,18 @@ fn walk(machine: &KernelMounts, device: DeviceNumber, part: Range<u64>, lower: &
         && let Some(disk) = folder.parent().and_then(number_in)
     {
         let start = number(&folder.join("start")).unwrap_or(0).saturating_mul(SECTOR);
-        walk(machine, disk, moved(&part, start), lower);
+        visit_layers(machine, disk, shifted(&part, start), lower);
     }
     for slave in names(&folder.join("slaves")) {
         if let Some(slave) = number_in(&folder.join("slaves").join(slave)) {
             // The offset in the lower device is known only to the mapping, so the whole device
             // counts.
-            walk(machine, slave, 0..u64::MAX, lower);
+            visit_layers(machine, slave, 0..u64::MAX, lower);
         }
     }
     let name = machine.block_name(device).unwrap_or_else(|| device.to_string());
     let Some(backing) = backing(&name, &folder) else { return };
-    let part = moved(&part, offset_of(&folder));
+    let part = shifted(&part, offset_of(&folder));
     for (other, folder) in machine.block_devices_with("loop/backing_file") {
         let Some(number) = number_in(&folder).filter(|number| *number != device) else { continue };
         let begin = offset_of(&folder);
@@ -86,7 +91,7 @@ fn walk(machine: &KernelMounts, device: DeviceNumber, part: Range<u64>, lower: &
     }
     if let BackingStore::Block(carrier) = backing {
         lower.carriers.push(carrier);
-        walk(machine, carrier, part, lower);
+        visit_layers(machine, carrier, part, lower);
     }
 }
 
@@ -118,7 +123,7 @@ fn bytes_of(folder: &Path) -> u64 {
     number(&folder.join("size")).map_or(u64::MAX, |sectors| sectors.saturating_mul(SECTOR))
 }
 
-fn moved(part: &Range<u64>, by: u64) -> Range<u64> {
+fn shifted(part: &Range<u64>, by: u64) -> Range<u64> {
     part.start.saturating_add(by)..part.end.saturating_add(by)
 }
 

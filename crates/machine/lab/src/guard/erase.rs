@@ -17,10 +17,10 @@ use crate::machine::{DeviceNumber, KernelMounts};
 use crate::{DeviceError, LabError};
 
 /// Number of bytes erased around a signature, and size of one write.
-const AROUND: u64 = PIECE.len() as u64;
+const ERASED_BYTES: u64 = PIECE.len() as u64;
 const PIECE: [u8; 4096] = [0; 4096];
 /// Maximum number of passes over a device, since erasing a signature may reveal another one.
-const ROUNDS: usize = 16;
+const PASSES_MAX: usize = 16;
 
 /// Erases the content found by `inspection`, with the device opened exclusively.
 ///
@@ -37,9 +37,9 @@ pub(crate) fn erase(machine: &KernelMounts, inspection: &Inspection) -> Result<(
     }
     let device = open_device(path, DeviceOpenMode::WriteAlone).map_err(failed)?;
     let metadata = device.metadata().map_err(LabError::io("cannot look at", path))?;
-    let same = DeviceNumber::from_stat(metadata.rdev()) == inspection.number
+    let is_same = DeviceNumber::from_stat(metadata.rdev()) == inspection.number
         && device_bytes(&device) == Ok(inspection.bytes);
-    if !same {
+    if !is_same {
         let why = "it is not the device that was inspected".to_owned();
         return Err(DeviceError::NotOurs { what: path.display().to_string(), why }.into());
     }
@@ -63,11 +63,11 @@ pub(crate) fn erase(machine: &KernelMounts, inspection: &Inspection) -> Result<(
     for number in usage::partition_numbers(machine, inspection.number) {
         let _seen_below = delete_partition(&device, number);
     }
-    let left = usage::partitions(machine, inspection.number);
-    if left.is_empty() {
+    let remaining = usage::partitions(machine, inspection.number);
+    if remaining.is_empty() {
         return Ok(());
     }
-    let names = left.into_iter().map(|(name, _)| name).collect();
+    let names = remaining.into_iter().map(|(name, _)| name).collect();
     let obstacles = vec![FormatObstacle::Partitions { names }];
     Err(DeviceError::Refused(Inspection { obstacles, ..inspection.clone() }).into())
 }
@@ -81,13 +81,13 @@ pub(crate) fn clear_signatures(device: &File, bytes: u64) -> io::Result<()> {
     for place in edges(bytes) {
         zero(device, bytes, place.start, place.end - place.start)?;
     }
-    for _ in 0..ROUNDS {
+    for _ in 0..PASSES_MAX {
         let signatures = find_signatures(device, bytes)?;
         if signatures.is_empty() {
             return device.sync_all();
         }
         for signature in signatures {
-            zero(device, bytes, signature.offset & !(AROUND - 1), AROUND)?;
+            zero(device, bytes, signature.offset & !(ERASED_BYTES - 1), ERASED_BYTES)?;
         }
     }
     let signatures = find_signatures(device, bytes)?;

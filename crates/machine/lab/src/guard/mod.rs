@@ -170,9 +170,9 @@ pub(crate) fn content_of(
         // While a loop device is open, its page cache may differ from the backing file.
         let _only_advice = forget(device.as_fd(), 0, 0);
     }
-    let known = find_signatures(device, bytes)?;
-    if !known.is_empty() {
-        let obstacles = known.into_iter().map(FormatObstacle::Carries).collect();
+    let signatures = find_signatures(device, bytes)?;
+    if !signatures.is_empty() {
+        let obstacles = signatures.into_iter().map(FormatObstacle::Carries).collect();
         return Ok(ProbedContent { obstacles, coverage: None });
     }
     let extents = match depth {

@@ -150,9 +150,9 @@ impl UsageSearch<'_> {
         let mut devices = Vec::new();
         if let Some(folder) = self.machine.block_folder(of) {
             for holder in names(&folder.join("holders")) {
-                let there = folder.join("holders").join(&holder);
-                let number = word(&there.join("dev")).and_then(|text| text.parse().ok());
-                let by = match word(&there.join("dm/name")) {
+                let holder_folder = folder.join("holders").join(&holder);
+                let number = word(&holder_folder.join("dev")).and_then(|text| text.parse().ok());
+                let by = match word(&holder_folder.join("dm/name")) {
                     Some(mapped) => format!("{holder} ({mapped})"),
                     None => holder,
                 };
@@ -218,8 +218,8 @@ fn openers(
     let mut numbers = vec![device];
     numbers.extend(below);
     numbers.extend(partitions(machine, device).into_iter().map(|(_, number)| number));
-    let own = std::process::id().to_string();
-    let is_other = |pid: &String| pid.bytes().all(|byte| byte.is_ascii_digit()) && *pid != own;
+    let own_pid = std::process::id().to_string();
+    let is_other = |pid: &String| pid.bytes().all(|byte| byte.is_ascii_digit()) && *pid != own_pid;
     let mut processes = Vec::new();
     for pid in names(&machine.proc).into_iter().filter(is_other) {
         let open = open_devices(&machine.proc.join(&pid));

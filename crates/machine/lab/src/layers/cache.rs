@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use treering_model::{CacheLayer, Layer};
 use treering_sys::{DeviceOpenMode, Errno, open_device, sector_sizes};
 
-use super::cache_removal::{attached_set, folder_of, free_cache, set_of, uuid_text, wait_until};
+use super::cache_removal::{
+    attached_set, cache_set_uuid, folder_of, free_cache, uuid_text, wait_until,
+};
 use super::mapping::MappingStack;
 use super::parts::{DeviceOverParts, cut};
 use super::recorded_device::RecordedDevice;
@@ -61,9 +63,9 @@ pub(super) fn before_disk(
         [whole] => {
             let share = u64::from(layer.cache_percent);
             parts = cut(&lab, whole, &[100 - share, share])?;
-            cached(&lab, layer, &parts.members())?
+            make_cache(&lab, layer, &parts.members())?
         }
-        _ => cached(&lab, layer, &members)?,
+        _ => make_cache(&lab, layer, &members)?,
     };
     let over = DeviceOverParts { device: device_above, parts };
     let storage = AcquiredStorage::Mapped(Box::new(over));
@@ -72,7 +74,7 @@ pub(super) fn before_disk(
 }
 
 /// Makes a device with a cache, which is stopped when the returned device is dropped.
-fn cached(
+fn make_cache(
     lab: &Lab,
     layer: &CacheLayer,
     disks: &[MemberDevice],
@@ -90,7 +92,7 @@ fn cached(
     }
     let devices = vec![backing.number, cache.number];
     let record = lab.register.record(&lab.machine, |_| ResourceKind::Cache { devices })?;
-    let set = set_of(record.id());
+    let set = cache_set_uuid(record.id());
     let end =
         |machine: &KernelMounts, record: &OwnedRecord, _: &MemberDevice| match record.facts()?.kind
         {

@@ -27,7 +27,7 @@ pub(crate) fn free_cache(
     id: &RecordId,
     devices: &[DeviceNumber],
 ) -> Result<(), LabError> {
-    let set = set_of(id);
+    let set = cache_set_uuid(id);
     let name = uuid_text(&set);
     let set_folder = machine.sys.join("fs/bcache").join(&name);
     if let Some(backing) = devices.first() {
@@ -118,7 +118,7 @@ pub(super) fn wait_until(is_done: impl Fn() -> bool) -> bool {
 }
 
 /// UUID of the cache set of a record.
-pub(super) fn set_of(id: &RecordId) -> [u8; 16] {
+pub(super) fn cache_set_uuid(id: &RecordId) -> [u8; 16] {
     let half = |text: String| Fingerprint::from_bytes(text.as_bytes()).text();
     let digits = half(format!("set of {}", id.as_str())) + &half(format!("{} set", id.as_str()));
     u128::from_str_radix(&digits, 16).unwrap_or_default().to_be_bytes()
@@ -133,13 +133,13 @@ pub(super) fn uuid_text(uuid: &[u8; 16]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{set_of, uuid_text};
+    use super::{cache_set_uuid, uuid_text};
     use crate::register::RecordId;
 
     #[test]
-    fn every_record_has_a_set_of_its_own() {
+    fn every_record_has_its_own_cache_set() {
         let (first, second) = (RecordId::new(1, 2, "ab", 3), RecordId::new(1, 2, "ab", 4));
-        assert_ne!(set_of(&first), set_of(&second));
+        assert_ne!(cache_set_uuid(&first), cache_set_uuid(&second));
         let uuid = 0x0011_2233_4455_6677_8899_aabb_ccdd_eeff_u128.to_be_bytes();
         assert_eq!(uuid_text(&uuid), "00112233-4455-6677-8899-aabbccddeeff");
     }

@@ -21,7 +21,7 @@ mod targets;
 use treering_model::filesystems::{Filesystem, OVERLAY};
 use treering_model::{Layer, OverlayLayer};
 
-use crate::device::{AcquiredStorage, LabDevice, LowerPart, available, known};
+use crate::device::{AcquiredStorage, LabDevice, LowerPart, find_filesystem, require_available};
 use crate::error::unfit;
 use crate::filesystems::kernel_has;
 use crate::images::LoopImage;
@@ -136,7 +136,7 @@ impl LabDevice {
     ) -> (Option<Result<&'static Filesystem, LabError>>, usize) {
         for layer in layers {
             if let Layer::Loop(layer) = layer {
-                return (Some(known(&layer.on)), devices);
+                return (Some(find_filesystem(&layer.on)), devices);
             }
             devices = layer.devices_above(devices);
         }
@@ -154,8 +154,8 @@ impl LabDevice {
                 Layer::Md(layer) => array::check(layer, devices, lab)?,
                 Layer::Bcache(_) => cache::check(devices, lab)?,
                 Layer::Loop(layer) => {
-                    let filesystem = known(&layer.on)?;
-                    available(filesystem, lab.availability(filesystem))?;
+                    let filesystem = find_filesystem(&layer.on)?;
+                    require_available(filesystem, lab.availability(filesystem))?;
                 }
                 Layer::Overlay(layer) => {
                     overlay::check_options(layer)?;

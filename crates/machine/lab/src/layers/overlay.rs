@@ -89,7 +89,7 @@ impl OverlayMount {
             let (fs_type, why) = (OVERLAY, format!("{errno}{words}"));
             return Err(DeviceError::Mount { mount_source, fs_type, options, why }.into());
         }
-        made.note()?;
+        made.record_number()?;
         Ok(made)
     }
 
@@ -129,7 +129,7 @@ impl OverlayMount {
     }
 
     /// Records the device number of the mount in the register.
-    fn note(&mut self) -> Result<(), LabError> {
+    fn record_number(&mut self) -> Result<(), LabError> {
         let root = File::open(&self.root).map_err(LabError::io("cannot open", &self.root))?;
         let table = MountTable::read();
         let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;

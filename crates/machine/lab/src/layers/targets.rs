@@ -113,12 +113,12 @@ pub(super) fn linear(members: &[MemberDevice], mut from: u64, length: u64) -> Ve
     let mut table = Vec::new();
     let mut done = 0;
     for member in members {
-        let own = member.bytes / SECTOR;
-        if from >= own {
-            from -= own;
+        let member_sectors = member.bytes / SECTOR;
+        if from >= member_sectors {
+            from -= member_sectors;
             continue;
         }
-        let length_sectors = (own - from).min(length - done);
+        let length_sectors = (member_sectors - from).min(length - done);
         if length_sectors > 0 {
             let parameters = format!("{} {from}", member.number);
             let start_sectors = done;
@@ -139,9 +139,9 @@ fn thin(
     stack: &mut MappingStack,
 ) -> Result<(), LabError> {
     let block = layer.block_bytes / SECTOR;
-    let all = sectors(members);
-    let metadata = (all / METADATA_SHARE).max(METADATA_SECTORS_MIN).next_multiple_of(8);
-    let data = all.saturating_sub(metadata) / block * block;
+    let total = sectors(members);
+    let metadata = (total / METADATA_SHARE).max(METADATA_SECTORS_MIN).next_multiple_of(8);
+    let data = total.saturating_sub(metadata) / block * block;
     if data == 0 {
         return Err(unfit("the devices are too small for a thin pool".to_owned()));
     }

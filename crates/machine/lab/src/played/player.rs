@@ -104,7 +104,7 @@ impl DiskPlayer {
     /// Switches between answers at modelled times (`true`) and at once (`false`).
     pub(crate) fn play(&self, plays: bool) -> Result<(), LabError> {
         let failed = LabError::io("cannot reach the played disk at", &self.point);
-        say(&self.point, if plays { PLAY } else { HURRY }).map_err(failed)
+        write_word(&self.point, if plays { PLAY } else { HURRY }).map_err(failed)
     }
 
     /// Counters of the played disk so far.
@@ -119,7 +119,7 @@ impl DiskPlayer {
     }
 
     /// Waits for the end of the process after its mount is gone.
-    pub(crate) fn ended(mut self) {
+    pub(crate) fn wait_for_end(mut self) {
         let mut waited = Duration::ZERO;
         while matches!(self.child.try_wait(), Ok(None)) {
             if waited >= PATIENCE {
@@ -137,7 +137,7 @@ pub(crate) fn image_in(point: &Path) -> PathBuf {
     point.join(IMAGE)
 }
 
-fn say(point: &Path, word: &str) -> io::Result<()> {
+fn write_word(point: &Path, word: &str) -> io::Result<()> {
     OpenOptions::new().write(true).open(point.join(PLAYED_STATUS))?.write_all(word.as_bytes())
 }
 
@@ -155,19 +155,19 @@ pub(crate) struct OrphanDisk<'a> {
 /// Unblocks everything that waits for a played disk. The disk answers at once from now on; if its
 /// process does not respond, all requests fail.
 pub(crate) fn rescue(machine: &KernelMounts, remains: OrphanDisk<'_>) {
-    let is_there = MountTable::read().is_ok_and(|table| {
+    let is_mounted = MountTable::read().is_ok_and(|table| {
         table
             .mounts
             .iter()
             .any(|mount| mount.point == remains.point && mount.fs_type == PLAYED_MOUNT)
     });
-    if !is_there {
+    if !is_mounted {
         return;
     }
     // The thread may block; it is abandoned until the connection breaks.
     let (sender, answer) = mpsc::channel();
     let point = remains.point.to_owned();
-    let sent = thread::Builder::new().spawn(move || sender.send(say(&point, HURRY)));
+    let sent = thread::Builder::new().spawn(move || sender.send(write_word(&point, HURRY)));
     if sent.is_ok() && answer.recv_timeout(PATIENCE).is_ok() {
         // The disk accepted the word, or the connection is already broken.
         return;

@@ -32,9 +32,9 @@ const ROOT_INODE: u64 = 1;
 const IMAGE_INODE: u64 = 2;
 const STATUS_INODE: u64 = 3;
 /// Validity of attributes and entries, which never change.
-const FOREVER: Duration = Duration::from_secs(1 << 30);
+const ATTRIBUTE_VALIDITY: Duration = Duration::from_secs(1 << 30);
 /// Limit on concurrent kernel requests: more than the queue of any loop device holds.
-const UNDER_WAY: u16 = 1024;
+const REQUESTS_MAX: u16 = 1024;
 
 struct PlayedFilesystem {
     spindle: Arc<Spindle>,
@@ -64,7 +64,7 @@ pub fn serve_played_disk(
     let spindle = Arc::new(Spindle::new(&model.disk));
     let turning = Arc::clone(&spindle);
     let turning =
-        thread::Builder::new().name("spindle".to_owned()).spawn(move || turning.turn())?;
+        thread::Builder::new().name("spindle".to_owned()).spawn(move || turning.answer_queued())?;
     let path = path.to_string_lossy().into_owned();
     let status = PlayedStatus { image: path, ..model.status() };
     let texts = Mutex::default();
@@ -143,8 +143,8 @@ impl Filesystem for PlayedFilesystem {
         // Without this capability the kernel sends one direct request at a time, and the disk's
         // queue stays empty.
         let _older_kernels_have_none = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
-        let _known = config.set_max_background(UNDER_WAY);
-        let _known = config.set_congestion_threshold(UNDER_WAY);
+        let _known = config.set_max_background(REQUESTS_MAX);
+        let _known = config.set_congestion_threshold(REQUESTS_MAX);
         Ok(())
     }
 
@@ -155,14 +155,14 @@ impl Filesystem for PlayedFilesystem {
             _ => return reply.error(Errno::ENOENT),
         };
         match self.attributes(inode) {
-            Some(attributes) => reply.entry(&FOREVER, &attributes, Generation(0)),
+            Some(attributes) => reply.entry(&ATTRIBUTE_VALIDITY, &attributes, Generation(0)),
             None => reply.error(Errno::ENOENT),
         }
     }
 
     fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         match self.attributes(inode.0) {
-            Some(attributes) => reply.attr(&FOREVER, &attributes),
+            Some(attributes) => reply.attr(&ATTRIBUTE_VALIDITY, &attributes),
             None => reply.error(Errno::ENOENT),
         }
     }
@@ -191,7 +191,7 @@ impl Filesystem for PlayedFilesystem {
             Some(_) if inode.0 == IMAGE_INODE && size.is_some_and(|size| size != self.bytes) => {
                 reply.error(Errno::EPERM);
             }
-            Some(attributes) => reply.attr(&FOREVER, &attributes),
+            Some(attributes) => reply.attr(&ATTRIBUTE_VALIDITY, &attributes),
             None => reply.error(Errno::ENOENT),
         }
     }

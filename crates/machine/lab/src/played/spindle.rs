@@ -138,7 +138,7 @@ impl Spindle {
     }
 
     /// Answers queued requests until [`Spindle::end`] is called.
-    pub(super) fn turn(&self) {
+    pub(super) fn answer_queued(&self) {
         while let Some((answer, waiting)) = self.next() {
             let plays = !self.answers_at_once();
             if plays {

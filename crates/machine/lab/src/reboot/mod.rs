@@ -128,8 +128,8 @@ impl RebootControl {
 
     /// True if a record, unit or link of a campaign exists.
     pub fn is_there(&self) -> bool {
-        let is_there = |path: PathBuf| path.symlink_metadata().is_ok();
-        is_there(self.record_path()) || is_there(self.unit_path()) || is_there(self.link_path())
+        let exists = |path: PathBuf| path.symlink_metadata().is_ok();
+        exists(self.record_path()) || exists(self.unit_path()) || exists(self.link_path())
     }
 
     /// Locks the campaign for this process, without waiting.
@@ -191,10 +191,10 @@ impl RebootControl {
     pub fn run(&self, command: &[String]) -> Result<(), LabError> {
         let Some((program, arguments)) = command.split_first() else { return Ok(()) };
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-        let done = run(Path::new(program), &arguments, &self.root)
+        let finished = run(Path::new(program), &arguments, &self.root)
             .map_err(LabError::io("cannot run", program))?;
-        let Some(ended) = done.failure else { return Ok(()) };
-        let (command, output) = (command.join(" "), done.output.trim().to_owned());
+        let Some(ended) = finished.failure else { return Ok(()) };
+        let (command, output) = (command.join(" "), finished.output.trim().to_owned());
         Err(RebootError::Command { command, ended: format!(" ({ended})"), output }.into())
     }
 

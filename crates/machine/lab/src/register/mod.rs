@@ -84,7 +84,7 @@ impl LabRegister {
     fn make(&self) -> Result<(), LabError> {
         for folder in [self.folder.clone(), self.folder.join("mounts")] {
             private_directory(&folder)?;
-            open_for_passage(&folder)?;
+            allow_passage(&folder)?;
         }
         private_directory(&self.folder.join("devices")).map(drop)
     }
@@ -296,7 +296,7 @@ pub(crate) fn private_directory(path: &Path) -> Result<PathBuf, LabError> {
 
 /// Lets other users pass through a directory of root without listing it, so that jobs of other
 /// users reach the filesystems mounted below.
-fn open_for_passage(path: &Path) -> Result<(), LabError> {
+fn allow_passage(path: &Path) -> Result<(), LabError> {
     if treering_sys::user_id() != 0 {
         return Ok(());
     }
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn other_users_pass_through_the_register_of_root_without_listing_it() {
+    fn other_users_can_traverse_but_not_list_the_register_of_root() {
         let top = tempfile::tempdir().unwrap();
         let register = LabRegister::open(&top.path().join("register")).unwrap();
         let expected = if treering_sys::user_id() == 0 { 0o711 } else { 0o700 };

@@ -660,7 +660,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_line_does_not_count() {
+    fn an_incomplete_line_is_ignored() {
         let whole = facts(image("/treering-1.img")).to_text();
         let killed = format!("{whole}loop 12");
         let Ok(RecordFacts { kind: ResourceKind::Loop { number, .. }, .. }) =

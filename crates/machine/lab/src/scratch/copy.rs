@@ -117,7 +117,7 @@ impl ImageCopier {
         self.current_dir = open_dir(self.current_dir.as_fd(), c"..")
             .map_err(CopyError::new("leave the directory", &name))?;
         let dir = open_dir(self.current_dir.as_fd(), &name);
-        look_like(&dir.map_err(CopyError::new("open the directory", &name))?, &like);
+        copy_attributes(&dir.map_err(CopyError::new("open the directory", &name))?, &like);
         // Times are set last, so that entries made later in the parent do not change them.
         let _only_for_show =
             utimensat(&self.current_dir, &name, &times(&like), AtFlags::SYMLINK_NOFOLLOW);
@@ -184,7 +184,7 @@ impl ImageCopier {
         if !self.content(&file, &made, bytes).map_err(CopyError::new("write", name))? {
             self.copied.failed += 1;
         }
-        look_like(&made, &like);
+        copy_attributes(&made, &like);
         self.copied.files += 1;
         Ok(())
     }
@@ -204,7 +204,8 @@ impl ImageCopier {
             let hole = seek(from, SeekFrom::Hole(data)).unwrap_or(bytes).min(bytes);
             let seeks = seek(from, SeekFrom::Start(data)).is_ok();
             seek(to, SeekFrom::Start(data))?;
-            let done = if seeks { self.stretch(from, to, hole.saturating_sub(data))? } else { 0 };
+            let done =
+                if seeks { self.copy_range(from, to, hole.saturating_sub(data))? } else { 0 };
             if data.saturating_add(done) < hole || done == 0 {
                 is_whole = data >= bytes;
                 break;
@@ -217,11 +218,11 @@ impl ImageCopier {
 
     /// Copies up to `bytes`; returns the number copied, which is less at the end of the file or
     /// after a read error.
-    fn stretch(&mut self, from: &OwnedFd, to: &OwnedFd, bytes: u64) -> Result<u64, Errno> {
+    fn copy_range(&mut self, from: &OwnedFd, to: &OwnedFd, bytes: u64) -> Result<u64, Errno> {
         let mut done = 0;
         while done < bytes {
-            let wanted = usize::try_from(bytes - done).unwrap_or(PIECE).min(PIECE);
-            let Ok(got @ 1..) = read(from.as_fd(), &mut self.buffer[..wanted]) else { break };
+            let length = usize::try_from(bytes - done).unwrap_or(PIECE).min(PIECE);
+            let Ok(got @ 1..) = read(from.as_fd(), &mut self.buffer[..length]) else { break };
             let mut unwritten = &self.buffer[..got];
             while !unwritten.is_empty() {
                 let written = write(to.as_fd(), unwritten)?;
@@ -252,7 +253,7 @@ fn open_dir(at: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
 }
 
 /// Sets mode, owner and times; failures are ignored.
-fn look_like(made: &OwnedFd, like: &Stat) {
+fn copy_attributes(made: &OwnedFd, like: &Stat) {
     let (owner, group) = (Uid::from_raw(like.st_uid), Gid::from_raw(like.st_gid));
     let _only_for_show = fchown(made, Some(owner), Some(group));
     let _only_for_show = fchmod(made, Mode::from_raw_mode(like.st_mode & 0o7777));

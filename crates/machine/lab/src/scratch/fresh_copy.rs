@@ -101,7 +101,7 @@ impl FreshCopyComparison<'_> {
         if !matches!(self.view.kind(), ViewKind::Private { .. }) {
             let _reported_by_whoever_wrote = sync_filesystem(self.view.root());
         }
-        cold()?;
+        drop_all_caches()?;
         let like = FilesystemProfile::read(self.view, self.path)?;
         let mut scratch = ScratchFilesystem::make(self.on, &like, self.erasing, &lab())?;
         let mut cautions: Vec<String> = like.cautions().iter().map(ToString::to_string).collect();
@@ -120,7 +120,7 @@ impl FreshCopyComparison<'_> {
         cautions: Vec<String>,
     ) -> Result<FreshCopy, FreshCopyError> {
         let cautions = [cautions, self.not_fresh(scratch)?].concat();
-        let aged = self.look(self.view.root())?;
+        let aged = self.survey(self.view.root())?;
         let copied = self.copy(scratch)?;
         let mkfs = scratch.command().to_vec();
         let on = match self.on {
@@ -134,7 +134,7 @@ impl FreshCopyComparison<'_> {
         sync_filesystem(top.as_fd()).map_err(FreshCopyError::Unwritten)?;
         drop(top);
         scratch.remount()?;
-        let fresh = self.look(scratch.open()?.as_fd())?;
+        let fresh = self.survey(scratch.open()?.as_fd())?;
         let mut copy =
             FreshCopy { aged, fresh, on, mkfs, copied, cautions, ..FreshCopy::default() };
         let mut orders = [0; 2];
@@ -154,7 +154,7 @@ impl FreshCopyComparison<'_> {
     /// Reasons why the target of the copy is not an empty filesystem, as cautions.
     fn not_fresh(&self, scratch: &ScratchFilesystem) -> Result<Vec<String>, FreshCopyError> {
         let Some(first) = scratch.other_entries().first() else { return Ok(Vec::new()) };
-        let layout = self.look(scratch.open()?.as_fd())?;
+        let layout = self.survey(scratch.open()?.as_fd())?;
         let more = match scratch.other_entries().len() - 1 {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -174,11 +174,11 @@ impl FreshCopyComparison<'_> {
         )])
     }
 
-    fn look(&self, top: BorrowedFd<'_>) -> Result<FileLayout, FreshCopyError> {
-        self.tell("looking", 0);
+    fn survey(&self, top: BorrowedFd<'_>) -> Result<FileLayout, FreshCopyError> {
+        self.report_progress("looking", 0);
         let plan = SurveyPlan { write_back: true, ..SurveyPlan::default() };
         let surveyed = survey(top, &plan, &mut |met, _| {
-            self.tell("looking", met.files);
+            self.report_progress("looking", met.files);
             self.go_on()
         });
         let LayoutSurvey { layout, .. } = surveyed.map_err(|error| {
@@ -191,7 +191,7 @@ impl FreshCopyComparison<'_> {
     fn copy(&self, scratch: &ScratchFilesystem) -> Result<CopiedTree, FreshCopyError> {
         let (from, to) = (self.view.root(), scratch.open()?);
         let copier = ImageCopier::new(from, to.as_fd()).map_err(FreshCopyError::Copy)?;
-        let mut copying = Copying { comparison: self, copier };
+        let mut copying = CopyVisitor { comparison: self, copier };
         let walked = traverse(Confinement::probe(from), from, &mut copying);
         walked?;
         Ok(copying.copier.copied())
@@ -205,9 +205,9 @@ impl FreshCopyComparison<'_> {
         is_fresh: bool,
         cautions: &mut Vec<String>,
     ) -> Result<(u64, ColdRead), FreshCopyError> {
-        let opened = scratch.open()?;
-        let top = if is_fresh { opened.as_fd() } else { self.view.root() };
-        cold()?;
+        let copy_top = scratch.open()?;
+        let top = if is_fresh { copy_top.as_fd() } else { self.view.root() };
+        drop_all_caches()?;
         let recorder = match record(top) {
             Ok(recorder) => Some(recorder),
             Err(missing) => {
@@ -224,11 +224,11 @@ impl FreshCopyComparison<'_> {
         let before = played();
         let _begins_here = recorder.as_ref().and_then(BlockRecorder::cut);
         let scanned = scan(top, &mut |scan| {
-            self.tell(what, scan.files);
+            self.report_progress(what, scan.files);
             self.go_on()
         });
-        let done = played().zip(before).map(|(after, before)| after.since(&before));
-        let disk_seconds = done.map(|done| done.busy_ns as f64 / 1e9);
+        let played_counts = played().zip(before).map(|(after, before)| after.since(&before));
+        let disk_seconds = played_counts.map(|played_counts| played_counts.busy_ns as f64 / 1e9);
         let digest = recorder.and_then(BlockRecorder::stop).map(|reported| reported.digest);
         let scan = scanned.map_err(|error| match error {
             ScanError::Stopped => FreshCopyError::Stopped,
@@ -250,7 +250,7 @@ impl FreshCopyComparison<'_> {
         Ok((order, ColdRead { turn, is_fresh, seconds, files, bytes, requests, disk_seconds }))
     }
 
-    fn tell(&self, what: &'static str, files: u64) {
+    fn report_progress(&self, what: &'static str, files: u64) {
         (self.progress)(what, files);
     }
 
@@ -260,7 +260,7 @@ impl FreshCopyComparison<'_> {
 }
 
 /// Syncs and drops the kernel's caches, including those of the layers below the files.
-fn cold() -> Result<(), FreshCopyError> {
+fn drop_all_caches() -> Result<(), FreshCopyError> {
     sync_machine();
     drop_caches().map_err(|error| FreshCopyError::CachesKept(error.errno()))
 }
@@ -275,11 +275,11 @@ fn record(top: BorrowedFd<'_>) -> Result<BlockRecorder, BlockTraceError> {
 /// Adds a caution if fewer bytes than the content were read from a device.
 fn caution_caches(copy: &mut FreshCopy) {
     let is_encoded = copy.aged.extents.encoded.extents + copy.fresh.extents.encoded.extents > 0;
-    let least = copy.reads.iter().filter_map(|read| Some(read.requests?.bytes)).min();
-    let Some(least) = least.filter(|_| !is_encoded) else { return };
-    if (least as f64) < READ_SHARE_LEAST * copy.copied.bytes as f64 {
+    let fewest = copy.reads.iter().filter_map(|read| Some(read.requests?.bytes)).min();
+    let Some(fewest) = fewest.filter(|_| !is_encoded) else { return };
+    if (fewest as f64) < READ_SHARE_LEAST * copy.copied.bytes as f64 {
         copy.cautions.push(format!(
-            "a device was asked for only {least} of {} bytes: a cache served the rest, or data \
+            "a device was asked for only {fewest} of {} bytes: a cache served the rest, or data \
              was never written",
             copy.copied.bytes
         ));
@@ -287,7 +287,7 @@ fn caution_caches(copy: &mut FreshCopy) {
 }
 
 /// Visitor of a walk that copies each entry.
-struct Copying<'w> {
+struct CopyVisitor<'w> {
     comparison: &'w FreshCopyComparison<'w>,
     copier: ImageCopier,
 }
@@ -298,7 +298,7 @@ impl From<WalkError> for FreshCopyError {
     }
 }
 
-impl TreeVisitor for Copying<'_> {
+impl TreeVisitor for CopyVisitor<'_> {
     type Halt = FreshCopyError;
 
     fn enter(&mut self, dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), FreshCopyError> {
@@ -308,7 +308,7 @@ impl TreeVisitor for Copying<'_> {
     fn entry(&mut self, entry: &TreeEntry<'_>) -> Result<(), FreshCopyError> {
         let files = self.copier.copied().files;
         if files.is_multiple_of(64) {
-            self.comparison.tell("copying", files);
+            self.comparison.report_progress("copying", files);
         }
         if self.comparison.stop.is_raised() {
             return Err(FreshCopyError::Stopped);

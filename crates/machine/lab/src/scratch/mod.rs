@@ -22,9 +22,9 @@ pub use fresh_copy::{FreshCopyComparison, FreshCopyError};
 pub use likeness::FilesystemProfile;
 
 /// Name of the copy in a directory of the user; `treering clean` recognises it.
-const TREE: &str = "copy-1";
+const COPY_NAME: &str = "copy-1";
 /// Entries of a fresh filesystem.
-const FRESH: [&str; 1] = ["lost+found"];
+const FRESH_ENTRIES: [&str; 1] = ["lost+found"];
 /// Trial name in the mark of a directory.
 const MARK: &str = "fresh-copy";
 
@@ -105,18 +105,18 @@ impl ScratchFilesystem {
         let mut place = OwnedDirectory::take(&resolved)?;
         place.refuse_leftovers()?;
         let entries = place.target().facts()?.existing;
-        if let Some(name) = entries.iter().find(|name| !FRESH.contains(&name.as_str())) {
+        if let Some(name) = entries.iter().find(|name| !FRESH_ENTRIES.contains(&name.as_str())) {
             return Err(unfit(format!("{path} is not empty: it has {name}")));
         }
         let other_entries = other_entries(&resolved)?;
         place.mark(MARK, None)?;
-        let top = resolved.join(TREE);
-        if let Err(error) = place.target().make_tree(TREE) {
+        let top = resolved.join(COPY_NAME);
+        if let Err(error) = place.target().make_tree(COPY_NAME) {
             let _reported_is_why = place.unmark();
             return Err(error.into());
         }
         let storage = ScratchStorage::Theirs(Box::new(place));
-        Ok(Self { storage: Some(storage), top, below: PathBuf::from(TREE), other_entries })
+        Ok(Self { storage: Some(storage), top, below: PathBuf::from(COPY_NAME), other_entries })
     }
 
     /// Directory of the copy.
@@ -223,7 +223,7 @@ fn other_entries(directory: &Path) -> Result<Vec<String>, LabError> {
         for entry in entries {
             let path = entry.map_err(failed)?.path();
             let name = path.strip_prefix(&mount.point).unwrap_or(&path).to_string_lossy();
-            if path != inner && !FRESH.contains(&name.as_ref()) {
+            if path != inner && !FRESH_ENTRIES.contains(&name.as_ref()) {
                 others.push(name.into_owned());
             }
         }

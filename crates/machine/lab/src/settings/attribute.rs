@@ -99,7 +99,7 @@ impl SettingTarget<'_> {
                             let inside = relative(name).ok_or_else(|| {
                                 refused("a sysfs attribute is written as in `queue/scheduler`")
                             })?;
-                            folders.iter().map(|folder| of_device(folder, inside)).collect()
+                            folders.iter().map(|folder| device_attribute(folder, inside)).collect()
                         }
                     }
                 }
@@ -130,11 +130,11 @@ impl SettingTarget<'_> {
 }
 
 /// Attribute of a device; a partition has the queue of its disk.
-fn of_device(folder: &Path, inside: &Path) -> PathBuf {
-    let own = folder.join(inside);
+fn device_attribute(folder: &Path, inside: &Path) -> PathBuf {
+    let path = folder.join(inside);
     match folder.parent() {
-        Some(disk) if !own.exists() && folder.join("partition").exists() => disk.join(inside),
-        _ => own,
+        Some(disk) if !path.exists() && folder.join("partition").exists() => disk.join(inside),
+        _ => path,
     }
 }
 
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_that_the_kernel_changes_along_are_known() {
+    fn companion_attributes_are_listed() {
         let ratio = Path::new("/proc/sys/vm/dirty_ratio");
         assert_eq!(companions(ratio), [PathBuf::from("/proc/sys/vm/dirty_bytes")]);
         let scheduler = companions(Path::new("/sys/block/sda/queue/scheduler"));

@@ -23,7 +23,7 @@ const STEP: Duration = Duration::from_millis(50);
 /// File of a group with its processes.
 pub(super) const PROCESSES: &str = "cgroup.procs";
 /// File of a group with the controllers enabled for its child groups.
-pub(super) const PASSED_ON: &str = "cgroup.subtree_control";
+pub(super) const CHILD_CONTROLLERS: &str = "cgroup.subtree_control";
 
 /// Checks that these limits can be set here. Changes nothing.
 ///
@@ -38,7 +38,7 @@ pub(crate) fn check_limits(limits: &LimitSettings, machine: &KernelMounts) -> Re
         unfit("`limits` need control groups of version 2, which are not mounted here".into())
     })?;
     for name in limits.controllers() {
-        if !has(&root.join("cgroup.controllers"), name) {
+        if !has_word(&root.join("cgroup.controllers"), name) {
             let why = if is_of_version_1(machine, name) {
                 "it belongs to control groups of version 1 here"
             } else {
@@ -50,7 +50,7 @@ pub(crate) fn check_limits(limits: &LimitSettings, machine: &KernelMounts) -> Re
         }
         // The root group has no such file.
         let is_below = root.join("cgroup.events").exists();
-        if is_below && !has(&root.join(PASSED_ON), name) {
+        if is_below && !has_word(&root.join(CHILD_CONTROLLERS), name) {
             return Err(unfit(format!(
                 "`limits` need the controller `{name}`, which the control group of this \
                  container does not pass on"
@@ -88,8 +88,8 @@ pub(crate) fn free_group(
         Err(error) => return Err(error),
     }
     group.enabled.iter().try_for_each(|controller| {
-        let passed_on = root.join(PASSED_ON);
-        if has(&passed_on, controller) {
+        let passed_on = root.join(CHILD_CONTROLLERS);
+        if has_word(&passed_on, controller) {
             write(&passed_on, &format!("-{controller}"))
         } else {
             Ok(())
@@ -156,7 +156,7 @@ fn is_of_version_1(machine: &KernelMounts, controller: &str) -> bool {
 }
 
 /// True if a file has this word.
-pub(super) fn has(file: &Path, word: &str) -> bool {
+pub(super) fn has_word(file: &Path, word: &str) -> bool {
     fs::read_to_string(file).is_ok_and(|text| text.split_whitespace().any(|one| one == word))
 }
 

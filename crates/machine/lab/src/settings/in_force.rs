@@ -13,7 +13,7 @@ use crate::machine::{DeviceNumber, block_number};
 use crate::{Lab, LabError};
 
 /// Prefixes of sysfs attributes that exist only while the filesystem is mounted.
-const OF_MOUNT: [&str; 2] = ["fs/", "bdi/"];
+const MOUNT_PREFIXES: [&str; 2] = ["fs/", "bdi/"];
 
 /// Settings of a variant that are applied for a trial. Dropping undoes them as far as possible.
 #[derive(Debug)]
@@ -190,7 +190,7 @@ type Settings = Vec<(String, String)>;
 /// Splits sysfs attributes into those of the mounted filesystem and all others.
 fn split(sysfs: &[(String, String)]) -> (Settings, Settings) {
     let is_of_mount =
-        |(name, _): &(String, String)| OF_MOUNT.iter().any(|prefix| name.starts_with(prefix));
+        |(name, _): &(String, String)| MOUNT_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     sysfs.iter().cloned().partition(is_of_mount)
 }
 

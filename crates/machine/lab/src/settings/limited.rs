@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use treering_model::LimitSettings;
 
 use super::control_group::{
-    PASSED_ON, PROCESSES, check_limits, free_group, has, identity, name, own_group, root, write,
+    CHILD_CONTROLLERS, PROCESSES, check_limits, free_group, has_word, identity, name, own_group,
+    root, write,
 };
 use crate::lab::Lab;
 use crate::machine::{DeviceNumber, KernelMounts};
@@ -53,9 +54,9 @@ impl ControlGroup {
         let folder = root.join(name(record.id()));
         let made = (|| {
             for controller in limits.controllers() {
-                if !has(&root.join(PASSED_ON), controller) {
+                if !has_word(&root.join(CHILD_CONTROLLERS), controller) {
                     record.append(&controller_line(controller))?;
-                    write(&root.join(PASSED_ON), &format!("+{controller}"))?;
+                    write(&root.join(CHILD_CONTROLLERS), &format!("+{controller}"))?;
                 }
             }
             DirBuilder::new().create(&folder).map_err(LabError::io("cannot make", &folder))?;
@@ -142,7 +143,7 @@ mod tests {
     };
 
     #[test]
-    fn limits_are_written_in_the_words_of_the_kernel() {
+    fn limits_are_written_in_the_format_of_the_kernel() {
         let devices = [7, 8].map(|minor| DeviceNumber { major: 253, minor });
         let files = limit_files(&ALL, &devices);
         let expected = [

@@ -86,7 +86,7 @@ impl AppliedSettings {
             self.changes.push(SettingChange { path, before, after: None });
         }
         attribute.write(value)?;
-        let kept = attribute.read()?;
+        let read_back = attribute.read()?;
         // Companions changed by the kernel count as changed by treering.
         for change in &mut self.changes {
             let current = Attribute::new(&change.path).read().ok();
@@ -97,8 +97,8 @@ impl AppliedSettings {
                 change.after = current;
             }
         }
-        if !attribute::is_same_value(&kept, value) {
-            let why = format!("the kernel keeps {kept}");
+        if !attribute::is_same_value(&read_back, value) {
+            let why = format!("the kernel keeps {read_back}");
             let (path, value) = (path.to_owned(), value.to_owned());
             return Err(DeviceError::Setting { path, value, why }.into());
         }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_somebody_else_changed_keeps_its_value() {
+    fn settings_changed_by_others_are_not_restored() {
         let top = tempfile::tempdir().unwrap();
         let lab = lab(top.path());
         let mut settings = AppliedSettings::new(&lab);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_no_setting_are_refused() {
+    fn invalid_setting_names_are_refused() {
         let top = tempfile::tempdir().unwrap();
         let lab = lab(top.path());
         for name in ["vm.nothing", "../../etc/passwd", "vm", "", "vm..x", "/etc/passwd"] {

@@ -14,7 +14,7 @@ use treering_sys::{lock_exclusive, user_id};
 const LOCK: &str = "lock";
 /// Age from which a directory without a lock counts as abandoned; a younger one may be in the
 /// making.
-const ABANDONED: Duration = Duration::from_secs(3600);
+const ABANDONED_AGE: Duration = Duration::from_secs(3600);
 
 /// Error of making a directory.
 #[derive(Debug, Error)]
@@ -85,7 +85,7 @@ fn remove_abandoned(parent: &Path, prefix: &str, files: &[&str]) {
             Ok(lock) => lock_exclusive(&lock).is_ok(),
             Err(_) => {
                 let made = entry.metadata().and_then(|metadata| metadata.modified());
-                made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age > ABANDONED))
+                made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age > ABANDONED_AGE))
             }
         };
         if is_abandoned {

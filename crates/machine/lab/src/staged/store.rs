@@ -21,7 +21,7 @@ const MANIFEST: &str = ".manifest";
 /// Maximum size of a manifest.
 const MANIFEST_BYTES_MAX: u64 = 4096;
 /// SQLite's files beside a store.
-const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+const SQLITE_SUFFIXES: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// Reason why a directory cannot hold staged stores.
 #[derive(Debug, Error)]
@@ -54,16 +54,16 @@ pub enum StagingError {
 /// When the directory cannot be made or belongs to others.
 pub fn own_staging_directory(below: &Path, make: bool) -> Result<PathBuf, StagingError> {
     let user = user_id();
-    let own = below.join(format!("treering-{user}"));
+    let directory = below.join(format!("treering-{user}"));
     if make {
-        match DirBuilder::new().mode(0o700).create(&own) {
+        match DirBuilder::new().mode(0o700).create(&directory) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(StagingError::Unmade { path: own, error });
+                return Err(StagingError::Unmade { path: directory, error });
             }
             _ => {}
         }
     }
-    let metadata = fs::symlink_metadata(&own).map_err(StagingError::Unread)?;
+    let metadata = fs::symlink_metadata(&directory).map_err(StagingError::Unread)?;
     let why = if !metadata.is_dir() {
         "is not a directory"
     } else if metadata.uid() != user {
@@ -71,9 +71,9 @@ pub fn own_staging_directory(below: &Path, make: bool) -> Result<PathBuf, Stagin
     } else if metadata.mode() & 0o077 != 0 {
         "is open to other users"
     } else {
-        return Ok(own);
+        return Ok(directory);
     };
-    Err(StagingError::Unfit { path: own, why })
+    Err(StagingError::Unfit { path: directory, why })
 }
 
 /// Name prefix of a store's staged files, by which they are found again.
@@ -88,23 +88,23 @@ pub fn staged_files(dir: &Path, prefix: &str) -> Vec<(String, Option<StagedFile>
     let mut names: Vec<String> =
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
-    let mut found: Vec<(String, Option<StagedFile>)> = Vec::new();
+    let mut files: Vec<(String, Option<StagedFile>)> = Vec::new();
     for name in names.iter().filter(|name| name.starts_with(prefix)) {
         if let Some(stem) = name.strip_suffix(MANIFEST) {
             let store = format!("{stem}{STAGED_STORE}");
             if let Some(manifest) = StagedFile::read(dir, &store) {
-                found.push((store, Some(manifest)));
+                files.push((store, Some(manifest)));
             }
         }
     }
     for name in names.iter().filter(|name| name.starts_with(prefix) && name.ends_with(STAGED_STORE))
     {
-        let is_listed = found.iter().any(|(store, _)| store == name);
+        let is_listed = files.iter().any(|(store, _)| store == name);
         if !is_listed && is_own_file(&dir.join(name)) {
-            found.push((name.clone(), None));
+            files.push((name.clone(), None));
         }
     }
-    found
+    files
 }
 
 fn is_own_file(path: &Path) -> bool {
@@ -219,7 +219,7 @@ impl StagedFile {
 /// # Errors
 /// When a file cannot be removed.
 pub fn remove_staged_files(store: &Path) -> io::Result<()> {
-    for suffix in BESIDE.into_iter().chain([""]) {
+    for suffix in SQLITE_SUFFIXES.into_iter().chain([""]) {
         let mut path = store.as_os_str().to_owned();
         path.push(suffix);
         let path = PathBuf::from(path);

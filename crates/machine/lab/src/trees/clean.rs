@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_of_the_name_of_a_mark_are_left_alone() {
+    fn other_files_named_like_a_mark_are_kept() {
         let top = tempfile::tempdir().unwrap();
         let mark = top.path().join(".treering-run");
         fs::create_dir(top.path().join("kernel-0")).unwrap();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inode_number_that_was_used_again_is_another_directory() {
+    fn a_reused_inode_number_is_another_directory() {
         let top = killed_in(&["kernel-0"]);
         let tree = top.path().join("kernel-0");
         let before = fs::metadata(&tree).unwrap();
@@ -189,8 +189,8 @@ mod tests {
         fs::create_dir(&tree).unwrap();
         fs::write(tree.join("thesis.txt"), "mine").unwrap();
         let after = fs::metadata(&tree).unwrap();
-        let is_told_apart = before.ino() != after.ino() || before.created().is_ok();
-        if !is_told_apart {
+        let is_distinguishable = before.ino() != after.ino() || before.created().is_ok();
+        if !is_distinguishable {
             println!("skipped: this filesystem uses numbers again and keeps no time of birth");
             return;
         }

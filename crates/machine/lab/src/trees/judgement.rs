@@ -26,7 +26,7 @@ pub struct LeftoverTrees {
 
 impl LeftoverTrees {
     /// True if a tree of the run exists, or may exist, so that no other run may begin here.
-    pub(crate) fn is_in_the_way(&self) -> bool {
+    pub(crate) fn blocks_next_run(&self) -> bool {
         let may_be = self.spared.iter().any(|tree| tree.may_be_of_run);
         !self.trees.is_empty() || may_be || self.has_no_list
     }
@@ -59,7 +59,7 @@ pub struct SparedTree {
 /// Separates the trees of a run from others that now have the same names.
 pub(super) fn sort_out(target: &Target, manifest: &MarkContent) -> Result<LeftoverTrees, LabError> {
     let failed = |errno: Errno| LabError::io("cannot examine", target.path())(errno.into());
-    let here = identity_of(target.dir()).map_err(failed)?;
+    let current = identity_of(target.dir()).map_err(failed)?;
     let device_then = manifest.directory.map(|directory| directory.identity.device);
     let (mut trees, mut spared) = (Vec::new(), Vec::new());
     for listed in &manifest.trees {
@@ -68,7 +68,7 @@ pub(super) fn sort_out(target: &Target, manifest: &MarkContent) -> Result<Leftov
             Err(error) if error.source.kind() == ErrorKind::NotFound => continue,
             Err(error) => return Err(error.into()),
         };
-        match judge(target, listed, &identity, (device_then, here.device)) {
+        match judge(target, listed, &identity, (device_then, current.device)) {
             TreeVerdict::OfRun(tree) => trees.push(tree),
             TreeVerdict::Stays { why, may_be_of_run } => {
                 spared.push(SparedTree { name: listed.name.clone(), why, may_be_of_run });

@@ -25,7 +25,7 @@ pub(super) struct MarkedDirectory {
 impl MarkedDirectory {
     /// True if both are the same directory, even if its filesystem now has another device number
     /// after a remount.
-    pub(super) fn is_still(&self, other: &Self) -> bool {
+    pub(super) fn is_same_directory(&self, other: &Self) -> bool {
         let is_remounted = self.filesystem != 0
             && self.filesystem == other.filesystem
             && self.identity.born.is_some()
@@ -250,15 +250,15 @@ mod tests {
     fn a_marked_directory_is_recognised_by_inode_and_birth_time() {
         let here = directory();
         let with = |identity, filesystem| MarkedDirectory { identity, filesystem };
-        assert!(here.is_still(&here));
-        assert!(!here.is_still(&with(identity(3), 9)));
+        assert!(here.is_same_directory(&here));
+        assert!(!here.is_same_directory(&with(identity(3), 9)));
         let later = FileIdentity { born: Some((1_764_000_001, 5)), ..identity(2) };
-        assert!(!here.is_still(&with(later, 9)));
+        assert!(!here.is_same_directory(&with(later, 9)));
         let elsewhere = FileIdentity { device: 8, ..identity(2) };
-        assert!(here.is_still(&with(elsewhere, 9)), "mounted again");
-        assert!(!here.is_still(&with(elsewhere, 10)), "a snapshot, or another filesystem");
-        assert!(!with(identity(2), 0).is_still(&with(elsewhere, 0)));
+        assert!(here.is_same_directory(&with(elsewhere, 9)), "mounted again");
+        assert!(!here.is_same_directory(&with(elsewhere, 10)), "a snapshot, or another filesystem");
+        assert!(!with(identity(2), 0).is_same_directory(&with(elsewhere, 0)));
         let unknown = FileIdentity { born: None, ..elsewhere };
-        assert!(!here.is_still(&with(unknown, 9)), "the numbers alone are not enough");
+        assert!(!here.is_same_directory(&with(unknown, 9)), "the numbers alone are not enough");
     }
 }

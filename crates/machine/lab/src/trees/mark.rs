@@ -78,19 +78,19 @@ pub(crate) struct RunMark {
 impl RunMark {
     /// Writes a mark into a directory; it lists the adopted trees and those made from now on.
     /// Replaces an existing mark, which the caller has found to list nothing.
-    pub(crate) fn leave(
+    pub(crate) fn write(
         target: &mut Target,
         (trial, plan): (&str, Option<&PlanIdentity>),
         adopted: &[RunTree],
     ) -> Result<Self, LabError> {
         let path = path_in(target.path());
         if let Some((identity, _empty)) = read_mark(target)? {
-            unlink(target.dir(), &identity, &path)?;
+            remove_mark_file(target.dir(), &identity, &path)?;
         }
         let create = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND;
         let made = MarkFile::open(target.dir(), create);
         let file = made.map_err(|errno| LabError::io("cannot make", &path)(errno.into()))?;
-        let written = marked(target).and_then(|directory| {
+        let written = directory_identity(target).and_then(|directory| {
             file.append(&header(trial, plan, &directory))?;
             for tree in adopted {
                 let name = CString::new(tree.name.as_str()).map_err(|_nul| Errno::INVAL)?;
@@ -100,7 +100,7 @@ impl RunMark {
         });
         if let Err(errno) = written {
             // A remaining mark is harmless: it lists nothing.
-            let _stays_and_lists_nothing = unlink(target.dir(), &file.identity, &path);
+            let _stays_and_lists_nothing = remove_mark_file(target.dir(), &file.identity, &path);
             return Err(LabError::io("cannot write", &path)(errno.into()));
         }
         let (identity, file) = (file.identity, Arc::new(file));
@@ -121,7 +121,7 @@ impl RunMark {
         if file.identity.inode != self.identity.inode || file.identity.born != self.identity.born {
             return Err(failed(Errno::STALE));
         }
-        let directory = marked(target).map_err(failed)?;
+        let directory = directory_identity(target).map_err(failed)?;
         if file.identity.device != self.identity.device {
             file.append(&directory_line(&directory)).map_err(failed)?;
         }
@@ -145,7 +145,7 @@ impl RunMark {
     /// `umount -l`.
     pub(crate) fn remove(self, target: &mut Target) -> Result<(), LabError> {
         target.record_in(None);
-        unlink(target.dir(), &self.identity, &self.path)
+        remove_mark_file(target.dir(), &self.identity, &self.path)
     }
 }
 
@@ -154,7 +154,7 @@ fn path_in(dir: &Path) -> PathBuf {
 }
 
 /// Identity of the target directory, as recorded in a mark.
-pub(super) fn marked(target: &Target) -> Result<MarkedDirectory, Errno> {
+pub(super) fn directory_identity(target: &Target) -> Result<MarkedDirectory, Errno> {
     let identity = identity_of(target.dir())?;
     Ok(MarkedDirectory { identity, filesystem: filesystem_id(target.dir()).unwrap_or(0) })
 }
@@ -182,8 +182,8 @@ pub(super) fn read_mark(target: &Target) -> Result<Option<(FileIdentity, MarkCon
     }
     let text = read_whole(&mark.file).map_err(LabError::io("cannot read", &path))?;
     let Some(manifest) = text.and_then(|text| MarkContent::parse(&text)) else { return Ok(None) };
-    let here = marked(target).map_err(failed)?;
-    if manifest.directory.is_some_and(|directory| !directory.is_still(&here)) {
+    let current = directory_identity(target).map_err(failed)?;
+    if manifest.directory.is_some_and(|directory| !directory.is_same_directory(&current)) {
         return Err(LabError::MarkFromElsewhere { path });
     }
     Ok(Some((mark.identity, manifest)))
@@ -212,13 +212,13 @@ impl Read for FromStart<'_> {
 }
 
 /// Removes the mark only if the file still has this identity.
-pub(super) fn unlink(
+pub(super) fn remove_mark_file(
     dir: BorrowedFd<'_>,
     mark: &FileIdentity,
     path: &Path,
 ) -> Result<(), LabError> {
-    let is_there = identity_in(dir.as_fd(), MARK).map(|identity| identity.is_same_file(mark));
-    let removed = match is_there {
+    let is_same_file = identity_in(dir.as_fd(), MARK).map(|identity| identity.is_same_file(mark));
+    let removed = match is_same_file {
         Ok(true) => unlinkat(dir, MARK, AtFlags::empty()),
         Ok(false) => Err(Errno::STALE),
         Err(errno) => Err(errno),
@@ -228,5 +228,5 @@ pub(super) fn unlink(
 
 /// Removes the mark that was read in a directory.
 pub(super) fn remove_read(target: &Target, mark: &FileIdentity) -> Result<(), LabError> {
-    unlink(target.dir(), mark, &path_in(target.path()))
+    remove_mark_file(target.dir(), mark, &path_in(target.path()))
 }

@@ -46,8 +46,8 @@ fn size_of(dir: &Path, name: &str) -> Option<(u64, u64)> {
     let target = Target::open(dir).ok()?;
     let name = CString::new(name).ok()?;
     let tree = open_subdir(target.confinement(), target.dir(), &name).ok()?;
-    let found = census(tree.as_fd()).ok()?;
-    Some((found.files, found.bytes))
+    let counts = census(tree.as_fd()).ok()?;
+    Some((counts.files, counts.bytes))
 }
 
 /// Formats a number of bytes in the largest unit that gives at least 1.
@@ -75,7 +75,7 @@ mod tests {
     use super::{age, in_words};
 
     #[test]
-    fn sizes_and_ages_are_told_in_their_largest_whole_unit() {
+    fn sizes_and_ages_use_the_largest_whole_unit() {
         assert_eq!(
             [0, 1023, 1024, 3 << 19, 5 << 30].map(in_words),
             ["0 B", "1023 B", "1.0 KiB", "1.5 MiB", "5.0 GiB"]

@@ -32,7 +32,7 @@ enum TargetFile {
     /// An existing image file.
     Image,
     /// An image file that the tool makes itself.
-    Makes,
+    ToolMakesImage,
     /// A block device only.
     Device,
     /// An image that must not become a device, since a running system would assemble it.
@@ -120,22 +120,23 @@ const CASES: &[FormatCase] = &[
     image("UDF", "udftools", "mkudffs", &["--blocksize=2048", "{}"]),
     image("UDF", "udftools", "mkudffs", &["--blocksize=4096", "{}"]),
     image("ISO 9660", "genisoimage", "genisoimage", &["-quiet", "-o", "{}", "{tree}"])
-        .at(TargetFile::Makes),
+        .at(TargetFile::ToolMakesImage),
     image("HFS", "genisoimage", "genisoimage", &["-quiet", "-hfs", "-o", "{}", "{tree}"])
-        .at(TargetFile::Makes),
+        .at(TargetFile::ToolMakesImage),
     image("ISO 9660", "xorriso", "xorriso", &["-as", "mkisofs", "-quiet", "-o", "{}", "{tree}"])
-        .at(TargetFile::Makes),
+        .at(TargetFile::ToolMakesImage),
     image(
         "Mac partition table",
         "xorriso",
         "xorriso",
         &["-as", "mkisofs", "-quiet", "-hfsplus", "-o", "{}", "{tree}"],
     )
-    .at(TargetFile::Makes),
+    .at(TargetFile::ToolMakesImage),
     image("SquashFS", "squashfs-tools", "mksquashfs", &["{tree}", "{}", "-quiet"])
-        .at(TargetFile::Makes),
-    image("EROFS", "erofs-utils", "mkfs.erofs", &["{}", "{tree}"]).at(TargetFile::Makes),
-    image("cramfs", "util-linux-extra", "mkfs.cramfs", &["{tree}", "{}"]).at(TargetFile::Makes),
+        .at(TargetFile::ToolMakesImage),
+    image("EROFS", "erofs-utils", "mkfs.erofs", &["{}", "{tree}"]).at(TargetFile::ToolMakesImage),
+    image("cramfs", "util-linux-extra", "mkfs.cramfs", &["{tree}", "{}"])
+        .at(TargetFile::ToolMakesImage),
     image("minix", "util-linux", "mkfs.minix", &["-1", "{}"]).with_mebibytes(4),
     image("minix", "util-linux", "mkfs.minix", &["-1", "-n", "14", "{}"]).with_mebibytes(4),
     image("minix", "util-linux", "mkfs.minix", &["-2", "{}"]).with_mebibytes(4),
@@ -146,11 +147,11 @@ const CASES: &[FormatCase] = &[
     image("OCFS2", "ocfs2-tools", "mkfs.ocfs2", OCFS2).with_mebibytes(2560).with_input("y\n"),
     image("HFS", "hfsutils", "hformat", &["{}"]).with_mebibytes(40),
     image("UFS", "makefs", "makefs", &["-t", "ffs", "-o", "version=1", "-s", "8m", "{}", "{tree}"])
-        .at(TargetFile::Makes),
+        .at(TargetFile::ToolMakesImage),
     image("UFS", "makefs", "makefs", &["-t", "ffs", "-o", "version=2", "-s", "8m", "{}", "{tree}"])
-        .at(TargetFile::Makes),
+        .at(TargetFile::ToolMakesImage),
     image("UFS", "makefs", "makefs", &["-t", "ffs", "-B", "be", "-s", "8m", "{}", "{tree}"])
-        .at(TargetFile::Makes),
+        .at(TargetFile::ToolMakesImage),
     image("MBR partition table", "fdisk", "sfdisk", &["-q", "{}"]).with_input("label: dos\n,8M\n"),
     image("GPT partition table", "fdisk", "sfdisk", &["-q", "{}"]).with_input("label: gpt\n,8M\n"),
     image("GPT partition table (backup)", "fdisk", "sfdisk", &["-q", "{}"])
@@ -193,7 +194,7 @@ fn make(case: &FormatCase) -> Result<ForeignDisk, String> {
         };
         case.arguments.iter().map(fill).collect::<Vec<_>>()
     };
-    if case.place != TargetFile::Makes {
+    if case.place != TargetFile::ToolMakesImage {
         File::create_new(&path).unwrap().set_len(case.mebibytes * MIB).unwrap();
     }
     if case.place == TargetFile::Device {

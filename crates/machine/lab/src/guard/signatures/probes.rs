@@ -12,7 +12,21 @@ pub(super) type SignatureProbe = fn(&ProbedMedium<'_>, &mut Vec<DeviceSignature>
 
 /// Probes of all formats of this module.
 pub(super) const ALL: &[SignatureProbe] = &[
-    ext, swap, md_raid, zfs, ufs, minix, udf, system_v, ends, promise, via, fat, amiga, atari, dasd,
+    ext,
+    swap,
+    md_raid,
+    zfs,
+    ufs,
+    minix,
+    udf,
+    system_v,
+    end_formats,
+    promise,
+    via,
+    fat,
+    amiga,
+    atari,
+    dasd,
 ];
 
 fn ext(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
@@ -58,20 +72,20 @@ fn md_raid(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> 
 /// more.
 fn zfs(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     const LABEL: u64 = 256 << 10;
-    const RING: u64 = 128 << 10;
+    const RING_OFFSET: u64 = 128 << 10;
     const RING_LENGTH: usize = 128 << 10;
     let magic = 0x00ba_b10c_u64;
     let end = medium.bytes & !(LABEL - 1);
     let labels = [Some(0), Some(LABEL), end.checked_sub(2 * LABEL), end.checked_sub(LABEL)];
     for label in labels.into_iter().flatten() {
-        let Some(ring) = medium.at(label + RING, RING_LENGTH)? else {
+        let Some(ring) = medium.at(label + RING_OFFSET, RING_LENGTH)? else {
             continue;
         };
         let at = ring.chunks_exact(1024).position(|block| {
             block[..8] == magic.to_le_bytes() || block[..8] == magic.to_be_bytes()
         });
         if let Some(at) = at {
-            let offset = label + RING + at as u64 * 1024;
+            let offset = label + RING_OFFSET + at as u64 * 1024;
             signatures.extend(ZFS.leaves.iter().map(|name| DeviceSignature::new(offset, name)));
         }
     }
@@ -130,7 +144,7 @@ fn system_v(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) ->
 }
 
 /// Formats with a backup copy, or the only superblock, at the end of the device.
-fn ends(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
+fn end_formats(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     for sector in [512u64, 4096] {
         if let Some(offset) = (medium.bytes / sector).checked_sub(1).map(|last| last * sector)
             && medium.has(offset, b"EFI PART")?
