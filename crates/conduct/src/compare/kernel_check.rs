@@ -47,18 +47,18 @@ pub fn check_kernel_file(
             return Ok(KernelCheck { lines, is_usable: false });
         }
     };
-    let found = examine(&kernel);
+    let contents = examine(&kernel);
     lines.push(finding("release", format!("{} {}", kernel.release, kernel.version)));
     lines.push(finding("architecture", "x86-64"));
     lines.push(finding("image", format!("{} bytes, whole by its header", kernel.image.len())));
-    lines.push(finding("modules", format!("{} that a guest could load", found.modules)));
-    let drivers = found.drivers.iter().map(|(name, driver)| finding(name, words(driver)));
+    lines.push(finding("modules", format!("{} that a guest could load", contents.modules)));
+    let drivers = contents.drivers.iter().map(|(name, driver)| finding(name, words(driver)));
     lines.extend(drivers);
-    let mut problems = found.problems;
+    let mut problems = contents.problems;
     if let Some(search) = boot
         && problems.is_empty()
     {
-        let usable: Vec<&str> = names_of(&found.drivers);
+        let usable: Vec<&str> = names_of(&contents.drivers);
         match boot_once(&kernel, &usable, search, stop)? {
             Ok(took) => lines.push(finding("boots", format!("in {:.1} s", took.as_secs_f64()))),
             Err(why) => problems.push(why),

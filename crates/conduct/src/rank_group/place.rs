@@ -54,8 +54,8 @@ pub(crate) fn compare(
     }
     let token_written = world.barrier();
     let own = look(dir, &token, trial);
-    let own = serde_json::to_vec(&own).unwrap_or_default();
-    let all = token_written.and_then(|()| world.gather(&own));
+    let message = serde_json::to_vec(&own).unwrap_or_default();
+    let all = token_written.and_then(|()| world.gather(&message));
     if world.is_first() {
         let _gone_with_its_filesystem = fs::remove_file(&token);
     }

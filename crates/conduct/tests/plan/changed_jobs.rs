@@ -99,20 +99,20 @@ fn written_plans_keep_options_and_environment_of_variants() {
          latency = \"off\"\nheat = true\nheat-half-life = 2.5\n"
     );
     let plan = read_plan(&text).unwrap();
-    let again = read_plan(&plan.to_toml()).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(again.to_toml(), plan.to_toml());
-    assert_eq!(again.digest(), plan.digest());
-    assert_eq!(again.variants, plan.variants);
+    let reread = read_plan(&plan.to_toml()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(reread.to_toml(), plan.to_toml());
+    assert_eq!(reread.digest(), plan.digest());
+    assert_eq!(reread.variants, plan.variants);
     assert_eq!(
-        (again.jobs[1].engine, &again.jobs[1].around),
+        (reread.jobs[1].engine, &reread.jobs[1].around),
         (plan.jobs[1].engine, &plan.jobs[1].around)
     );
-    assert_eq!(again.jobs[1].engine.compressibility, 30);
-    assert_eq!(again.jobs[1].around.prepare, ["true", "a b"]);
+    assert_eq!(reread.jobs[1].engine.compressibility, 30);
+    assert_eq!(reread.jobs[1].around.prepare, ["true", "a b"]);
     for place in [0, 1] {
-        let parameters = job(&again, 1, place).job.parameters();
+        let parameters = job(&reread, 1, place).job.parameters();
         assert_eq!(parameters, job(&plan, 1, place).job.parameters());
-        assert_ne!(parameters, job(&again, 0, place).job.parameters());
+        assert_ne!(parameters, job(&reread, 0, place).job.parameters());
     }
 }
 

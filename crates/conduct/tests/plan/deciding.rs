@@ -144,8 +144,8 @@ fn jobs_with_against_are_compared_on_each_variant() {
     let expected = [("one", ""), ("many", "one")];
     assert_eq!(compared(&format!("{alone}{jobs}")), pairs(&expected));
     let plan = read_plan(&format!("{TWO}{jobs}")).unwrap();
-    let again = read_plan(&plan.to_toml()).unwrap();
-    assert_eq!((again.compared_sets(), again.digest()), (plan.compared_sets(), plan.digest()));
+    let reread = read_plan(&plan.to_toml()).unwrap();
+    assert_eq!((reread.compared_sets(), reread.digest()), (plan.compared_sets(), plan.digest()));
     let others = read_plan(&format!("{TWO}{}", jobs.replace("against = \"one\"\n", ""))).unwrap();
     assert_ne!(others.digest(), plan.digest());
 }

@@ -294,8 +294,8 @@ fn a_sweep_is_every_combination_of_its_values() {
     assert_eq!(option(3, "files"), ["7"]);
     assert!(format!("{:?}", plan.jobs[7].options).contains("--level=9"));
     // The written plan reads back to the same plan.
-    let again = read_plan(&plan.to_toml()).unwrap();
-    assert_eq!(again.digest(), plan.digest());
+    let reread = read_plan(&plan.to_toml()).unwrap();
+    assert_eq!(reread.digest(), plan.digest());
 }
 
 #[test]
@@ -324,8 +324,8 @@ fn a_sweep_goes_over_parameters_inside_a_fio_job_file() {
         assert_eq!(all(&format!("jobfile.{section}.iodepth")), ["4"], "in every section");
         assert_eq!(all(&format!("jobfile.{section}.numjobs")), ["4"]);
     }
-    let again = read_plan(&plan.to_toml()).unwrap();
-    assert_eq!(again.digest(), plan.digest());
+    let reread = read_plan(&plan.to_toml()).unwrap();
+    assert_eq!(reread.digest(), plan.digest());
     let unknown = read("sweep = { iodepht = [1, 2] }\n").unwrap_err().to_string();
     assert!(unknown.contains("did you mean `iodepth`?") && unknown.contains(":8:"), "{unknown}");
     let wrong = read("sweep = { iodepth = [1, \"deep\"] }\n").unwrap_err().to_string();

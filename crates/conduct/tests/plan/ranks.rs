@@ -41,9 +41,9 @@ fn keys_of_a_job_override_keys_of_the_plan() {
     assert_eq!((launch(1).ranks, launch(1).launcher.len()), (2, 2));
     assert_eq!(launch(1).program.as_deref(), Some(Path::new("/opt/treering-mpi")));
     assert_eq!((launch(0).timeout_seconds, launch(1).timeout_seconds), (300, 20));
-    let again = read_plan(&plan.to_toml()).unwrap();
-    assert_eq!(format!("{again:?}"), format!("{plan:?}"));
-    assert_eq!(again.digest(), plan.digest());
+    let reread = read_plan(&plan.to_toml()).unwrap();
+    assert_eq!(format!("{reread:?}"), format!("{plan:?}"));
+    assert_eq!(reread.digest(), plan.digest());
 }
 
 #[test]

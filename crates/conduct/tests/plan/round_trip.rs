@@ -316,10 +316,10 @@ proptest! {
     #[test]
     fn a_written_plan_reads_back_to_the_same_plan(plan in plan()) {
         let text = plan.to_toml();
-        let again = read_plan(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
-        assert_eq!(format!("{again:#?}"), format!("{plan:#?}"), "{text}");
-        assert_eq!(again.digest(), plan.digest(), "{text}");
-        assert_eq!(again.to_toml(), text);
+        let reread = read_plan(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        assert_eq!(format!("{reread:#?}"), format!("{plan:#?}"), "{text}");
+        assert_eq!(reread.digest(), plan.digest(), "{text}");
+        assert_eq!(reread.to_toml(), text);
     }
 }
 
@@ -332,9 +332,9 @@ fn each_example_reads_back_to_the_same_plan() {
         for is_full_size in [false, true] {
             let plan = read_sized(&fs::read_to_string(&path).unwrap(), name, is_full_size).unwrap();
             let text = plan.to_toml();
-            let again = read_plan(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
-            assert_eq!(format!("{again:#?}"), format!("{plan:#?}"), "{text}");
-            assert_eq!((again.digest(), again.to_toml()), (plan.digest(), text), "{name}");
+            let reread = read_plan(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+            assert_eq!(format!("{reread:#?}"), format!("{plan:#?}"), "{text}");
+            assert_eq!((reread.digest(), reread.to_toml()), (plan.digest(), text), "{name}");
         }
     }
 }
@@ -403,8 +403,8 @@ fn commands_read_back_with_all_their_words() {
     assert_eq!(given(1), [("shell", "x\n| y")]);
     assert_eq!(given(2), [("cleanup", "'rm' ''\"{dir}\"'/a b'"), ("command", "true")]);
     let written = plan.to_toml();
-    let again = read_plan(&written).unwrap_or_else(|error| panic!("{written}\n{error}"));
-    assert_eq!((again.digest(), again.to_toml()), (plan.digest(), written));
+    let reread = read_plan(&written).unwrap_or_else(|error| panic!("{written}\n{error}"));
+    assert_eq!((reread.digest(), reread.to_toml()), (plan.digest(), written));
 }
 
 #[test]

@@ -266,14 +266,14 @@ fn a_lab_loop_device_has_no_partitions_of_an_earlier_file() {
     }
     disk.detach();
     let left = has_partitions(&disk.node);
-    let again = ForeignDisk::without_partitions(tempfile::tempdir().unwrap(), disk.image.clone());
-    assert!(!has_partitions(&again.node));
-    if again.node != disk.node {
+    let reattached = ForeignDisk::without_partitions(tempfile::tempdir().unwrap(), disk.image.clone());
+    assert!(!has_partitions(&reattached.node));
+    if reattached.node != disk.node {
         // Another test has got the old loop device, so its partition is removed here.
         let _taken =
             run(&program("partx").unwrap(), &words(&["--delete", disk.node.to_str().unwrap()]), "");
     }
-    println!("partitions were left: {left}; the same device: {}", again.node == disk.node);
+    println!("partitions were left: {left}; the same device: {}", reattached.node == disk.node);
 }
 
 #[test]
@@ -304,9 +304,9 @@ fn a_second_loop_device_on_a_file_in_use_is_refused() {
     let second = ForeignDisk::attach(tempfile::tempdir().unwrap(), first.image.clone());
     let name = |disk: &ForeignDisk| disk.node.file_name().unwrap().to_str().unwrap().to_owned();
     let (first_name, second_name) = (name(&first), name(&second));
-    let same = format!("{first_name} is a loop device on the same bytes as {second_name}");
+    let same_bytes = format!("{first_name} is a loop device on the same bytes as {second_name}");
     let words = refused_in_use(&bench, &second.node);
-    assert!(words.contains(&same) && !words.contains("mounted"), "{words}");
+    assert!(words.contains(&same_bytes) && !words.contains("mounted"), "{words}");
     let point = bench.top.path().join("mounted");
     std::fs::create_dir(&point).unwrap();
     let options = MountOptions::parse::<&str>(&[]).unwrap();
@@ -318,7 +318,7 @@ fn a_second_loop_device_on_a_file_in_use_is_refused() {
     drop(above);
     unmount(&point).unwrap();
     let mounted = format!("{first_name} is mounted at {}", point.display());
-    assert!(words.contains(&same) && words.contains(&mounted), "{words}");
+    assert!(words.contains(&same_bytes) && words.contains(&mounted), "{words}");
     assert!(through.contains(&mounted), "{through}");
     drop(second);
     assert!(!inspect(&first.node).unwrap().is_in_use());
@@ -358,8 +358,8 @@ fn data_of_an_unknown_kind_is_refused_until_the_device_is_named() {
             let device = device.format("ext4", &[]).unwrap().into_device();
             let device = device.format("ext4", &[]).unwrap().into_device();
             device.release().unwrap();
-            let again = reported(LabDevice::acquire(&variant, &EraseList::default(), &bench.lab));
-            assert!(again.contains("contains ext4"), "{again}");
+            let refusal = reported(LabDevice::acquire(&variant, &EraseList::default(), &bench.lab));
+            assert!(refusal.contains("contains ext4"), "{refusal}");
         }
     }
 }

@@ -170,12 +170,12 @@ fn preallocated_images_stay_allocated_with_the_requested_sector_size() {
         LabDevice::acquire(&variant("xfs", spec.clone()), &EraseList::default(), &bench.lab)
             .unwrap();
     let image = device.members()[0].asked_path.clone();
-    let taken = |image: &Path| image.metadata().unwrap().blocks() * 512;
-    assert!(taken(&image) >= 320 * MIB);
+    let allocated_bytes = |image: &Path| image.metadata().unwrap().blocks() * 512;
+    assert!(allocated_bytes(&image) >= 320 * MIB);
     let mut device = device;
     for _ in 0..2 {
         let mounted = device.format("xfs", &[]).unwrap().mount(&[]).unwrap();
-        assert!(taken(&image) >= 320 * MIB, "mkfs has discarded what was preallocated");
+        assert!(allocated_bytes(&image) >= 320 * MIB, "mkfs has discarded what was preallocated");
         let made = mounted.format_record().unwrap();
         assert!(made.output.contains("sectsz=4096"), "{}", made.output);
         device = mounted.release().unwrap();
