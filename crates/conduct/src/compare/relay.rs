@@ -50,6 +50,11 @@ impl<'s> Relay<'s> {
         self.sink.accept(event).map_err(|error| Failure::of(FailureKind::Environment, &error))
     }
 
+    /// True if the process of the trial reported a failure.
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(self.ended, Some((Ending::Failed { .. }, _)))
+    }
+
     /// Reports the ending of the trial, or `unless_told` if the process reported none. Appends
     /// `said` to the error of a failed trial. `facts` and `cautions` are reported only if the trial
     /// did not begin; `seen`, the findings on the host, always.

@@ -7,7 +7,7 @@ use treering_model::{Accelerator, GuestSpec, Variant};
 
 use super::Known;
 use super::format::{GuestTable, PlanTable, VariantTable};
-use super::tree::Optional;
+use super::tree::{Optional, Placed};
 use super::values::WholeNumber;
 use crate::plan::Machine;
 use crate::plan::error::{Fault, quoted};
@@ -27,6 +27,7 @@ pub(super) fn guest(section: &GuestTable) -> Result<GuestSpec, Fault> {
             .timeout
             .value()
             .map_or(default.timeout_seconds, WholeNumber::small),
+        append: section.append.as_ref().map(|words| append(words)).transpose()?.unwrap_or_default(),
         ..default
     };
     if let (Some(Accelerator::Icount), Some(value)) = (spec.accelerator, &section.accelerator) {
@@ -37,6 +38,32 @@ pub(super) fn guest(section: &GuestTable) -> Result<GuestSpec, Fault> {
         spec.cpus = 1;
     }
     Ok(spec)
+}
+
+/// Maximum length of the added kernel parameters, in bytes; x86 kernels accept 2,048 in all.
+const APPEND_BYTES_MAX: usize = 1024;
+/// Kernel parameters that the guest sets itself.
+const RESERVED_PARAMETERS: [&str; 7] =
+    ["init", "rdinit", "root", "console", "panic", "oops", "initrd"];
+
+/// Checks additional parameters for the kernel's command line.
+fn append(words: &Placed<String>) -> Result<String, Fault> {
+    let text = words.split_whitespace().collect::<Vec<&str>>().join(" ");
+    if words.chars().any(|c| c.is_control() || !c.is_ascii()) || text.len() > APPEND_BYTES_MAX {
+        let message = format!("no words of a command line, of at most {APPEND_BYTES_MAX} bytes");
+        return Err(words.fault(message, "write append = \"mitigations=off\""));
+    }
+    let is_ours = |word: &&str| {
+        let name = word.split('=').next().unwrap_or_default();
+        *word == "--" || RESERVED_PARAMETERS.contains(&name)
+    };
+    match text.split(' ').find(is_ours) {
+        Some(word) => {
+            let message = format!("{} is given by the guest itself", quoted(word));
+            Err(words.fault(message, "").hint("leave it out"))
+        }
+        None => Ok(text),
+    }
 }
 
 /// Machine that runs the kernels. With reboots, each variant must name an installed kernel.

@@ -266,7 +266,8 @@ fn a_lab_loop_device_has_no_partitions_of_an_earlier_file() {
     }
     disk.detach();
     let left = has_partitions(&disk.node);
-    let reattached = ForeignDisk::without_partitions(tempfile::tempdir().unwrap(), disk.image.clone());
+    let reattached =
+        ForeignDisk::without_partitions(tempfile::tempdir().unwrap(), disk.image.clone());
     assert!(!has_partitions(&reattached.node));
     if reattached.node != disk.node {
         // Another test has got the old loop device, so its partition is removed here.
