@@ -53,7 +53,7 @@ impl<'a> StoppingMonitor<'a> {
     }
 
     /// True if another round is needed; prints the interim comparison.
-    pub(crate) fn after(
+    pub(crate) fn after_round(
         &self,
         round: u32,
         done: &BTreeMap<PlannedCell, TrialId>,

@@ -526,7 +526,7 @@ impl Conducting for Runner<'_> {
         if self.stop.is_raised() {
             return Ok(false);
         }
-        self.following.after(round, &self.finished.done)
+        self.following.after_round(round, &self.finished.done)
     }
 }
 

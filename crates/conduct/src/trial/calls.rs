@@ -53,13 +53,13 @@ fn write_limited(
     limits: Limits,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let most = if job.work() == WorkLimit::Timed { TIMED_CALLS } else { usize::MAX };
-    if most < usize::MAX {
-        writeln!(out, "# this run ends by time: at most {most} calls of each task are shown")?;
+    let calls_max = if job.work() == WorkLimit::Timed { TIMED_CALLS } else { usize::MAX };
+    if calls_max < usize::MAX {
+        writeln!(out, "# this run ends by time: at most {calls_max} calls of each task are shown")?;
     }
     let mut writer = CallWriter {
         memory: MemoryFilesystem::new(EntryOrder::Creation),
-        most,
+        most: calls_max,
         limits,
         left: limits.calls,
         phases: 0,

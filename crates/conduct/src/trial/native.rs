@@ -161,12 +161,12 @@ impl<'a> NativeRun<'a> {
         let _taken_until_the_end = take_written(job, &erasing, || host.lab())?;
         let mut place = take_named(&dir)?;
         place.adopt(kept);
-        let again = job
+        let remountable = job
             .remounts()
             .then(|| RemountableFilesystem::examine(place.target().path(), &host.lab()));
-        let again = again.transpose()?;
+        let remountable = remountable.transpose()?;
         let remount =
-            || again.as_ref().map_or_else(|| Ok(dir.clone()), RemountableFilesystem::remount);
+            || remountable.as_ref().map_or_else(|| Ok(dir.clone()), RemountableFilesystem::remount);
         let (facts, cautions) = match ranks {
             None => (Vec::new(), Vec::new()),
             Some(ranks) => ranks.look(place.target().path())?,

@@ -422,10 +422,10 @@ impl LabDevice {
             let device = open_device(&member.node, DeviceOpenMode::Look)
                 .map_err(|errno| failed()(errno.into()))?;
             let signatures_found = find_signatures(&device, member.bytes).map_err(failed())?;
-            let is_it = |signatures_found: &DeviceSignature| {
+            let is_listed = |signatures_found: &DeviceSignature| {
                 !signatures_found.is_copy && signatures.contains(&signatures_found.name)
             };
-            if !signatures_found.iter().any(is_it) {
+            if !signatures_found.iter().any(is_listed) {
                 return Ok(false);
             }
         }

@@ -180,9 +180,10 @@ fn mounted_image(
 ) -> Result<Option<ReadOnlyView>, LabError> {
     for (_, folder) in machine.block_devices_with("loop") {
         let Some(backing) = word(&folder.join("loop/backing_file")) else { continue };
-        let is_it = Path::new(&backing).metadata().is_ok_and(|m| (m.dev(), m.ino()) == file);
+        let is_backing_file =
+            Path::new(&backing).metadata().is_ok_and(|m| (m.dev(), m.ino()) == file);
         let number = word(&folder.join("dev")).and_then(|number| number.parse().ok());
-        if let Some(number) = number.filter(|_| is_it)
+        if let Some(number) = number.filter(|_| is_backing_file)
             && let Some(view) = view_of_mount(machine, number)?
         {
             return Ok(Some(view));

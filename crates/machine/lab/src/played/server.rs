@@ -62,9 +62,9 @@ pub fn serve_played_disk(
     // A refusal is ignored: it only makes answers late, which is counted.
     let _refused = serve_a_device();
     let spindle = Arc::new(Spindle::new(&model.disk));
-    let turning = Arc::clone(&spindle);
-    let turning =
-        thread::Builder::new().name("spindle".to_owned()).spawn(move || turning.answer_queued())?;
+    let shared = Arc::clone(&spindle);
+    let spindle_thread =
+        thread::Builder::new().name("spindle".to_owned()).spawn(move || shared.answer_queued())?;
     let path = path.to_string_lossy().into_owned();
     let status = PlayedStatus { image: path, ..model.status() };
     let texts = Mutex::default();
@@ -75,7 +75,7 @@ pub fn serve_played_disk(
     let served = session.run();
     spindle.end();
     // The thread ends after `end`.
-    let _ended = turning.join();
+    let _ended = spindle_thread.join();
     served
 }
 

@@ -114,9 +114,9 @@ fn is_entry_of(path: &Path, release: &str) -> bool {
     };
     let is_rescue = value("options")
         .is_some_and(|options| options.split_whitespace().any(|word| RESCUE.contains(&word)));
-    let is_it = value("version").is_some_and(|version| version == release)
+    let is_release = value("version").is_some_and(|version| version == release)
         || value("linux").is_some_and(|image| is_image_of(&image, release));
-    is_it && !is_rescue
+    is_release && !is_rescue
 }
 
 /// True if a path has the form of a kernel image of this release: `/vmlinuz-6.1.0` or

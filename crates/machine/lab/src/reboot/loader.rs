@@ -86,8 +86,8 @@ impl BootLoader {
                     .step_by(2)
                     .map(|&b| char::from(b))
                     .collect();
-                let is_it = info.starts_with("systemd-boot");
-                (!is_it).then(|| "it has not booted this machine".to_owned())
+                let is_booted = info.starts_with("systemd-boot");
+                (!is_booted).then(|| "it has not booted this machine".to_owned())
             }
             Self::Grub => {
                 let Some(grub) = grub(root) else {

@@ -194,11 +194,11 @@ impl StagedFile {
         match fs::symlink_metadata(&self.store) {
             Ok(there) => {
                 // A store whose run was killed before recording its identity is still empty.
-                let is_it = match self.made {
+                let is_same_file = match self.made {
                     Some(made) => made == (there.dev(), there.ino()),
                     None => there.len() == 0,
                 };
-                if !is_it || !is_own(&there) {
+                if !is_same_file || !is_own(&there) {
                     let message = "it is another file than the one that was made";
                     return Err(io::Error::other(message));
                 }

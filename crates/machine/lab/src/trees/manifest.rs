@@ -69,12 +69,12 @@ impl MarkContent {
             _ => return None,
         }
         lines.for_each(|line| {
-            let _cut_short = manifest.take_in(line);
+            let _cut_short = manifest.parse_line(line);
         });
         Some(manifest)
     }
 
-    fn take_in(&mut self, line: &str) -> Option<()> {
+    fn parse_line(&mut self, line: &str) -> Option<()> {
         let (word, value) = line.split_once(' ')?;
         match word {
             "trial" => value.clone_into(&mut self.trial),

@@ -97,8 +97,9 @@ impl ProbedMedium<'_> {
 
 /// True if the filesystem of a signature begins with a boot sector.
 fn is_boot_sector(signature: &str) -> bool {
-    let mut with_one = all().filter(|filesystem| filesystem.has_boot_sector);
-    with_one.any(|filesystem| filesystem.signatures.iter().any(|known| known.name == signature))
+    let mut boot_sector_filesystems = all().filter(|filesystem| filesystem.has_boot_sector);
+    boot_sector_filesystems
+        .any(|filesystem| filesystem.signatures.iter().any(|known| known.name == signature))
 }
 
 /// Finds all known signatures on a device or image of `bytes`, backup copies included, sorted by
