@@ -9,14 +9,14 @@ use treering_script::{
 };
 
 /// Job of a rank, repeated on all ranks.
-pub(crate) struct Apart {
+pub(crate) struct PerRankJob {
     job: Box<dyn Job>,
     ranks: u32,
 }
 
-impl Apart {
+impl PerRankJob {
     /// # Errors
-    /// When it is none for several ranks.
+    /// When the job cannot run on several ranks.
     pub(crate) fn new(job: Box<dyn Job>, ranks: u32) -> Result<Self, ConfigError> {
         if let Some(why) = job.refuses_ranks() {
             let message = format!("this cannot run on {ranks} ranks: {why}");
@@ -31,7 +31,7 @@ impl Apart {
 
     /// Target facts for the directory of one rank: the free bytes and inodes of the whole target
     /// are divided by the number of ranks.
-    fn of_each(&self, facts: &TargetFacts) -> TargetFacts {
+    fn facts_per_rank(&self, facts: &TargetFacts) -> TargetFacts {
         let ranks = u64::from(self.ranks.max(1));
         TargetFacts {
             existing: Vec::new(),
@@ -42,7 +42,7 @@ impl Apart {
     }
 }
 
-impl Job for Apart {
+impl Job for PerRankJob {
     fn request(&self) -> &RunRequest {
         self.job.request()
     }
@@ -53,32 +53,32 @@ impl Job for Apart {
                 format!("{there} is there already: each rank makes a directory of this name");
             return Err(ConfigError::new(message).hint("name another directory, or remove it"));
         }
-        self.job.check(&self.of_each(facts))
+        self.job.check(&self.facts_per_rank(facts))
     }
 
     fn footprint(&self, facts: &TargetFacts) -> Footprint {
-        let each = self.job.footprint(&self.of_each(facts));
+        let each = self.job.footprint(&self.facts_per_rank(facts));
         let ranks = u64::from(self.ranks);
-        let all = |of_one: u64| of_one.saturating_mul(ranks);
+        let for_all_ranks = |of_one: u64| of_one.saturating_mul(ranks);
         Footprint {
-            peak_files: all(each.peak_files),
-            peak_dirs: all(each.peak_dirs).saturating_add(ranks),
-            peak_bytes: all(each.peak_bytes),
-            peak_block_bytes: all(each.peak_block_bytes),
-            written_files: all(each.written_files),
-            written_bytes: all(each.written_bytes),
+            peak_files: for_all_ranks(each.peak_files),
+            peak_dirs: for_all_ranks(each.peak_dirs).saturating_add(ranks),
+            peak_bytes: for_all_ranks(each.peak_bytes),
+            peak_block_bytes: for_all_ranks(each.peak_block_bytes),
+            written_files: for_all_ranks(each.written_files),
+            written_bytes: for_all_ranks(each.written_bytes),
         }
     }
 
     fn outline(&self, facts: &TargetFacts) -> Vec<OutlineLine> {
         let heading = format!("# each of {} ranks, in a directory of its own:", self.ranks);
         let mut lines = vec![heading];
-        lines.extend(self.job.outline(&self.of_each(facts)));
+        lines.extend(self.job.outline(&self.facts_per_rank(facts)));
         lines
     }
 
     fn foreseen_metrics(&self, facts: &TargetFacts) -> Vec<Metric> {
-        self.job.foreseen_metrics(&self.of_each(facts))
+        self.job.foreseen_metrics(&self.facts_per_rank(facts))
     }
 
     fn overall_metric(&self) -> Option<&'static str> {
@@ -102,22 +102,22 @@ impl Job for Apart {
     }
 
     fn tasks(&self, facts: &TargetFacts) -> u64 {
-        self.job.tasks(&self.of_each(facts)).saturating_mul(u64::from(self.ranks))
+        self.job.tasks(&self.facts_per_rank(facts)).saturating_mul(u64::from(self.ranks))
     }
 
     fn begin(&self, facts: &TargetFacts) -> Box<dyn Session + '_> {
-        let own = self.job.begin(&self.of_each(facts));
-        Box::new(ApartSession { own, directories: self.directories().collect() })
+        let own = self.job.begin(&self.facts_per_rank(facts));
+        Box::new(PerRankSession { own, directories: self.directories().collect() })
     }
 }
 
-/// Session of this rank. Its remains are the directories of all ranks.
-struct ApartSession<'j> {
+/// Session of this rank. The directories of all ranks are left behind.
+struct PerRankSession<'j> {
     own: Box<dyn Session + 'j>,
     directories: Vec<String>,
 }
 
-impl Session for ApartSession<'_> {
+impl Session for PerRankSession<'_> {
     fn run(&mut self, conductor: &mut dyn Conductor) -> SessionResult {
         self.own.run(conductor)
     }

@@ -14,9 +14,9 @@ use crate::host::Host;
 use crate::plan::{Machine, Plan, Stopping, family, with_kernel};
 
 /// Name of the variant with the good kernel, the baseline of every revision.
-const GOOD: &str = "good";
+const GOOD_VARIANT: &str = "good";
 /// Name of the tested variant if the revision is unknown.
-const TESTED: &str = "tested";
+const TESTED_VARIANT: &str = "tested";
 
 /// Options of a step.
 pub struct BisectOptions {
@@ -28,7 +28,7 @@ pub struct BisectOptions {
     pub kernel: PathBuf,
     /// Build of the kernel; `None` if it is built already.
     pub build: Option<KernelBuild>,
-    /// Number of rounds; `None` for tests after fixed numbers of rounds.
+    /// Number of rounds; `None` for sequential tests.
     pub rounds: Option<u32>,
     /// Minimum relevant difference, as a fraction; `None` for that of the plan.
     pub threshold: Option<f64>,
@@ -54,7 +54,7 @@ impl BisectStep {
     /// Reason why a revision cannot be judged after a trial of this variant of the plan failed.
     ///
     /// # Errors
-    /// When it is the variant with the good kernel.
+    /// When the variant is the one with the good kernel.
     pub fn reason_to_skip(variant: usize, why: &str) -> Result<String, Failure> {
         if variant == 0 {
             let message = format!("a trial of the good kernel failed: {why}");
@@ -73,10 +73,10 @@ pub fn bisect_step(
     options: BisectOptions,
     host: &dyn Host,
 ) -> Result<BisectStep, Failure> {
-    let variant = alone(&plan, &options)?;
+    let variant = only_variant(&plan, &options)?;
     let revision = revision();
-    // Before an hour of compiling.
-    let good = with_kernel(&variant, GOOD, &options.good)?;
+    // Checked before the build, which can take an hour.
+    let good = with_kernel(&variant, GOOD_VARIANT, &options.good)?;
     check_kernel(&good)?;
     let build = options.build.map(|build| run_build(build, host));
     if let Some(why) = build.transpose()?.flatten() {
@@ -100,7 +100,7 @@ pub fn bisect_step(
 }
 
 /// The only variant of the plan, which works on a device.
-fn alone(plan: &Plan, options: &BisectOptions) -> Result<Variant, Failure> {
+fn only_variant(plan: &Plan, options: &BisectOptions) -> Result<Variant, Failure> {
     let [variant] = plan.variants.as_slice() else {
         let (file, variants) = (options.plan_file.display(), plan.variants.len());
         let hint =
@@ -142,5 +142,5 @@ fn revision() -> String {
     let answer = answer.ok().filter(|answer| answer.status.success());
     let name = answer.and_then(|answer| String::from_utf8(answer.stdout).ok());
     let name = name.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
-    name.unwrap_or_else(|| TESTED.to_owned())
+    name.unwrap_or_else(|| TESTED_VARIANT.to_owned())
 }

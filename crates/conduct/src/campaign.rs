@@ -1,7 +1,7 @@
 //! Conducts a plan: every cell in order, each on a freshly prepared target.
 //!
-//! What a trial is recorded into, and what people see of it, is the runner's. Whatever happens,
-//! everything that was made is given back before it is reported.
+//! The runner records each trial and shows it to the user. All devices and filesystems are released
+//! before an error is returned.
 
 use std::ops::ControlFlow;
 
@@ -19,7 +19,7 @@ use crate::stage::{Devices, Stage};
 pub(crate) enum Admission {
     /// The cell runs now.
     Run,
-    /// The cell has got a result without having run, and is skipped.
+    /// The cell has failed without having run, and is skipped.
     Skip,
     /// No more cells run for now.
     Pause,
@@ -37,7 +37,7 @@ pub(crate) trait Runner {
     /// of this one pauses the campaign.
     ///
     /// # Errors
-    /// When that cannot be kept.
+    /// When the decision cannot be recorded.
     fn admit(&mut self, cell: &PlannedCell) -> Result<Admission, Self::Error>;
 
     /// Called before the target of a cell is prepared.
@@ -46,7 +46,7 @@ pub(crate) trait Runner {
     /// Runs the trial of a cell. A failing trial is not an error.
     ///
     /// # Errors
-    /// When nothing can be measured or kept any more.
+    /// When no further trial can be measured or recorded.
     fn run(&mut self, cell: &PlannedCell, stage: &Stage) -> Result<(), Self::Error>;
 
     /// True if the trial that ran last was completed.
@@ -55,14 +55,14 @@ pub(crate) trait Runner {
     /// Called for a cell that does not run because an earlier step was not completed.
     ///
     /// # Errors
-    /// When that cannot be kept.
-    fn misses_a_step(&mut self, cell: &PlannedCell) -> Result<(), Self::Error>;
+    /// When the failure cannot be recorded.
+    fn step_was_skipped(&mut self, cell: &PlannedCell) -> Result<(), Self::Error>;
 
-    /// Called if the target of a cell cannot be prepared, although earlier ones of its variant
+    /// Called if the target of a cell cannot be prepared, although an earlier target of its variant
     /// could.
     ///
     /// # Errors
-    /// When that cannot be kept, or is reason to give up.
+    /// When the failure cannot be recorded, or ends the plan.
     fn failed(&mut self, cell: &PlannedCell, why: &LabError) -> Result<(), Self::Error>;
 
     /// Called after the warm-up.
@@ -74,16 +74,16 @@ pub(crate) trait Runner {
     /// Called after a complete round; returns true if another round is needed.
     ///
     /// # Errors
-    /// When that cannot be found out.
+    /// When the interim results cannot be read.
     fn round_ended(&mut self, round: u32) -> Result<bool, Self::Error>;
 }
 
-/// Conducts the rounds of a plan until the last one, until the runner needs no more, or until the
-/// stop flag is raised; then its observing rounds. A target that cannot be prepared the first time
-/// ends the plan, since the plan itself is then wrong.
+/// Conducts the measured rounds of a plan, then its observing rounds. The measured rounds end with
+/// the last one, or when the runner needs no more. The stop flag ends both. A target that cannot be
+/// prepared the first time ends the plan, since the plan itself is then wrong.
 ///
 /// # Errors
-/// When a device cannot be had, or by the runner.
+/// When a device cannot be acquired, or the runner returns an error.
 pub(crate) fn conduct_plan<C: Runner>(
     plan: &Plan,
     lab: &Lab,
@@ -91,7 +91,7 @@ pub(crate) fn conduct_plan<C: Runner>(
     runner: &mut C,
     stop: &StopFlag,
 ) -> Result<(), C::Error> {
-    let variants: Vec<Variant> = plan.variants.iter().map(of_first_rank).collect();
+    let variants: Vec<Variant> = plan.variants.iter().map(for_first_rank).collect();
     let mut devices = Devices::acquire(&variants, erasing, lab)?;
     let ran = all_rounds((plan, &variants), &mut devices, runner, stop);
     let released = devices.release();
@@ -99,8 +99,9 @@ pub(crate) fn conduct_plan<C: Runner>(
     Ok(released?)
 }
 
-/// Variant with the directory of rank 0; other ranks have the same in their directories.
-fn of_first_rank(variant: &Variant) -> Variant {
+/// Variant with the directory of rank 0; other ranks use the same subdirectories of their own
+/// directories.
+fn for_first_rank(variant: &Variant) -> Variant {
     let mut variant = variant.clone();
     if let DeviceSpec::Directory { path } = &mut variant.device {
         *path = dir_of_rank(path, 0);
@@ -127,7 +128,7 @@ fn all_rounds<C: Runner>(
             break;
         }
     }
-    // However many rounds it took: what is only observed comes when all is measured.
+    // Observing rounds follow the last measured round, however many rounds were measured.
     for cells in observing_rounds(plan) {
         let flow = one_round((plan, variants), &cells, devices, &mut was_made, runner, stop)?;
         if flow.is_break() {
@@ -150,7 +151,7 @@ fn one_round<C: Runner>(
         if stop.is_raised() {
             return Ok(ControlFlow::Break(()));
         }
-        // The filesystem of earlier steps is gone: all of them run again for one that is missing.
+        // The filesystem of earlier steps is gone, so all steps run again if one has no result.
         if steps.iter().all(|cell| runner.has(cell)) {
             continue;
         }
@@ -161,8 +162,8 @@ fn one_round<C: Runner>(
         }
         runner.begins(first);
         let around = &plan.job_of(first.variant, first.job).around;
-        let what = (&variants[first.variant], around);
-        match devices.prepare(what, &plan.conditions, stop) {
+        let target = (&variants[first.variant], around);
+        match devices.prepare(target, &plan.conditions, stop) {
             Ok(mut stage) => {
                 was_made[first.variant] = true;
                 let ran = run_steps(steps, &mut stage, &plan.conditions, runner, stop);
@@ -179,8 +180,8 @@ fn one_round<C: Runner>(
     Ok(if stop.is_raised() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
 }
 
-/// Runs the cells that share a filesystem. After a step that was not completed the others fail,
-/// since they need what it was to do.
+/// Runs the cells that share a filesystem. If a step is not completed, the later steps fail, since
+/// they depend on it.
 fn run_steps<C: Runner>(
     steps: &[PlannedCell],
     stage: &mut Stage,
@@ -194,7 +195,7 @@ fn run_steps<C: Runner>(
                 return Ok(());
             }
             if !runner.was_completed() {
-                return steps[place..].iter().try_for_each(|cell| runner.misses_a_step(cell));
+                return steps[place..].iter().try_for_each(|cell| runner.step_was_skipped(cell));
             }
             runner.begins(cell);
             stage.rest(conditions, stop)?;

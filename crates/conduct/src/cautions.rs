@@ -45,8 +45,8 @@ impl<'a> Tally<'a> {
         };
         let opens = calls(Op::Create) + calls(Op::Open);
         let fsynced = opens > 0 && calls(Op::Fsync) >= opens;
-        // A sync is one of the whole filesystem: it writes what earlier tasks left too. Fsyncs of
-        // all its files write what the task itself wrote.
+        // A sync covers the whole filesystem, with the writes of earlier tasks. Fsyncs of all files
+        // of the task cover its own writes.
         self.unsynced_bytes = match task.sync_ns {
             0 if fsynced => self.unsynced_bytes,
             0 => self.unsynced_bytes + bytes(Op::Write),
@@ -54,9 +54,9 @@ impl<'a> Tally<'a> {
         };
     }
 
-    /// Totals of the completed trial. `renewals` is the number of remounts.
-    pub(crate) fn done(&self, renewals: u32) -> Done {
-        Done {
+    /// Returns the totals of the completed trial. `renewals` is the number of remounts.
+    pub(crate) fn done(&self, renewals: u32) -> TrialTotals {
+        TrialTotals {
             read_bytes: self.read_bytes,
             unsynced_bytes: self.unsynced_bytes,
             was_cold: cache_drops() > self.drops_before || renewals > 0,
@@ -75,25 +75,25 @@ impl TrialSink for Tally<'_> {
 
 /// Totals of a trial that the cautions depend on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Done {
+pub(crate) struct TrialTotals {
     read_bytes: u64,
     unsynced_bytes: u64,
-    /// True if caches were dropped, or the filesystem remounted, at least once.
+    /// True if caches were dropped or the filesystem was remounted at least once.
     was_cold: bool,
 }
 
 /// Facts about the target and the job that the cautions depend on.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Known<'a> {
+pub(crate) struct CautionFacts<'a> {
     /// Facts recorded by observers.
     pub(crate) facts: &'a [Fact],
-    /// Maximum bytes of content at the same time.
+    /// Maximum number of content bytes that exist at the same time.
     pub(crate) data_bytes: u64,
     /// Duration of the trial.
     pub(crate) seconds: f64,
 }
 
-impl Known<'_> {
+impl CautionFacts<'_> {
     fn value(&self, name: &str) -> Option<&str> {
         self.facts.iter().find(|fact| fact.name == name).map(|fact| fact.value.as_str())
     }
@@ -102,23 +102,26 @@ impl Known<'_> {
         self.value(name)?.parse().ok()
     }
 
-    /// True if the filesystem lives in memory only, where neither caution applies.
+    /// True if the filesystem lives in memory only: it never reads from or writes to a device.
     fn is_in_memory(&self) -> bool {
         self.value("filesystem.type").is_some_and(is_in_memory)
     }
 }
 
 /// Cautions about a completed trial.
-pub(crate) fn about(done: Done, known: Known<'_>) -> Vec<Caution> {
+pub(crate) fn trial_cautions(done: TrialTotals, known: CautionFacts<'_>) -> Vec<Caution> {
     if known.is_in_memory() {
         return Vec::new();
     }
-    [fits_in_memory(done, known), too_short(done, known)].into_iter().flatten().collect()
+    [warm_read_caution(done, known), unsynced_write_caution(done, known)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Caution about reads with a warm page cache: the data may come from memory if the working set
 /// fits there.
-fn fits_in_memory(done: Done, known: Known<'_>) -> Option<Caution> {
+fn warm_read_caution(done: TrialTotals, known: CautionFacts<'_>) -> Option<Caution> {
     let memory: u64 = known.number("memory.usable_bytes")?;
     let fits = known.data_bytes < memory.saturating_mul(TIMES_MEMORY);
     if done.read_bytes == 0 || done.was_cold || !fits {
@@ -136,14 +139,15 @@ fn fits_in_memory(done: Done, known: Known<'_>) -> Option<Caution> {
 
 /// Caution about unsynced writes: in a trial shorter than the kernel's expiry of dirty pages they
 /// may never have reached the device.
-fn too_short(done: Done, known: Known<'_>) -> Option<Caution> {
+fn unsynced_write_caution(done: TrialTotals, known: CautionFacts<'_>) -> Option<Caution> {
     let expire = known.number("memory.dirty_expire_centisecs").map(|centi: f64| centi / 100.0);
     let expire = expire.unwrap_or(USUAL_EXPIRE_SECONDS);
     // Above this number of dirty bytes the kernel starts writing back at once.
     let percent: u64 = known.number("memory.dirty_background_ratio").unwrap_or(10);
     let memory: u64 = known.number("memory.usable_bytes").unwrap_or(u64::MAX);
-    let most = (memory / 100).saturating_mul(percent);
-    if done.unsynced_bytes == 0 || done.unsynced_bytes > most || known.seconds >= expire {
+    let background_bytes = (memory / 100).saturating_mul(percent);
+    if done.unsynced_bytes == 0 || done.unsynced_bytes > background_bytes || known.seconds >= expire
+    {
         return None;
     }
     let message = format!(
@@ -156,8 +160,8 @@ fn too_short(done: Done, known: Known<'_>) -> Option<Caution> {
 }
 
 /// Caution about a compressible payload on a compressing filesystem.
-pub(crate) fn compressible(payload: PayloadKind, facts: &[Fact]) -> Option<Caution> {
-    let what = match payload {
+pub(crate) fn compressible_caution(payload: PayloadKind, facts: &[Fact]) -> Option<Caution> {
+    let content = match payload {
         PayloadKind::Native { compressibility: 0 } => return None,
         PayloadKind::Native { compressibility } => format!("{compressibility} % of the payload"),
         PayloadKind::Classic | PayloadKind::Zeros => {
@@ -167,13 +171,13 @@ pub(crate) fn compressible(payload: PayloadKind, facts: &[Fact]) -> Option<Cauti
     let options = facts.iter().filter(|fact| fact.name.ends_with("_options"));
     let compressing = |option: &&str| option.contains("compress") && !option.ends_with("=no");
     let option = options.flat_map(|fact| fact.value.split(',')).find(compressing)?;
-    let message = format!("{what} is compressible, and the filesystem is mounted with {option}");
+    let message = format!("{content} is compressible, and the filesystem is mounted with {option}");
     Some(Caution { code: CautionCode::CompressibleData, message })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Done, Known, Tally, about};
+    use super::{CautionFacts, Tally, TrialTotals, trial_cautions};
     use treering_model::{CautionCode, Fact, Latency, Op, OpTotals, TaskTotals, TrialSink};
 
     fn facts(filesystem: &str) -> Vec<Fact> {
@@ -186,28 +190,28 @@ mod tests {
         facts.map(|(name, value)| Fact { name: name.into(), value: value.into() }).to_vec()
     }
 
-    fn codes(done: Done, data_bytes: u64, seconds: f64) -> Vec<CautionCode> {
-        let known = Known { facts: &facts("ext4"), data_bytes, seconds };
-        about(done, known).iter().map(|caution| caution.code).collect()
+    fn codes(done: TrialTotals, data_bytes: u64, seconds: f64) -> Vec<CautionCode> {
+        let known = CautionFacts { facts: &facts("ext4"), data_bytes, seconds };
+        trial_cautions(done, known).iter().map(|caution| caution.code).collect()
     }
 
-    const NOTHING: Done = Done { read_bytes: 0, unsynced_bytes: 0, was_cold: false };
+    const NOTHING: TrialTotals = TrialTotals { read_bytes: 0, unsynced_bytes: 0, was_cold: false };
 
     #[test]
-    fn data_that_memory_holds_are_cautioned_when_they_are_read_warm() {
-        let read = Done { read_bytes: 1, ..NOTHING };
+    fn warm_reads_of_data_that_fits_in_memory_are_cautioned() {
+        let read = TrialTotals { read_bytes: 1, ..NOTHING };
         assert_eq!(codes(read, 1_999_999_999, 60.0), [CautionCode::DataFitInMemory]);
         assert_eq!(codes(read, 2_000_000_000, 60.0), [], "twice the memory");
-        assert_eq!(codes(Done { was_cold: true, ..read }, 5, 60.0), []);
+        assert_eq!(codes(TrialTotals { was_cold: true, ..read }, 5, 60.0), []);
         assert_eq!(codes(NOTHING, 5, 60.0), [], "nothing was read");
-        let known = Known { facts: &facts("tmpfs"), data_bytes: 5, seconds: 1.0 };
-        assert_eq!(about(Done { unsynced_bytes: 5, ..read }, known), []);
-        let known = Known { facts: &[], data_bytes: 5, seconds: 60.0 };
-        assert_eq!(about(read, known), [], "nobody knows the memory");
+        let known = CautionFacts { facts: &facts("tmpfs"), data_bytes: 5, seconds: 1.0 };
+        assert_eq!(trial_cautions(TrialTotals { unsynced_bytes: 5, ..read }, known), []);
+        let known = CautionFacts { facts: &[], data_bytes: 5, seconds: 60.0 };
+        assert_eq!(trial_cautions(read, known), [], "nobody knows the memory");
     }
 
     #[test]
-    fn what_is_read_past_the_page_cache_does_not_come_from_memory() {
+    fn direct_reads_are_not_cautioned() {
         let read = |direct| {
             let mut nobody = Vec::<Box<dyn TrialSink>>::new();
             let mut tally = Tally::new(&mut nobody);
@@ -220,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_task_fsyncs_itself_need_not_be_synced_again() {
+    fn fsynced_writes_count_as_synced() {
         let op =
             |op, calls, bytes| OpTotals { op, calls, errors: 0, bytes, latency: Latency::new() };
         let unsynced = |fsyncs| {
@@ -239,8 +243,8 @@ mod tests {
     }
 
     #[test]
-    fn what_need_not_have_been_written_is_cautioned() {
-        let written = |unsynced_bytes| Done { unsynced_bytes, ..NOTHING };
+    fn short_trials_with_unsynced_writes_are_cautioned() {
+        let written = |unsynced_bytes| TrialTotals { unsynced_bytes, ..NOTHING };
         assert_eq!(codes(written(100_000_000), 5, 29.9), [CautionCode::TooShort]);
         assert_eq!(codes(written(100_000_000), 5, 30.0), []);
         assert_eq!(codes(written(100_000_001), 5, 1.0), [], "the kernel begins by itself");

@@ -1,6 +1,6 @@
-//! The cells of a plan in their order: in each round every variant runs every job once, one job
-//! after the other; with a control the baseline runs twice. Steps stand together, in the order of
-//! the plan. Rounds that only observe come behind them, in an order of their own.
+//! The cells of a plan in execution order. In each round every variant runs every job once; with a
+//! control the baseline runs twice. The trials of a job are consecutive, and steps stay together in
+//! the order of the plan. Observing rounds follow, with an order of their own.
 
 use treering_model::CellRole;
 
@@ -45,8 +45,8 @@ impl PlannedCell {
 /// Cells of each round of a plan, beginning with the warm-up if any, up to the maximum of its
 /// stopping rule. Adding rounds does not change the order of earlier ones.
 ///
-/// The trials of a job stand together in a round, so that what is compared was run close in time;
-/// the order of the jobs is random and balanced, and so is that of the variants within each.
+/// The trials of a job are consecutive within a round, so that compared trials run close in time.
+/// The order of the jobs is random and balanced, as is the order of the variants within a job.
 pub fn rounds(plan: &Plan) -> Vec<Vec<PlannedCell>> {
     let first = u32::from(!plan.conditions.warm_up);
     let last = plan.stopping.most_rounds();
@@ -54,7 +54,7 @@ pub fn rounds(plan: &Plan) -> Vec<Vec<PlannedCell>> {
     let with_control = plan.conditions.control && (plan.variants.len() > 1 || plan.compares_jobs());
     let numbered = (first..).zip(order(plan, count, with_control, "schedule"));
     let cells = numbered.map(|(round, order)| {
-        // A control is no use where nothing is compared.
+        // The warm-up has no control, since it is not compared.
         let cells = order.into_iter().filter(|(role, ..)| round > 0 || *role == CellRole::Round);
         cells
             .map(|(role, variant, job)| {
@@ -70,7 +70,7 @@ pub fn rounds(plan: &Plan) -> Vec<Vec<PlannedCell>> {
     cells.collect()
 }
 
-/// The rounds in which a plan only observes: every variant runs every job once in each.
+/// Observing rounds of a plan: every variant runs every job once in each.
 pub fn observing_rounds(plan: &Plan) -> Vec<Vec<PlannedCell>> {
     let observed = &plan.observing;
     if !observed.is_in_own_rounds() {
@@ -97,7 +97,7 @@ fn order(
     let runs = plan.variants.len() + usize::from(with_control);
     let blocks = blocks(plan);
     let order = schedule(blocks.len(), rounds, seed, &format!("{part} of jobs"));
-    // The first has the name of the part alone: plans of one job keep their order.
+    // The first block uses `part` alone as its name, so that plans of one job keep their order.
     let of_block = |block: usize| match block {
         0 => schedule(runs, rounds, seed, part),
         _ => schedule(runs, rounds, seed, &format!("{part} of job {block}")),
@@ -119,7 +119,7 @@ fn order(
     order.into_iter().enumerate().map(of_round).collect()
 }
 
-/// Jobs that run on one filesystem each, and all steps together, on one.
+/// Groups jobs by filesystem: each job has one of its own, and all steps share one.
 fn blocks(plan: &Plan) -> Vec<Vec<usize>> {
     let (steps, jobs): (Vec<usize>, Vec<usize>) =
         (0..plan.jobs.len()).partition(|&job| plan.jobs[job].step.is_some());

@@ -19,13 +19,13 @@ use treering_script::{Job, Session, TargetFacts};
 use treering_sys::StopFlag;
 
 use crate::CampaignError;
-use crate::cautions::{Known, Tally, about, compressible};
+use crate::cautions::{CautionFacts, Tally, compressible_caution, trial_cautions};
 use crate::ranks::{about_ranks, make_directories, run_apart, tell_place};
 use crate::room::shortage;
 use crate::trial::devices::refuse_written;
-use crate::watched::{Heated, Watched, tell};
+use crate::watched::{HeatRecording, ObservedSink, tell};
 
-/// Fact of a filesystem that was made for the trial.
+/// Fact that is present if the filesystem was made for the trial.
 pub(crate) const MKFS_FACT: &str = "mkfs.command";
 /// Longest watch for deferred work after the last phase.
 const DEFERRED_WORK_LIMIT: Duration = Duration::from_secs(10);
@@ -98,22 +98,22 @@ pub(crate) fn conduct(
         place,
         admitted,
         &target_facts,
-        &mut Listeners { sink, progress, stop },
+        &mut TrialListeners { sink, progress, stop },
         &mut litter,
     );
     litter.retain(|name| !target_facts.existing.contains(name));
     let cleaned = if cleans {
         clean_up(place, plan.keep, removing)
     } else {
-        Cleaned { left_behind: remove_litter(place, &litter), kept: Vec::new() }
+        TreeRemoval { left_behind: remove_litter(place, &litter), kept: Vec::new() }
     };
-    let Cleaned { left_behind, kept } = cleaned;
+    let TreeRemoval { left_behind, kept } = cleaned;
     Ok(Conclusion { left_behind, kept, ..reported? })
 }
 
 /// Result of removing the trees of a trial.
 #[derive(Default)]
-struct Cleaned {
+struct TreeRemoval {
     left_behind: Vec<String>,
     kept: Vec<RunTree>,
 }
@@ -121,13 +121,19 @@ struct Cleaned {
 /// Removes the trees that a trial made, even if it failed. Trees are removed before the mark that
 /// lists them, and the mark stays if a tree could not be removed. Returns errors as text, since the
 /// reason why the trial ended matters more.
-fn clean_up(place: &mut OwnedDirectory, keeps: bool, removing: &mut dyn FnMut(&str)) -> Cleaned {
-    let made = match place.made_trees() {
-        Ok(made) => made,
-        Err(error) => return Cleaned { left_behind: vec![error.to_string()], kept: Vec::new() },
+fn clean_up(
+    place: &mut OwnedDirectory,
+    keeps: bool,
+    removing: &mut dyn FnMut(&str),
+) -> TreeRemoval {
+    let made_trees = match place.made_trees() {
+        Ok(made_trees) => made_trees,
+        Err(error) => {
+            return TreeRemoval { left_behind: vec![error.to_string()], kept: Vec::new() };
+        }
     };
-    let mut cleaned = Cleaned::default();
-    for tree in made {
+    let mut cleaned = TreeRemoval::default();
+    for tree in made_trees {
         if keeps {
             cleaned.kept.push(tree);
             continue;
@@ -146,17 +152,17 @@ fn clean_up(place: &mut OwnedDirectory, keeps: bool, removing: &mut dyn FnMut(&s
 /// Removes files that the imitated tool would have removed itself and that did not exist before the
 /// run; returns the errors.
 fn remove_litter(place: &OwnedDirectory, litter: &[String]) -> Vec<String> {
-    let mut left = Vec::new();
+    let mut errors = Vec::new();
     for name in litter {
         let Ok(made) = place.target().identity(name) else { continue };
         let removed = place.target().remove(name, &made);
-        left.extend(removed.err().map(|error| error.to_string()));
+        errors.extend(removed.err().map(|error| error.to_string()));
     }
-    left
+    errors
 }
 
 /// Recipient of the events, progress counters and stop flag of a trial.
-struct Listeners<'a> {
+struct TrialListeners<'a> {
     sink: &'a mut dyn TrialSink,
     progress: &'a RunProgress,
     stop: &'a StopFlag,
@@ -166,32 +172,29 @@ struct Listeners<'a> {
 fn perform(
     plan: &TrialPlan<'_>,
     place: &mut OwnedDirectory,
-    admitted: Admitted,
+    admitted: TrialChecks,
     target_facts: &TargetFacts,
-    to: &mut Listeners<'_>,
+    to: &mut TrialListeners<'_>,
     litter: &mut Vec<String>,
 ) -> Result<Conclusion, SinkError> {
     let mut session = plan.job.begin(target_facts);
     let feed = session.layouts();
-    let wanted = wanted(plan, feed.is_some());
+    let wanted = observer_options(plan, feed.is_some());
     let scene = ObserverContext { target: place.target().path(), options: wanted };
     to.sink.accept(&TrialEvent::Began(plan.beginning.clone()))?;
-    let seen = seen_before(plan, &scene);
-    let facts: Vec<Fact> =
-        plan.facts.iter().cloned().chain(seen.facts).chain(work(plan.job.work())).collect();
+    let findings = findings_before(plan, &scene);
+    let facts = initial_facts(plan, findings.facts);
     to.sink.accept(&TrialEvent::Environment { facts: facts.clone() })?;
-    for caution in once_each(admitted.cautions, seen.cautions) {
-        to.sink.accept(&TrialEvent::Cautioned(caution))?;
-    }
-    if let Some(caution) = handicapped(plan.engine.handicap_percent) {
+    let cautions = merged_cautions(admitted.cautions, findings.cautions).into_iter();
+    for caution in cautions.chain(handicap_caution(plan.engine.handicap_percent)) {
         to.sink.accept(&TrialEvent::Cautioned(caution))?;
     }
     let began_ns = plan.engine.clock.now_ns();
     let heat = heat_log(plan, place);
     let maps = plan.wanted.layout.is_some_and(|layout| layout.map);
     let map_of = maps.then(|| scene.target.to_owned());
-    let hot = heat.as_ref().map(|log| Heated { log, map_of });
-    let mut watched = Watched::new(to.sink, watch(&scene), hot, feed);
+    let hot = heat.as_ref().map(|log| HeatRecording { log, map_of });
+    let mut watched = ObservedSink::new(to.sink, watch(&scene), hot, feed);
     let tally = &mut Tally::new(&mut watched);
     let options = RunOptions {
         heat: heat.as_ref(),
@@ -200,13 +203,13 @@ fn perform(
         environment: plan.environment,
         ..RunOptions::new(&plan.engine, tally, to.progress, to.stop)
     };
-    let told = plan.world.map_or(Ok(()), |world| {
+    let broadcast = plan.world.map_or(Ok(()), |world| {
         if plan.job.works_apart() {
             make_directories(world, place.target())?;
         }
         tell_place(world, target_facts).map_err(EngineError::from)
     });
-    let (ran, renewals) = match told {
+    let (ran, renewals) = match broadcast {
         Ok(()) => run_session(plan, place, session.as_mut(), options),
         Err(error) => (Err(error), 0),
     };
@@ -217,16 +220,18 @@ fn perform(
         watch_deferred_work(plan, &mut watched, to.stop)?;
     }
     *litter = session.left_paths();
-    let mut seen = watched.end();
-    seen.cautions.retain(|caution| !is_limit_of_variant(plan, caution));
-    seen.cautions.extend(session.cautions());
-    seen.facts.extend(session.facts());
-    seen = plan.world.map(about_ranks).into_iter().fold(seen, Findings::join);
+    let mut findings = watched.end();
+    findings.cautions.retain(|caution| !is_limit_of_variant(plan, caution));
+    findings.cautions.extend(session.cautions());
+    findings.facts.extend(session.facts());
+    findings = plan.world.map(about_ranks).into_iter().fold(findings, Findings::join);
     if !matches!(ran, Err(EngineError::Sink(_))) {
-        let known = Known { facts: &facts, data_bytes: admitted.data_bytes, seconds };
+        let known = CautionFacts { facts: &facts, data_bytes: admitted.data_bytes, seconds };
         // Results of an incomplete trial are not used and need no cautions.
-        seen.cautions.extend(if ran.is_ok() { about(done, known) } else { Vec::new() });
-        tell(seen, to.sink)?;
+        if ran.is_ok() {
+            findings.cautions.extend(trial_cautions(done, known));
+        }
+        tell(findings, to.sink)?;
     }
     match ran {
         Err(EngineError::Sink(error)) => Err(error),
@@ -234,26 +239,33 @@ fn perform(
     }
 }
 
-/// Findings about the place and the machine before the trial.
-fn seen_before(plan: &TrialPlan<'_>, scene: &ObserverContext<'_>) -> Findings {
-    let mut seen = look(scene);
-    seen.cautions.extend(compressible(plan.engine.payload, &seen.facts));
-    seen.cautions.retain(|caution| !is_limit_of_variant(plan, caution));
-    seen
+/// Facts that are recorded at the beginning: those of the plan, those of observers, and the amount
+/// of work.
+fn initial_facts(plan: &TrialPlan<'_>, observed: Vec<Fact>) -> Vec<Fact> {
+    let of_plan = plan.facts.iter().cloned();
+    of_plan.chain(observed).chain(work_fact(plan.job.work())).collect()
 }
 
-/// True for a caution about limits, if the variant has limits.
+/// Findings about the target and the machine before the trial.
+fn findings_before(plan: &TrialPlan<'_>, scene: &ObserverContext<'_>) -> Findings {
+    let mut findings = look(scene);
+    findings.cautions.extend(compressible_caution(plan.engine.payload, &findings.facts));
+    findings.cautions.retain(|caution| !is_limit_of_variant(plan, caution));
+    findings
+}
+
+/// True if a caution is about limits that the variant itself sets.
 fn is_limit_of_variant(plan: &TrialPlan<'_>, caution: &Caution) -> bool {
     let codes = [CautionCode::CgroupLimits, CautionCode::MemorySqueezed];
     codes.contains(&caution.code)
         && plan.facts.iter().any(|fact| fact.name.starts_with(LIMIT_PREFIX))
 }
 
-/// Watches deferred work after the last phase. The imitated tools do not wait for it, and the ranks
-/// of one trial have devices on several machines.
+/// Watches deferred work after the last phase. Skipped for imitated tools, which do not wait for
+/// it, and for ranks, whose devices may be on several machines.
 fn watch_deferred_work(
     plan: &TrialPlan<'_>,
-    watched: &mut Watched<'_>,
+    watched: &mut ObservedSink<'_>,
     stop: &StopFlag,
 ) -> Result<(), SinkError> {
     if plan.job.mode() != RunMode::Native || plan.world.is_some() {
@@ -264,8 +276,8 @@ fn watch_deferred_work(
     watched.settle(&SettleTerms { limit: DEFERRED_WORK_LIMIT, syncs, stop: &stop })
 }
 
-/// Observer options of a trial. A session that hears of layouts has one after each task.
-fn wanted(plan: &TrialPlan<'_>, hears_layouts: bool) -> ObserverOptions {
+/// Observer options of a trial. A session that receives layouts gets one after each task.
+fn observer_options(plan: &TrialPlan<'_>, hears_layouts: bool) -> ObserverOptions {
     let wanted = if hears_layouts { after_each_task(plan.wanted) } else { plan.wanted };
     ObserverOptions { deciding_sync: plan.job.deciding_sync(), ..wanted }
 }
@@ -290,7 +302,7 @@ fn run_session(
         (None, Some(rank)) => run_apart(place.target(), rank, session, options),
         (None, None) => place.roots().run(session, options),
         (Some(again), _) => {
-            let holder = &mut Remounted { place, again, count: &mut renewals };
+            let holder = &mut RemountingTarget { place, again, count: &mut renewals };
             RenewablePlace::new(holder).run(session, options)
         }
     };
@@ -303,48 +315,48 @@ fn heat_log(plan: &TrialPlan<'_>, place: &OwnedDirectory) -> Option<HeatLog> {
     Some(HeatLog::new(plan.wanted.heat_half_life?, place.roots().iter().map(name).collect()))
 }
 
-/// Cautions of both lists, but only one about a machine that is not quiet.
-fn once_each(reported: Vec<Caution>, seen: Vec<Caution>) -> Vec<Caution> {
+/// Merges both lists of cautions; a caution about a machine that is not quiet appears only once.
+fn merged_cautions(reported: Vec<Caution>, seen: Vec<Caution>) -> Vec<Caution> {
     let is_reported = reported.iter().any(|caution| caution.code == CautionCode::NotQuiet);
     let is_new = |caution: &Caution| !(is_reported && caution.code == CautionCode::NotQuiet);
     reported.into_iter().chain(seen.into_iter().filter(is_new)).collect()
 }
 
 /// Fact about the amount of work, unless the parameters alone fix it.
-fn work(work: WorkLimit) -> Option<Fact> {
+fn work_fact(work: WorkLimit) -> Option<Fact> {
     let fact = Fact { name: WorkLimit::FACT.to_owned(), value: work.name().to_owned() };
     (work != WorkLimit::Fixed).then_some(fact)
 }
 
 /// Caution about a deliberate slowdown.
-fn handicapped(percent: u32) -> Option<Caution> {
+fn handicap_caution(percent: u32) -> Option<Caution> {
     let message = format!("every task was deliberately slowed down by {percent} %");
     (percent > 0).then_some(Caution { code: CautionCode::Handicapped, message })
 }
 
 /// Target that is remounted between phases.
-struct Remounted<'a> {
+struct RemountingTarget<'a> {
     place: &'a mut OwnedDirectory,
     again: Remount<'a>,
     count: &'a mut u32,
 }
 
-impl RenewableTarget for Remounted<'_> {
+impl RenewableTarget for RemountingTarget<'_> {
     fn target(&self) -> &Target {
         self.place.target()
     }
 
     fn renew(&mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let again = self.again;
+        let remount = self.again;
         *self.count += 1;
-        self.place.renew(&mut || again()).map_err(Into::into)
+        self.place.renew(&mut || remount()).map_err(Into::into)
     }
 }
 
-/// Results of the checks of a trial that is allowed to begin.
-struct Admitted {
+/// Results of the checks before a trial that may begin.
+struct TrialChecks {
     cautions: Vec<Caution>,
-    /// Maximum bytes of content at the same time.
+    /// Maximum number of content bytes that exist at the same time.
     data_bytes: u64,
 }
 
@@ -353,7 +365,7 @@ fn admit(
     plan: &TrialPlan<'_>,
     place: &OwnedDirectory,
     facts: &TargetFacts,
-) -> Result<Admitted, CampaignError> {
+) -> Result<TrialChecks, CampaignError> {
     if plan.beginning.cell.is_some() {
         refuse_written(plan.job).map_err(CampaignError::Job)?;
     }
@@ -368,7 +380,7 @@ fn admit(
         let message = format!("{needs}, but {has}");
         cautions.push(Caution { code: CautionCode::MayNotFit, message });
     }
-    Ok(Admitted { cautions, data_bytes: footprint.peak_bytes })
+    Ok(TrialChecks { cautions, data_bytes: footprint.peak_bytes })
 }
 
 fn tell_end(

@@ -10,7 +10,7 @@ use treering_script::ConfigError;
 /// runs is not an error: it has an ending.
 #[derive(Debug, Error)]
 pub(crate) enum CampaignError {
-    /// The job cannot run in this place.
+    /// The job cannot run on this target.
     #[error("{0}")]
     Job(ConfigError),
     /// The run does not fit into the filesystem.
@@ -24,10 +24,10 @@ pub(crate) enum CampaignError {
     /// The target directory or device is not available.
     #[error(transparent)]
     Lab(#[from] LabError),
-    /// The place cannot be examined.
+    /// The target cannot be examined.
     #[error(transparent)]
     Target(#[from] TargetError),
-    /// The results cannot be kept.
+    /// The results cannot be recorded.
     #[error(transparent)]
     Sink(#[from] SinkError),
 }

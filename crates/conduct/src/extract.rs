@@ -10,7 +10,8 @@ use treering_age::{CommitChange, checked_history, history_head, history_step};
 
 use crate::failure::Failure;
 
-/// Number of blob sizes requested before the answers are read; less than a pipe holds.
+/// Number of blob sizes requested before the answers are read; few enough that the answers fit into
+/// a pipe.
 const REQUESTS_AT_ONCE: usize = 400;
 /// Maximum length of an answer of git.
 const ANSWER_BYTES_MAX: u64 = 64 << 10;
@@ -18,7 +19,7 @@ const ANSWER_BYTES_MAX: u64 = 64 << 10;
 /// Extracts the history up to a revision, as the text of a history for aging.
 ///
 /// # Errors
-/// When git is not there, does not know the revision, or gives an answer that is not understood.
+/// When git is not installed, does not know the revision, or prints output that cannot be parsed.
 pub fn extract_history(repository: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
     let commits = commits(repository, revision)?;
     let mut git = Git::begin(repository, commits)?;
@@ -71,14 +72,14 @@ fn commits(repository: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
         return Err(Failure::usage(message));
     }
     let words = ["rev-list", "--reverse", "--first-parent", "--parents", revision, "--"];
-    let listed = git(repository, &words).output().map_err(|error| cannot("run", &error))?;
-    if !listed.status.success() {
+    let output = git(repository, &words).output().map_err(|error| cannot("run", &error))?;
+    if !output.status.success() {
         let message = format!("{}: git cannot list the commits", repository.display());
-        let message = format!("{message}: {}", listed.status);
+        let message = format!("{message}: {}", output.status);
         return Err(Failure::usage(message).hint("name a git repository"));
     }
-    let mut request = Vec::with_capacity(listed.stdout.len());
-    for line in listed.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+    let mut request = Vec::with_capacity(output.stdout.len());
+    for line in output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         let first = line.split(|byte| *byte == b' ').take(2);
         request.extend(first.collect::<Vec<_>>().join(&b' '));
         request.push(b'\n');
@@ -86,7 +87,7 @@ fn commits(repository: &Path, revision: &str) -> Result<Vec<u8>, Failure> {
     Ok(request)
 }
 
-/// Written blob (`None` for a removed file), and the path.
+/// Path with the hash of its new blob; `None` for a removed file.
 type RawChange = (Option<String>, Vec<u8>);
 
 /// Parses a line of `--raw`: the blob that is written, or no blob for a removed file. `None` if the
@@ -150,7 +151,7 @@ impl Git {
         }
     }
 
-    /// Lines of the history for a commit; drains `changes`.
+    /// Returns the lines of the history for a commit, and drains `changes`.
     fn step(&mut self, changes: &mut Vec<(Option<String>, Vec<u8>)>) -> Result<String, Failure> {
         let mut made = Vec::with_capacity(changes.len());
         for some in changes.chunks_mut(REQUESTS_AT_ONCE) {
@@ -176,8 +177,8 @@ impl Git {
         let read = self.answers.by_ref().take(ANSWER_BYTES_MAX).read_line(&mut answer);
         read.map_err(|error| cannot("read from", &error))?;
         answer.trim_end().parse().map_err(|_| {
-            let what = answer.trim_end().escape_default();
-            unexpected(&format!("no size of a file: '{what}'"))
+            let shown = answer.trim_end().escape_default();
+            unexpected(&format!("no size of a file: '{shown}'"))
                 .hint("the repository must be complete")
         })
     }

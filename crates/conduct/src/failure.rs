@@ -49,7 +49,7 @@ impl FailureKind {
     }
 }
 
-/// A failure with everything that the user needs.
+/// A failure with its message and hints for the user.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub struct Failure {
@@ -69,7 +69,7 @@ impl Failure {
         Self::new(FailureKind::Usage, message)
     }
 
-    /// A lack of the machine.
+    /// A machine that lacks a required program, right, device or kernel feature.
     pub fn environment(message: impl Into<String>) -> Self {
         Self::new(FailureKind::Environment, message)
     }
@@ -89,7 +89,7 @@ impl Failure {
         &self.hints
     }
 
-    /// An error with its causes, each once.
+    /// An error with its causes, without duplicates.
     pub fn of(kind: FailureKind, error: &dyn std::error::Error) -> Self {
         Self::new(kind, with_causes(error))
     }

@@ -15,7 +15,7 @@ use treering_sys::{MountOptions, explain_mount, mount, unmount};
 
 use crate::conduct::Remount;
 use crate::handed::{HandedRun, HandedTrial};
-use crate::stage::{about_caches, facts_of_making};
+use crate::stage::{cache_drop_fact, facts_of_making};
 use crate::trial::beginning::{named, take};
 
 /// Mount point of the filesystem under test in a guest.
@@ -23,16 +23,16 @@ const POINT: &str = "/mnt";
 /// Work directory of the trial, in the root of the filesystem under test.
 const WORK: &str = "treering-work";
 
-/// Register of the guest's settings, which end with the guest.
+/// Register of the settings inside the guest; it is lost with the guest.
 const REGISTER: &str = "/run/treering";
 
-/// Workloads, and the wall clock in milliseconds of Unix time.
-type Around<'a> = (&'a [&'static dyn Workload], &'a dyn Fn() -> i64);
+/// Workloads, and the wall clock (Unix time in milliseconds).
+type GuestContext<'a> = (&'a [&'static dyn Workload], &'a dyn Fn() -> i64);
 
 /// Runs the trial that the host requests, and sends its events to the host.
 ///
 /// # Errors
-/// When the guest cannot begin: then the host cannot be told.
+/// When the guest cannot begin. The host is not told of this error.
 pub fn serve_guest(
     workloads: &[&'static dyn Workload],
     unix_ms: &dyn Fn() -> i64,
@@ -45,7 +45,7 @@ pub fn serve_guest(
     Ok(())
 }
 
-fn serve(machine: &GuestMachine, around: Around<'_>) -> Result<(), String> {
+fn serve(machine: &GuestMachine, around: GuestContext<'_>) -> Result<(), String> {
     let job = machine.job().map_err(|error| error.to_string())?;
     let wrong = |error: serde_json::Error| format!("the trial cannot be read: {error}");
     let mut trial: HandedTrial = serde_json::from_value(job.trial.clone()).map_err(wrong)?;
@@ -65,7 +65,7 @@ fn serve(machine: &GuestMachine, around: Around<'_>) -> Result<(), String> {
         let (mounted, settings) = (RefCell::new(Some(mounted.map_err(said)?)), settings);
         let (root, settings) = (root_of(&mounted).map_err(said)?, RefCell::new(settings));
         let remount = || {
-            let covered = mounted.take().ok_or_else(lost)?;
+            let covered = mounted.take().ok_or_else(lost_target)?;
             mounted.replace(Some(covered.remount_cold()?));
             settings.borrow_mut().mounted()?;
             Ok(root_of(&mounted)?.join(WORK))
@@ -82,8 +82,8 @@ fn serve(machine: &GuestMachine, around: Around<'_>) -> Result<(), String> {
     trial_on(machine, (Path::new(POINT), &remount, &settings), trial, around)
 }
 
-/// Builds the layers of a trial on these disks, and makes and mounts the filesystem on them, as a
-/// machine does without a guest.
+/// Builds the layers of a trial on these disks, then makes and mounts the filesystem on top, as on
+/// a machine without guests.
 fn layered(
     disks: &[PathBuf],
     trial: &mut HandedTrial,
@@ -101,11 +101,11 @@ fn layered(
 }
 
 fn root_of(mounted: &RefCell<Option<MountedVolume>>) -> Result<PathBuf, LabError> {
-    mounted.borrow().as_ref().map(|mounted| mounted.root().to_owned()).ok_or_else(lost)
+    mounted.borrow().as_ref().map(|mounted| mounted.root().to_owned()).ok_or_else(lost_target)
 }
 
 /// Error of a filesystem that was lost in a failed remount.
-fn lost() -> LabError {
+fn lost_target() -> LabError {
     let (action, path) = ("cannot find the filesystem of", PathBuf::from(WORK));
     LabError::Io { action, path, source: std::io::ErrorKind::NotFound.into() }
 }
@@ -121,9 +121,9 @@ struct Disk {
 impl Disk {
     fn mount(&self) -> Result<(), String> {
         let Self { filesystem, disks, bytes, options } = self;
-        let mut all = mount_options(filesystem, disks, *bytes, options);
-        all.extend(options.iter().cloned());
-        let parsed = MountOptions::parse(&all).map_err(|error| error.to_string())?;
+        let mut all_options = mount_options(filesystem, disks, *bytes, options);
+        all_options.extend(options.iter().cloned());
+        let parsed = MountOptions::parse(&all_options).map_err(|error| error.to_string())?;
         let source = match disks.first() {
             Some(disk) => disk.clone().into_os_string(),
             None => OsString::from("treering"),
@@ -153,7 +153,7 @@ fn trial_on(
     machine: &GuestMachine,
     (root, remount, settings): (&Path, Remount<'_>, &RefCell<SettingsInForce>),
     mut trial: HandedTrial,
-    (workloads, unix_ms): Around<'_>,
+    (workloads, unix_ms): GuestContext<'_>,
 ) -> Result<(), String> {
     let workload = named(workloads, &trial.workload)
         .ok_or_else(|| format!("no workload {}", trial.workload))?;
@@ -164,14 +164,14 @@ fn trial_on(
     fs::create_dir(&work).map_err(|error| format!("cannot make {}: {error}", work.display()))?;
     let mut place = take(&work).map_err(|error| error.to_string())?;
     let dropped = drop_and_verify(root).map_err(|error| error.to_string())?;
-    let (dropped, caution) = about_caches(&dropped);
+    let (dropped, caution) = cache_drop_fact(&dropped);
     settings.borrow_mut().limit().map_err(|error| error.to_string())?;
     trial.facts.push(dropped);
     trial.cautions.extend(caution);
     let run = HandedRun {
         engine: trial.engine_options(job.as_ref()),
         job: job.as_ref(),
-        // The disk is not used again.
+        // The disk is discarded after the trial.
         keep: true,
         remount: (trial.remount || job.remounts()).then_some(remount),
         world: None,

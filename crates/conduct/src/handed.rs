@@ -38,12 +38,12 @@ pub(crate) struct HandedTrial {
     pub(crate) label: String,
     /// Parameters of the engine, kept beside those of the job.
     pub(crate) parameters: Vec<(String, String)>,
-    /// Facts about the target that only the conducting process knows.
+    /// Facts about the target that only the process conducting the campaign knows.
     pub(crate) facts: Vec<Fact>,
-    /// Cautions about the place.
+    /// Cautions about the target.
     pub(crate) cautions: Vec<Caution>,
-    /// Settings of the variant. The process that runs the trial in a guest puts them in force; all
-    /// others only give the environment to programs.
+    /// Settings of the variant. A guest applies all of them; other processes only pass the
+    /// environment to programs.
     #[serde(default)]
     pub(crate) settings: VariantSettings,
     /// True if block traces are recorded.
@@ -140,9 +140,9 @@ impl HandedRun<'_> {
             ..beginning(trial, &workload, self.job, self.started_unix_ms)
         };
         if let Some((option, value)) = &self.each {
-            // The value that each rank was given: the same plan repeats it.
-            let own = beginning.parameters.iter_mut().filter(|(name, _)| name == option);
-            own.for_each(|(_, all)| all.clone_from(value));
+            // Record the value per rank: the same plan multiplies it again.
+            let matching = beginning.parameters.iter_mut().filter(|(name, _)| name == option);
+            matching.for_each(|(_, all)| all.clone_from(value));
         }
         beginning.parameters.extend(parameters);
         let plan = TrialPlan {

@@ -28,7 +28,7 @@ pub struct StoredCell {
     pub is_excluded: bool,
 }
 
-/// A completed trial of a workload, as an estimate needs it.
+/// A completed trial of a workload, from which the cost of another trial is estimated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EarlierTrial {
     /// Parameters of the trial, as (name, value).
@@ -37,14 +37,14 @@ pub struct EarlierTrial {
     pub seconds: f64,
 }
 
-/// A completed trial of the warm-up, as far as it tells how large its job should be.
+/// A completed trial of the warm-up, from which the size of its job is determined.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WarmUpTrial {
     /// Name and seconds of each phase.
     pub phases: Vec<(String, f64)>,
     /// Free bytes of the filesystem before the trial, if known.
     pub free_bytes: Option<u64>,
-    /// Free inodes of the filesystem before the trial, if it has such a number.
+    /// Free inodes of the filesystem before the trial, if the filesystem limits them.
     pub free_inodes: Option<u64>,
 }
 
@@ -60,12 +60,12 @@ pub struct RecordedTrial<'a> {
     pub stop: &'a StopFlag,
 }
 
-/// A variant, or a job of one, with its measured trials.
+/// A variant or one of its jobs, with the measured trials.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MeasuredVariant {
     /// Name of the variant, or of the job on it.
     pub name: String,
-    /// Name of the one to compare with; its own if it is only compared with.
+    /// Name of the baseline; its own name if it is only a baseline.
     pub baseline: String,
     /// True for a job that is compared with another job.
     pub is_job: bool,
@@ -78,7 +78,7 @@ pub struct MeasuredVariant {
 pub struct Standing {
     /// Comparison of the variants; `None` if there is nothing to compare.
     pub comparison: Option<Box<dyn Comparison>>,
-    /// Number of rounds with an excluded trial: they count as not measured.
+    /// Number of rounds with an excluded trial; such rounds count as not measured.
     pub incomplete: u32,
     /// Time from the beginning of the first trial to the end of the last.
     pub seconds: f64,
@@ -101,19 +101,19 @@ pub trait ResultStore {
         true
     }
 
-    /// Calls `run` once with the sink of a trial and with the caution about the place of the
-    /// store, if any, and keeps the events that come.
+    /// Calls `run` once with a sink, whose events it records, and with a caution about the location
+    /// of the store, if any.
     ///
     /// # Errors
-    /// When the store cannot be opened, or does not have every event at the end.
+    /// When the store cannot be opened, or cannot record every event.
     fn record(
         &self,
         trial: &RecordedTrial<'_>,
         run: &mut dyn FnMut(&mut dyn TrialSink, Option<Caution>),
     ) -> Result<(), Failure>;
 
-    /// The trials of the plans of this name, newest first. A store that is missing has none, unless
-    /// a plan is resumed.
+    /// The trials of the plans of this name, newest first. A missing store has no trials; it is an
+    /// error if a plan is resumed.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -129,7 +129,7 @@ pub trait ResultStore {
         Ok(Vec::new())
     }
 
-    /// The completed ones among these trials of a warm-up.
+    /// The completed trials among these warm-up trials.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -137,10 +137,10 @@ pub trait ResultStore {
         Ok(Vec::new())
     }
 
-    /// The completed ones among the `limit` newest trials of a workload.
+    /// The completed trials among the `limit` newest of a workload.
     ///
     /// # Errors
-    /// When the store cannot be read. A store that cannot be opened has none.
+    /// When the store cannot be read. A store that cannot be opened has no trials.
     fn earlier(&self, _workload: &str, _limit: usize) -> Result<Vec<EarlierTrial>, Failure> {
         Ok(Vec::new())
     }
@@ -157,7 +157,7 @@ pub trait ResultStore {
         Ok(Standing::default())
     }
 
-    /// Makes a store that the user named, so that it is there after a boot.
+    /// Makes a store that the user named, so that it exists after the next boot.
     ///
     /// # Errors
     /// When it cannot be made.
@@ -165,17 +165,17 @@ pub trait ResultStore {
         Ok(())
     }
 
-    /// The file of the store, which must not be on the filesystem of any of these directories if
-    /// the user named it; `None` for a store without a file.
+    /// Path of the store's file; `None` for a store without a file. A file that the user named must
+    /// not be on the filesystem of one of these directories.
     ///
     /// # Errors
-    /// When it is there, or cannot be named.
+    /// When the file is on such a filesystem, or its path cannot be determined.
     fn file(&self, _under_test: &[&Path]) -> Result<Option<PathBuf>, Failure> {
         Ok(None)
     }
 }
 
-/// The program around what is conducted.
+/// The program that conducts a plan.
 pub trait Host {
     /// Shows a message to the user.
     fn say(&self, words: &str);
@@ -188,8 +188,8 @@ pub trait Host {
         Vec::new()
     }
 
-    /// Fingerprint of the files of a user's own data set; `None` for a shipped one, which is
-    /// identified by its name, and for one that is not there.
+    /// Fingerprint of the files of a user's own data set; `None` for a shipped data set, which is
+    /// identified by its name, and for a missing one.
     fn data_set_fingerprint(&self, _name: &str) -> Option<String> {
         None
     }
@@ -222,9 +222,9 @@ pub struct PlanOptions<'a> {
     pub quiet: bool,
     /// True if the first failing trial ends the plan.
     pub gives_up: bool,
-    /// True if the plan is part of a larger run that fixes the number of rounds.
+    /// True if the plan is part of a larger run, which fixes the number of rounds.
     pub is_part: bool,
-    /// The point of a series that the trials make.
+    /// Point of a series to which the trials belong.
     pub point: Option<SeriesPoint>,
     /// Block devices that may be erased.
     pub erase: Vec<PathBuf>,
@@ -247,7 +247,7 @@ pub struct RankOptions {
     pub program: Option<PathBuf>,
     /// Path of this program.
     pub own: PathBuf,
-    /// True if this program is built with MPI, so that it can be launched itself.
+    /// True if this program is built with MPI, so that a launcher can start it.
     pub own_has_mpi: bool,
     /// The name of this machine.
     pub host: String,
@@ -255,18 +255,18 @@ pub struct RankOptions {
     pub launch: Option<ParallelLaunch>,
 }
 
-/// Launch of a process with others by a parallel launcher, as the environment says.
+/// Launch of several processes by a parallel launcher, recognised by environment variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ParallelLaunch {
     /// Number of processes.
     pub size: u64,
-    /// Environment variable that holds the number.
+    /// Environment variable that holds the number of processes.
     pub variable: &'static str,
     /// Name of the launcher.
     pub launcher: &'static str,
 }
 
-/// Options for plans that boot the machine.
+/// Options for plans that reboot the machine.
 #[derive(Default)]
 pub struct RebootOptions {
     /// True if rebooting the machine is allowed.

@@ -1,7 +1,7 @@
 //! Campaign layer: prepares, observes, runs and releases trials, and reports everything that
 //! happens as events.
 //!
-//! It measures nothing itself and keeps nothing: the engine measures, a sink keeps.
+//! The layer itself neither measures nor stores: the engine measures, and a sink stores.
 
 mod apart;
 mod bisect;

@@ -3,8 +3,8 @@
 use crate::host::Host;
 use crate::plan::Plan;
 
-/// Warns that the plan has fewer rounds than it needs, or variants that are compared with nothing;
-/// the plan continues as requested.
+/// Warns of too few rounds, and of variants that are compared with nothing; the plan runs all the
+/// same.
 pub fn warn_of_plan(plan: &Plan, host: &dyn Host) {
     for warning in plan.uncompared().into_iter().chain(plan.shortfall()) {
         host.say(&format!("caution: {warning}"));

@@ -1,4 +1,4 @@
-//! Trials on several ranks: rank 0 conducts, the others assist; and the metrics of all ranks.
+//! Trials on several ranks, and the metrics of all ranks. Rank 0 conducts, the others assist.
 
 use std::path::{Path, PathBuf};
 
@@ -25,10 +25,10 @@ pub(crate) fn dir_of_rank(dir: &Path, rank: usize) -> PathBuf {
     }
 }
 
-/// Discards all events: only rank 0 records results.
-struct Nowhere;
+/// Sink that discards all events, since only rank 0 records results.
+struct NullSink;
 
-impl TrialSink for Nowhere {
+impl TrialSink for NullSink {
     fn accept(&mut self, _event: &TrialEvent) -> Result<(), SinkError> {
         Ok(())
     }
@@ -36,14 +36,14 @@ impl TrialSink for Nowhere {
 
 /// Broadcasts the target facts, so that the jobs of all ranks begin with the same ones.
 pub(crate) fn tell_place(world: &World<'_>, facts: &TargetFacts) -> Result<(), RankError> {
-    let told = serde_json::to_vec(facts).unwrap_or_default();
-    world.broadcast(&told).map(|_told| ())
+    let message = serde_json::to_vec(facts).unwrap_or_default();
+    world.broadcast(&message).map(|_told| ())
 }
 
 /// Runs this rank's share of a trial that rank 0 conducts, in the same directories.
 ///
 /// # Errors
-/// As [`RunSessions::run`], and when rank 0 does not begin.
+/// As for [`RunSessions::run`], and when rank 0 does not begin.
 pub(crate) fn assist(
     job: &dyn Job,
     roots: &[Target],
@@ -51,14 +51,14 @@ pub(crate) fn assist(
     world: &World<'_>,
     stop: &StopFlag,
 ) -> Result<(), EngineError> {
-    let told = world.broadcast(&[])?;
-    let facts: TargetFacts = serde_json::from_slice(&told).map_err(|error| RankError {
+    let message = world.broadcast(&[])?;
+    let facts: TargetFacts = serde_json::from_slice(&message).map_err(|error| RankError {
         rank: 0,
         host: world.hosts().swap_remove(0),
         why: format!("what it says of the place is not understood: {error}"),
     })?;
     let mut session = job.begin(&facts);
-    let (progress, mut nowhere) = (RunProgress::new(), Nowhere);
+    let (progress, mut nowhere) = (RunProgress::new(), NullSink);
     let apart = job.works_apart();
     let run = RunOptions::new(engine, &mut nowhere, &progress, stop);
     let run = RunOptions { world: Some(world), apart, ..run };
@@ -68,8 +68,8 @@ pub(crate) fn assist(
     }
 }
 
-/// Makes the directory of each rank, for jobs run in full by each. Rank 0 makes them all, since it
-/// records everything that is made.
+/// Makes a directory for each rank that runs a job in full. Rank 0 makes them all, since it records
+/// everything that is made.
 pub(crate) fn make_directories(world: &World<'_>, root: &Target) -> Result<(), EngineError> {
     (0..world.size()).try_for_each(|rank| Ok(root.make_tree(&own_directory(rank))?))
 }
@@ -149,7 +149,7 @@ mod tests {
     use super::dir_of_rank;
 
     #[test]
-    fn a_directory_can_have_the_number_of_its_rank() {
+    fn the_rank_number_is_substituted_in_directories() {
         assert_eq!(dir_of_rank(Path::new("/mnt/c{rank}/x"), 12), PathBuf::from("/mnt/c12/x"));
         assert_eq!(dir_of_rank(Path::new("/mnt/x"), 3), PathBuf::from("/mnt/x"));
     }

@@ -1,4 +1,4 @@
-//! Check that a run fits: its footprint against the free space and inodes.
+//! Checks that a run fits: compares its footprint with the free space and inodes.
 
 use treering_script::{Footprint, TargetFacts};
 
@@ -36,7 +36,7 @@ mod tests {
     use treering_script::{Footprint, TargetFacts};
 
     #[test]
-    fn bytes_and_inodes_can_be_short() {
+    fn a_lack_of_bytes_or_inodes_is_reported() {
         let needs = Footprint {
             peak_files: 100,
             peak_dirs: 10,

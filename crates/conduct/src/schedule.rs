@@ -1,15 +1,15 @@
-//! The order of a comparison: rounds in which every variant runs once, in random order, balanced
-//! over the places within a round.
+//! Execution order of a comparison: every variant runs once per round, in random order, balanced
+//! over the positions within a round.
 //!
-//! Drift of the machine, of a disk or of a cache then hits all variants alike. After Abedi and
-//! Brecht (ICPE 2017): randomised multiple interleaved trials; over as many rounds as there are
-//! variants, each variant stands once in each place (a Latin square).
+//! Drift of the machine, of a disk or of a cache then affects all variants alike. After Abedi and
+//! Brecht (ICPE 2017), 'randomised multiple interleaved trials': over as many rounds as there are
+//! variants, each variant takes each position once (a Latin square).
 
 use treering_script::Random;
 
 /// The variants of each round, by number, in the order in which they run.
 ///
-/// `part` tells orders of one seed apart.
+/// Different values of `part` give different orders for the same seed.
 pub(crate) fn schedule(variants: usize, rounds: usize, seed: u64, part: &str) -> Vec<Vec<usize>> {
     let mut random = Random::for_part(seed, part);
     let mut order = Vec::with_capacity(rounds);
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn every_round_has_every_variant_once() {
+    fn each_round_has_every_variant_once() {
         for round in schedule(4, 10, 1) {
             let mut variants = round.clone();
             variants.sort_unstable();
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn each_variant_stands_in_each_place_equally_often() {
+    fn each_variant_takes_each_position_equally_often() {
         let rounds = schedule(3, 6, 7);
         for place in 0..3 {
             let mut count = [0; 3];
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_a_schedule_too() {
+    fn an_empty_schedule_is_valid() {
         assert_eq!(schedule(0, 2, 1), vec![Vec::<usize>::new(); 2]);
         assert!(schedule(3, 0, 1).is_empty());
         assert_eq!(schedule(1, 2, 1), [[0], [0]]);

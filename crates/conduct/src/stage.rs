@@ -19,9 +19,9 @@ use treering_sys::StopFlag;
 use crate::conduct::MKFS_FACT;
 use crate::plan::{Conditions, JobCommands};
 
-/// Fact with the fingerprint of the image that a trial started from.
+/// Fact with the fingerprint of the image from which a trial started.
 const IMAGE_FACT: &str = "image.fingerprint";
-/// Facts with the name and the recipe of the saved image that a trial started from.
+/// Facts with the name and the recipe of the saved image from which a trial started.
 const IMAGE_NAME_FACT: &str = "image.name";
 const IMAGE_RECIPE_FACT: &str = "image.recipe";
 /// Work directory of trials, in the root of the filesystem.
@@ -39,7 +39,8 @@ pub(crate) struct Devices<'l> {
     lab: &'l Lab,
     erasing: EraseList,
     held: HashMap<Key, LabDevice>,
-    /// Templates that guests start from, one per recipe; `None` if the template cannot be stored.
+    /// Templates of the filesystems for guests, one per recipe; `None` if the template cannot be
+    /// stored.
     patterns: HashMap<Recipe, Option<FilesystemTemplate>>,
     /// Saved images by name and device, each read once.
     saved: HashMap<(String, DeviceSpec), (SavedImage, FilesystemTemplate)>,
@@ -70,7 +71,7 @@ impl<'l> Devices<'l> {
         Ok(devices)
     }
 
-    /// Prepares the place of a variant, also by the commands of the job.
+    /// Prepares the target of a variant, and runs the prepare commands of the job.
     pub(crate) fn prepare(
         &mut self,
         (variant, commands): (&Variant, &JobCommands),
@@ -79,7 +80,7 @@ impl<'l> Devices<'l> {
     ) -> Result<Stage, LabError> {
         let device = match self.held.remove(&key(variant)) {
             Some(device) => device,
-            // A failure took the last one away.
+            // The device was lost in an earlier failure.
             None => LabDevice::acquire(variant, &self.erasing, self.lab)?,
         };
         // The settings of a guest's kernel are written in the guest.
@@ -114,7 +115,7 @@ impl<'l> Devices<'l> {
             let of_job = (commands.prepare.as_slice(), commands.cleanup.as_slice());
             in_force.prepare(variant, (mounted.root(), &mounted.root().join(WORK)), of_job)?;
         }
-        let (dropped, found) = quiet(&mounted, conditions, stop)?;
+        let (dropped, found) = settle_and_drop_caches(&mounted, conditions, stop)?;
         cautions.extend(found);
         let mut facts = facts(variant, mounted.format_record(), mounted.device());
         facts.extend(image);
@@ -127,24 +128,24 @@ impl<'l> Devices<'l> {
         Ok(Stage { settings, place, key: key(variant), cautions, facts })
     }
 
-    /// Formatted filesystem that a guest mounts; with cautions, and facts about its image.
+    /// Makes the stage of a formatted filesystem that a guest mounts.
     fn formatted_for_guest(
         variant: &Variant,
         volume: Volume,
         (cautions, image): (Vec<Caution>, Vec<Fact>),
     ) -> Result<Stage, LabError> {
-        // A guest reads past what the kernel here holds of the device.
+        // A guest bypasses the host's page cache, which must not hold dirty pages of the device.
         volume.device().forget()?;
         volume.device().play(true)?;
         let mut facts = facts(variant, Some(volume.record()), Some(volume.device()));
-        // Observers in the guest do not see what is below its disk.
+        // Observers in the guest do not see the host's layers below its disk.
         facts.extend(volume.device().model().iter().flat_map(|model| model.facts()));
         facts.extend(image);
         let place = RefCell::new(Place::Formatted(Box::new(volume)));
         Ok(Stage { settings: RefCell::new(None), place, key: key(variant), cautions, facts })
     }
 
-    /// Empty device for a guest that builds layers on it, and makes the filesystem on them.
+    /// Makes the stage of an empty device, on which a guest builds the layers and the filesystem.
     fn for_layers_of_guest(variant: &Variant, device: LabDevice) -> Result<Stage, LabError> {
         let device = device.emptied()?;
         device.play(true)?;
@@ -155,8 +156,8 @@ impl<'l> Devices<'l> {
         Ok(Stage { settings: RefCell::new(None), place, key: key(variant), cautions, facts })
     }
 
-    /// Filesystem for a guest, with its fingerprint: made once for each recipe, then copied, so
-    /// that all kernels start from the same bytes.
+    /// Makes the filesystem for a guest, with the fact about its fingerprint: by mkfs once per
+    /// recipe, then by copying, so that all kernels start from the same bytes.
     fn for_guest(
         &mut self,
         variant: &Variant,
@@ -173,7 +174,7 @@ impl<'l> Devices<'l> {
             Some(None) => Ok((device.format(&variant.filesystem, &variant.mkfs)?, Vec::new())),
             None => {
                 let volume = device.format(&variant.filesystem, &variant.mkfs)?;
-                // A directory that takes no file without a name: each trial has a mkfs of its own.
+                // Without `O_TMPFILE` no template can be stored: mkfs runs for each trial.
                 let pattern = volume.pattern().ok().flatten();
                 let image = pattern.as_ref().map(of).unwrap_or_default();
                 self.patterns.insert(recipe, pattern);
@@ -182,7 +183,7 @@ impl<'l> Devices<'l> {
         }
     }
 
-    /// Saved image on the device of a variant, with its facts.
+    /// Restores a saved image to the device of a variant; returns facts about the image.
     fn saved_volume(
         &mut self,
         name: &str,
@@ -209,7 +210,7 @@ impl<'l> Devices<'l> {
     pub(crate) fn clear(&mut self, stage: Stage) -> Result<(), LabError> {
         let undone = stage.settings.take().map_or(Ok(()), SettingsInForce::end);
         if !stage.is_fresh() {
-            // The work directory must not stay in a directory of the user.
+            // The work directory must not be left in the user's directory.
             let _not_empty_or_never_made = stage.work().map(std::fs::remove_dir);
         }
         let device = match stage.place.into_inner() {
@@ -236,22 +237,22 @@ impl<'l> Devices<'l> {
     }
 }
 
-/// State of the filesystem under test.
+/// State of the target of a cell.
 enum Place {
-    /// A filesystem that is mounted here.
+    /// Filesystem mounted on this machine.
     Mounted(Box<MountedVolume>),
     /// Formatted filesystem that a guest mounts.
     Formatted(Box<Volume>),
     /// Device on which a guest builds layers.
     Empty(Box<LabDevice>),
-    /// Missing after a failed remount.
+    /// The filesystem was lost in a failed remount.
     Gone,
 }
 
 /// Target of a cell.
 pub(crate) struct Stage {
-    /// Settings of the variant; `None` for a guest, and after they were put back. Dropped before
-    /// the filesystem is unmounted.
+    /// Settings of the variant; `None` for a guest, and once the settings are restored. Dropped
+    /// before the filesystem is unmounted.
     settings: RefCell<Option<SettingsInForce>>,
     place: RefCell<Place>,
     key: Key,
@@ -265,15 +266,15 @@ impl Stage {
     /// Work directory, which may not exist yet.
     ///
     /// # Errors
-    /// After a remount that failed, and where a guest mounts it.
+    /// After a failed remount, and if a guest mounts the filesystem.
     pub(crate) fn work(&self) -> Result<PathBuf, LabError> {
         match &*self.place.borrow() {
             Place::Mounted(mounted) => Ok(mounted.root().join(WORK)),
-            Place::Formatted(_) | Place::Empty(_) | Place::Gone => Err(gone()),
+            Place::Formatted(_) | Place::Empty(_) | Place::Gone => Err(lost_target()),
         }
     }
 
-    /// Devices that a guest mounts as its disks; empty for filesystems mounted here.
+    /// Devices that a guest mounts as its disks; empty for filesystems mounted on this machine.
     pub(crate) fn disks(&self) -> Vec<PathBuf> {
         match &*self.place.borrow() {
             Place::Formatted(volume) => nodes(volume.device()),
@@ -292,8 +293,8 @@ impl Stage {
         stop: &StopFlag,
     ) -> Result<(), LabError> {
         let (dropped, found) = match &*self.place.borrow() {
-            Place::Mounted(mounted) => quiet(mounted, conditions, stop)?,
-            Place::Formatted(_) | Place::Empty(_) | Place::Gone => return Err(gone()),
+            Place::Mounted(mounted) => settle_and_drop_caches(mounted, conditions, stop)?,
+            Place::Formatted(_) | Place::Empty(_) | Place::Gone => return Err(lost_target()),
         };
         let is_of_rest = [CautionCode::NotQuiet, CautionCode::CachesNotDropped];
         self.cautions.retain(|caution| !is_of_rest.contains(&caution.code));
@@ -306,9 +307,11 @@ impl Stage {
     /// Unmounts the filesystem and mounts it again; returns the work directory.
     ///
     /// # Errors
-    /// When it is in use or cannot be mounted again.
+    /// When the filesystem is in use or cannot be mounted again.
     pub(crate) fn remount(&self) -> Result<PathBuf, LabError> {
-        let Place::Mounted(mounted) = self.place.replace(Place::Gone) else { return Err(gone()) };
+        let Place::Mounted(mounted) = self.place.replace(Place::Gone) else {
+            return Err(lost_target());
+        };
         let mounted = mounted.remount_cold()?;
         if let Some(settings) = &mut *self.settings.borrow_mut() {
             settings.mounted()?;
@@ -323,9 +326,9 @@ impl Stage {
     }
 }
 
-/// Waits until a filesystem is quiet and drops the caches; returns the fact about these, and
-/// cautions.
-fn quiet(
+/// Waits until a filesystem is quiet and drops the caches; returns the fact about the cache drop,
+/// and cautions.
+fn settle_and_drop_caches(
     mounted: &MountedVolume,
     conditions: &Conditions,
     stop: &StopFlag,
@@ -340,13 +343,13 @@ fn quiet(
         let message = format!("{} bytes were not yet written back", settled.dirty_bytes);
         cautions.push(Caution { code: CautionCode::NotQuiet, message });
     }
-    let (dropped, caution) = about_caches(&drop_and_verify(mounted.root())?);
+    let (dropped, caution) = cache_drop_fact(&drop_and_verify(mounted.root())?);
     cautions.extend(caution);
     Ok((dropped, cautions))
 }
 
 /// Error of a target that was lost in a failed remount.
-fn gone() -> LabError {
+fn lost_target() -> LabError {
     let (action, path) = ("cannot find the filesystem of", PathBuf::from(WORK));
     LabError::Io { action, path, source: std::io::ErrorKind::NotFound.into() }
 }
@@ -375,7 +378,7 @@ fn facts(
     facts
 }
 
-/// Facts about the filesystem that was made: mkfs, and the size of its devices.
+/// Facts about a filesystem made for the trial: the mkfs command, and the size of the devices.
 pub(crate) fn facts_of_making(
     record: Option<&FormatRecord>,
     device: Option<&LabDevice>,
@@ -399,7 +402,7 @@ fn fact(name: &str, value: String) -> Fact {
 }
 
 /// Fact about the cache drop before a trial, with a caution if the caches were not dropped.
-pub(crate) fn about_caches(dropped: &CacheDrop) -> (Fact, Option<Caution>) {
+pub(crate) fn cache_drop_fact(dropped: &CacheDrop) -> (Fact, Option<Caution>) {
     let word = match dropped {
         CacheDrop::Verified(_) => "verified",
         CacheDrop::StillCached(_) => "still cached",

@@ -1,4 +1,4 @@
-//! Events on their way through the observers: findings about a task or phase follow its event.
+//! Sink that passes events through the observers; findings about a task or phase follow its event.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use treering_observe::{ActiveObservers, Findings, SettleTerms};
 use treering_script::LayoutFeed;
 
 /// Log of the engine's reads and writes, if recorded.
-pub(crate) struct Heated<'a> {
+pub(crate) struct HeatRecording<'a> {
     /// The log.
     pub(crate) log: &'a HeatLog,
     /// Directory whose device is mapped too; `None` without a map.
@@ -19,18 +19,18 @@ pub(crate) struct Heated<'a> {
 }
 
 /// Passes events on to the sink and the observers.
-pub(crate) struct Watched<'a> {
+pub(crate) struct ObservedSink<'a> {
     sink: &'a mut dyn TrialSink,
     watching: ActiveObservers,
-    heat: Option<Heated<'a>>,
+    heat: Option<HeatRecording<'a>>,
     feed: Option<LayoutFeed>,
 }
 
-impl<'a> Watched<'a> {
+impl<'a> ObservedSink<'a> {
     pub(crate) fn new(
         sink: &'a mut dyn TrialSink,
         watching: ActiveObservers,
-        heat: Option<Heated<'a>>,
+        heat: Option<HeatRecording<'a>>,
         feed: Option<LayoutFeed>,
     ) -> Self {
         Self { sink, watching, heat, feed }
@@ -48,8 +48,8 @@ impl<'a> Watched<'a> {
     /// Artifacts about hot data in a phase: the heat report, and the map of its position on the
     /// device.
     fn hot_data(&self, phase: u32) -> Vec<Artifact> {
-        let Some(Heated { log, map_of }) = &self.heat else { return Vec::new() };
-        // Names are those below one directory, or there is no telling whose they are.
+        let Some(HeatRecording { log, map_of }) = &self.heat else { return Vec::new() };
+        // With several directories, a relative path does not tell which of them it belongs to.
         let map_of = map_of.as_deref().filter(|_| log.is_single_place());
         // Errors are ignored: the layout has already reported a filesystem without extent maps.
         let map = map_of.and_then(|target| map_of_calls(target, log).ok());
@@ -74,7 +74,7 @@ impl<'a> Watched<'a> {
     }
 }
 
-impl TrialSink for Watched<'_> {
+impl TrialSink for ObservedSink<'_> {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
         if let TrialEvent::PhaseBegan { phase, name, .. } = event {
             self.watching.phase_begins(*phase, name);
@@ -82,15 +82,15 @@ impl TrialSink for Watched<'_> {
         self.sink.accept(event)?;
         match event {
             TrialEvent::TaskEnded(totals) => {
-                let seen = self.watching.task_ended(totals);
-                self.feed(&seen);
-                tell(seen, self.sink)
+                let findings = self.watching.task_ended(totals);
+                self.feed(&findings);
+                tell(findings, self.sink)
             }
             TrialEvent::PhaseEnded(totals) => {
-                let mut seen = self.watching.phase_ended(totals);
-                self.feed(&seen);
-                seen.artifacts.extend(self.hot_data(totals.phase));
-                tell(seen, self.sink)
+                let mut findings = self.watching.phase_ended(totals);
+                self.feed(&findings);
+                findings.artifacts.extend(self.hot_data(totals.phase));
+                tell(findings, self.sink)
             }
             _ => Ok(()),
         }
@@ -116,12 +116,12 @@ mod tests {
     };
     use treering_observe::{ActiveObservers, Findings, TrialWatch};
 
-    use super::{Watched, tell};
+    use super::{ObservedSink, tell};
 
-    /// Observer that records the events it receives.
-    struct Ears(Vec<String>);
+    /// Observer that records the phases and tasks it is told about.
+    struct RecordingObserver(Vec<String>);
 
-    impl TrialWatch for Ears {
+    impl TrialWatch for RecordingObserver {
         fn phase_begins(&mut self, phase: u32, name: &str) {
             self.0.push(format!("{phase} {name}"));
         }
@@ -149,9 +149,9 @@ mod tests {
     }
 
     #[derive(Default)]
-    struct Events(Vec<TrialEvent>);
+    struct EventList(Vec<TrialEvent>);
 
-    impl TrialSink for Events {
+    impl TrialSink for EventList {
         fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
             self.0.push(event.clone());
             Ok(())
@@ -159,11 +159,11 @@ mod tests {
     }
 
     #[test]
-    fn what_was_seen_of_a_phase_follows_its_end() {
-        let mut events = Events::default();
-        let mut watched = Watched::new(
+    fn findings_about_a_phase_follow_its_end() {
+        let mut events = EventList::default();
+        let mut watched = ObservedSink::new(
             &mut events,
-            ActiveObservers::new(vec![Box::new(Ears(Vec::new()))]),
+            ActiveObservers::new(vec![Box::new(RecordingObserver(Vec::new()))]),
             None,
             None,
         );
@@ -175,8 +175,8 @@ mod tests {
         ] {
             watched.accept(&event).unwrap();
         }
-        let seen = watched.end();
-        tell(seen, &mut events).unwrap();
+        let findings = watched.end();
+        tell(findings, &mut events).unwrap();
         let [_, _, TrialEvent::PhaseEnded(_), TrialEvent::Produced(made), last] = &events.0[..]
         else {
             panic!("{:?}", events.0);

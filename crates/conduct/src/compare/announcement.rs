@@ -4,18 +4,18 @@
 use crate::plan::{ComparedTrialSet, Plan, PlannedJob};
 
 /// Maximum number of metrics of a job that are listed by name.
-const METRICS_TOLD: usize = 3;
+const METRICS_SHOWN: usize = 3;
 /// Maximum number of jobs whose metrics are listed.
-const JOBS_TOLD: usize = 4;
+const JOBS_SHOWN: usize = 4;
 /// Maximum number of contenders of a baseline that are listed by name.
-const CONTENDERS_TOLD: usize = 6;
+const CONTENDERS_SHOWN: usize = 6;
 
 /// Line about the comparisons of a plan.
 pub(crate) fn announcement(plan: &Plan) -> String {
     let sets = plan.compared_sets();
     let pairs = match sets.as_slice() {
         [alone] => format!("{}, which is alone, with itself under another kernel", alone.name),
-        sets => pairs(sets).join("; "),
+        sets => compared_pairs(sets).join("; "),
     };
     let baselines = plan.job_baselines();
     let are_variants_compared = sets.iter().any(|set| set.job.is_none());
@@ -23,10 +23,11 @@ pub(crate) fn announcement(plan: &Plan) -> String {
     let compared = jobs.filter(|(job, baseline)| {
         job.is_measured() && (are_variants_compared || baseline.is_some())
     });
-    let mut metrics: Vec<String> = compared.filter_map(|(job, _)| metrics(job, plan)).collect();
-    if metrics.len() > JOBS_TOLD {
-        let more = metrics.len() - JOBS_TOLD + 1;
-        metrics.truncate(JOBS_TOLD - 1);
+    let mut metrics: Vec<String> =
+        compared.filter_map(|(job, _)| metric_names(job, plan)).collect();
+    if metrics.len() > JOBS_SHOWN {
+        let more = metrics.len() - JOBS_SHOWN + 1;
+        metrics.truncate(JOBS_SHOWN - 1);
         metrics.push(format!("those of {more} more jobs"));
     }
     let metrics = match metrics.as_slice() {
@@ -37,34 +38,34 @@ pub(crate) fn announcement(plan: &Plan) -> String {
 }
 
 /// Contenders of each baseline, in the order of the plan.
-fn pairs(sets: &[ComparedTrialSet]) -> Vec<String> {
+fn compared_pairs(sets: &[ComparedTrialSet]) -> Vec<String> {
     let of = |(place, baseline): (usize, &ComparedTrialSet)| {
         let contenders = sets.iter().filter(|other| other.baseline == Some(place));
         let names: Vec<&str> = contenders.map(|other| other.name.as_str()).collect();
-        let names = listed(&names)?;
+        let names = joined_names(&names)?;
         Some(format!("{names} with {}", baseline.name))
     };
     sets.iter().enumerate().filter_map(of).collect()
 }
 
-/// Names in a sentence; `None` for none.
-fn listed(names: &[&str]) -> Option<String> {
+/// Joins names for a sentence; `None` for an empty list.
+fn joined_names(names: &[&str]) -> Option<String> {
     match names {
         [] => None,
         [one] => Some((*one).to_owned()),
-        many if many.len() > CONTENDERS_TOLD => {
-            let more = many.len() - CONTENDERS_TOLD + 1;
-            Some(format!("{} and {more} more", many[..CONTENDERS_TOLD - 1].join(", ")))
+        many if many.len() > CONTENDERS_SHOWN => {
+            let more = many.len() - CONTENDERS_SHOWN + 1;
+            Some(format!("{} and {more} more", many[..CONTENDERS_SHOWN - 1].join(", ")))
         }
         [first @ .., last] => Some(format!("{} and {last}", first.join(", "))),
     }
 }
 
-/// Primary metrics of a job, by the names that `primary` takes; `None` for none.
-fn metrics(job: &PlannedJob, plan: &Plan) -> Option<String> {
+/// Names of the primary metrics of a job, as the key `primary` takes them; `None` if it has none.
+fn metric_names(job: &PlannedJob, plan: &Plan) -> Option<String> {
     let names = match job.primary(&plan.judging) {
         none if none.is_empty() => return None,
-        many if many.len() > METRICS_TOLD => format!("{} metrics", many.len()),
+        many if many.len() > METRICS_SHOWN => format!("{} metrics", many.len()),
         few => few.join(", "),
     };
     Some(format!("{names} of {}", job.name))

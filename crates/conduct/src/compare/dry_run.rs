@@ -1,4 +1,4 @@
-//! The dry run of a plan: every cell in its order, with estimates of time and space, as lines.
+//! The dry run of a plan: lines about every cell in order, with estimates of time and space.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,8 +19,8 @@ use crate::trial::in_unit;
 /// The lines of a dry run.
 ///
 /// # Errors
-/// When a launcher or a boot loader is missing, a kernel does not do for its guests, or
-/// the store cannot be read.
+/// When a launcher or a boot loader is missing, a kernel is not usable in its guests, or the store
+/// cannot be read.
 pub fn dry_run(
     plan: &Plan,
     options: &PlanOptions<'_>,
@@ -72,7 +72,7 @@ fn changed_options(plan: &Plan) -> Vec<String> {
 fn space(plan: &Plan) -> Vec<String> {
     let mut devices: BTreeSet<String> = BTreeSet::new();
     for variant in &plan.variants {
-        let said = match &variant.device {
+        let line = match &variant.device {
             DeviceSpec::Loop { .. } if is_in_memory(&variant.filesystem) => {
                 "memory, as far as it is filled".to_owned()
             }
@@ -94,7 +94,7 @@ fn space(plan: &Plan) -> Vec<String> {
             }
             DeviceSpec::Directory { path } => format!("what is free in {}", shown(path)),
         };
-        devices.insert(format!("room: {said}"));
+        devices.insert(format!("room: {line}"));
     }
     devices.into_iter().collect()
 }

@@ -1,5 +1,5 @@
-//! Examination of a plan before it runs: what cannot run, and what would make its figures
-//! questionable. Nothing is made or changed.
+//! Examines a plan before it runs, for obstacles and for causes of questionable figures. Makes and
+//! changes nothing.
 
 use std::path::Path;
 
@@ -19,7 +19,7 @@ use crate::trial::beginning::beginning;
 /// Findings about a plan.
 #[derive(Debug, Default)]
 pub struct PlanExamination {
-    /// Size of the plan: rounds, trials, time, comparisons; a line each.
+    /// Lines about the size of the plan: rounds, trials, time, comparisons.
     pub size: Vec<String>,
     /// Reasons why variants cannot run.
     pub obstacles: Vec<String>,
@@ -60,7 +60,7 @@ pub fn examine_plan(
         if let DeviceSpec::Block { paths } = &variant.device {
             paths.iter().for_each(|path| block_device(name, path, &mut examination));
         }
-        room(plan, variant, &mut examination);
+        check_space(plan, variant, &mut examination);
     }
     warm_reads(plan, memory_bytes, &mut examination);
     Ok(examination)
@@ -69,10 +69,10 @@ pub fn examine_plan(
 fn block_device(name: &str, path: &Path, examination: &mut PlanExamination) {
     match inspect(path) {
         Ok(inspection) => {
-            let said = |what: String| format!("{name}: {}: {what}", path.display());
+            let obstacle = |what: String| format!("{name}: {}: {what}", path.display());
             let hint = inspection.leftover_hint();
             let obstacles = inspection.obstacles.iter().map(ToString::to_string).chain(hint);
-            examination.obstacles.extend(obstacles.map(said));
+            examination.obstacles.extend(obstacles.map(obstacle));
         }
         Err(error) => examination.obstacles.push(format!("{name}: {error}")),
     }
@@ -80,7 +80,7 @@ fn block_device(name: &str, path: &Path, examination: &mut PlanExamination) {
 }
 
 /// Checks that the jobs fit into the images of a variant.
-fn room(plan: &Plan, variant: &Variant, examination: &mut PlanExamination) {
+fn check_space(plan: &Plan, variant: &Variant, examination: &mut PlanExamination) {
     let DeviceSpec::Loop { bytes, count, .. } = variant.device else { return };
     let has = bytes.saturating_mul(u64::from(count));
     for planned in &plan.jobs {
@@ -99,13 +99,13 @@ fn room(plan: &Plan, variant: &Variant, examination: &mut PlanExamination) {
     }
 }
 
-/// Warns about jobs that keep the caches and whose data fit into memory.
+/// Warns about jobs that do not drop the caches although their data fit into memory.
 fn warm_reads(plan: &Plan, memory: Option<u64>, examination: &mut PlanExamination) {
     let Some(memory) = memory else { return };
     for planned in &plan.jobs {
-        let kept = ("drop-caches".to_owned(), "none".to_owned());
+        let keeps_caches = ("drop-caches".to_owned(), "none".to_owned());
         let data = planned.job.footprint(&TargetFacts::unknown()).peak_bytes;
-        if planned.job.parameters().contains(&kept) && data < memory.saturating_mul(2) {
+        if planned.job.parameters().contains(&keeps_caches) && data < memory.saturating_mul(2) {
             let message = format!(
                 "{} does not drop caches: its {} MiB of data fit in {} MiB of memory",
                 planned.name,
@@ -117,8 +117,8 @@ fn warm_reads(plan: &Plan, memory: Option<u64>, examination: &mut PlanExaminatio
     }
 }
 
-/// A trial without work on the target of a variant, with the facts that are known before the target
-/// is made; `None` for a plan without jobs.
+/// Empty trial on the target of a variant, with the facts that are known before the target is made;
+/// `None` for a plan without jobs.
 pub fn foreseen_trial(plan: &Plan, variant: &Variant, started_unix_ms: i64) -> Option<Trial> {
     let planned = plan.jobs.first()?;
     Some(Trial {
@@ -146,11 +146,11 @@ fn facts(variant: &Variant) -> Vec<Fact> {
             (Vec::new(), count, bytes.saturating_mul(count as u64))
         }
         DeviceSpec::Block { paths } => {
-            let seen: Vec<Vec<Fact>> =
+            let found_facts: Vec<Vec<Fact>> =
                 paths.iter().map(|path| look_at_device(path).facts).collect();
-            let sectors = seen.iter().flatten().filter(|fact| fact.name == "device.sectors");
+            let sectors = found_facts.iter().flatten().filter(|fact| fact.name == "device.sectors");
             let sectors = sectors.filter_map(|fact| fact.value.parse::<u64>().ok()).sum::<u64>();
-            (seen.concat(), paths.len(), sectors.saturating_mul(512))
+            (found_facts.concat(), paths.len(), sectors.saturating_mul(512))
         }
     };
     if bytes > 0 {

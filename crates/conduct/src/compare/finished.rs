@@ -14,7 +14,7 @@ use crate::host::{Host, PlanOptions, ResultStore, StoredCell};
 /// The finished cells of a campaign.
 pub(crate) struct FinishedCells {
     pub(crate) digest: String,
-    /// Identity of the campaign; `None` before its first trial.
+    /// Identity of the campaign; `None` before the first trial.
     pub(crate) campaign: Option<TrialId>,
     /// Identity reserved for the first trial, if any.
     pub(crate) reserved: Option<TrialId>,
@@ -23,8 +23,8 @@ pub(crate) struct FinishedCells {
 }
 
 impl FinishedCells {
-    /// Finished cells of the campaign `wanted`, or with `--resume` of the newest one of this plan;
-    /// else empty.
+    /// Opens the campaign `wanted`, or with `--resume` the newest campaign of this plan; otherwise
+    /// a new one without finished cells.
     pub(crate) fn open(
         plan: &Plan,
         options: &PlanOptions<'_>,
@@ -48,22 +48,22 @@ impl FinishedCells {
             }
             return Ok(ledger);
         };
-        let mut done = finished(plan, campaign, &cells);
-        forget_others(plan, store, &mut done)?;
-        let all = planned_cells(plan);
+        let mut done = finished_cells(plan, campaign, &cells);
+        drop_other_observations(plan, store, &mut done)?;
+        let total = planned_cells(plan);
         if options.resume {
             host.say(&format!(
-                "resuming campaign {campaign}: {} of {all} trials are done",
+                "resuming campaign {campaign}: {} of {total} trials are done",
                 done.len()
             ));
-            if let Some(note) = of_excluded(plan, &cells, &done) {
+            if let Some(note) = excluded_cells_note(plan, &cells, &done) {
                 host.say(&note);
             }
             ledger.campaign = Some(campaign);
             ledger.done = done;
-        } else if done.len() < all && options.point.is_none() {
+        } else if done.len() < total && options.point.is_none() {
             host.say(&format!(
-                "an earlier run of this plan has {} of {all} trials; --resume would continue it",
+                "an earlier run of this plan has {} of {total} trials; --resume would continue it",
                 done.len()
             ));
         }
@@ -82,9 +82,9 @@ impl FinishedCells {
     }
 }
 
-/// Message about cells with excluded trials; `None` without any. Such cells are not run again,
-/// since they would not alternate with the other cells of their round.
-fn of_excluded(
+/// Message about cells with excluded trials; `None` if there are none. Such cells are not run
+/// again, since they would not alternate with the other cells of their round.
+fn excluded_cells_note(
     plan: &Plan,
     trials: &[StoredCell],
     done: &BTreeMap<PlannedCell, TrialId>,
@@ -109,18 +109,18 @@ fn of_excluded(
 }
 
 /// Cells with a result. Trials that were interrupted or still run do not count.
-fn finished(
+fn finished_cells(
     plan: &Plan,
     campaign: TrialId,
     trials: &[StoredCell],
 ) -> BTreeMap<PlannedCell, TrialId> {
     let of_campaign =
         trials.iter().filter(|trial| trial.is_result && trial.cell.campaign == campaign);
-    of_campaign.filter_map(|trial| Some((planned(plan, &trial.cell)?, trial.trial))).collect()
+    of_campaign.filter_map(|trial| Some((planned_cell(plan, &trial.cell)?, trial.trial))).collect()
 }
 
-/// Drops observing trials that recorded something else than the plan does now.
-fn forget_others(
+/// Drops observing trials whose recording options differ from those of the plan.
+fn drop_other_observations(
     plan: &Plan,
     store: &dyn ResultStore,
     done: &mut BTreeMap<PlannedCell, TrialId>,
@@ -129,7 +129,7 @@ fn forget_others(
     let (cells, ids): (Vec<PlannedCell>, Vec<TrialId>) =
         of_observing.map(|(cell, trial)| (*cell, *trial)).unzip();
     for (cell, parameters) in cells.iter().zip(&store.parameters(&ids)?) {
-        if !plan.observing.is_said_by(parameters) {
+        if !plan.observing.matches_parameters(parameters) {
             done.remove(cell);
         }
     }
@@ -137,7 +137,7 @@ fn forget_others(
 }
 
 /// Cell of the plan that corresponds to a stored one.
-fn planned(plan: &Plan, cell: &Cell) -> Option<PlannedCell> {
+fn planned_cell(plan: &Plan, cell: &Cell) -> Option<PlannedCell> {
     let variant = plan.variants.iter().position(|variant| variant.name == cell.variant)?;
     let job = plan.jobs.iter().position(|job| job.name == cell.job)?;
     Some(PlannedCell { round: cell.round, role: cell.role, variant, job })

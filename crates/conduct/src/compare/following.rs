@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::host::{Host, MeasuredVariant, ResultStore, Standing};
 
 /// Evaluates the stopping rule after each round.
-pub(crate) struct Following<'a> {
+pub(crate) struct StoppingMonitor<'a> {
     plan: &'a Plan,
     store: &'a dyn ResultStore,
     host: &'a dyn Host,
@@ -22,7 +22,7 @@ pub(crate) struct Following<'a> {
     time: Option<(u32, f64)>,
 }
 
-impl<'a> Following<'a> {
+impl<'a> StoppingMonitor<'a> {
     pub(crate) fn new(
         plan: &'a Plan,
         is_quiet: bool,
@@ -53,7 +53,7 @@ impl<'a> Following<'a> {
     }
 
     /// True if another round is needed; prints the interim comparison.
-    pub(crate) fn after(
+    pub(crate) fn after_round(
         &self,
         round: u32,
         done: &BTreeMap<PlannedCell, TrialId>,
@@ -94,11 +94,11 @@ impl<'a> Following<'a> {
             return fits && round < self.plan.stopping.most_rounds();
         }
         match &standing.comparison {
-            // The plan has no more rounds than its rule: that ends it, however few are complete.
+            // The rule's maximum is the plan's last round, so excluded rounds are not replaced.
             Some(comparison) => {
                 comparison.wants_more(&self.rule, round.saturating_sub(standing.incomplete))
             }
-            // Nothing is compared: the plan's last round ends it.
+            // Without a comparison the plan runs all of its rounds.
             None => round < self.plan.stopping.most_rounds(),
         }
     }

@@ -14,14 +14,14 @@ use crate::failure::Failure;
 use crate::host::ResultStore;
 
 /// Maximum number of earlier trials read for an estimate.
-const LOOKED_AT: usize = 200;
+const EARLIER_TRIALS_MAX: usize = 200;
 /// Assumed throughput without earlier trials, in bytes and files per second.
 const ASSUMED_BYTES: f64 = 200e6;
 const ASSUMED_FILES: f64 = 10_000.0;
 /// Overhead of a trial in seconds: mkfs, mount, write-back and dropping caches.
-const AROUND: f64 = 3.0;
+const OVERHEAD_SECONDS: f64 = 3.0;
 /// Names of workload parameters with a run time in seconds.
-const SECONDS: [&str; 4] = ["seconds", "runtime", "time", "timelimit"];
+const RUN_TIME_PARAMETERS: [&str; 4] = ["seconds", "runtime", "time", "timelimit"];
 
 /// Estimated cost of a trial of a job.
 pub(crate) struct Estimate {
@@ -77,7 +77,8 @@ impl Forecast {
         Ok(Self { jobs, lines })
     }
 
-    /// Rounds, trials and time; the comparisons; and the rounds that they need.
+    /// Lines about rounds, trials and time, about the comparisons, and about the rounds that they
+    /// need.
     pub(crate) fn lines(&self) -> &[String] {
         &self.lines
     }
@@ -87,41 +88,41 @@ impl Forecast {
 fn trials(plan: &Plan, jobs: &[Estimate], is_there: impl Fn(&PlannedCell) -> bool) -> String {
     let measured = rounds(plan);
     let watched = observing_rounds(plan);
-    let all = || measured.iter().chain(&watched).flatten();
-    let missing: Vec<&PlannedCell> = all().filter(|cell| !is_there(cell)).collect();
+    let cells = || measured.iter().chain(&watched).flatten();
+    let missing: Vec<&PlannedCell> = cells().filter(|cell| !is_there(cell)).collect();
     let (first, most) = (plan.stopping.first_end(), plan.stopping.most_rounds());
     let rounds = match (first, most) {
         (_, 1) => "1 round".to_owned(),
         _ if first == most => format!("{most} rounds"),
         _ => format!("{first} to {most} rounds"),
     };
-    let mut beside = Vec::new();
+    let mut notes = Vec::new();
     if plan.conditions.warm_up {
-        beside.push("a warm-up round".to_owned());
+        notes.push("a warm-up round".to_owned());
     }
     match watched.len() {
         0 => {}
-        1 => beside.push("an observing round".to_owned()),
-        count => beside.push(format!("{count} observing rounds")),
+        1 => notes.push("an observing round".to_owned()),
+        count => notes.push(format!("{count} observing rounds")),
     }
-    let beside =
-        if beside.is_empty() { String::new() } else { format!(" and {}", beside.join(" and ")) };
+    let notes =
+        if notes.is_empty() { String::new() } else { format!(" and {}", notes.join(" and ")) };
     let time = time(plan, jobs, &missing);
-    let count = all().count();
+    let count = cells().count();
     let left = match missing.len() {
         missing if missing == count => String::new(),
         missing => format!(", {missing} of them still to run"),
     };
     let at_most = if first == most { "" } else { "at most " };
     let trials = if count == 1 { "trial" } else { "trials" };
-    format!("{rounds}{beside}: {at_most}{count} {trials}{left}, {time}")
+    format!("{rounds}{notes}: {at_most}{count} {trials}{left}, {time}")
 }
 
 /// Estimated duration of these cells, from the earliest end of the plan to the latest.
 fn time(plan: &Plan, jobs: &[Estimate], missing: &[&PlannedCell]) -> String {
     let seconds = |is_counted: &dyn Fn(&PlannedCell) -> bool| -> Option<f64> {
         let cells = missing.iter().filter(|cell| is_counted(cell));
-        cells.map(|cell| jobs[cell.job].seconds.map(|seconds| seconds + AROUND)).sum()
+        cells.map(|cell| jobs[cell.job].seconds.map(|seconds| seconds + OVERHEAD_SECONDS)).sum()
     };
     let first = plan.stopping.first_end();
     let is_in_rounds =
@@ -156,42 +157,42 @@ fn comparisons(plan: &Plan) -> String {
 
 fn estimate(job: &PlannedJob, store: &dyn ResultStore) -> Result<Estimate, Failure> {
     let footprint = job.job.footprint(&TargetFacts::unknown());
-    let took = earlier(job, store)?;
-    let seconds = median(&took).ok().or_else(|| assumed(job, &footprint));
+    let took = earlier_durations(job, store)?;
+    let seconds = median(&took).ok().or_else(|| assumed_duration(job, &footprint));
     Ok(Estimate { footprint, seconds, trials: took.len() })
 }
 
 /// Durations of earlier trials with the same parameters, in seconds.
-fn earlier(job: &PlannedJob, store: &dyn ResultStore) -> Result<Vec<f64>, Failure> {
-    let trials = store.earlier(&job.workload, LOOKED_AT)?;
+fn earlier_durations(job: &PlannedJob, store: &dyn ResultStore) -> Result<Vec<f64>, Failure> {
+    let trials = store.earlier(&job.workload, EARLIER_TRIALS_MAX)?;
     let alike = trials.iter().filter(|trial| is_alike(job, &trial.parameters));
     Ok(alike.map(|trial| trial.seconds).collect())
 }
 
 /// Duration estimated without earlier trials, in seconds: from the bytes and files written, and the
 /// requested run time.
-fn assumed(job: &PlannedJob, footprint: &Footprint) -> Option<f64> {
+fn assumed_duration(job: &PlannedJob, footprint: &Footprint) -> Option<f64> {
     let work = footprint.written_bytes as f64 / ASSUMED_BYTES
         + footprint.written_files as f64 / ASSUMED_FILES;
     if job.job.work() != WorkLimit::Timed {
         return Some(work);
     }
     let parameters = job.job.parameters();
-    let given = SECONDS.iter().find_map(|name| {
+    let run_time = RUN_TIME_PARAMETERS.iter().find_map(|name| {
         let (_, value) = parameters.iter().find(|(known, _)| known == name)?;
         value.parse::<f64>().ok().filter(|seconds| *seconds > 0.0)
     });
-    given.map(|seconds| work + seconds)
+    run_time.map(|seconds| work + seconds)
 }
 
-/// True if the trial parameters `given` contain all parameters of the job, apart from the seed.
+/// True if the trial parameters `given` contain all parameters of the job, except the seed.
 fn is_alike(job: &PlannedJob, given: &[(String, String)]) -> bool {
-    let own = job.job.parameters();
-    own.iter().filter(|(name, _)| name != "seed").all(|one| given.contains(one))
+    let own_parameters = job.job.parameters();
+    own_parameters.iter().filter(|(name, _)| name != "seed").all(|one| given.contains(one))
 }
 
-/// Message about a plan with all results present, and the option that continues it.
-pub(crate) fn is_over(plan: &Plan, rounds: u32) -> String {
+/// Message for a plan that has all its results, with the option that extends it.
+pub(crate) fn finished_message(plan: &Plan, rounds: u32) -> String {
     match plan.stopping {
         Stopping::Fixed { .. } if rounds == 1 => {
             "its only round is complete; nothing to run; add more with --rounds M".to_owned()

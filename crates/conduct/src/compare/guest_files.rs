@@ -1,5 +1,5 @@
 //! Files that a job needs in a guest: its options, the files named by them, and the program to run.
-//! A guest has no other files.
+//! No other files exist in a guest.
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -18,10 +18,10 @@ use crate::trial::beginning::named;
 /// Maximum size of a file for a guest.
 const EXTRA_BYTES_MAX: u64 = 64 << 20;
 
-/// Folders of programs that the search path of a user may lack.
-const SYSTEM: &str = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin";
+/// Directories of system programs that may be missing from a user's search path.
+const SYSTEM_PATH: &str = "/usr/local/sbin:/usr/sbin:/sbin:/usr/bin:/bin";
 
-/// File from which mke2fs takes the features of a filesystem.
+/// Configuration file of mke2fs, with the default features.
 const MKFS_CONFIGURATION: &str = "/etc/mke2fs.conf";
 
 /// Options of a workload by name.
@@ -55,9 +55,9 @@ pub(crate) fn options(
         let path = base.unwrap_or(Path::new("")).join(value);
         let file = path.canonicalize().ok().filter(|path| is_named && path.is_file());
         let extra = match (file, job.record.files.get(value)) {
-            (Some(file), _) => extra(&file, extras.len())?,
-            // A file inside this program.
-            (None, Some(text)) if is_named => extra_of_text(value, text, extras.len()),
+            (Some(file), _) => extra_file(&file, extras.len())?,
+            // The file is embedded in this program.
+            (None, Some(text)) if is_named => extra_file_from_text(value, text, extras.len()),
             (None, _) => {
                 given.push((name.clone(), value.clone()));
                 continue;
@@ -78,7 +78,7 @@ pub(crate) fn options(
 }
 
 /// Programs that make the filesystems of a variant with layers, which a guest builds itself.
-pub(crate) fn makers(
+pub(crate) fn mkfs_programs(
     variant: &Variant,
     around: &PlanOptions<'_>,
 ) -> Result<Vec<ExtraFile>, Failure> {
@@ -89,7 +89,8 @@ pub(crate) fn makers(
     let mut files = Vec::new();
     for filesystem in below.chain([variant.filesystem.as_str()]).filter_map(by_name) {
         let Some(mkfs) = filesystem.mkfs() else { continue };
-        let folders = [around.search_path.as_os_str(), OsStr::new(SYSTEM)].join(OsStr::new(":"));
+        let folders =
+            [around.search_path.as_os_str(), OsStr::new(SYSTEM_PATH)].join(OsStr::new(":"));
         let Some(path) = in_path(&folders, mkfs.program) else {
             let message = format!("{} is not installed", mkfs.program);
             return Err(
@@ -99,7 +100,7 @@ pub(crate) fn makers(
         files.extend(with_libraries(&path)?);
     }
     let configuration = Some(Path::new(MKFS_CONFIGURATION)).filter(|path| path.is_file());
-    files.extend(configuration.map(|path| extra(path, files.len())).transpose()?);
+    files.extend(configuration.map(|path| extra_file(path, files.len())).transpose()?);
     Ok(files)
 }
 
@@ -122,22 +123,22 @@ fn program(
             .context(job)
             .hint("a guest has neither libraries nor a shell: link the program statically")
     })?;
-    extra(&file, number)
+    extra_file(&file, number)
 }
 
 fn in_path(search: &OsStr, word: &str) -> Option<PathBuf> {
     std::env::split_paths(search).map(|dir| dir.join(word)).find(|path| path.is_file())
 }
 
-/// A file for a guest that is nowhere on disk.
-fn extra_of_text(path: &str, text: &str, number: usize) -> ExtraFile {
+/// File for a guest from a text that is not on disk.
+fn extra_file_from_text(path: &str, text: &str, number: usize) -> ExtraFile {
     let name = Path::new(path).file_name().unwrap_or_default().to_string_lossy();
     let path = format!("/files/{number}/{name}");
     ExtraFile { path, bytes: text.as_bytes().to_vec(), is_program: false }
 }
 
-/// A file for a guest, where it is here if that can be.
-fn extra(file: &Path, number: usize) -> Result<ExtraFile, Failure> {
+/// File for a guest, at the same path as on this machine if possible.
+fn extra_file(file: &Path, number: usize) -> Result<ExtraFile, Failure> {
     let failed = |error: std::io::Error| Failure::of_path(file, &error);
     let metadata = file.metadata().map_err(failed)?;
     if metadata.len() > EXTRA_BYTES_MAX {

@@ -1,5 +1,5 @@
-//! Trials in guests: the kernels of a plan, read once, and one boot for each trial. The events come
-//! from the guest; the store and the display are here.
+//! Trials in guests: reads the kernels of a plan once, and boots a guest for each trial. The guest
+//! sends the events; the host stores and displays them.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -19,27 +19,27 @@ use treering_model::{
 use treering_observe::HostWatch;
 use treering_sys::StopFlag;
 
-use super::guest_files::{makers, options};
+use super::guest_files::{mkfs_programs, options};
 use super::relay::Relay;
 use crate::failure::{Failure, FailureKind};
 use crate::handed::HandedTrial;
 use crate::host::{Host, PlanOptions};
 
 /// Time limit of a trial in a guest.
-const LIMIT: Duration = Duration::from_secs(4 * 3600);
-/// Largest number of boots of a guest that does not come up.
+const TRIAL_LIMIT: Duration = Duration::from_secs(4 * 3600);
+/// Maximum number of boots of a guest that does not come up.
 const BOOTS_MAX: usize = 3;
 /// Time limit of the boot that probes KVM. A kernel under KVM is up within a second or two.
-const PROBE: Duration = Duration::from_secs(15);
+const PROBE_LIMIT: Duration = Duration::from_secs(15);
 
 /// Key of a bootable kernel. The kernel file, disk and filesystem decide the modules, the job
 /// decides the additional files.
 type Key = (usize, usize);
 
-/// Checks that the kernel of a variant can be read, and has what a guest needs.
+/// Checks that the kernel of a variant can be read, and has the modules that a guest needs.
 ///
 /// # Errors
-/// When it cannot be read, or lacks a module.
+/// When the kernel cannot be read, or lacks a module.
 pub(crate) fn check_kernel(variant: &Variant) -> Result<(), Failure> {
     if let Some(spec) = &variant.guest {
         let layers = &variant.settings.layers;
@@ -51,7 +51,7 @@ pub(crate) fn check_kernel(variant: &Variant) -> Result<(), Failure> {
 /// Checks the kernels of a plan without booting them; returns a line for each.
 ///
 /// # Errors
-/// When one cannot be read, or lacks a module that a variant needs.
+/// When a kernel cannot be read, or lacks a module that a variant needs.
 pub(super) fn check_kernels(plan: &Plan) -> Result<Vec<String>, Failure> {
     let mut kernels: BTreeMap<&Path, Kernel> = BTreeMap::new();
     for variant in &plan.variants {
@@ -105,7 +105,7 @@ impl<'a> Guests<'a> {
         let (accelerator, bootable) = (Accelerator::Tcg, HashMap::new());
         let mut guests =
             Self { plan, options, host, program, qemu, kernels, bootable, accelerator };
-        // A missing module is missing in every round: it is said before the first.
+        // Reports a missing module before the first round, since it fails every round.
         for variant in 0..plan.variants.len() {
             for job in 0..plan.jobs.len() {
                 guests.make_bootable((variant, job))?;
@@ -123,9 +123,9 @@ impl<'a> Guests<'a> {
         let modules = needed(kernel, spec.disk, &variant.filesystem, layers)?;
         let (_, mut extras) = options(self.plan.job_of(key.0, key.1), self.options)?;
         if !layers.is_empty() {
-            extras.extend(makers(variant, self.options)?);
+            extras.extend(mkfs_programs(variant, self.options)?);
         }
-        // The path at which an observer looks for the configuration.
+        // Observers look for the kernel configuration at this path.
         extras.extend(kernel.configuration.as_ref().map(|text| ExtraFile {
             path: format!("/boot/config-{}", kernel.release),
             bytes: text.clone().into_bytes(),
@@ -137,7 +137,7 @@ impl<'a> Guests<'a> {
         Ok(())
     }
 
-    /// Selects KVM if each kernel boots under it, else emulation. The presence of the device alone
+    /// Selects KVM if each kernel boots under it, else emulation. The presence of `/dev/kvm` alone
     /// proves nothing.
     fn probe(&self, stop: &StopFlag) -> Result<Accelerator, Failure> {
         let specs = || self.plan.variants.iter().filter_map(|variant| variant.guest.as_ref());
@@ -160,7 +160,7 @@ impl<'a> Guests<'a> {
             }
             tried.push(&spec.kernel);
             let boot = self.boot((at, 0), spec, Accelerator::Kvm, &[]);
-            if boot.try_boot(PROBE, stop).is_err() {
+            if boot.try_boot(PROBE_LIMIT, stop).is_err() {
                 let release = &self.kernels[&spec.kernel].release;
                 self.host.say(&format!(
                     "{release} does not come up under KVM here: it is emulated (TCG)"
@@ -179,7 +179,7 @@ impl<'a> Guests<'a> {
         disks: &'b [PathBuf],
     ) -> BootParameters<'b> {
         let bootable = &self.bootable[&key];
-        BootParameters { qemu: &self.qemu, bootable, spec, accelerator, disks, limit: LIMIT }
+        BootParameters { qemu: &self.qemu, bootable, spec, accelerator, disks, limit: TRIAL_LIMIT }
     }
 
     /// Facts about a guest that are known before the boot.
@@ -203,8 +203,8 @@ impl<'a> Guests<'a> {
         facts
     }
 
-    /// Boots a guest, and again if it did not come up: [`BOOTS_MAX`] times at most, and not after
-    /// it failed twice for the same reason. The last boot is the one that counts.
+    /// Boots a guest, and retries if it does not come up: at most [`BOOTS_MAX`] times, and not
+    /// after two failures for the same reason. Returns all boots; the last one counts.
     fn boots(
         &self,
         variant: &str,
@@ -216,7 +216,8 @@ impl<'a> Guests<'a> {
         let mut boots: Vec<FinishedBoot> = Vec::new();
         loop {
             let finished = boot.run(job, stop, &mut |event| relay.take(event))?;
-            let reason = |boot: &FinishedBoot| Some(first_part(boot.chance_failure()?).to_owned());
+            let reason =
+                |boot: &FinishedBoot| Some(short_reason(boot.chance_failure()?).to_owned());
             let why = reason(&finished);
             let is_last = boots.len() + 1 == BOOTS_MAX || boots.iter().any(|it| reason(it) == why);
             boots.push(finished);
@@ -226,8 +227,8 @@ impl<'a> Guests<'a> {
         }
     }
 
-    /// Runs a trial in a guest. Events are passed on completely, from the first to the last, even
-    /// if the guest crashes.
+    /// Runs a trial in a guest. The sink receives a first and a last event even if the guest
+    /// crashes.
     pub(crate) fn run(
         &self,
         (key, planned): (Key, &PlannedJob),
@@ -262,23 +263,25 @@ impl<'a> Guests<'a> {
         let boot = self.boot(key, spec, self.accelerator, disks);
         let host = HostWatch::begin();
         let boots = self.boots(&variant.name, &boot, &job, stop, &mut relay)?;
-        let mut seen = host.map(HostWatch::end).unwrap_or_default();
+        let mut host_findings = host.map(HostWatch::end).unwrap_or_default();
         if self.accelerator == Accelerator::Icount {
-            // The clock of such a guest counts instructions: others cannot slow it.
-            seen.cautions.clear();
+            // The guest's clock counts instructions: load on the host cannot slow it.
+            host_findings.cautions.clear();
         }
         let Some((boot, failed_boots)) = boots.split_last() else {
             return Err(Failure::new(FailureKind::Bug, "a trial in a guest without a boot"));
         };
         if !failed_boots.is_empty() {
-            seen.facts.push(Fact {
+            host_findings.facts.push(Fact {
                 name: "guest.failed_boots".to_owned(),
                 value: failed_boots.len().to_string(),
             });
         }
         let is_kept = !matches!(boot.end, GuestEnd::Done { .. }) || relay.has_failed();
         let kept = if is_kept { &boots } else { failed_boots };
-        seen.artifacts.extend((1..).zip(kept).filter_map(|(number, boot)| console(number, boot)));
+        host_findings
+            .artifacts
+            .extend((1..).zip(kept).filter_map(|(number, boot)| console(number, boot)));
         let (ending, console) = match boot.end.clone() {
             GuestEnd::Interrupted { .. } => (Ending::Interrupted, String::new()),
             GuestEnd::Refused { why } => {
@@ -290,7 +293,7 @@ impl<'a> Guests<'a> {
                 (Ending::Failed { why }, console)
             }
         };
-        relay.finish(ending, &console, (facts, cautions), seen)
+        relay.finish(ending, &console, (facts, cautions), host_findings)
     }
 }
 
@@ -300,12 +303,13 @@ fn console(number: usize, boot: &FinishedBoot) -> Option<Artifact> {
     Some(Artifact { name: format!("boot {number}"), ..made })
 }
 
-/// Reason of a failed boot without the lines of the console, which have times.
-fn first_part(why: &str) -> &str {
+/// Reason of a failed boot, without the lines of the console, which contain times.
+fn short_reason(why: &str) -> &str {
     why.split_once("; ").map_or(why, |(first, _)| first)
 }
 
-/// Names the filesystem features that the kernel refuses, where its message has only their bits.
+/// Adds the names of the filesystem features that the kernel refuses, if its message has only their
+/// bits.
 fn with_features(why: String) -> String {
     let names = refused_features(&why);
     if names.is_empty() {

@@ -24,14 +24,15 @@ const NAME_WIDTH: usize = 12;
 pub struct KernelCheck {
     /// Findings, a line each.
     pub lines: Vec<String>,
-    /// True if the kernel does for guests.
+    /// True if the kernel can be used in guests.
     pub is_usable: bool,
 }
 
-/// Checks the kernel in a file; `boot` has the search path for QEMU if it is to be booted once.
+/// Checks the kernel in a file; `boot` holds the search path for QEMU if the kernel is to be booted
+/// once.
 ///
 /// # Errors
-/// When a boot is asked for and this machine cannot boot any guest, or a signal came.
+/// When a boot is requested and this machine cannot boot guests, or a signal arrives.
 pub fn check_kernel_file(
     file: &Path,
     boot: Option<&OsStr>,
@@ -46,19 +47,19 @@ pub fn check_kernel_file(
             return Ok(KernelCheck { lines, is_usable: false });
         }
     };
-    let found = examine(&kernel);
+    let contents = examine(&kernel);
     lines.push(finding("release", format!("{} {}", kernel.release, kernel.version)));
     lines.push(finding("architecture", "x86-64"));
     lines.push(finding("image", format!("{} bytes, whole by its header", kernel.image.len())));
-    lines.push(finding("modules", format!("{} that a guest could load", found.modules)));
-    let drivers = found.drivers.iter().map(|(name, driver)| finding(name, words(driver)));
+    lines.push(finding("modules", format!("{} that a guest could load", contents.modules)));
+    let drivers = contents.drivers.iter().map(|(name, driver)| finding(name, words(driver)));
     lines.extend(drivers);
-    let mut problems = found.problems;
+    let mut problems = contents.problems;
     if let Some(search) = boot
         && problems.is_empty()
     {
-        let usable: Vec<&str> = names_of(&found.drivers);
-        match booted(&kernel, &usable, search, stop)? {
+        let usable: Vec<&str> = names_of(&contents.drivers);
+        match boot_once(&kernel, &usable, search, stop)? {
             Ok(took) => lines.push(finding("boots", format!("in {:.1} s", took.as_secs_f64()))),
             Err(why) => problems.push(why),
         }
@@ -81,16 +82,16 @@ fn words(driver: &KernelDriver) -> String {
     }
 }
 
-/// Filesystems of the kernel, of those that are usually compared.
+/// Names of the usually compared filesystems that the kernel has.
 fn names_of(drivers: &[(&'static str, KernelDriver)]) -> Vec<&'static str> {
     let is_usual = |name: &str| filesystems::by_name(name).is_some_and(|one| one.is_usual);
-    let there = drivers.iter().filter(|(_, state)| !matches!(state, KernelDriver::Missing(_)));
-    there.map(|(name, _)| *name).filter(|name| is_usual(name)).collect()
+    let available = drivers.iter().filter(|(_, state)| !matches!(state, KernelDriver::Missing(_)));
+    available.map(|(name, _)| *name).filter(|name| is_usual(name)).collect()
 }
 
-/// Boots the kernel once with the modules of its filesystems; returns the time until it was ready,
-/// or the reason for which it was not.
-fn booted(
+/// Boots the kernel once with the modules of its filesystems; returns the time until the guest was
+/// ready, or the reason why it was not.
+fn boot_once(
     kernel: &Kernel,
     names: &[&str],
     search: &OsStr,

@@ -1,5 +1,5 @@
-//! Trials on several ranks: the launchers of a plan, found and tried once, and one launch for each
-//! trial. The events come from the first rank; the store and the display are here.
+//! Trials on several ranks: finds and tries the launchers of a plan once, and launches the ranks
+//! for each trial. Rank 0 sends the events; this process stores and displays them.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -17,7 +17,7 @@ use crate::handed::{RanksJob, RanksTrial};
 use crate::host::RankOptions;
 use crate::shell::quoted;
 
-/// Environment variable that names the program to launch, unless the plan does.
+/// Environment variable with the program to launch if the plan names none.
 pub const PROGRAM: &str = "TREERING_MPI_PROGRAM";
 
 /// The launchers of a plan.
@@ -29,7 +29,7 @@ pub(crate) struct Launches<'a> {
 }
 
 impl<'a> Launches<'a> {
-    /// Finds the launchers of a plan; `None` for a plan without.
+    /// Finds the launchers of a plan; `None` for a plan without ranks.
     pub(crate) fn find(
         plan: &'a Plan,
         options: &'a RankOptions,
@@ -80,8 +80,8 @@ impl<'a> Launches<'a> {
         words.collect()
     }
 
-    /// Runs a trial on the ranks of its job. Events are passed on completely, from the first to the
-    /// last, even if ranks crash.
+    /// Runs a trial on the ranks of its job. The sink receives a first and a last event even if
+    /// ranks crash.
     pub(crate) fn run(
         &self,
         place: usize,
@@ -96,12 +96,12 @@ impl<'a> Launches<'a> {
         };
         let environment = trial.handed.settings.env.clone();
         let (facts, cautions) = (trial.handed.facts.clone(), trial.handed.cautions.clone());
-        let asked = job(launch, Some(trial), &self.options.host)?;
+        let request = job(launch, Some(trial), &self.options.host)?;
         let mut relay = Relay::new(beginning, sink);
         let end =
             launcher.run(
                 launch.ranks,
-                (&asked, &environment),
+                (&request, &environment),
                 stop,
                 &mut |report| match report {
                     RankReport::Event(event) => relay.take(*event),
@@ -123,7 +123,7 @@ impl<'a> Launches<'a> {
     pub(crate) fn facts(&self, place: usize) -> Vec<Fact> {
         let launch = self.plan.jobs[place].launch.as_ref();
         let words = self.launchers[place].as_ref().zip(launch).map(|(launcher, launch)| {
-            // The place of the program is this machine's own matter.
+            // Drops the program, whose path differs from machine to machine.
             let mut words = launcher.words(launch.ranks);
             words.truncate(words.len().saturating_sub(2));
             line(&words)
@@ -156,8 +156,8 @@ fn job(
 
 /// The launcher of a job, and the program that it starts.
 fn find(launch: &Launch, options: &RankOptions, search: &OsStr) -> Result<Launcher, Failure> {
-    let named = launch.program.clone().or_else(|| options.program.clone());
-    let program = match named {
+    let program = launch.program.clone().or_else(|| options.program.clone());
+    let program = match program {
         Some(path) => path.canonicalize().ok().filter(|path| path.is_file()).ok_or_else(|| {
             Failure::usage(format!("there is no program {}", path.display()))
                 .hint(format!("it is named by mpi-program in the plan, or by {PROGRAM}"))
@@ -181,8 +181,8 @@ fn missing() -> Failure {
     ))
 }
 
-/// Work directory of all ranks: the directory of the variant, which may contain `{rank}`, with the
-/// name of rank 0's work directory.
+/// Work directory pattern of all ranks: the directory of the variant, which may contain `{rank}`,
+/// followed by the name of rank 0's work directory.
 pub(crate) fn dir_of_all(of_variant: Option<&Path>, work: &Path) -> PathBuf {
     match (of_variant, work.file_name()) {
         (Some(dir), Some(name)) => dir.join(name),

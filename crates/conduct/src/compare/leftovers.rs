@@ -1,4 +1,4 @@
-//! Leftovers of killed runs: what they mounted, made and recorded is freed, and reported.
+//! Frees the leftovers of killed runs (mounts, devices, images, traces), and reports them.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use treering_script::with_causes;
 
 use crate::host::Host;
 
-/// Reports errors about the lab that do not end anything.
+/// Reports errors of the lab that are not fatal.
 pub fn say_lab_cautions(errors: &[LabError], host: &dyn Host) {
     for error in errors {
         let hint = error.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
@@ -87,11 +87,11 @@ pub fn free_leftovers(
 /// Frees the leftovers of killed runs of this plan before the plan goes on, and reports them.
 /// Leftovers of other runs are only reported.
 pub(super) fn free_own_leftovers(lab: &Lab, plan: &PlanIdentity, host: &dyn Host) {
-    let all = lab.list().unwrap_or_default();
-    let gone = all.into_iter().filter(|leftover| !leftover.is_alive);
+    let leftovers = lab.list().unwrap_or_default();
+    let gone = leftovers.into_iter().filter(|leftover| !leftover.is_alive);
     let (own, foreign): (Vec<_>, Vec<_>) =
         gone.partition(|leftover| leftover.plan.as_ref() == Some(plan));
-    // Instances of tracefs name a process; its records say which plan it carried out.
+    // A tracefs instance names a process; leftovers of the same process tell its plan.
     let is_own = |trace: &StaleInstance| {
         own.iter().any(|leftover| {
             leftover.is_of_this_boot

@@ -1,5 +1,5 @@
-//! A plan from its first trial to its last: what is done already, guests, ranks and boots of the
-//! machine prepared, then every cell conducted into the store.
+//! Runs a plan from its first trial to its last: reads the finished cells, prepares guests, ranks
+//! and reboots, then conducts every missing cell into the store.
 
 mod announcement;
 mod dry_run;
@@ -26,7 +26,7 @@ use treering_sys::StopFlag;
 pub use self::dry_run::dry_run;
 pub use self::examination::{PlanExamination, examine_plan, foreseen_trial};
 use self::finished::FinishedCells;
-use self::forecast::is_over;
+use self::forecast::finished_message;
 use self::guests::Guests;
 pub(crate) use self::guests::check_kernel;
 pub use self::kernel_check::{KernelCheck, check_kernel_file};
@@ -44,14 +44,14 @@ use crate::plan::Plan;
 /// End of a plan's run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanEnd {
-    /// Every cell has its result, or a signal came.
+    /// No cell is left that can run under this kernel; from [`run_plan`], also after a signal.
     Done {
         /// Identity of the campaign; `None` if no variant runs under this kernel.
         campaign: Option<TrialId>,
     },
     /// A signal ended the plan; finished trials are kept.
     Interrupted,
-    /// The machine is being booted for the next trial.
+    /// The machine is rebooting for the next trial.
     Rebooting,
     /// A trial failed, and the options say that this ends the plan.
     GivenUp {
@@ -65,7 +65,7 @@ pub enum PlanEnd {
 /// Runs a plan until its end or a signal.
 ///
 /// # Errors
-/// When a launcher has started several such processes, or for a reason of [`run_plan`].
+/// When a launcher has started several such processes, and as for [`run_plan`].
 pub fn carry_out(
     plan: &Plan,
     options: &PlanOptions<'_>,
@@ -82,8 +82,8 @@ pub fn carry_out(
     Ok(end)
 }
 
-/// Refuses to conduct a plan in each of several processes that a launcher has started, and to start
-/// ranks from one of its ranks.
+/// Refuses to conduct a plan in each of several processes started by a launcher, and to launch
+/// ranks from within a rank.
 fn refuse_launched(plan: &Plan, options: &PlanOptions<'_>) -> Result<(), Failure> {
     let Some(ParallelLaunch { size, variable, launcher }) = options.ranks.launch else {
         return Ok(());
@@ -104,8 +104,8 @@ fn refuse_launched(plan: &Plan, options: &PlanOptions<'_>) -> Result<(), Failure
 /// Runs a plan: conducts every trial that the store does not have yet, and records it there.
 ///
 /// # Errors
-/// When something that the plan needs is missing, or nothing can be measured or kept any more. A
-/// trial that fails is no error.
+/// When a requirement of the plan is missing, or no further trial can be measured or recorded. A
+/// failed trial is not an error.
 pub fn run_plan(
     plan: &Plan,
     options: &PlanOptions<'_>,
@@ -128,7 +128,7 @@ pub fn run_plan(
         free_own_leftovers(lab, &identity, host);
     }
     if let Some(rounds) = runner.rounds_if_finished()? {
-        host.say(&is_over(plan, rounds));
+        host.say(&finished_message(plan, rounds));
     } else {
         runner.announce()?;
         let erasing = EraseList::new(options.erase.iter().cloned());

@@ -1,4 +1,4 @@
-//! Facts that a plan gives each of its trials: what a report needs to judge as the plan says.
+//! Facts that a plan gives each of its trials, so that reports can apply the rules of the plan.
 
 use treering_model::{
     BASELINE_FACT, CHANGED_OPTIONS_FACT, CellRole, Fact, IGNORE_FACT, JOB_BASELINE_FACT,
@@ -9,7 +9,8 @@ use crate::cells::PlannedCell;
 use crate::host::SeriesPoint;
 use crate::plan::{Plan, baselines};
 
-/// Facts of the trial of a cell, with the level of each look and the size of its job in words.
+/// Facts about a cell's trial, with the significance level of each look and the size of the job in
+/// words.
 pub(super) fn plan_facts(
     plan: &Plan,
     cell: &PlannedCell,
@@ -27,7 +28,7 @@ pub(super) fn plan_facts(
     if let Some(words) = sized.filter(|_| cell.role != CellRole::WarmUp) {
         facts.push(fact(SIZED_FACT, words.to_owned()));
     }
-    // The points of a series are compared with one another.
+    // Points of a series are compared with one another, not with a baseline.
     if let Some(baseline) = plan.job_baselines()[cell.job].filter(|_| point.is_none()) {
         facts.push(fact(JOB_BASELINE_FACT, plan.jobs[baseline].name.clone()));
     }

@@ -1,6 +1,6 @@
-//! Plans whose kernels this machine boots itself: for each trial the next boot is set once, and a
-//! systemd unit continues the plan after it. What is done to the machine is in the lab; here is
-//! when, and what the boot that came says about the one that was asked for.
+//! Plans whose kernels this machine boots itself: a one-time boot entry is set for each trial, and
+//! a systemd unit continues the plan after the boot. The lab changes the machine; this module
+//! decides when, and checks that the requested kernel was booted.
 
 use std::path::{Path, PathBuf};
 
@@ -22,16 +22,16 @@ use crate::host::{Host, PlanOptions, RebootOptions, ResultStore};
 use crate::shell::quoted;
 
 /// Outcome of the requested boot.
-pub(crate) enum Arrival {
+pub(crate) enum BootOutcome {
     /// The requested kernel is running.
-    Here,
+    Reached,
     /// Another kernel is running: the trial has failed.
     Failed {
         /// Error message.
         why: String,
     },
     /// No boot was requested, or it has not happened.
-    Nowhere,
+    NotBooted,
 }
 
 /// The boots of a plan.
@@ -77,13 +77,13 @@ impl<'a> Rebooting<'a> {
         let identity = PlanIdentity { name: plan.name.clone(), digest: plan.digest() };
         let record = machine.record()?;
         if let Some(record) = &record {
-            is_of(&identity, record, options.resume)?;
+            check_campaign(&identity, record, options.resume)?;
         }
         let loader = match &record {
             Some(record) => record.loader,
             None => machine.loader(options.reboots.loader)?,
         };
-        survives_boots(plan, store)?;
+        refuse_volatile_store(plan, store)?;
         for release in releases(plan)? {
             machine.commands(loader, release)?;
         }
@@ -103,7 +103,7 @@ impl<'a> Rebooting<'a> {
         }))
     }
 
-    /// Campaign to continue; `None` for a new one.
+    /// Campaign to continue; `None` for a new campaign.
     pub(crate) fn campaign(&self) -> Option<TrialId> {
         self.record.as_ref().map(|record| record.campaign)
     }
@@ -117,15 +117,15 @@ impl<'a> Rebooting<'a> {
         self
     }
 
-    /// Outcome of the boot requested for a trial on the kernel `wanted`. Each request is evaluated
-    /// once, since each trial has a boot of its own.
-    pub(crate) fn arrival(&mut self, wanted: &str) -> Arrival {
+    /// Outcome of the boot requested for a trial on the kernel `wanted`. Takes the request, since
+    /// each trial has its own boot.
+    pub(crate) fn boot_outcome(&mut self, wanted: &str) -> BootOutcome {
         let (boot, release) = (self.machine.boot_id(), self.machine.release());
         let asked = self.record.as_mut().and_then(|record| record.request.take());
         let is_done = |asked: &BootRequest| asked.is_set && asked.from != boot;
         let Some(asked) = asked.filter(|asked| is_done(asked) && asked.release == wanted) else {
-            // No boot was requested, or it has not happened: perhaps we were killed before it.
-            return Arrival::Nowhere;
+            // No boot was requested, or it has not happened, for example after a kill.
+            return BootOutcome::NotBooted;
         };
         if self.loader == BootLoader::Grub
             && let Err(error) = self.machine.run(&self.machine.cancel_command(self.loader))
@@ -144,29 +144,30 @@ impl<'a> Rebooting<'a> {
             }
             _ => {
                 let reached = BootRequest { reached: Some(boot), ..asked };
-                return match self.remember(Some(reached)) {
-                    Ok(()) => Arrival::Here,
-                    Err(failure) => Arrival::Failed { why: failure.message().to_owned() },
+                return match self.save_request(Some(reached)) {
+                    Ok(()) => BootOutcome::Reached,
+                    Err(failure) => BootOutcome::Failed { why: failure.message().to_owned() },
                 };
             }
         };
-        // Before the trial is recorded as failed: killed in between, it is booted for once more.
-        let forgotten = self.remember(None).err();
+        // Clears the request before the failure is recorded: a kill in between only repeats the
+        // boot.
+        let forgotten = self.save_request(None).err();
         let why = forgotten.map_or(why, |failure| failure.message().to_owned());
-        Arrival::Failed { why }
+        BootOutcome::Failed { why }
     }
 
-    /// Marks the boot as used: the next trial has another one. A campaign that was released
-    /// meanwhile stays released.
+    /// Clears the request once its trial has run; the next trial needs another boot. A campaign
+    /// that was released in the meantime stays released.
     pub(crate) fn is_used(&self) -> Result<(), Failure> {
         if self.machine.record()?.is_none() {
             return Ok(());
         }
-        self.remember(None)
+        self.save_request(None)
     }
 
-    /// Writes the state of the campaign to disk, with the requested boot if any.
-    fn remember(&self, asked: Option<BootRequest>) -> Result<(), Failure> {
+    /// Writes the state of the campaign to disk, with the requested boot, if any.
+    fn save_request(&self, asked: Option<BootRequest>) -> Result<(), Failure> {
         let record = RebootRecord {
             plan: self.identity.clone(),
             campaign: self.campaign,
@@ -183,11 +184,11 @@ impl<'a> Rebooting<'a> {
         }
         if self.record.is_some() && self.machine.record()?.is_none() {
             let message = "the campaign was released: the machine is not rebooted any more";
-            return Err(Failure::new(FailureKind::Interrupted, message).hint(GO_ON));
+            return Err(Failure::new(FailureKind::Interrupted, message).hint(CONTINUE_HINT));
         }
         if self.record.is_none() {
-            // After a boot it has to be there: one that is missing then is on a disk that is not
-            // mounted, and must not be begun anew.
+            // The store must exist before the first boot. If it is missing after a boot, its disk
+            // is not mounted, and a new store must not be made in its place.
             self.store.make_named()?;
         }
         let commands = self.machine.commands(self.loader, release)?;
@@ -197,15 +198,15 @@ impl<'a> Rebooting<'a> {
             is_set: false,
             reached: None,
         };
-        // In this order a kill at any point leaves what the next boot or --resume can judge: a boot
-        // that is only being asked for is asked for again.
-        self.remember(Some(asked.clone()))?;
+        // The request is recorded before and after the boot loader is set, so that the next boot or
+        // `--resume` recovers from a kill at any point: an incomplete request is repeated.
+        self.save_request(Some(asked.clone()))?;
         self.machine.install(&self.continuation, &self.plan.name)?;
         for command in &commands.prepare {
             self.machine.run(command)?;
         }
         asked.is_set = true;
-        self.remember(Some(asked))?;
+        self.save_request(Some(asked))?;
         self.host.say(&format!("{words}: rebooting into {release} ({})", self.loader.name()));
         self.host.say(&format!(
             "the plan goes on after the boot; `treering lab release` or the file {} ends it",
@@ -230,7 +231,7 @@ impl<'a> Rebooting<'a> {
     }
 }
 
-const GO_ON: &str = "finished trials are kept; --resume --yes continues with the rest";
+const CONTINUE_HINT: &str = "finished trials are kept; --resume --yes continues with the rest";
 
 fn stopped(machine: &RebootControl) -> Failure {
     let stop = machine.stop_path();
@@ -238,11 +239,15 @@ fn stopped(machine: &RebootControl) -> Failure {
         "the reboots were stopped, by {} or by treering.stop on the command line of the kernel",
         stop.display()
     );
-    Failure::new(FailureKind::Interrupted, message).hint(GO_ON)
+    Failure::new(FailureKind::Interrupted, message).hint(CONTINUE_HINT)
 }
 
-/// Checks that the campaign in progress on this machine is the one to continue.
-fn is_of(identity: &PlanIdentity, record: &RebootRecord, resumes: bool) -> Result<(), Failure> {
+/// Checks that the campaign in progress on this machine belongs to this plan.
+fn check_campaign(
+    identity: &PlanIdentity,
+    record: &RebootRecord,
+    resumes: bool,
+) -> Result<(), Failure> {
     let name = record.plan.name.escape_debug();
     let hint = "`treering lab release` ends it";
     if record.plan != *identity {
@@ -259,8 +264,8 @@ fn is_of(identity: &PlanIdentity, record: &RebootRecord, resumes: bool) -> Resul
     Ok(())
 }
 
-/// Refuses a store on a filesystem in memory, whose results a reboot would lose.
-fn survives_boots(plan: &Plan, store: &dyn ResultStore) -> Result<(), Failure> {
+/// Refuses a store on an in-memory filesystem, since a reboot would lose the results.
+fn refuse_volatile_store(plan: &Plan, store: &dyn ResultStore) -> Result<(), Failure> {
     let Some(store) = store.file(&directories(plan))? else { return Ok(()) };
     let store = std::path::absolute(&store).unwrap_or(store);
     let folder = store.ancestors().skip(1).find(|folder| folder.is_dir()).unwrap_or(Path::new("/"));
@@ -273,7 +278,7 @@ fn survives_boots(plan: &Plan, store: &dyn ResultStore) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The directories under test that are there before any boot.
+/// Directories under test that exist before the first boot.
 fn directories(plan: &Plan) -> Vec<&Path> {
     let devices = plan.variants.iter().map(|variant| &variant.device);
     devices
@@ -284,7 +289,7 @@ fn directories(plan: &Plan) -> Vec<&Path> {
         .collect()
 }
 
-/// The kernels of a plan, each once.
+/// Kernel releases of a plan, without duplicates.
 fn releases(plan: &Plan) -> Result<Vec<&str>, Failure> {
     let mut releases: Vec<&str> = Vec::new();
     for variant in &plan.variants {
@@ -300,12 +305,12 @@ fn releases(plan: &Plan) -> Result<Vec<&str>, Failure> {
     Ok(releases)
 }
 
-/// The boots of the machine that is meant.
+/// Boot control of the machine that the options select.
 fn machine(options: &RebootOptions) -> RebootControl {
     RebootControl::new(options.root.as_deref().unwrap_or(Path::new("/")))
 }
 
-/// Everything that the plan would do to the machine, in its order.
+/// Lines about all changes that the plan would make to the machine, in order.
 pub(crate) fn dry_lines(
     plan: &Plan,
     options: &RebootOptions,

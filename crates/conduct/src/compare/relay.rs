@@ -1,5 +1,5 @@
-//! Relays events of a trial in another process to the local sinks, with the beginning as known
-//! here, and with an ending even if that process crashes.
+//! Relays the events of a trial in another process to the local sinks, with the header of this
+//! process, and with an ending even if the other process crashes.
 
 use std::time::{Duration, Instant};
 
@@ -9,12 +9,12 @@ use treering_observe::Findings;
 use crate::failure::{Failure, FailureKind};
 use crate::watched::tell;
 
-/// Passes events on, and adds the missing ones if they end early.
+/// Passes events on, and adds the missing events if the other process ends early.
 pub(crate) struct Relay<'s> {
-    /// Beginning of the trial as this process knows it.
+    /// Header of the trial from this process.
     beginning: TrialHeader,
     began: Option<Instant>,
-    /// Ending reported by the process of the trial, with its time.
+    /// Ending reported by the other process, with its time.
     ended: Option<(Ending, u64)>,
     sink: &'s mut dyn TrialSink,
 }
@@ -29,7 +29,7 @@ impl<'s> Relay<'s> {
         let event = match event {
             TrialEvent::Began(inside) => {
                 self.began = Some(Instant::now());
-                // Identity, place in the campaign and time are as they are known here.
+                // The identity, cell and start time of this process replace those of the other.
                 TrialEvent::Began(TrialHeader {
                     parameters: inside.parameters,
                     target: inside.target,
@@ -50,14 +50,14 @@ impl<'s> Relay<'s> {
         self.sink.accept(event).map_err(|error| Failure::of(FailureKind::Environment, &error))
     }
 
-    /// Reports whether the process of the trial said that it failed.
+    /// True if the process of the trial reported a failure.
     pub(crate) fn has_failed(&self) -> bool {
         matches!(self.ended, Some((Ending::Failed { .. }, _)))
     }
 
-    /// Reports the ending of the trial, `unless_told` if the process reported none. Appends `said`
-    /// to the error of a failed trial. Facts and cautions known before are reported only if the
-    /// trial did not begin; `seen` of the host always.
+    /// Reports the ending of the trial, or `unless_told` if the process reported none. Appends
+    /// `said` to the error of a failed trial. `facts` and `cautions` are reported only if the trial
+    /// did not begin; `seen`, the findings on the host, always.
     pub(crate) fn finish(
         mut self,
         unless_told: Ending,

@@ -1,4 +1,4 @@
-//! Runs the trials of a campaign, keeps them, and says how far it is.
+//! Runs the trials of a campaign, records them, and reports the progress.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use treering_script::{Job, with_causes};
 use treering_sys::{StopFlag, raise_open_files};
 
 use super::finished::FinishedCells;
-use super::following::Following;
+use super::following::StoppingMonitor;
 use super::forecast::{Forecast, duration, planned_cells};
 use super::guests::Guests;
 use super::launches::{Launches, dir_of_all};
 use super::plan_facts::plan_facts;
-use super::reboots::{Arrival, Rebooting};
+use super::reboots::{BootOutcome, Rebooting};
 use super::sizing::SizedJobs;
 use super::warm_up::WarmUpFailures;
 use crate::campaign::{Admission, Runner as Conducting};
@@ -44,7 +44,7 @@ pub(crate) struct Runner<'a> {
     host: &'a dyn Host,
     finished: FinishedCells,
     stop: &'a StopFlag,
-    following: Following<'a>,
+    following: StoppingMonitor<'a>,
     /// Release of the running kernel.
     kernel: String,
     /// Guests of variants with kernels of their own.
@@ -93,7 +93,7 @@ impl<'a> Runner<'a> {
             sized: SizedJobs::default(),
             was_completed: false,
             next: None,
-            following: Following::new(plan, options.quiet, (store, host)),
+            following: StoppingMonitor::new(plan, options.quiet, (store, host)),
             kernel: treering_observe::kernel_release(),
             all: planned_cells(plan),
             given_up: None,
@@ -118,7 +118,7 @@ impl<'a> Runner<'a> {
     pub(crate) fn announce(&self) -> Result<(), Failure> {
         let forecast = Forecast::new(self.plan, self.store, |cell| self.has(cell))?;
         forecast.lines().iter().for_each(|line| self.say(line));
-        // A point of a series is no comparison, and what is repeated has its rounds.
+        // A point of a series compares nothing, and a larger run fixes the number of rounds.
         if self.options.point.is_none() && !self.options.is_part {
             warn_of_plan(self.plan, self.host);
         }
@@ -144,13 +144,13 @@ impl<'a> Runner<'a> {
         Ok(observed.iter().flatten().all(|cell| self.has(cell)).then_some(last))
     }
 
-    /// Job of a cell as its variant changes it: after the warm-up with the size that this gave it.
+    /// Job of a cell as its variant changes it; after the warm-up, with the size determined by it.
     fn job(&self, planned: &PlannedCell) -> &PlannedJob {
         self.sized.job(self.plan, planned)
     }
 
-    /// Directory of a step below that of all steps; `None` for a command, which works in that of
-    /// all, and for a job that is no step.
+    /// Subdirectory of a step in the work directory; `None` for a command, which works in the work
+    /// directory itself, and for a job that is not a step.
     fn step_directory(&self, planned: &PlannedCell) -> Option<String> {
         let number = self.plan.step_number(planned.job)?;
         (self.plan.jobs[planned.job].workload != COMMAND).then(|| format!("step-{number}"))
@@ -178,7 +178,7 @@ impl<'a> Runner<'a> {
         (trial, cell)
     }
 
-    /// Label of the trial: the variant's, or that of the point of a series.
+    /// Label of the trial: the label of the cell, or of the point of a series.
     fn label(&self, planned: &PlannedCell) -> String {
         match &self.options.point {
             Some(point) => point.label.clone(),
@@ -189,8 +189,8 @@ impl<'a> Runner<'a> {
     /// Removes trees that a killed run of this plan left here. A run killed before it wrote its
     /// mark has made nothing yet.
     fn remove_own_leftovers(&self, work: &Path) -> Result<(), Failure> {
-        let own = Some(self.finished.identity(self.plan));
-        if find_leftovers(work)?.is_some_and(|left| left.plan == own) {
+        let own_plan = Some(self.finished.identity(self.plan));
+        if find_leftovers(work)?.is_some_and(|left| left.plan == own_plan) {
             remove_leftovers(work, |_, tree| self.say(&format!("removing {}", tree.name)))?;
         }
         Ok(())
@@ -201,13 +201,13 @@ impl<'a> Runner<'a> {
         if self.options.quiet { Vec::new() } else { self.host.listeners(job, progress) }
     }
 
-    /// Sinks that also receive the sources of the cell's job.
+    /// Sink that also receives the sources of the cell's job.
     fn with_sources<S>(&self, planned: &PlannedCell, sink: S) -> WithSources<S> {
         let record = self.job(planned).record.clone();
         WithSources { sources: sources(record, self.host), sink }
     }
 
-    /// Trial of a cell for another process, and its beginning as known here.
+    /// Trial of a cell for another process, and its header.
     fn handed(&mut self, planned: &PlannedCell, stage: &Stage) -> (HandedTrial, TrialHeader) {
         let (trial, cell) = self.cell(planned);
         let label = self.label(planned);
@@ -240,8 +240,8 @@ impl<'a> Runner<'a> {
     }
 
     /// Records the trial of a cell in another process: `run` receives the sink for its events.
-    /// `under_test` is the target directory, if on this machine.
-    fn relayed(
+    /// `under_test` has the target directory, if it is on this machine.
+    fn relay_trial(
         &mut self,
         planned: &PlannedCell,
         (trial, under_test): (TrialId, &[&Path]),
@@ -257,7 +257,7 @@ impl<'a> Runner<'a> {
             ending = run.map(|run| run(self, &mut sinks));
         })?;
         match ending {
-            Some(ending) => self.concluded(planned, trial, &ending?),
+            Some(ending) => self.record_ending(planned, trial, &ending?),
             None => Err(unrecorded()),
         }
     }
@@ -265,7 +265,7 @@ impl<'a> Runner<'a> {
     /// Runs the trial of a cell whose kernel is booted for it.
     fn run_in_guest(&mut self, planned: &PlannedCell, stage: &Stage) -> Result<(), Failure> {
         let (handed, beginning) = self.handed(planned, stage);
-        self.relayed(planned, (handed.trial, &[]), |runner, sink| {
+        self.relay_trial(planned, (handed.trial, &[]), |runner, sink| {
             let Some(guests) = &runner.guests else {
                 return Err(Failure::new(
                     FailureKind::Bug,
@@ -280,7 +280,7 @@ impl<'a> Runner<'a> {
     /// Runs the trial of a cell on the ranks that are launched for it.
     fn run_on_ranks(&mut self, planned: &PlannedCell, stage: &Stage) -> Result<(), Failure> {
         let work = stage.work()?;
-        // The first rank takes the place; whether it can be had is found out here, as always.
+        // Rank 0 will acquire the directory; this check reports an unusable one beforehand.
         match occupy(&work) {
             Ok(place) => drop(place),
             Err(error @ LabError::Left { .. }) => return Err(error.into()),
@@ -292,7 +292,7 @@ impl<'a> Runner<'a> {
             DeviceSpec::Loop { .. } | DeviceSpec::Block { .. } => None,
         };
         let dir = dir_of_all(of_variant, &work);
-        let ran = self.relayed(planned, (handed.trial, &[work.as_path()]), |runner, sink| {
+        let ran = self.relay_trial(planned, (handed.trial, &[work.as_path()]), |runner, sink| {
             let Some(launches) = &runner.launches else {
                 return Err(Failure::new(
                     FailureKind::Bug,
@@ -304,7 +304,7 @@ impl<'a> Runner<'a> {
             launches.run(planned.job, trial, beginning, runner.stop, sink)
         });
         if !stage.is_fresh() {
-            // Ranks that were ended have not removed what they had made.
+            // Killed ranks have not removed their trees.
             self.remove_own_leftovers(&work)?;
         }
         ran?;
@@ -331,7 +331,7 @@ impl<'a> Runner<'a> {
         let recorded =
             RecordedTrial { trial, is_optional: false, under_test: &under_test, stop: self.stop };
         let (mut prepared, mut concluded) = (Some(prepared), None);
-        let kept = self.store.record(&recorded, &mut |store, caution| {
+        let record_result = self.store.record(&recorded, &mut |store, caution| {
             let Some(mut prepared) = prepared.take() else { return };
             prepared.engine.clock = TrialClock::begin();
             prepared.cautions.splice(0..0, caution);
@@ -349,15 +349,15 @@ impl<'a> Runner<'a> {
             ));
             self.stop.lift_halt();
         });
-        let Some(concluded) = concluded else { return kept.and(Err(unrecorded())) };
+        let Some(concluded) = concluded else { return record_result.and(Err(unrecorded())) };
         let Conclusion { ending, left_behind, .. } = concluded?;
         say_left_behind(&left_behind, &|words| self.host.say(words));
-        kept?;
-        self.concluded(planned, trial, &ending)?;
+        record_result?;
+        self.record_ending(planned, trial, &ending)?;
         self.reboots.as_ref().map_or(Ok(()), Rebooting::is_used)
     }
 
-    /// The trial of a cell that runs in this process, but for its place.
+    /// Plan of a cell's trial in this process, without the target directory.
     fn trial_plan<'s>(
         &'s self,
         planned: &PlannedCell,
@@ -382,7 +382,7 @@ impl<'a> Runner<'a> {
                 handicap_percent: self.plan.variants[planned.variant].handicap_percent,
                 ..job.engine.options(job.job.as_ref(), self.plan.conditions.seed)
             },
-            // The next cell formats the device: removing trees would only take time.
+            // The next cell formats the device, so there is no need to remove trees.
             keep: stage.is_fresh(),
             cautions: stage.cautions.clone(),
             wanted,
@@ -394,7 +394,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Records the ending of a cell's trial, and reports failures.
-    fn concluded(
+    fn record_ending(
         &mut self,
         planned: &PlannedCell,
         trial: TrialId,
@@ -419,13 +419,13 @@ impl<'a> Runner<'a> {
     /// Number of the current trial, and the estimated time left.
     fn progress(&self) -> String {
         let done = self.finished.done.len();
-        let left = self.all.saturating_sub(done);
+        let cells_left = self.all.saturating_sub(done);
         if self.ran == 0 {
             return format!("trial {} of {}", done + 1, self.all);
         }
         let each = self.began.elapsed().as_secs_f64() / self.ran as f64;
-        let left = duration(each * left as f64);
-        format!("trial {} of {}, about {left} left", done + 1, self.all)
+        let cells_left = duration(each * cells_left as f64);
+        format!("trial {} of {}, about {cells_left} left", done + 1, self.all)
     }
 }
 
@@ -433,13 +433,13 @@ impl Conducting for Runner<'_> {
     type Error = Failure;
 
     fn has(&self, cell: &PlannedCell) -> bool {
-        let wanted = self.plan.variants[cell.variant].kernel.as_ref();
-        let elsewhere = wanted.is_some_and(|kernel| *kernel != self.kernel);
+        let kernel = self.plan.variants[cell.variant].kernel.as_ref();
+        let elsewhere = kernel.is_some_and(|kernel| *kernel != self.kernel);
         (elsewhere && self.reboots.is_none()) || self.finished.done.contains_key(cell)
     }
 
     fn admit(&mut self, cell: &PlannedCell) -> Result<Admission, Failure> {
-        // The points of a series all do the same work.
+        // Jobs are not sized within a series, whose points must all do the same work.
         if cell.role != CellRole::WarmUp && self.options.point.is_none() {
             let (done, workloads) = (&self.finished.done, self.options.workloads);
             for line in self.sized.size(self.plan, done, workloads, self.store)? {
@@ -450,17 +450,17 @@ impl Conducting for Runner<'_> {
             None => return Ok(Admission::Run),
             Some(reboots) => {
                 let wanted = self.plan.variants[cell.variant].kernel.as_deref();
-                reboots.arrival(wanted.unwrap_or_default())
+                reboots.boot_outcome(wanted.unwrap_or_default())
             }
         };
         match arrival {
-            Arrival::Here => Ok(Admission::Run),
-            Arrival::Failed { why } => {
+            BootOutcome::Reached => Ok(Admission::Run),
+            BootOutcome::Failed { why } => {
                 self.host.say(&format!("{}: the trial failed: {why}", cell.label(self.plan)));
                 self.record_failure(cell, why)?;
                 Ok(Admission::Skip)
             }
-            Arrival::Nowhere => {
+            BootOutcome::NotBooted => {
                 self.next = Some(*cell);
                 Ok(Admission::Pause)
             }
@@ -482,14 +482,14 @@ impl Conducting for Runner<'_> {
         if self.plan.jobs[planned.job].launch.is_some() {
             return self.run_on_ranks(planned, stage);
         }
-        let taken = match self.step_directory(planned) {
+        let acquired = match self.step_directory(planned) {
             None => occupy(&work),
-            // A step of a workload has a directory of its own in that of the commands.
+            // A step of a workload has its own directory below that of the commands.
             Some(name) => occupy(&work).map(drop).and_then(|()| occupy(&work.join(name))),
         };
-        let place = match taken {
+        let place = match acquired {
             Ok(place) => place,
-            // No trial can run here until the user has decided what becomes of these trees.
+            // No trial can run here until the user has decided about these trees.
             Err(error @ LabError::Left { .. }) => return Err(error.into()),
             Err(error) => return self.failed(planned, &error),
         };
@@ -500,7 +500,7 @@ impl Conducting for Runner<'_> {
         self.was_completed
     }
 
-    fn misses_a_step(&mut self, planned: &PlannedCell) -> Result<(), Failure> {
+    fn step_was_skipped(&mut self, planned: &PlannedCell) -> Result<(), Failure> {
         self.record_failure(planned, "an earlier step was not completed".to_owned())
     }
 
@@ -526,7 +526,7 @@ impl Conducting for Runner<'_> {
         if self.stop.is_raised() {
             return Ok(false);
         }
-        self.following.after(round, &self.finished.done)
+        self.following.after_round(round, &self.finished.done)
     }
 }
 
@@ -552,16 +552,16 @@ impl Runner<'_> {
             stop: self.stop,
         };
         let mut accepted = Ok(());
-        let kept = self.store.record(&recorded, &mut |store, _caution| {
+        let record_result = self.store.record(&recorded, &mut |store, _caution| {
             accepted = events.iter().try_for_each(|event| store.accept(event));
         });
         accepted.map_err(|error| Failure::of(FailureKind::Environment, &error))?;
-        kept?;
+        record_result?;
         self.finished.done.insert(*planned, trial);
         Ok(())
     }
 
-    /// Facts of a trial about its target, its plan and the boot for it.
+    /// Facts of a trial about its target, its plan and its boot.
     fn all_facts(&self, planned: &PlannedCell, stage: &Stage, trial: TrialId) -> Vec<Fact> {
         let level = self.following.rule().look_alpha();
         let sized = self.sized.words(planned);
@@ -574,8 +574,8 @@ impl Runner<'_> {
         facts
     }
 
-    /// Reboots the machine for the next trial and returns true, unless the plan is over. Any other
-    /// outcome ends the reboots.
+    /// Reboots the machine and returns true if a trial needs it. Otherwise ends the reboots and
+    /// returns false.
     pub(crate) fn ended_or_rebooting(
         &mut self,
         conducted: Result<(), Failure>,

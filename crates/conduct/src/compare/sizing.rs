@@ -1,5 +1,5 @@
-//! Sizes of jobs: the warm-up tells how long a job takes, and a job whose size is left open is made
-//! as long as it needs to be, once and equally for all variants and rounds.
+//! Sizes jobs by the warm-up: a job whose size the plan leaves open is scaled, once and equally for
+//! all variants and rounds, until its phase takes the target time.
 
 use std::collections::BTreeMap;
 
@@ -14,25 +14,26 @@ use crate::room::shortage;
 
 /// Target of a phase in seconds for jobs whose size the plan does not state.
 const USUAL_SECONDS: u32 = 5;
-/// Share of the free space and of the free inodes that a job may be made to need, in percent.
+/// Maximum percentage of the free space and of the free inodes that a scaled job may need.
 const ROOM_PERCENT: u64 = 80;
 
 /// A job with the size that the warm-up gave it.
 struct SizedJob {
     job: PlannedJob,
-    /// Sizes and reason in words: `4,000 → 61,000 files, so that …`.
+    /// Old and new size with the reason, in words: `4,000 → 61,000 files, so that …`.
     words: String,
 }
 
 /// Jobs of a plan with the sizes that the warm-up gave them.
 #[derive(Default)]
 pub(super) struct SizedJobs {
-    /// A place for each job; `None` before the first call of [`SizedJobs::size`].
+    /// Sized form of each job, if it was scaled; `None` before the first call of
+    /// [`SizedJobs::size`].
     jobs: Option<Vec<Option<SizedJob>>>,
 }
 
 impl SizedJobs {
-    /// Sizes the jobs, the first time, and returns a line for each that is larger now.
+    /// Sizes the jobs on the first call, and returns a line for each scaled job.
     ///
     /// # Errors
     /// When the store cannot be read.
@@ -53,15 +54,15 @@ impl SizedJobs {
         Ok(lines)
     }
 
-    /// Job of a cell as its variant changes it, in the size that the plan gives it during the
-    /// warm-up.
+    /// Job of a cell as its variant changes it: in the warm-up with the size of the plan, later
+    /// with the size determined by the warm-up.
     pub(super) fn job<'j>(&'j self, plan: &'j Plan, cell: &PlannedCell) -> &'j PlannedJob {
         let sized = self.of(cell).filter(|_| cell.role != CellRole::WarmUp);
         let job = sized.map_or(&plan.jobs[cell.job], |sized| &sized.job);
         job.changed_by(&plan.variants[cell.variant].settings)
     }
 
-    /// Sizes of the job of a cell in words; `None` if it has that of the plan.
+    /// Old and new size of the job of a cell, in words; `None` if the job was not scaled.
     pub(super) fn words(&self, cell: &PlannedCell) -> Option<&str> {
         Some(&self.of(cell)?.words)
     }
@@ -71,14 +72,14 @@ impl SizedJobs {
     }
 }
 
-/// Option by which a job will be sized, and the target in seconds; `None` if the job keeps the size
-/// that it has.
+/// Option that scales a job, and the target time of its phase in seconds; `None` if the job keeps
+/// its size.
 pub(super) fn target(plan: &Plan, planned: &PlannedJob) -> Option<(WorkScale, f64)> {
     let scale = planned.job.scale().filter(|_| plan.conditions.warm_up)?;
     let mut forms = std::iter::once(planned).chain(planned.changed.iter().map(|it| &it.job));
     let seconds = match plan.conditions.phase_seconds {
         Some(seconds) => seconds,
-        // A step is a part of what its plan lists.
+        // Steps keep their size, since the plan determines their proportions.
         None if planned.step.is_some() => 0,
         None if forms.any(|job| scale.is_stated_by(&job.options)) => 0,
         None => USUAL_SECONDS,
@@ -86,7 +87,7 @@ pub(super) fn target(plan: &Plan, planned: &PlannedJob) -> Option<(WorkScale, f6
     (seconds > 0).then(|| (scale, f64::from(seconds)))
 }
 
-/// Sizes the jobs of a plan by its warm-up; `None` for each job that stays as it is.
+/// Sizes the jobs of a plan by its warm-up; `None` for each job that keeps its size.
 ///
 /// # Errors
 /// When the store cannot be read.
@@ -99,32 +100,36 @@ fn sized_jobs(
     let baselines = plan.job_baselines();
     let sized = |(place, planned): (usize, &PlannedJob)| -> Result<Option<SizedJob>, Failure> {
         let Some((scale, seconds)) = target(plan, planned) else { return Ok(None) };
-        // Jobs that are compared with one another do the same work: the fastest decides for all.
-        let group = first_baseline(&baselines, place);
+        // Jobs that are compared with one another get the same work, scaled by the fastest trial.
+        let group = last_baseline(&baselines, place);
         let is_its = |cell: &PlannedCell| {
-            cell.role == CellRole::WarmUp && first_baseline(&baselines, cell.job) == group
+            cell.role == CellRole::WarmUp && last_baseline(&baselines, cell.job) == group
         };
         let trials = done.iter().filter(|(cell, _)| is_its(cell)).map(|(_, trial)| *trial);
         let trials = store.warm_ups(&trials.collect::<Vec<TrialId>>())?;
         let measured = trials.iter().filter_map(|trial| measured_seconds(trial, &scale));
         let Some(measured) = measured.min_by(f64::total_cmp) else { return Ok(None) };
-        let wanted = scale.value_for(measured, seconds);
-        if wanted == scale.value {
+        let target_value = scale.value_for(measured, seconds);
+        if target_value == scale.value {
             return Ok(None);
         }
         let with = |value| scaled(planned, (&scale, value), workloads);
-        let room = room(&trials);
+        let room = available_space(&trials);
         let fits = |value: u64| with(value).is_some_and(|job| fits_into(&job, &room));
-        let value = if fits(wanted) { wanted } else { largest(scale.value, wanted, fits) };
+        let value = if fits(target_value) {
+            target_value
+        } else {
+            largest(scale.value, target_value, fits)
+        };
         let Some(job) = with(value).filter(|_| value > scale.value) else { return Ok(None) };
-        let words = words(&scale, value, seconds, value == wanted);
+        let words = words(&scale, value, seconds, value == target_value);
         Ok(Some(SizedJob { job, words }))
     };
     plan.jobs.iter().enumerate().map(sized).collect()
 }
 
-/// The job with another value of its option, and also as variants change it, each form by the same
-/// factor. `None` if one of them cannot be made so.
+/// Returns the job with another value of the option. The forms that variants give it are scaled by
+/// the same factor. `None` if a form cannot be scaled.
 fn scaled(
     planned: &PlannedJob,
     (scale, value): (&WorkScale, u64),
@@ -135,33 +140,33 @@ fn scaled(
     };
     let mut job = with(planned, scale, value)?;
     for changed in &planned.changed {
-        let own = changed.job.job.scale()?;
-        let value = by_same_factor((scale, value), &own)?;
+        let own_scale = changed.job.job.scale()?;
+        let value = scaled_value((scale, value), &own_scale)?;
         job.changed.push(ChangedJob {
             changes: changed.changes.clone(),
             env: changed.env.clone(),
-            job: with(&changed.job, &own, value)?,
+            job: with(&changed.job, &own_scale, value)?,
         });
     }
     Some(job)
 }
 
-/// Value of the option of a changed job that makes it larger by the same factor; `None` if its size
-/// depends on another option, or can be no such value.
-fn by_same_factor((scale, value): (&WorkScale, u64), changed: &WorkScale) -> Option<u64> {
+/// Value of the option that scales a changed job by the same factor; `None` if its size depends on
+/// another option, or the value is out of range.
+fn scaled_value((scale, value): (&WorkScale, u64), changed: &WorkScale) -> Option<u64> {
     let is_same =
         (scale.option, scale.key, scale.unit) == (changed.option, changed.key, changed.unit);
     if !is_same || scale.value == 0 {
         return None;
     }
     let product = u128::from(changed.value) * u128::from(value);
-    let own = u64::try_from(product.div_ceil(u128::from(scale.value))).ok()?;
-    (own <= changed.most).then_some(own)
+    let own_value = u64::try_from(product.div_ceil(u128::from(scale.value))).ok()?;
+    (own_value <= changed.most).then_some(own_value)
 }
 
-/// Job at the end of the baselines from this job on: equal for jobs that are compared, directly or
-/// through others.
-fn first_baseline(baselines: &[Option<usize>], job: usize) -> usize {
+/// Follows the chain of baselines from this job to its end. Jobs that are compared, directly or
+/// indirectly, have the same end.
+fn last_baseline(baselines: &[Option<usize>], job: usize) -> usize {
     let mut first = job;
     for _ in baselines {
         first = baselines[first].unwrap_or(first);
@@ -169,8 +174,8 @@ fn first_baseline(baselines: &[Option<usize>], job: usize) -> usize {
     first
 }
 
-/// Time in seconds that the option decides: that of its longest phase, over all repetitions. `None`
-/// without such a phase.
+/// Seconds of the longest phase that the option scales, summed over its repetitions. `None` if
+/// there is no such phase.
 fn measured_seconds(trial: &WarmUpTrial, scale: &WorkScale) -> Option<f64> {
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     for (name, seconds) in trial.phases.iter().filter(|(name, _)| (scale.follows)(name)) {
@@ -179,13 +184,13 @@ fn measured_seconds(trial: &WarmUpTrial, scale: &WorkScale) -> Option<f64> {
     sums.into_values().max_by(f64::total_cmp).filter(|seconds| *seconds > 0.0)
 }
 
-/// Name of a phase without the number of its repetition.
+/// Name of a phase without its repetition number.
 fn without_number(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit()).trim_end()
 }
 
-/// Room that a job may take on the smallest of the filesystems.
-fn room(trials: &[WarmUpTrial]) -> TargetFacts {
+/// Space and inodes that a job may use on the smallest of the filesystems.
+fn available_space(trials: &[WarmUpTrial]) -> TargetFacts {
     let least = |of: &dyn Fn(&WarmUpTrial) -> Option<u64>| {
         let share = |free: u64| free / 100 * ROOM_PERCENT;
         trials.iter().filter_map(of).min().map(share)
@@ -197,14 +202,14 @@ fn room(trials: &[WarmUpTrial]) -> TargetFacts {
     }
 }
 
-/// True if the job fits in every form that a variant gives it.
+/// True if every form that variants give the job fits.
 fn fits_into(job: &PlannedJob, room: &TargetFacts) -> bool {
     let forms = std::iter::once(job).chain(job.changed.iter().map(|changed| &changed.job));
     let mut forms = forms.map(|form| shortage(&form.job.footprint(room), room));
     forms.all(|shortage| shortage.is_none())
 }
 
-/// Largest value from `least` to `most` that fits, if larger ones do not; `least` if none does.
+/// Finds the largest value from `least` to `most` that fits, by bisection; `least` if none does.
 fn largest(least: u64, most: u64, fits: impl Fn(u64) -> bool) -> u64 {
     let (mut low, mut high) = (least, most);
     while high - low > 1 {
@@ -244,7 +249,8 @@ mod tests {
     use treering_script::{ScaleUnit, WorkScale};
 
     use super::{
-        WarmUpTrial, by_same_factor, first_baseline, largest, measured_seconds, room, scaled, words,
+        WarmUpTrial, available_space, largest, last_baseline, measured_seconds, scaled,
+        scaled_value, words,
     };
     use crate::plan::document::{Known, read};
 
@@ -264,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn repetitions_of_a_phase_count_together_and_other_phases_do_not() {
+    fn repetitions_of_a_phase_are_summed() {
         let phases =
             [("setup", 9.0), ("iteration 1", 0.5), ("iteration 2", 0.25), ("unlink 1", 7.0)];
         assert_eq!(measured_seconds(&trial(&phases, 0), &SCALE), Some(0.75));
@@ -272,33 +278,33 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_filesystem_leaves_a_fifth_of_its_room() {
-        let room = room(&[trial(&[], 5_000), trial(&[], 1_000)]);
+    fn a_fifth_of_the_smallest_filesystem_stays_free() {
+        let room = available_space(&[trial(&[], 5_000), trial(&[], 1_000)]);
         assert_eq!((room.free_bytes, room.free_inodes), (800, None));
     }
 
     #[test]
     fn jobs_that_are_compared_are_sized_together() {
-        // The second is compared with the first, the third with the second, the last with none.
+        // Job 1 is compared with job 0, job 2 with job 1, and job 3 with none.
         let baselines = [Some(0), Some(0), Some(1), None];
-        let first: Vec<usize> = (0..4).map(|job| first_baseline(&baselines, job)).collect();
+        let first: Vec<usize> = (0..4).map(|job| last_baseline(&baselines, job)).collect();
         assert_eq!(first, [0, 0, 0, 3]);
     }
 
     #[test]
-    fn a_job_that_a_variant_changes_grows_by_the_same_factor_or_not_at_all() {
-        let grown = |changed: WorkScale| by_same_factor((&SCALE, 10), &changed);
+    fn changed_jobs_are_scaled_by_the_same_factor_or_not_at_all() {
+        let grown = |changed: WorkScale| scaled_value((&SCALE, 10), &changed);
         assert_eq!(grown(SCALE), Some(10));
         assert_eq!(grown(WorkScale { value: 8, ..SCALE }), Some(20));
         assert_eq!(grown(WorkScale { value: 1, ..SCALE }), Some(3), "never too little");
         assert_eq!(grown(WorkScale { value: 800, ..SCALE }), None, "more than the option takes");
         assert_eq!(grown(WorkScale { option: "files", ..SCALE }), None);
         assert_eq!(grown(WorkScale { unit: ScaleUnit::Seconds, ..SCALE }), None);
-        assert_eq!(by_same_factor((&WorkScale { value: 0, ..SCALE }, 10), &SCALE), None);
+        assert_eq!(scaled_value((&WorkScale { value: 0, ..SCALE }, 10), &SCALE), None);
     }
 
     #[test]
-    fn variants_that_change_a_job_get_its_size_with_their_changes() {
+    fn changed_forms_of_a_job_are_scaled_with_it() {
         let text = "[[variant]]\nfilesystem = \"ext4\"\n\
                     [[variant]]\nname = \"twice\"\nfilesystem = \"ext4\"\n\
                     options = { files = 200, size = 7 }\n\
@@ -331,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_told_in_what_they_count() {
+    fn sizes_are_described_in_their_own_units() {
         let whole = words(&SCALE, 61, 5.0, true);
         assert_eq!(whole, "4,000 → 61,000 files, so that the fastest variant's phase takes 5 s");
         let of_time = WorkScale { unit: ScaleUnit::Seconds, ..SCALE };

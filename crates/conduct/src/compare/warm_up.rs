@@ -22,7 +22,7 @@ impl WarmUpFailures {
     /// Ends the plan if every trial of the warm-up failed.
     ///
     /// # Errors
-    /// In that case, with the error of the first.
+    /// When every trial failed: the error of the first.
     pub(super) fn check(&self, plan: &Plan, finished: &FinishedCells) -> Result<(), Failure> {
         let Some((first, why)) = self.0.first() else { return Ok(()) };
         let has_failed = |cell: &PlannedCell| self.0.iter().any(|(failed, _)| failed == cell);

@@ -1,4 +1,4 @@
-//! Answer of a load search, recorded as a trial of its own, so that stored trials show it.
+//! Records the answer of a load search as a trial of its own.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::host::{Host, RecordedTrial, ResultStore};
 use crate::trial::unrecorded;
 
-/// Records the answer; `None` if results are not kept, or no answer was found.
+/// Records the answer; `None` if results are not stored, or the search found no answer.
 pub(super) fn record_answer(
     result: &LoadResult,
     options: &LoadOptions,
@@ -53,31 +53,31 @@ pub(super) fn record_answer(
         stop: &StopFlag::new(),
     };
     let mut accepted = None;
-    let kept = store.record(&recorded, &mut |store, _caution| {
+    let record_result = store.record(&recorded, &mut |store, _caution| {
         accepted = Some(events.iter().try_for_each(|event| store.accept(event)));
     });
-    let Some(accepted) = accepted else { return kept.and(Err(unrecorded())) };
+    let Some(accepted) = accepted else { return record_result.and(Err(unrecorded())) };
     accepted.map_err(|error| Failure::of(FailureKind::Environment, &error))?;
-    kept?;
+    record_result?;
     Ok(Some(trial))
 }
 
 /// Parameters of the search, followed by those of each probe.
 fn parameters(result: &LoadResult, options: &LoadOptions) -> Vec<(String, String)> {
-    let own = |name: &str, value: String| (name.to_owned(), value);
-    let bounds = options.bounds.iter().map(|bound| own(bound.name, bound.text()));
+    let parameter = |name: &str, value: String| (name.to_owned(), value);
+    let bounds = options.bounds.iter().map(|bound| parameter(bound.name, bound.text()));
     let mut parameters: Vec<_> = bounds.collect();
     parameters.extend([
-        own("arrivals", options.arrivals.clone()),
-        own("duration", options.duration.as_secs_f64().to_string()),
-        own("warm-up", options.warm_up.as_secs_f64().to_string()),
-        own("min-rate", options.min_rate.to_string()),
-        own("max-rate", options.max_rate.to_string()),
-        own("precision", options.precision_text.clone()),
+        parameter("arrivals", options.arrivals.clone()),
+        parameter("duration", options.duration.as_secs_f64().to_string()),
+        parameter("warm-up", options.warm_up.as_secs_f64().to_string()),
+        parameter("min-rate", options.min_rate.to_string()),
+        parameter("max-rate", options.max_rate.to_string()),
+        parameter("precision", options.precision_text.clone()),
     ]);
     let of_probe = result.newest.iter().flat_map(|trial| &trial.beginning.parameters);
     let same = of_probe.filter(|(name, _)| !Fio::of_offered_load(name) && name != "seed");
     parameters.extend(same.cloned());
-    parameters.push(own("seed", options.seed.to_string()));
+    parameters.push(parameter("seed", options.seed.to_string()));
     parameters
 }

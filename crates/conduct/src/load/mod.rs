@@ -1,7 +1,7 @@
-//! Search of the highest rate of requests at which latency bounds are met.
+//! Searches for the highest request rate that meets latency bounds.
 //!
-//! A probe is a native trial of a fio job file whose requests come by the clock; which rate is
-//! probed next is decided in `treering_stats`. Files stay from probe to probe, and go at the end.
+//! A probe is a native trial of a fio job file with requests at scheduled times; `treering_stats`
+//! selects the next rate. Probes share their files, which are removed at the end.
 
 mod answer;
 
@@ -27,10 +27,10 @@ pub const LOAD: &str = "load";
 /// Name of the tool whose job files are the load.
 pub(crate) const FIO: &str = "fio";
 
-/// Expected number of requests beyond each percentile, at least; determines the length of a probe.
-const BEYOND_LEAST: f64 = 5.0;
-/// Upper limit of the length of a probe from [`BEYOND_LEAST`], in seconds.
-const LONGEST: f64 = 60.0;
+/// Minimum expected number of requests beyond each percentile; determines the length of a probe.
+const BEYOND_PERCENTILE_MIN: f64 = 5.0;
+/// Maximum length in seconds to which [`BEYOND_PERCENTILE_MIN`] extends a probe.
+const PROBE_SECONDS_MAX: f64 = 60.0;
 /// Options of a search.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
@@ -40,7 +40,7 @@ pub struct LoadOptions {
     pub arrivals: String,
     /// Minimum length of a probe.
     pub duration: Duration,
-    /// Time at the rate of a probe before it counts.
+    /// Time at the rate of a probe before requests are counted.
     pub warm_up: Duration,
     /// First rate, per second.
     pub min_rate: u64,
@@ -48,7 +48,7 @@ pub struct LoadOptions {
     pub max_rate: u64,
     /// Precision of the answer, as a fraction.
     pub precision: f64,
-    /// Precision as it was given, such as `10%`.
+    /// Precision as written by the user, such as `10%`.
     pub precision_text: String,
     /// Number of minutes after which no probe begins.
     pub minutes: u32,
@@ -62,18 +62,18 @@ impl LoadOptions {
         Fio::offering(settings, &self.offered(self.min_rate, 0))
     }
 
-    /// Load that the probe of this number offers at this rate.
+    /// Load that probe `number` offers at this rate.
     fn offered(&self, per_second: u64, number: usize) -> OfferedLoad {
         let slowest = self.bounds.iter().map(|bound| bound.ns).max().unwrap_or(0) as f64 / 1e9;
         let share = self.bounds.iter().map(|bound| 1.0 - bound.share).fold(1.0, f64::min);
-        let needed = BEYOND_LEAST / share / per_second as f64;
+        let needed = BEYOND_PERCENTILE_MIN / share / per_second as f64;
         let duration = self.duration.as_secs_f64();
         OfferedLoad {
             per_second,
             arrivals: self.arrivals.clone(),
-            seconds: duration.max(needed.min(LONGEST)),
+            seconds: duration.max(needed.min(PROBE_SECONDS_MAX)),
             warm_up: self.warm_up.as_secs_f64(),
-            // Requests unfinished by then miss every bound.
+            // Requests that are still unfinished after this time miss every bound.
             grace: (2.0 * slowest).max(0.5),
             late: self.bounds.iter().map(LatencyBound::text).collect::<Vec<_>>().join(","),
             seed: self.seed.wrapping_add(number as u64),
@@ -107,11 +107,11 @@ pub struct LoadResult {
     pub recorded: Option<TrialId>,
 }
 
-/// Searches the highest rate, and records the answer. `probed` is called with each probe and its
-/// number.
+/// Searches for the highest rate, and records the answer. `probed` is called with each probe and
+/// its number.
 ///
 /// # Errors
-/// When a probe cannot be made, or fails.
+/// When a probe cannot be configured, or fails.
 pub fn search_load(
     options: &LoadOptions,
     native: &NativeOptions,
@@ -120,7 +120,8 @@ pub fn search_load(
     probed: &dyn Fn(&Probe, usize),
 ) -> Result<LoadResult, Failure> {
     wake_on_time();
-    // Over all probes: between two of them a signal would end us with the files still there.
+    // Catches signals for the whole search: a signal between two probes would otherwise end the
+    // process before the files are removed.
     let _until_they_are_removed = watch_signals()?;
     let probe_options = NativeOptions { keep: true, quiet: true, ..native.clone() };
     let mut search = Search {
@@ -215,20 +216,20 @@ impl Search<'_> {
     }
 }
 
-/// Result as the search counts it: of several bounds the one that is missed by the largest
-/// factor, scaled to the bound that allows the fewest late requests.
+/// Result of a probe for the search. The bound that is missed by the largest factor decides, scaled
+/// to the bound that allows the fewest late requests.
 fn counted(probe: &Probe, bounds: &[LatencyBound]) -> LoadProbe {
-    let of = |(percent, bound): (&f64, &LatencyBound)| percent / bound.allowed_percent();
-    let most = probe.late_percent.iter().zip(bounds).map(of).fold(0.0, f64::max);
+    let excess = |(percent, bound): (&f64, &LatencyBound)| percent / bound.allowed_percent();
+    let worst = probe.late_percent.iter().zip(bounds).map(excess).fold(0.0, f64::max);
     let fewest = bounds.iter().map(LatencyBound::allowed_percent).fold(100.0, f64::min) / 100.0;
     let (rate, due) = (probe.operations_per_second as f64, probe.due as f64);
-    LoadProbe { rate, due, late: (most * fewest).min(1.0) * due }
+    LoadProbe { rate, due, late: (worst * fewest).min(1.0) * due }
 }
 
 /// Seed of a search, from the settings of its probes.
 ///
 /// # Errors
-/// When it is not a number.
+/// When the seed is not a number.
 pub fn seed(settings: &Settings) -> Result<u64, Failure> {
     Ok(settings.number(Fio.manifest().native, "seed", 0..=u64::MAX)?.unwrap_or(1))
 }

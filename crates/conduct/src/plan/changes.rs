@@ -1,4 +1,4 @@
-//! Changes of a plan by options that are given beside it.
+//! Changes of a plan by command-line options.
 
 use std::path::PathBuf;
 
@@ -19,13 +19,13 @@ pub struct PlanChanges {
     pub counts_instructions: bool,
     /// Number of rounds.
     pub rounds: Option<u32>,
-    /// Time in seconds that a phase should take, by which the warm-up sizes every job.
+    /// Target time of a phase in seconds; the warm-up sizes every job for it.
     pub phase_seconds: Option<u32>,
-    /// Changes of what is observed.
+    /// Changes of the observation options.
     pub observing: ObservingChanges,
 }
 
-/// Options that change what a plan observes.
+/// Options that change the observations of a plan.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ObservingChanges {
     /// Also record block traces.
@@ -41,10 +41,11 @@ pub struct ObservingChanges {
 }
 
 impl Plan {
-    /// Applies the changes. `is_quick` says that the plan was made with its kernels and rounds.
+    /// Applies the changes. `is_quick` is true for a quick plan, which already has the kernels and
+    /// the number of rounds.
     ///
     /// # Errors
-    /// When a change does not fit to the plan.
+    /// When a change does not fit the plan.
     pub fn change(&mut self, changes: &PlanChanges, is_quick: bool) -> Result<(), Failure> {
         let PlanChanges { kernels, machine, counts_instructions, rounds, .. } = changes;
         if !is_quick && !kernels.is_empty() {
@@ -73,7 +74,7 @@ impl Plan {
 }
 
 impl Plan {
-    /// Refuses commands around trials in guests, which have no programs.
+    /// Refuses prepare and cleanup commands for trials in guests, which have no programs.
     fn refuse_commands_in_guests(&self) -> Result<(), Failure> {
         let mut guests = self.variants.iter().filter(|variant| variant.guest.is_some());
         let has_commands = |variant: &Variant| {

@@ -14,14 +14,13 @@ pub struct ComparedTrialSet {
     pub variant: usize,
     /// Index of the job in the plan; `None` for all jobs that are compared between variants.
     pub job: Option<usize>,
-    /// Index among the sets of the one that this set is compared with; `None` if it is only
-    /// compared with.
+    /// Index of the set that is the baseline of this one; `None` if this set is only a baseline.
     pub baseline: Option<usize>,
 }
 
 impl Plan {
-    /// Index of the baseline of each job, on the same variant: its own for a job that is only
-    /// compared with, `None` for a job that is compared between variants.
+    /// Index of each job's baseline on the same variant: the job's own index if it is only a
+    /// baseline, `None` if the job is compared between variants.
     pub fn job_baselines(&self) -> Vec<Option<usize>> {
         job_baselines(&self.jobs)
     }
@@ -36,9 +35,11 @@ impl Plan {
         let jobs = self.job_baselines();
         let compares_jobs = jobs.iter().any(Option::is_some);
         let mut sets = Vec::new();
-        // One variant alone is compared with nothing, unless jobs are.
-        let mut others = self.jobs.iter().zip(&jobs).filter(|(_, base)| base.is_none());
-        if others.any(|(job, _)| job.is_measured()) && (self.variants.len() > 1 || !compares_jobs) {
+        // A single variant forms a set of its own unless jobs are compared.
+        let mut between_variants = self.jobs.iter().zip(&jobs).filter(|(_, base)| base.is_none());
+        if between_variants.any(|(job, _)| job.is_measured())
+            && (self.variants.len() > 1 || !compares_jobs)
+        {
             let variants = self.variants.iter().zip(baselines(&self.variants)).enumerate();
             sets.extend(variants.map(|(variant, (named, baseline))| ComparedTrialSet {
                 name: named.name.clone(),
@@ -76,15 +77,15 @@ pub(super) fn job_baselines(jobs: &[PlannedJob]) -> Vec<Option<usize>> {
     own.iter().enumerate().map(|(job, base)| base.or(is_named(job).then_some(job))).collect()
 }
 
-/// Index of each variant's baseline: the variant that it names, else the first. `None` for the
-/// first, and for a variant that names none but is named by others.
+/// Index of each variant's baseline: the variant named by `against`, else the first. `None` for the
+/// first, and for a variant without `against` that others name.
 pub fn baselines(variants: &[Variant]) -> Vec<Option<usize>> {
     let is_named = |variant: &Variant| {
         variants.iter().any(|other| other.against.as_ref() == Some(&variant.name))
     };
-    let of = |(place, variant): (usize, &Variant)| match &variant.against {
+    let baseline_of = |(place, variant): (usize, &Variant)| match &variant.against {
         Some(name) => variants.iter().position(|other| other.name == *name),
         None => (place > 0 && !is_named(variant)).then_some(0),
     };
-    variants.iter().enumerate().map(of).collect()
+    variants.iter().enumerate().map(baseline_of).collect()
 }

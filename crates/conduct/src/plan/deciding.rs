@@ -25,9 +25,9 @@ impl PlannedJob {
 
 impl Plan {
     /// Number of comparisons that are corrected together: the primary metrics of all jobs for each
-    /// variant compared with another, and on each variant those of each job that is compared with
-    /// another. A plan of a single variant is compared under something else,
-    /// such as another kernel; that counts as one contender.
+    /// variant with a baseline, and on each variant the primary metrics of each job with a
+    /// baseline. A single variant is compared with itself, under another kernel for example, and
+    /// counts as one contender.
     pub fn family(&self) -> u32 {
         family(&self.variants, &self.jobs, &self.judging)
     }
@@ -39,8 +39,8 @@ impl Plan {
     }
 
     /// Message about the variants that are compared with nothing, although they run in every round;
-    /// `None` if there are none. A single variant is compared under something else, and where jobs
-    /// are compared, they are on each variant.
+    /// `None` if there are none. Also `None` for a single variant, which is compared with itself
+    /// under another kernel, and if jobs are compared.
     pub(crate) fn uncompared(&self) -> Option<String> {
         if self.variants.len() < 2 || self.compares_jobs() {
             return None;
@@ -62,7 +62,7 @@ impl Plan {
     }
 
     /// Message about a plan that may end before a difference can be shown, with the number of
-    /// rounds needed; `None` if there are enough.
+    /// rounds needed; `None` if the plan has enough rounds.
     pub fn shortfall(&self) -> Option<String> {
         let (family, needed) = (self.family(), self.rounds_needed());
         let comparisons = match family {
@@ -91,21 +91,21 @@ impl Stopping {
         Self::Fixed { rounds: rounds_needed(family, ALPHA) }
     }
 
-    /// Rule for intervals of this half width as a fraction, but not before the family of
-    /// comparisons can show a difference; `most` rounds at most.
+    /// Rule for intervals of this half width, a fraction. The minimum number of rounds suffices for
+    /// the family of comparisons; the maximum is `most`.
     pub(crate) fn precision_for(family: u32, half_width: f64, most: u32) -> Self {
         let fewest = rounds_needed(family, ALPHA);
         Self::Precision { half_width, fewest, most: most.max(fewest) }
     }
 
-    /// Rule for a time limit in minutes, at most `most` rounds, but no fewer than the family of
-    /// comparisons needs.
+    /// Rule for a time limit in minutes. The minimum number of rounds suffices for the family of
+    /// comparisons; the maximum is `most`.
     pub(crate) fn time_for(family: u32, minutes: f64, most: u32) -> Self {
         let fewest = rounds_needed(family, ALPHA);
         Self::Time { minutes, fewest, most: most.max(fewest) }
     }
 
-    /// Rule with the recommended looks, without those at which the family of comparisons cannot
+    /// Rule with the recommended looks, except early ones at which the family of comparisons cannot
     /// show a difference yet.
     pub(crate) fn sequential_for(family: u32) -> Self {
         let mut looks = RECOMMENDED_LOOKS.to_vec();

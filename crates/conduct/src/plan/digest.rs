@@ -1,7 +1,7 @@
-//! Fingerprint of a plan, to find out if two runs are of the same plan.
+//! Fingerprint of a plan, which tells if two runs are of the same plan.
 //!
-//! Over the plan's words, each behind its length, so that no two lists of words run into one
-//! another. It tells plans apart that people wrote, not forgeries.
+//! The hash covers the plan's words, each prefixed with its length, so that different lists of
+//! words never hash the same bytes. The fingerprint is not meant to withstand forgery.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -19,13 +19,13 @@ const VARIANT_VERSION: &str = "treering variant 1";
 impl Plan {
     /// 16 hexadecimal digits that are equal when two plans ask for the same measurements: the same
     /// variants in the same order, jobs with the same names and parameters, seed, warm-up, control,
-    /// remounting and rest.
+    /// remounting and pause before each trial.
     ///
-    /// Name, question and judging are not in it, for they change no measurement; nor are the rule
-    /// for stopping and rounds that only observe, so that a campaign can be given more later. What
-    /// is observed in the measured rounds is in it.
+    /// Name, question and judging are excluded, since they change no measurement. The stopping rule
+    /// and observing rounds are excluded, so that a campaign can be extended later. Observations in
+    /// measured rounds are included.
     pub fn digest(&self) -> String {
-        let mut print = Words::begin(VERSION);
+        let mut print = DigestWriter::begin(VERSION);
         print.count(self.variants.len());
         for variant in &self.variants {
             print.variant(variant);
@@ -48,7 +48,7 @@ impl Plan {
     /// 16 hexadecimal digits that are equal when two plans measure the same work in the same way,
     /// even on other variants. Constant within a series of measurements.
     pub(crate) fn work_digest(&self) -> String {
-        let mut print = Words::begin(WORK_VERSION);
+        let mut print = DigestWriter::begin(WORK_VERSION);
         print.jobs(&self.jobs);
         print.conditions(&self.conditions);
         print.print.text()
@@ -58,17 +58,17 @@ impl Plan {
     /// its index in this plan. Empty for an index beyond the last.
     pub(crate) fn variant_digest(&self, variant: usize) -> String {
         let Some(variant) = self.variants.get(variant) else { return String::new() };
-        let mut print = Words::begin(VARIANT_VERSION);
+        let mut print = DigestWriter::begin(VARIANT_VERSION);
         print.variant(variant);
         print.print.text()
     }
 }
 
-struct Words {
+struct DigestWriter {
     print: Fingerprint,
 }
 
-impl Words {
+impl DigestWriter {
     fn begin(version: &str) -> Self {
         let mut print = Self { print: Fingerprint::new() };
         print.word(version);
@@ -80,14 +80,14 @@ impl Words {
         for planned in jobs {
             self.word(&planned.name);
             self.word(&planned.workload);
-            // Not the options as given: a default written out is the same job.
+            // Parameters instead of the options as written: an explicit default is the same job.
             let parameters = planned.job.parameters();
             self.count(parameters.len());
             for (name, value) in parameters {
                 self.word(&name);
                 self.word(&value);
             }
-            // Words more only where there are some: plans without keep the fingerprint they had.
+            // Hashed only if present, so that plans without such parameters keep their fingerprint.
             for (name, value) in planned.parameters_around() {
                 self.word(&name);
                 self.word(&value);
@@ -168,9 +168,9 @@ impl Words {
         for option in &variant.mkfs {
             self.word(option);
         }
-        // However the options are cut into elements, the kernel gets them joined.
+        // The kernel receives the options joined, however they are split into elements.
         self.word(&variant.mount.join(","));
-        // A word more only where there is one: plans without keep the fingerprint they had.
+        // Hashed only if present, so that plans without a handicap keep their fingerprint.
         if variant.handicap_percent > 0 {
             self.word("handicap");
             self.number(u64::from(variant.handicap_percent));
@@ -210,7 +210,8 @@ impl Words {
                 self.flag(*direct_io);
                 self.number(u64::from(*sector_bytes));
                 self.optional(directory.as_ref().map(|path| path.as_os_str().as_bytes()));
-                // Words more only where there is one: plans without keep the fingerprint they had.
+                // Hashed only if present, so that plans without a played disk keep their
+                // fingerprint.
                 if let Some(disk) = disk {
                     self.word("disk");
                     self.word(disk);

@@ -1,8 +1,8 @@
 //! Errors in plan documents as shown to the author: the line, a caret, the problem and the remedy.
 //!
-//! A [`Fault`] is what the readers find; with the text and the name of the file it is the error
-//! that leaves this crate. Everything in it may come from a hostile document: marks are brought
-//! within the text, and no control character reaches a terminal.
+//! Readers return a [`Fault`]; together with the text and the name of the file it becomes the
+//! [`PlanError`] that leaves this crate. Its contents may come from a hostile document: positions
+//! are clamped to the text, and no control character reaches a terminal.
 
 use std::error::Error;
 use std::fmt;
@@ -14,7 +14,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 const COLUMNS: usize = 100;
 /// Maximum width of the lines of a hint, which the renderer indents.
 const HINT_COLUMNS: usize = 85;
-/// Maximum length of a message, in characters: some quote a whole value.
+/// Maximum length of a message in characters, since some messages quote a whole value.
 const MESSAGE_CHARS_MAX: usize = 400;
 /// Maximum length of a quoted value, in characters.
 const QUOTE_CHARS_MAX: usize = 60;
@@ -38,7 +38,7 @@ pub(crate) struct Fault {
 impl Fault {
     /// Fault without a position.
     pub(crate) fn whole(message: impl Into<String>) -> Self {
-        Self { message: shown(&message.into()), marks: Vec::new(), hint: None }
+        Self { message: escaped(&message.into()), marks: Vec::new(), hint: None }
     }
 
     /// Fault at a position. The label stands beside the caret and may be empty.
@@ -53,7 +53,7 @@ impl Fault {
     /// Adds a position that explains the fault.
     #[must_use]
     pub(crate) fn also(mut self, span: Range<usize>, label: impl Into<String>) -> Self {
-        self.marks.push(Mark { span, label: shown(&label.into()) });
+        self.marks.push(Mark { span, label: escaped(&label.into()) });
         self
     }
 
@@ -63,7 +63,7 @@ impl Fault {
         first.is_some_and(|mark| span.start <= mark.span.start && mark.span.end <= span.end)
     }
 
-    /// Moves the fault itself.
+    /// Moves the fault to another position.
     #[must_use]
     pub(crate) fn moved_to(mut self, span: Range<usize>) -> Self {
         if let Some(mark) = self.marks.first_mut() {
@@ -75,18 +75,18 @@ impl Fault {
     /// Sets the hint.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(shown(&hint.into()));
+        self.hint = Some(escaped(&hint.into()));
         self
     }
 
-    /// Adds a hint before the one that there is.
+    /// Adds a hint before the existing one.
     pub(crate) fn first_hint(self, first: &str) -> Self {
         let second = self.hint.clone();
         self.hint(second.map_or_else(|| first.to_owned(), |second| format!("{first}; {second}")))
     }
 }
 
-/// Error of an unreadable plan. The display is the whole page: message, lines of the document with
+/// Error of an unreadable plan. `Display` renders the message, the lines of the document with
 /// carets, and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanError {
@@ -97,8 +97,8 @@ pub struct PlanError {
 
 impl PlanError {
     pub(crate) fn new(fault: Fault, text: &str, file: &str) -> Self {
-        let text = if fault.marks.is_empty() { String::new() } else { harmless(text) };
-        Self { fault: Box::new(fault), text, file: shown(file) }
+        let text = if fault.marks.is_empty() { String::new() } else { masked(text) };
+        Self { fault: Box::new(fault), text, file: escaped(file) }
     }
 
     /// Error message in one line.
@@ -106,7 +106,7 @@ impl PlanError {
         &self.fault.message
     }
 
-    /// Suggested remedy, which the display includes already.
+    /// Suggested remedy, which `Display` already includes.
     pub fn hint(&self) -> Option<&str> {
         self.fault.hint.as_deref()
     }
@@ -119,14 +119,14 @@ impl PlanError {
     fn render(&self, renderer: Renderer) -> String {
         let title = Level::ERROR.primary_title(self.message());
         let mut group = if self.fault.marks.is_empty() {
-            // Without a place in the text the file still has a name.
+            // Names the file for a fault without a position.
             title.element(annotate_snippets::Origin::path(self.file.as_str()))
         } else {
             let marks = self.fault.marks.iter().enumerate().map(|(index, mark)| {
                 let kind =
                     if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
                 let label = Some(mark.label.as_str()).filter(|label| !label.is_empty());
-                kind.span(within(&self.text, &mark.span)).label(label)
+                kind.span(clamped(&self.text, &mark.span)).label(label)
             });
             let snippet = Snippet::source(self.text.as_str()).path(self.file.as_str());
             title.element(snippet.annotations(marks))
@@ -147,7 +147,7 @@ impl fmt::Display for PlanError {
 
 impl Error for PlanError {}
 
-/// Hint wrapped into lines, which the renderer aligns.
+/// Wraps a hint into lines, which the renderer aligns.
 fn wrapped(hint: &str) -> String {
     let mut lines = String::new();
     let mut columns = 0;
@@ -167,7 +167,7 @@ fn wrapped(hint: &str) -> String {
 }
 
 /// Part of a span on its first line, moved to character boundaries of the text.
-fn within(text: &str, span: &Range<usize>) -> Range<usize> {
+fn clamped(text: &str, span: &Range<usize>) -> Range<usize> {
     let floor = |mut at: usize| {
         at = at.min(text.len());
         while !text.is_char_boundary(at) {
@@ -182,7 +182,7 @@ fn within(text: &str, span: &Range<usize>) -> Range<usize> {
 }
 
 /// Text safe to display: control characters are escaped, and the length is limited.
-fn shown(text: &str) -> String {
+fn escaped(text: &str) -> String {
     let mut shown = String::new();
     for (count, character) in text.chars().enumerate() {
         if count == MESSAGE_CHARS_MAX {
@@ -198,9 +198,9 @@ fn shown(text: &str) -> String {
     shown
 }
 
-/// Source with invisible characters outside ASCII replaced, of the same length in bytes so that
+/// Replaces invisible characters outside ASCII by others of the same length in bytes, so that
 /// positions stay valid. The renderer draws control characters of ASCII but passes on the others.
-fn harmless(source: &str) -> String {
+fn masked(source: &str) -> String {
     let replaced = |c: char| match c.len_utf8() {
         2 if is_invisible(c) => '·',
         3 if is_invisible(c) => char::REPLACEMENT_CHARACTER,
@@ -229,21 +229,21 @@ pub(crate) fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fault, PlanError, quoted, within};
+    use super::{Fault, PlanError, clamped, quoted};
 
     #[test]
-    fn spans_are_brought_within_the_text_and_its_first_line() {
+    fn spans_are_clamped_to_the_first_line() {
         let text = "aä\nb";
-        assert_eq!(within(text, &(0..9)), 0..3);
-        assert_eq!(within(text, &(2..3)), 1..3);
-        assert_eq!(within(text, &(70..90)), 5..5);
+        assert_eq!(clamped(text, &(0..9)), 0..3);
+        assert_eq!(clamped(text, &(2..3)), 1..3);
+        assert_eq!(clamped(text, &(70..90)), 5..5);
         #[expect(clippy::reversed_empty_ranges, reason = "a fault of ours must not end in a panic")]
         let reversed = 4..1;
-        assert_eq!(within(text, &reversed), 4..4);
+        assert_eq!(clamped(text, &reversed), 4..4);
     }
 
     #[test]
-    fn nothing_that_a_terminal_obeys_is_shown() {
+    fn control_characters_are_escaped() {
         let fault = Fault::at(0..1, "a \u{1b}[31m b", "c\u{202e}d").hint("\u{7}");
         let error = PlanError::new(fault, "x\u{1b}\u{202e}\u{9b}y", "f\u{1b}.toml");
         let text = error.to_string();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn long_values_are_cut() {
+    fn long_values_are_shortened() {
         assert_eq!(quoted("ä"), "`ä`");
         assert_eq!(quoted(&"ä".repeat(61)).chars().count(), 63);
         let error = PlanError::new(Fault::whole("m".repeat(1000)), "", "f");

@@ -8,11 +8,11 @@ use super::document::{BYTES_MAX, Known, read};
 use super::{Plan, PlanError};
 use crate::failure::Failure;
 
-/// Reads a plan from a file; relative paths in it begin at its directory. A fault is shown with its
-/// line, `in_colour` or without.
+/// Reads a plan from a file; relative paths in it are resolved against its directory. A fault is
+/// rendered with its line, with colours if `in_colour`.
 ///
 /// # Errors
-/// When the file cannot be read, or is no plan that can be run.
+/// When the file cannot be read, or is not a runnable plan.
 pub fn read_plan(path: &Path, known: Known<'_>, in_colour: bool) -> Result<Plan, Failure> {
     let failed = |error: io::Error| Failure::of_path(path, &error).context("cannot read the plan");
     let mut bytes = Vec::new();
@@ -27,7 +27,7 @@ pub fn read_plan(path: &Path, known: Known<'_>, in_colour: bool) -> Result<Plan,
     read(&text, &path.to_string_lossy(), &known).map_err(|error| unusable(&error, in_colour))
 }
 
-/// Failure of a document that is no plan.
+/// Failure for a document that is not a valid plan.
 pub(super) fn unusable(error: &PlanError, in_colour: bool) -> Failure {
     let words = if in_colour { error.coloured() } else { error.to_string() };
     let message = format!("the plan cannot be used\n{}", words.trim_end());

@@ -14,27 +14,27 @@ use treering_script::{
 use super::PlannedJob;
 
 /// Metrics that a report adds to every trial.
-const OF_TRIAL: [&str; 3] =
+const TRIAL_METRICS: [&str; 3] =
     [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name, cpu::USER_CPU_SECONDS.name];
 /// Metrics that a report adds to each phase.
-const OF_PHASE: [&str; 2] = [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
+const PHASE_METRICS: [&str; 2] = [times::ELAPSED_SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
 /// Metrics that a report adds to each kind of task.
-const OF_KIND: [&str; 2] = [times::SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
-/// Maximum number of groups of a session that is asked for its phases.
+const KIND_METRICS: [&str; 2] = [times::SECONDS.name, cpu::SYSTEM_CPU_SECONDS.name];
+/// Maximum number of groups read from a session to list its phases.
 const GROUPS_MAX: usize = 1_000;
-/// Maximum number of phases that are listed; those of a job with more are not known before.
+/// Maximum number of phases that are listed; a job with more has no list.
 const PHASES_MAX: usize = 100_000;
 /// Maximum number of metric names in a hint.
 const NAMES_SHOWN: usize = 8;
 
-/// Phases of a job, listed when they are first asked for.
+/// Phases of a job, listed on first use.
 #[derive(Debug, Default)]
 pub struct JobPhases(OnceLock<Option<Vec<String>>>);
 
 /// Metrics of a job that are known before it runs.
 pub(crate) struct ForeseenMetrics<'j> {
     planned: &'j PlannedJob,
-    /// Metrics of the workload, with the latency of its syncs if that decides.
+    /// Metrics of the workload, and the latency of its syncs if that is a primary metric.
     pub(crate) metrics: Vec<Metric>,
 }
 
@@ -46,27 +46,29 @@ impl<'j> ForeseenMetrics<'j> {
         Self { planned, metrics }
     }
 
-    /// True if a trial of the job can have a metric of this name, including those that reports
-    /// derive from the times of phases and tasks, and those of observers.
+    /// True if a trial of the job can have a metric of this name, including metrics that reports
+    /// derive from the times of phases and tasks, and metrics of observers.
     pub(crate) fn has(&self, name: &str) -> bool {
-        if self.metrics.iter().any(|metric| metric.full_name() == name) || OF_TRIAL.contains(&name)
+        if self.metrics.iter().any(|metric| metric.full_name() == name)
+            || TRIAL_METRICS.contains(&name)
         {
             return true;
         }
         let Some((part, last)) = name.rsplit_once('/') else { return is_observable(name) };
         if let Some(phase) = part.strip_prefix(PHASE_PREFIX) {
-            return (OF_PHASE.contains(&last) || is_observable(last)) && self.may_have_phase(phase);
+            return (PHASE_METRICS.contains(&last) || is_observable(last))
+                && self.may_have_phase(phase);
         }
         let is_kind = |metric: &Metric| matches!(&metric.scope, Scope::Kind(kind) if kind == part);
-        OF_KIND.contains(&last) && self.metrics.iter().any(is_kind)
+        KIND_METRICS.contains(&last) && self.metrics.iter().any(is_kind)
     }
 
-    /// False if the job has other phases. Phases that depend on the work are not known before it.
+    /// False if the phases of the job are known and do not include this one.
     fn may_have_phase(&self, name: &str) -> bool {
         self.phases().is_none_or(|phases| phases.iter().any(|phase| phase == name))
     }
 
-    /// Names of the phases; `None` if they depend on the work.
+    /// Names of the phases; `None` if they are not known before the run.
     fn phases(&self) -> Option<&'j [String]> {
         let list = || phases(self.planned.job.as_ref());
         self.planned.phases.0.get_or_init(list).as_deref()
@@ -78,12 +80,12 @@ pub(crate) fn foreseen(jobs: &[PlannedJob]) -> Vec<ForeseenMetrics<'_>> {
     jobs.iter().map(ForeseenMetrics::new).collect()
 }
 
-/// Hint for a metric that no job gives: the name that was probably meant, and the nearest of those
-/// that the jobs give.
-pub(crate) fn known_names(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> String {
+/// Hint for a metric that no job has: the name that was probably meant, and the most similar names
+/// of the jobs' metrics.
+pub(crate) fn metric_hint(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> String {
     let mut names = names_of(unknown, jobs);
     let is_meant = names.iter().any(|name| MetricEdits::between(unknown, name).are_slips());
-    // A word like no other leaves them in their order, primary ones first.
+    // A name unlike any metric keeps the order of the list, with primary metrics first.
     if is_meant || unknown.contains('/') {
         names.sort_by_cached_key(|name| MetricEdits::between(unknown, name).sum());
     }
@@ -92,26 +94,27 @@ pub(crate) fn known_names(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> String
         0 => String::new(),
         more => format!(" and {more} more"),
     };
-    let all = format!("metrics of its jobs: {}{more}", shown.join(", "));
+    let hint = format!("metrics of its jobs: {}{more}", shown.join(", "));
     match names.first().filter(|_| is_meant) {
-        Some(first) => format!("did you mean `{first}`? {all}"),
-        None => all,
+        Some(first) => format!("did you mean `{first}`? {hint}"),
+        None => hint,
     }
 }
 
-/// Names of metrics that the jobs give: those of the workloads, primary ones first; those of each
-/// phase if `unknown` names one; and if they are near it, those of observers.
+/// Names of the jobs' metrics: workload metrics, primary ones first; metrics of each phase if
+/// `unknown` names a phase; and metrics of observers with similar names.
 fn names_of(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> Vec<String> {
     let metrics = jobs.iter().flat_map(|job| &job.metrics);
     let (primary, others): (Vec<&Metric>, Vec<&Metric>) = metrics.partition(|one| one.primary);
     let of_workloads = primary.into_iter().chain(others).map(Metric::full_name);
-    let mut names: Vec<String> = of_workloads.chain(OF_TRIAL.map(str::to_owned)).collect();
+    let mut names: Vec<String> = of_workloads.chain(TRIAL_METRICS.map(str::to_owned)).collect();
     if let Some((part, last)) = unknown.rsplit_once('/')
         && part.starts_with(PHASE_PREFIX)
     {
         let phases = jobs.iter().filter_map(ForeseenMetrics::phases).flatten();
-        let own = Some(last).filter(|last| is_observable(last) && !OF_PHASE.contains(last));
-        let lasts: Vec<&str> = OF_PHASE.into_iter().chain(own).collect();
+        let observable =
+            Some(last).filter(|last| is_observable(last) && !PHASE_METRICS.contains(last));
+        let lasts: Vec<&str> = PHASE_METRICS.into_iter().chain(observable).collect();
         names.extend(phases.flat_map(|phase| {
             let name = move |last: &&str| Scope::Phase(phase.clone()).metric_name(last);
             lasts.iter().map(name).collect::<Vec<_>>()
@@ -124,7 +127,8 @@ fn names_of(unknown: &str, jobs: &[ForeseenMetrics<'_>]) -> Vec<String> {
     names
 }
 
-/// Names of the phases of a job, from its session without the work; `None` if they depend on it.
+/// Names of the phases of a job, from a session that runs nothing; `None` if they depend on the
+/// results of the work.
 fn phases(job: &dyn Job) -> Option<Vec<String>> {
     if job.is_by_program() {
         return None;
@@ -136,7 +140,7 @@ fn phases(job: &dyn Job) -> Option<Vec<String>> {
     }
 }
 
-/// Conductor that notes the phases of a session and runs nothing.
+/// Conductor that lists the phases of a session and runs nothing.
 struct PhaseList {
     names: Vec<String>,
     groups_left: usize,
@@ -159,7 +163,7 @@ impl Conductor for PhaseList {
 
 #[cfg(test)]
 mod tests {
-    use super::{ForeseenMetrics, known_names, phases};
+    use super::{ForeseenMetrics, metric_hint, phases};
     use crate::plan::PlannedJob;
     use treering_script::{Settings, Workload};
 
@@ -176,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn phases_are_known_without_the_work_unless_they_depend_on_it() {
+    fn phases_are_listed_without_running_the_work() {
         let phases_of = |name: &str, options: &[(&str, &str)]| {
             phases(planned(named(name), options).job.as_ref())
         };
@@ -190,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn metrics_of_phases_that_the_job_has_not_are_unknown() {
+    fn metrics_of_missing_phases_are_unknown() {
         let job = planned(named("fs_mark"), &[("files", "10")]);
         let metrics = ForeseenMetrics::new(&job);
         for known in [
@@ -227,12 +231,12 @@ mod tests {
             ("phase iteraton 1/elapsed_seconds", "phase iteration 1/elapsed_seconds"),
             ("layout_scor_percent", "layout_score_percent"),
         ] {
-            let hint = known_names(unknown, &metrics);
+            let hint = metric_hint(unknown, &metrics);
             assert!(hint.starts_with(&format!("did you mean `{meant}`?")), "{unknown}: {hint}");
         }
-        let hint = known_names("moon", &metrics);
+        let hint = metric_hint("moon", &metrics);
         assert!(hint.starts_with("metrics of its jobs: create/files_per_second"), "{hint}");
-        let hint = known_names("phase nonsense/elapsed_seconds", &metrics);
+        let hint = metric_hint("phase nonsense/elapsed_seconds", &metrics);
         assert!(hint.starts_with("metrics of its jobs: phase "), "{hint}");
     }
 }

@@ -1,5 +1,5 @@
-//! Options of a job for the engine: what files are filled with, which calls are timed, and whether
-//! hot data is recorded. Runs and plans have the same ones.
+//! Options of a job for the engine: contents of files, timed calls, and recording of hot data. Runs
+//! and plans have the same options.
 
 use std::time::Duration;
 
@@ -16,9 +16,9 @@ pub enum JobPayload {
     /// Random bytes.
     #[default]
     Random,
-    /// Letters `a`, as one imitated tool writes.
+    /// Letters `a`, the classic payload of some imitated tools.
     LetterA,
-    /// Zeros, as another one writes.
+    /// Zeros, the classic payload of other imitated tools.
     Zeros,
 }
 
@@ -47,7 +47,7 @@ treering_model::named_enum! {
     pub enum TimedCalls {
         /// Every call.
         All = "all",
-        /// A sample, or every call where the job needs that.
+        /// A sample of the calls, or every call if the job requires it.
         #[default]
         Sampled = "sampled",
         /// No call.
@@ -56,7 +56,7 @@ treering_model::named_enum! {
 }
 
 impl TimedCalls {
-    /// Choice of this name; sampled for any other.
+    /// Value with this name; `Sampled` for an unknown name.
     pub(crate) fn named(name: &str) -> Self {
         Self::ALL.into_iter().find(|choice| choice.name() == name).unwrap_or_default()
     }
@@ -77,7 +77,7 @@ pub struct JobEngine {
     pub heat_half_life_seconds: Option<f64>,
 }
 
-/// Half-life of hot data, in seconds, where none is given.
+/// Default half-life of hot data, in seconds.
 pub(crate) const HEAT_HALF_LIFE_SECONDS: f64 = 60.0;
 
 impl JobEngine {
@@ -101,16 +101,16 @@ impl JobEngine {
         Duration::try_from_secs_f64(self.heat_half_life_seconds?).ok()
     }
 
-    /// Options other than the usual ones, as they are written in plans and kept with a trial.
+    /// Options with non-default values, in the form used by plans and stored with a trial.
     pub(crate) fn parameters(&self) -> Vec<(String, String)> {
-        let usual = Self::default();
+        let defaults = Self::default();
         let percent = format!("{}%", self.compressibility);
         let heat = self.heat_half_life_seconds;
         let half_life = heat.filter(|seconds| *seconds != HEAT_HALF_LIFE_SECONDS);
         let parameters = [
-            ("payload", (self.payload != usual.payload).then(|| self.payload.name().to_owned())),
+            ("payload", (self.payload != defaults.payload).then(|| self.payload.name().to_owned())),
             ("compressibility", (self.compressibility > 0).then_some(percent)),
-            ("latency", (self.latency != usual.latency).then(|| self.latency.name().to_owned())),
+            ("latency", (self.latency != defaults.latency).then(|| self.latency.name().to_owned())),
             ("heat", heat.map(|_| "true".to_owned())),
             ("heat-half-life", half_life.map(|seconds| seconds.to_string())),
         ];

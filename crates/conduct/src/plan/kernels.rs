@@ -1,5 +1,5 @@
-//! Kernels of variants: each variant under each of several kernels, in guests or by reboots, and
-//! guests whose clocks count instructions.
+//! Kernels of variants: runs each variant under each of several kernels, in guests or by reboots.
+//! Also guests whose clocks count instructions.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ const PACKAGES: [&str; 2] = [".deb", ".rpm"];
 /// Copy of a variant under another kernel, in a guest.
 ///
 /// # Errors
-/// When there is no such file.
+/// When the file does not exist.
 pub(crate) fn with_kernel(
     variant: &Variant,
     name: &str,
@@ -28,10 +28,11 @@ pub(crate) fn with_kernel(
     Ok(Variant { name: name.to_owned(), kernel: None, guest, ..variant.clone() })
 }
 
-/// Each variant under each of the kernels, in a guest of its own or in such a one.
+/// Combines each variant with each kernel, in a guest or by reboots. `guest` has the settings for
+/// variants without a guest.
 ///
 /// # Errors
-/// When a kernel cannot be had in this way.
+/// When a kernel cannot be used on this kind of machine.
 pub(super) fn under_kernels(
     variants: Vec<Variant>,
     guest: Option<&GuestSpec>,
@@ -50,7 +51,7 @@ pub(super) fn under_kernels(
                 if is_file { Err(failure) } else { Ok((name.clone(), name)) }
             };
             let releases: Vec<_> = kernels.iter().map(release).collect::<Result<_, _>>()?;
-            Ok(under(&variants, &numbered(releases), |variant, release| Variant {
+            Ok(combined(&variants, &with_unique_names(releases), |variant, release| Variant {
                 kernel: Some(release.clone()),
                 guest: None,
                 ..variant.clone()
@@ -59,8 +60,8 @@ pub(super) fn under_kernels(
     }
 }
 
-/// Makes the clocks of every guest count instructions; `are_described` says that the plan describes
-/// the guests.
+/// Makes the clocks of every guest count instructions; `are_described` is true if the plan
+/// describes the guests.
 pub(super) fn count_instructions(plan: &mut Plan, are_described: bool) -> Result<(), Failure> {
     let usage = |message: String, hint: &str| Failure::usage(message).hint(hint);
     for variant in &mut plan.variants {
@@ -72,7 +73,7 @@ pub(super) fn count_instructions(plan: &mut Plan, are_described: bool) -> Result
             let message = "--icount: with KVM, instructions cannot be counted".to_owned();
             return Err(usage(message, "leave `accelerator` out of [guest]"));
         }
-        // Of a guest that the plan does not describe the usual number is no wish.
+        // The default number of CPUs of a guest that the plan does not describe is not a request.
         if are_described && guest.cpus > 1 {
             let message = "--icount: instructions are counted on one CPU only".to_owned();
             return Err(usage(message, "write cpus = 1 in [guest]"));
@@ -85,19 +86,19 @@ pub(super) fn count_instructions(plan: &mut Plan, are_described: bool) -> Result
 
 /// Makes the names of kernels unique by a number: comparing a kernel with itself is allowed, and
 /// shows the effect of chance.
-fn numbered<K>(kernels: Vec<(String, K)>) -> Vec<(String, K)> {
-    let mut seen: Vec<String> = Vec::new();
+fn with_unique_names<K>(kernels: Vec<(String, K)>) -> Vec<(String, K)> {
+    let mut used_names: Vec<String> = Vec::new();
     let each = |(name, kernel): (String, K)| {
-        let twins = seen.iter().filter(|other| **other == name).count();
-        seen.push(name.clone());
+        let twins = used_names.iter().filter(|other| **other == name).count();
+        used_names.push(name.clone());
         (if twins == 0 { name } else { format!("{name} ({})", twins + 1) }, kernel)
     };
     kernels.into_iter().map(each).collect()
 }
 
-/// Combines each variant with each kernel, with unique names. As the question is about kernels, the
+/// Combines each variant with each kernel, with unique names. Since kernels are to be compared, the
 /// baseline of each variant is the same variant under the first kernel.
-fn under<K>(
+fn combined<K>(
     variants: &[Variant],
     kernels: &[(String, K)],
     with: impl Fn(&Variant, &K) -> Variant,
@@ -134,7 +135,7 @@ fn in_guests(
         })?;
         Ok((kernel_name(path), kernel))
     };
-    let named = kernels.iter().map(name_and_path).collect::<Result<Vec<_>, Failure>>()?;
+    let named_kernels = kernels.iter().map(name_and_path).collect::<Result<Vec<_>, Failure>>()?;
     if let Some(directory) =
         variants.iter().find(|variant| matches!(variant.device, DeviceSpec::Directory { .. }))
     {
@@ -143,7 +144,7 @@ fn in_guests(
             Failure::usage(message).hint("a guest works on a device: device = { loop = \"4GiB\" }")
         );
     }
-    Ok(under(&variants, &numbered(named), |variant, path| {
+    Ok(combined(&variants, &with_unique_names(named_kernels), |variant, path| {
         let spec = variant.guest.as_ref().or(guest).cloned();
         let spec = spec.unwrap_or_else(|| GuestSpec::new(PathBuf::new()));
         let guest = Some(GuestSpec { kernel: path.clone(), ..spec });

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use treering_script::{ConfigError, Job, RankDistribution, Settings, Workload};
 
-use crate::apart::Apart;
+use crate::apart::PerRankJob;
 use crate::ranks::RANK;
 
 /// Maximum number of ranks of a job.
@@ -23,11 +23,12 @@ pub struct Launch {
     pub launcher: Vec<String>,
     /// Path of a treering built with MPI, the same on every machine; `None` searches for one.
     pub program: Option<PathBuf>,
-    /// Maximum silence of a rank, or duration of its calls, in seconds, before the trial is ended.
+    /// Maximum silence of a rank, in seconds, and maximum duration of its calls, before the trial
+    /// is ended.
     pub timeout_seconds: u32,
 }
 
-/// Job of all ranks together.
+/// Job of all ranks together, with its settings.
 pub(crate) struct JobOfRanks {
     /// The job.
     pub(crate) job: Box<dyn Job>,
@@ -41,8 +42,8 @@ pub(crate) struct JobOfRanks {
 /// Native job for a number of ranks, from settings that describe a single rank.
 ///
 /// # Errors
-/// When the workload cannot be distributed over ranks; the hint names those of `all` that can. When
-/// a setting is wrong.
+/// When the workload cannot be distributed over ranks (the hint names the workloads of `all` that
+/// can), or a setting is wrong.
 pub(crate) fn job_of_ranks(
     workload: &dyn Workload,
     settings: &Settings,
@@ -53,24 +54,24 @@ pub(crate) fn job_of_ranks(
     let option = match workload.over_ranks() {
         RankDistribution::Never => {
             let message = format!("{} cannot run on {ranks} ranks", manifest.name);
-            return Err(ConfigError::new(message).hint(which_can(all)));
+            return Err(ConfigError::new(message).hint(rank_workloads_hint(all)));
         }
         RankDistribution::Apart => {
-            let job = Box::new(Apart::new(workload.native(settings)?, ranks)?);
+            let job = Box::new(PerRankJob::new(workload.native(settings)?, ranks)?);
             return Ok(JobOfRanks { job, settings: settings.clone(), each: None });
         }
         RankDistribution::Workers(option) => option,
     };
     let each = settings.number(manifest.native, option, 1..=u64::from(u16::MAX))?.unwrap_or(1);
-    let mut given = settings.options().to_vec();
-    given.push((option.to_owned(), (each * u64::from(ranks)).to_string()));
-    let settings = settings.with_options(given);
+    let mut options = settings.options().to_vec();
+    options.push((option.to_owned(), (each * u64::from(ranks)).to_string()));
+    let settings = settings.with_options(options);
     let each = Some((option.to_owned(), each.to_string()));
     Ok(JobOfRanks { job: workload.native(&settings)?, settings, each })
 }
 
 /// Hint that lists the workloads able to run on several ranks.
-pub(super) fn which_can(all: &[&'static dyn Workload]) -> String {
+pub(super) fn rank_workloads_hint(all: &[&'static dyn Workload]) -> String {
     let can = all.iter().filter(|workload| workload.over_ranks() != RankDistribution::Never);
     let can: Vec<&str> = can.map(|workload| workload.manifest().name).collect();
     format!("on several ranks: {}", can.join(", "))

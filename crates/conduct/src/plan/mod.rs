@@ -1,8 +1,8 @@
 //! Plans: variants, jobs, number and order of rounds, and the stopping rule.
 //!
 //! Plans come from a TOML document (`document`) or from a few options (`quick`); both make the same
-//! values, and `changes` fits them to further options. Nothing here touches a disk: a plan says
-//! what is wanted, the lab what can be had.
+//! values, to which `changes` applies further options. This module touches no disk: a plan
+//! describes a request, which the lab checks and carries out.
 
 mod changes;
 mod contrasts;
@@ -31,7 +31,7 @@ pub(crate) use deciding::family;
 pub use error::PlanError;
 pub use file::read_plan;
 pub use foreseen::JobPhases;
-pub(crate) use foreseen::{foreseen, known_names};
+pub(crate) use foreseen::{foreseen, metric_hint};
 pub(crate) use job_engine::HEAT_HALF_LIFE_SECONDS;
 pub use job_engine::{JobEngine, JobPayload, TimedCalls};
 pub(crate) use kernels::with_kernel;
@@ -81,17 +81,17 @@ pub struct PlannedJob {
     pub job: Box<dyn Job>,
     /// Launch on several ranks; `None` for a job in this process.
     pub launch: Option<Launch>,
-    /// Settings that the job was made of.
+    /// Settings from which the job was made.
     pub settings: Settings,
     /// Inputs of the job, with the files that its options name.
     pub record: JobRecord,
     /// Phases of the job.
     pub phases: JobPhases,
-    /// The job as variants change it.
+    /// The job in the forms that variants give it.
     pub changed: Vec<ChangedJob>,
     /// Options for the engine.
     pub engine: JobEngine,
-    /// Commands around each trial; those of a job that is itself a command are among its options.
+    /// Commands around each trial; a job that is itself a command has them among its options.
     pub around: JobCommands,
     /// Name of the job that this one is compared with on each variant; `None` if variants are
     /// compared.
@@ -100,7 +100,7 @@ pub struct PlannedJob {
     pub step: Option<PlanStep>,
 }
 
-/// Commands around each trial of a job: a program and its arguments each, empty for none.
+/// Commands around each trial of a job: each is a program with its arguments, or empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobCommands {
     /// Command before the trial, on the mounted filesystem.
@@ -110,13 +110,13 @@ pub struct JobCommands {
 }
 
 impl JobCommands {
-    /// True without a command.
+    /// True if there is no command.
     pub(crate) fn is_empty(&self) -> bool {
         self.prepare.is_empty() && self.cleanup.is_empty()
     }
 
     /// Commands with their names.
-    pub(crate) fn named(&self) -> impl Iterator<Item = (&'static str, &[String])> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&'static str, &[String])> {
         let named = [("prepare", &self.prepare), ("cleanup", &self.cleanup)];
         named
             .into_iter()
@@ -125,7 +125,8 @@ impl JobCommands {
     }
 }
 
-/// A job with options that a variant changes, or with variables of the variant in its files.
+/// A job in the form that a variant gives it: with changed options, or with the variant's
+/// environment variables in its files.
 pub struct ChangedJob {
     /// Changed options.
     pub changes: Vec<JobOption>,
@@ -136,14 +137,14 @@ pub struct ChangedJob {
 }
 
 impl ChangedJob {
-    /// True if it is the job with these options and variables.
+    /// True if the job was changed by exactly these options and variables.
     pub(crate) fn is_for(&self, changes: &[JobOption], env: &[(String, String)]) -> bool {
         self.changes == changes && self.env == env
     }
 }
 
 impl PlannedJob {
-    /// Job of a workload in this process, of its name, with nothing around it.
+    /// Job of a workload in this process, named after the workload, without commands.
     pub(crate) fn plain(workload: &str, settings: &Settings, job: Box<dyn Job>) -> Self {
         Self {
             name: workload.to_owned(),
@@ -162,14 +163,14 @@ impl PlannedJob {
         }
     }
 
-    /// Parameters of its trials beside those of the job itself.
+    /// Parameters of the trials besides those of the job itself: engine options and commands.
     pub(crate) fn parameters_around(&self) -> Vec<(String, String)> {
-        let commands = self.around.named();
+        let commands = self.around.entries();
         let commands = commands.map(|(name, words)| (name.to_owned(), words.join(" ")));
         self.engine.parameters().into_iter().chain(commands).collect()
     }
 
-    /// The job as a variant with these settings changes it.
+    /// Returns the job in the form that a variant with these settings gives it.
     pub(crate) fn changed_by(&self, settings: &VariantSettings) -> &Self {
         let changes: Vec<JobOption> = settings.options_of(&self.name).cloned().collect();
         let changed = self.changed.iter().find(|it| it.is_for(&changes, &settings.env));
@@ -178,7 +179,7 @@ impl PlannedJob {
 }
 
 impl Plan {
-    /// Job of a cell: the one of the plan, as the variant changes it.
+    /// Job of a cell, in the form that the variant gives it.
     pub fn job_of(&self, variant: usize, job: usize) -> &PlannedJob {
         self.jobs[job].changed_by(&self.variants[variant].settings)
     }
@@ -208,8 +209,8 @@ pub enum Stopping {
         /// Maximum number of rounds.
         most: u32,
     },
-    /// Runs as many rounds as fit into a time limit. No results are looked at, so the significance
-    /// level is unchanged.
+    /// Runs as many rounds as fit into a time limit. The rule does not depend on results, so the
+    /// significance level is unchanged.
     Time {
         /// Time limit of all measured rounds, in minutes.
         minutes: f64,
@@ -244,9 +245,9 @@ pub struct Conditions {
     pub seed: u64,
     /// True if the first round is recorded but not compared.
     pub warm_up: bool,
-    /// Time in seconds that a phase of the fastest variant should take, to which the warm-up sizes
-    /// all jobs that can be scaled; 0 sizes none. `None` sizes those jobs whose size the plan does
-    /// not state to the usual time.
+    /// Target time in seconds of a phase on the fastest variant. The warm-up sizes all scalable
+    /// jobs for it; 0 disables sizing. `None` sizes only jobs whose size the plan does not state,
+    /// for the default time.
     pub phase_seconds: Option<u32>,
     /// True if the baseline runs a second time in each round, as a control.
     pub control: bool,
@@ -262,7 +263,7 @@ treering_model::named_enum! {
     /// Machine that runs the kernels of the variants.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
     pub enum Machine {
-        /// Kernel files are booted in a guest; a kernel release must be the running one.
+        /// Boots kernel files in a guest; a kernel release must be that of the running kernel.
         #[default]
         Guest = "guest",
         /// Reboots this machine into the kernel of each trial.
@@ -293,7 +294,7 @@ pub struct Judging {
     /// Minimum relevant difference, as a fraction: .03 is 3 %; `None` depends on the kind of
     /// metric.
     pub threshold: Option<f64>,
-    /// Parameters in which trials may differ and are compared all the same.
+    /// Parameters that may differ between compared trials.
     pub ignore: Vec<String>,
 }
 
@@ -311,7 +312,7 @@ impl PlannedJob {
         self.step.is_none_or(|step| step.is_measured)
     }
 
-    /// The same job with other options, not yet as variants change it.
+    /// Returns the same job with other options, without the forms that variants give it.
     ///
     /// # Errors
     /// When the workload refuses them.

@@ -1,4 +1,4 @@
-//! Traces and layouts that a plan records, and the rounds in which it does.
+//! Traces and layouts that a plan records, and the rounds in which they are recorded.
 
 use treering_model::CellRole;
 use treering_observe::ObserverOptions;
@@ -61,7 +61,7 @@ impl Observing {
         self.is_wanted() && self.place == ObservedIn::Own
     }
 
-    /// Options of `treering run` that record the same, as (long name, value).
+    /// Options of `treering run` for the same recordings, as (long name, value).
     pub(crate) fn options(&self) -> Vec<(String, String)> {
         let switch = |is_on: bool| is_on.then(|| "true".to_owned());
         let every = (self.layout_every > 0).then(|| self.layout_every.to_string());
@@ -70,15 +70,15 @@ impl Observing {
         named.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
 
-    /// True if these parameters of a trial record exactly the same.
-    pub(crate) fn is_said_by(&self, parameters: &[(String, String)]) -> bool {
+    /// True if a trial with these parameters makes exactly the same recordings.
+    pub(crate) fn matches_parameters(&self, parameters: &[(String, String)]) -> bool {
         let watching = |(name, _): &&(String, String)| OPTIONS.contains(&name.as_str());
         parameters.iter().filter(watching).eq(&self.options())
     }
 }
 
 impl Plan {
-    /// Observer options of a trial of this role, and the parameters that record them.
+    /// Observer options of a trial with this role, and the trial parameters that describe them.
     pub fn observed(&self, role: CellRole) -> (ObserverOptions, Vec<(String, String)>) {
         let observing = &self.observing;
         let is_watched = match role {

@@ -14,13 +14,13 @@ use super::document::VariantRehearsal;
 use super::kernels::under_kernels;
 use super::{
     Conditions, Judging, Machine, Observing, Plan, PlannedJob, Stopping, family, foreseen,
-    known_names, loop_device,
+    loop_device, metric_hint,
 };
 use crate::failure::{Failure, FailureKind};
 
 const GIB: u64 = 1 << 30;
-/// Default measuring time in minutes: including the warm-up round and the making of images, an
-/// answer takes less than five minutes.
+/// Default measuring time in minutes: with the warm-up round and the images an answer takes less
+/// than five minutes.
 const USUAL_MINUTES: f64 = 3.5;
 /// Maximum number of rounds of a plan with a time limit.
 const TIMED_ROUNDS_MAX: u32 = 20;
@@ -32,7 +32,7 @@ const USUAL_IN_GUESTS: &str = EXT4.name;
 pub enum QuickStopping {
     /// A fixed number of rounds.
     Rounds(u32),
-    /// Time limit of the rounds in minutes; `None` means the default time.
+    /// Time limit of the rounds in minutes; `None` for the default time.
     Minutes(Option<f64>),
     /// Rounds until every primary interval is narrow enough.
     Precision {
@@ -41,7 +41,7 @@ pub enum QuickStopping {
         /// Maximum number of rounds.
         most_rounds: u32,
     },
-    /// Tests after fixed numbers of rounds.
+    /// Sequential tests after fixed numbers of rounds.
     Sequential,
 }
 
@@ -67,7 +67,7 @@ pub struct QuickOptions {
     pub image_bytes: Option<u64>,
     /// Directory for the images; `None` means the lab's own.
     pub images: Option<PathBuf>,
-    /// Disk that is played over the images: a name, or a file.
+    /// Modelled disk that is simulated on top of the images: a name, or a file.
     pub disk: Option<String>,
     /// Mount options of every variant.
     pub mount: Vec<String>,
@@ -83,7 +83,7 @@ pub struct QuickOptions {
     pub warm_up: bool,
     /// True if the baseline runs twice in each round.
     pub control: bool,
-    /// The current directory, for a plan that is not told what to compare.
+    /// The current directory, for a plan without filesystems, directories or devices to compare.
     pub current_dir: io::Result<PathBuf>,
 }
 
@@ -119,12 +119,12 @@ pub fn quick_plan(options: &QuickOptions, lab: &Lab) -> Result<Plan, Failure> {
 /// Primary metrics: the requested ones; else the one metric of the whole run, if the workload has
 /// one; else the workload's default.
 fn primary(options: &QuickOptions, jobs: &[PlannedJob]) -> Result<Vec<String>, Failure> {
-    let known = foreseen(jobs);
-    let is_given = |name: &&String| known.iter().any(|job| job.has(name));
+    let job_metrics = foreseen(jobs);
+    let is_given = |name: &&String| job_metrics.iter().any(|job| job.has(name));
     if let Some(unknown) = options.primary.iter().find(|name| !is_given(name)) {
         let message =
             format!("--primary: {} gives no metric '{unknown}'", options.workload.manifest().name);
-        return Err(Failure::usage(message).hint(known_names(unknown, &known)));
+        return Err(Failure::usage(message).hint(metric_hint(unknown, &job_metrics)));
     }
     if !options.primary.is_empty() {
         return Ok(options.primary.clone());
@@ -210,11 +210,10 @@ pub fn rehearse_quick(
     Ok(())
 }
 
-/// Refuses a single variant, which has no contender. A single kernel is accepted, since it runs
-/// only in a guest.
+/// Refuses a single variant, which has no contender. A plan with a kernel is accepted.
 ///
 /// # Errors
-/// When there is such a variant.
+/// When there is only one variant.
 pub fn refuse_alone(variants: &[Variant], options: &QuickOptions) -> Result<(), Failure> {
     let [alone] = variants else { return Ok(()) };
     if !options.kernels.is_empty() {
@@ -239,7 +238,7 @@ fn device(options: &QuickOptions, jobs: &[PlannedJob]) -> Result<DeviceSpec, Fai
     if !options.devices.is_empty() {
         return Ok(DeviceSpec::Block { paths: options.devices.clone() });
     }
-    let bytes = options.image_bytes.unwrap_or_else(|| room(jobs));
+    let bytes = options.image_bytes.unwrap_or_else(|| image_size(jobs));
     let mut device = loop_device(bytes);
     if let DeviceSpec::Loop { directory, disk, .. } = &mut device {
         directory.clone_from(&options.images);
@@ -250,8 +249,8 @@ fn device(options: &QuickOptions, jobs: &[PlannedJob]) -> Result<DeviceSpec, Fai
 
 /// Refuses images that are too small for one of the filesystems.
 fn refuse_small(bytes: u64, names: &[String]) -> Result<(), Failure> {
-    let known = names.iter().filter_map(|name| filesystems::find(name));
-    let largest = known.max_by_key(|filesystem| filesystem.bytes_min);
+    let requested = names.iter().filter_map(|name| filesystems::find(name));
+    let largest = requested.max_by_key(|filesystem| filesystem.bytes_min);
     let Some(filesystem) = largest.filter(|filesystem| bytes < filesystem.bytes_min) else {
         return Ok(());
     };
@@ -277,7 +276,7 @@ fn played_disk(name: &str) -> Result<String, Failure> {
 
 /// Size of an image that holds each job: 1.5 times the largest footprint, to leave room for
 /// metadata, in whole GiB.
-fn room(jobs: &[PlannedJob]) -> u64 {
+fn image_size(jobs: &[PlannedJob]) -> u64 {
     let needs = jobs.iter().map(|job| job.job.footprint(&TargetFacts::unknown()).peak_block_bytes);
     let most = needs.max().unwrap_or(0);
     most.saturating_add(most / 2).div_ceil(GIB).max(1).saturating_mul(GIB)
@@ -303,8 +302,9 @@ fn names(options: &QuickOptions, lab: &Lab) -> Result<Vec<String>, Failure> {
     }
     for name in &options.filesystems {
         let filesystem = filesystems::find(name).ok_or_else(|| {
-            let known = filesystems::names();
-            let message = format!("--filesystems: '{name}' is not one of: {}", known.join(", "));
+            let known_names = filesystems::names();
+            let message =
+                format!("--filesystems: '{name}' is not one of: {}", known_names.join(", "));
             Failure::usage(message)
         })?;
         let is_in_guests =
@@ -343,7 +343,7 @@ fn directories(paths: Vec<PathBuf>) -> Result<Vec<Variant>, Failure> {
     Ok(variants)
 }
 
-/// Variant in which nothing but its name and its device is chosen.
+/// Variant with this name and device, and defaults otherwise.
 pub(crate) fn bare_variant(name: String, device: DeviceSpec) -> Variant {
     Variant::new(&name, "", device)
 }

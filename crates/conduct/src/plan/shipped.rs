@@ -1,7 +1,7 @@
-//! Plans inside the program: those of `examples/plans` with the job files that they name.
+//! Plans embedded in the program: those of `examples/plans`, with their job files.
 //!
-//! A plan is a file in `examples/plans` and a line here. Its head, the comment at the top, says how
-//! long it takes; docs/questions.md has a row for each.
+//! Each plan is a file in `examples/plans` and a line here. Its head, the comment at the top,
+//! states the duration; docs/questions.md has a row for each plan.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -14,21 +14,22 @@ use super::document::{Known, read};
 use super::file::unusable;
 use crate::failure::Failure;
 
-/// Directory of the plans for the paths in them. It is nowhere on a disk.
+/// Virtual directory of the plans, against which their paths are resolved; it does not exist on
+/// disk.
 pub const SHIPPED_PLANS_DIR: &str = "/treering-shipped/plans";
-/// Beginning of the line of the head with the minutes that a plan takes.
-const MINUTES: &str = "# Minutes: ";
+/// Prefix of the head's line with the duration of the plan in minutes.
+const MINUTES_PREFIX: &str = "# Minutes: ";
 /// Maximum number of names in a hint.
 const NAMES_SHOWN: usize = 3;
 
-/// A plan inside the program.
+/// A plan embedded in the program.
 #[derive(Debug)]
 pub struct ShippedPlan {
     /// Name on the command line.
     pub name: &'static str,
     /// The TOML document.
     pub text: &'static str,
-    /// Paths of the job files that it names, beginning at `examples`, and their texts.
+    /// Job files that the plan names: paths relative to `examples`, and texts.
     files: &'static [(&'static str, &'static str)],
 }
 
@@ -94,7 +95,7 @@ static ALL: &[ShippedPlan] = plans! {
 };
 
 impl ShippedPlan {
-    /// All plans, in the order of their list.
+    /// All plans, in the order of the list.
     pub fn all() -> &'static [Self] {
         ALL
     }
@@ -107,7 +108,7 @@ impl ShippedPlan {
     /// Plan with this name.
     ///
     /// # Errors
-    /// When there is none; the hint has the nearest names.
+    /// When there is no such plan; the hint has the most similar names.
     pub fn named(name: &str) -> Result<&'static Self, Failure> {
         Self::find(name).ok_or_else(|| {
             let message = format!("no plan inside the program is called '{name}'");
@@ -124,21 +125,21 @@ impl ShippedPlan {
         question.unwrap_or_default().to_owned()
     }
 
-    /// Minutes that the plan takes on two CPUs, as its head says.
+    /// Duration of the plan on two CPUs in minutes, from its head.
     pub fn minutes(&self) -> &'static str {
-        self.text.lines().find_map(|line| line.strip_prefix(MINUTES)).unwrap_or_default()
+        self.text.lines().find_map(|line| line.strip_prefix(MINUTES_PREFIX)).unwrap_or_default()
     }
 
-    /// Paths of its job files, as the plan resolves them, and their texts.
+    /// Job files of the plan: resolved paths, and texts.
     fn files(&self) -> impl Iterator<Item = (PathBuf, &'static str)> {
         let path = |file: &str| Path::new(SHIPPED_PLANS_DIR).join("..").join(file);
         self.files.iter().map(move |(file, text)| (path(file), *text))
     }
 
-    /// Reads the plan. A fault is shown with its line, `in_colour` or without.
+    /// Reads the plan. A fault is rendered with its line, with colours if `in_colour`.
     ///
     /// # Errors
-    /// When a file of the user that it needs is missing.
+    /// When the plan needs a file of the user that is missing.
     pub fn read(&self, known: Known<'_>, in_colour: bool) -> Result<Plan, Failure> {
         let known = Known {
             base_dir: Some(SHIPPED_PLANS_DIR.into()),
@@ -164,7 +165,7 @@ pub fn shipped_plan_lines() -> Vec<String> {
     ALL.iter().map(line).collect()
 }
 
-/// Hint with the plans whose names are nearest.
+/// Hint with the plans of the most similar names.
 fn nearest_plans(name: &str) -> String {
     let mut names = by_nearness(name, ALL.iter().map(|plan| plan.name));
     names.truncate(NAMES_SHOWN);

@@ -1,8 +1,8 @@
-//! Writes a plan as a document that reads back to the same plan, every default spelled out.
+//! Writes a plan as a document that reads back to the same plan, with every default explicit.
 //!
-//! `toml_writer`, with which `toml` and `toml_edit` write, spells keys and values. These two cannot
-//! be used themselves: `toml` would write the device of a variant as a table of its own behind the
-//! variant, which is one block here, and `toml_edit` has no integers as large as a seed.
+//! Keys and values are written by `toml_writer`, on which `toml` and `toml_edit` are built. Neither
+//! of these can be used: `toml` would write the device of a variant as a separate table, and
+//! `toml_edit` has no integers as large as a seed.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -20,9 +20,9 @@ use super::{
 
 /// Keys of a section with their values, both as TOML.
 #[derive(Default)]
-struct Keys(Vec<(String, String)>);
+struct SectionKeys(Vec<(String, String)>);
 
-impl Keys {
+impl SectionKeys {
     fn put(&mut self, key: &str, value: impl ToTomlValue) -> &mut Self {
         self.put_raw(key, value.to_toml_value())
     }
@@ -34,7 +34,7 @@ impl Keys {
         self
     }
 
-    /// Strings, unless there are none.
+    /// Adds an array of strings, unless it is empty.
     fn put_strings(&mut self, key: &str, strings: &[String]) -> &mut Self {
         self.put_some(key, Some(strings).filter(|strings| !strings.is_empty()))
     }
@@ -43,7 +43,7 @@ impl Keys {
         self.put(key, path.to_string_lossy().as_ref())
     }
 
-    /// Command, unless there is none; one for the shell as a text.
+    /// Adds a command, unless it is empty; a shell command is written as a string.
     fn put_command(&mut self, key: &str, words: &[String]) -> &mut Self {
         match words {
             [] => self,
@@ -61,7 +61,7 @@ impl Keys {
         self.0.iter().map(|(key, value)| format!("{key} = {value}"))
     }
 
-    /// Table in braces.
+    /// Keys as an inline table in braces.
     fn inline(&self) -> String {
         format!("{{ {} }}", self.pairs().collect::<Vec<String>>().join(", "))
     }
@@ -101,8 +101,8 @@ impl Plan {
         to
     }
 
-    fn top(&self) -> Keys {
-        let mut keys = Keys::default();
+    fn top(&self) -> SectionKeys {
+        let mut keys = SectionKeys::default();
         let conditions = &self.conditions;
         keys.put("name", &self.name);
         keys.put_some("question", Some(&self.question).filter(|text| !text.is_empty()));
@@ -121,8 +121,8 @@ impl Plan {
     }
 }
 
-fn stopping(rule: &Stopping) -> Keys {
-    let mut keys = Keys::default();
+fn stopping(rule: &Stopping) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     match rule {
         Stopping::Fixed { .. } => {}
         Stopping::Precision { half_width, fewest, most } => {
@@ -141,8 +141,8 @@ fn stopping(rule: &Stopping) -> Keys {
 }
 
 /// Keys of a guest, apart from its kernel.
-fn guest(guest: &GuestSpec) -> Keys {
-    let mut keys = Keys::default();
+fn guest(guest: &GuestSpec) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     let timeout = guest.timeout_seconds;
     keys.put("cpus", guest.cpus)
         .put("memory", size(guest.memory_bytes))
@@ -153,8 +153,8 @@ fn guest(guest: &GuestSpec) -> Keys {
     keys
 }
 
-fn variant(variant: &Variant, with_device: bool) -> Keys {
-    let mut keys = Keys::default();
+fn variant(variant: &Variant, with_device: bool) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     let filesystem = Some(&variant.filesystem).filter(|name| !name.is_empty());
     keys.put("name", &variant.name)
         .put_some("against", variant.against.as_ref())
@@ -177,7 +177,7 @@ fn variant(variant: &Variant, with_device: bool) -> Keys {
         keys.put_raw("layers", format!("[{}]", written.join(", ")));
     }
     if !settings.env.is_empty() {
-        let mut variables = Keys::default();
+        let mut variables = SectionKeys::default();
         for (name, value) in &settings.env {
             variables.put(name, value);
         }
@@ -198,9 +198,9 @@ fn variant(variant: &Variant, with_device: bool) -> Keys {
     keys
 }
 
-/// Layer as a table in braces.
+/// Layer as an inline table in braces.
 fn layer(layer: &Layer) -> String {
-    let mut keys = Keys::default();
+    let mut keys = SectionKeys::default();
     match layer {
         Layer::Loop(LoopLayer { on, mkfs, mount, bytes, sparse, direct_io }) => {
             keys.put("on", on)
@@ -243,13 +243,13 @@ fn layer(layer: &Layer) -> String {
     if keys.0.is_empty() {
         return layer.name().to_toml_value();
     }
-    let mut table = Keys::default();
+    let mut table = SectionKeys::default();
     table.put_raw(layer.name(), keys.inline());
     table.inline()
 }
 
-fn job(planned: &PlannedJob) -> Keys {
-    let mut keys = Keys::default();
+fn job(planned: &PlannedJob) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     keys.put("name", &planned.name)
         .put_some("against", planned.against.as_ref())
         .put("workload", &planned.workload)
@@ -273,9 +273,9 @@ fn job(planned: &PlannedJob) -> Keys {
     keys
 }
 
-/// Options of a job; those given several times are arrays.
-fn options(options: &[(String, String)]) -> Keys {
-    let mut keys = Keys::default();
+/// Options of a job; an option with several values is an array.
+fn options(options: &[(String, String)]) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     let mut names: Vec<&str> = Vec::new();
     for (name, value) in options {
         if names.contains(&name.as_str()) {
@@ -292,8 +292,8 @@ fn options(options: &[(String, String)]) -> Keys {
     keys
 }
 
-fn limits(limits: &LimitSettings) -> Keys {
-    let mut keys = Keys::default();
+fn limits(limits: &LimitSettings) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     keys.put_some("memory", limits.memory_bytes.map(size))
         .put_some("cpu", limits.cpu_percent.map(|percent| format!("{percent}%")))
         .put_some("io-read", limits.io_read_bytes.map(size))
@@ -301,11 +301,11 @@ fn limits(limits: &LimitSettings) -> Keys {
     keys
 }
 
-/// Options that a variant changes: those of every job, and a table for each job with its own.
-fn changed_options(changes: &[JobOption]) -> Keys {
-    let mut keys = Keys::default();
+/// Options that a variant changes: for every job, and in a table for a single job.
+fn changed_options(changes: &[JobOption]) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     let of = |job: Option<&str>| {
-        let mut keys = Keys::default();
+        let mut keys = SectionKeys::default();
         for change in changes.iter().filter(|change| change.job.as_deref() == job) {
             match change.values.as_slice() {
                 [] => keys.put(&change.name, false),
@@ -324,14 +324,14 @@ fn changed_options(changes: &[JobOption]) -> Keys {
     keys
 }
 
-/// Device of all variants, if they have the same.
+/// Device of the variants, if all have the same.
 fn shared_device(variants: &[Variant]) -> Option<&DeviceSpec> {
     let first = &variants.first()?.device;
     variants.iter().all(|variant| variant.device == *first).then_some(first)
 }
 
-fn device(spec: &DeviceSpec) -> Keys {
-    let mut keys = Keys::default();
+fn device(spec: &DeviceSpec) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     match spec {
         DeviceSpec::Loop { bytes, count, sparse, direct_io, sector_bytes, directory, disk } => {
             keys.put("loop", size(*bytes))
@@ -353,8 +353,8 @@ fn device(spec: &DeviceSpec) -> Keys {
     keys
 }
 
-fn observing(observing: &Observing) -> Keys {
-    let mut keys = Keys::default();
+fn observing(observing: &Observing) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     if observing.is_wanted() {
         let rounds = Some(observing.rounds).filter(|_| observing.place == ObservedIn::Own);
         keys.put("trace", observing.trace)
@@ -366,8 +366,8 @@ fn observing(observing: &Observing) -> Keys {
     keys
 }
 
-fn judging(judging: &Judging) -> Keys {
-    let mut keys = Keys::default();
+fn judging(judging: &Judging) -> SectionKeys {
+    let mut keys = SectionKeys::default();
     keys.put_strings("primary", &judging.primary)
         .put_some("threshold", judging.threshold.map(share))
         .put_strings("ignore", &judging.ignore);
@@ -421,7 +421,7 @@ mod tests {
     use super::{option_value, share, size};
 
     #[test]
-    fn sizes_lose_nothing() {
+    fn sizes_are_written_exactly() {
         assert_eq!(size(8 << 30), "8GiB");
         assert_eq!(size(1536), "1536");
         assert_eq!(size(3 << 39), "1536GiB");
@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_percentages_as_people_write_them() {
+    fn shares_are_written_as_percentages() {
         let cases = [
             (0.015, "1.5%"),
             (0.03, "3%"),
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn options_are_quoted_where_they_must_be() {
+    fn option_values_are_quoted_only_if_needed() {
         assert_eq!(option_value("007"), "\"007\"");
         assert_eq!(option_value("7"), "7");
         assert_eq!(option_value("true"), "true");

@@ -1,4 +1,4 @@
-//! Tools of their own words on several ranks: `mpirun -n 4 mdtest`.
+//! Imitated tools on several ranks: `mpirun -n 4 mdtest`.
 
 use treering_script::{ConfigError, Settings, Workload};
 
@@ -6,10 +6,10 @@ use super::ranks::Ranks;
 use crate::trial::RankShare;
 
 impl Ranks<'_> {
-    /// Settings of a tool with the number of ranks that the launcher has started.
+    /// Adds the number of ranks that the launcher has started to the settings of a tool.
     ///
     /// # Errors
-    /// When another number is given.
+    /// When the command line has another number.
     pub fn classic_settings(
         &self,
         workload: &dyn Workload,
@@ -20,9 +20,9 @@ impl Ranks<'_> {
             let message = format!("--{option} {given}: the launcher has started {size}");
             return Err(ConfigError::new(message).hint("leave it out: the launcher decides"));
         }
-        let mut given = settings.options().to_vec();
-        given.push((option, size));
-        let mut settings = settings.with_options(given);
+        let mut options = settings.options().to_vec();
+        options.push((option, size));
+        let mut settings = settings.with_options(options);
         settings.machine.nodes = nodes(&self.world.hosts());
         Ok(settings)
     }
@@ -41,12 +41,12 @@ impl Ranks<'_> {
 
 /// Number of each rank's machine; machines are numbered in the order of the ranks.
 fn nodes(hosts: &[String]) -> Vec<u32> {
-    let mut known: Vec<&String> = Vec::new();
+    let mut known_hosts: Vec<&String> = Vec::new();
     let mut nodes = Vec::with_capacity(hosts.len());
     for host in hosts {
-        let at = known.iter().position(|one| *one == host).unwrap_or(known.len());
-        if at == known.len() {
-            known.push(host);
+        let at = known_hosts.iter().position(|one| *one == host).unwrap_or(known_hosts.len());
+        if at == known_hosts.len() {
+            known_hosts.push(host);
         }
         nodes.push(u32::try_from(at).unwrap_or(u32::MAX));
     }
@@ -58,7 +58,7 @@ mod tests {
     use super::nodes;
 
     #[test]
-    fn machines_are_numbered_as_they_come() {
+    fn machines_are_numbered_in_order_of_appearance() {
         assert_eq!(nodes(&["b", "b", "a", "b", "c"].map(str::to_owned)), [0, 0, 1, 0, 2]);
     }
 }

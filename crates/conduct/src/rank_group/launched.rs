@@ -38,8 +38,8 @@ pub trait LaunchedRank {
 /// Serves the request of the plan that launched the ranks.
 ///
 /// # Errors
-/// When the ranks are not those that were launched, another rank is lost, or the trial cannot take
-/// place.
+/// When version or number of the ranks differ from the request, a rank is lost, or the trial cannot
+/// begin.
 pub fn serve_launched(ranks: &Ranks<'_>, own: &dyn LaunchedRank) -> Result<(), Failure> {
     let mut line = Vec::new();
     if ranks.world.is_first() {
@@ -71,9 +71,10 @@ fn lost(why: &str) -> Failure {
 
 /// Checks that version and number of ranks are as requested.
 fn suits(job: &RanksJob, size: usize) -> Result<(), Failure> {
-    let own = env!("CARGO_PKG_VERSION");
-    if job.version != own {
-        let message = format!("the ranks are treering {own}, the plan runs in {}", job.version);
+    let own_version = env!("CARGO_PKG_VERSION");
+    if job.version != own_version {
+        let message =
+            format!("the ranks are treering {own_version}, the plan runs in {}", job.version);
         return Err(Failure::usage(message));
     }
     if job.ranks != size {
@@ -120,7 +121,7 @@ fn conduct(
     Ok(())
 }
 
-/// Caution about hosts on which caches were not dropped.
+/// Caution about the ranks' other hosts, on which caches were not dropped.
 fn about_others(ranks: &Ranks<'_>, conductor: &str) -> Option<Caution> {
     let mut others = ranks.world.hosts();
     others.retain(|host| host != conductor);

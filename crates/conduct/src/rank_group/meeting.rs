@@ -8,9 +8,9 @@ use treering_model::TrialId;
 use super::process::{RankProcess, failed};
 use crate::failure::{Failure, FailureKind};
 
-/// Handshake message of a rank.
+/// Handshake message from a rank to rank 0.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Card {
+struct HandshakeMessage {
     version: String,
     /// Command line, without the name of the program.
     words: Vec<String>,
@@ -19,7 +19,7 @@ struct Card {
 
 /// Reply of rank 0.
 #[derive(Serialize, Deserialize)]
-struct Answer {
+struct HandshakeReply {
     trial: TrialId,
     hosts: Vec<String>,
     problem: Option<(usize, String)>,
@@ -27,7 +27,7 @@ struct Answer {
 
 /// Performs the handshake; returns the identity of the trial.
 pub(crate) fn meet(world: &World<'_>, process: &RankProcess<'_>) -> Result<TrialId, Failure> {
-    let own = Card {
+    let own = HandshakeMessage {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         words: process.words.clone(),
         host: process.host.clone(),
@@ -38,16 +38,16 @@ pub(crate) fn meet(world: &World<'_>, process: &RankProcess<'_>) -> Result<Trial
         None => Vec::new(),
         Some(all) => {
             let cards: Vec<_> = all.iter().map(|card| serde_json::from_slice(card).ok()).collect();
-            let hosts = cards
-                .iter()
-                .map(|card: &Option<Card>| card.as_ref().map_or("?", |card| &card.host).to_owned());
+            let hosts = cards.iter().map(|card: &Option<HandshakeMessage>| {
+                card.as_ref().map_or("?", |card| &card.host).to_owned()
+            });
             let (trial, hosts) = (TrialId::new(), hosts.collect());
             let problem = difference(&own, &cards);
-            serde_json::to_vec(&Answer { trial, hosts, problem }).unwrap_or_default()
+            serde_json::to_vec(&HandshakeReply { trial, hosts, problem }).unwrap_or_default()
         }
     };
     let answer = world.broadcast(&answer).map_err(|error| failed(&error))?;
-    let answer: Answer = serde_json::from_slice(&answer)
+    let answer: HandshakeReply = serde_json::from_slice(&answer)
         .map_err(|error| Failure::environment(format!("rank 0 is not understood: {error}")))?;
     world.name_hosts(answer.hosts.clone());
     if let Some((rank, why)) = answer.problem {
@@ -60,7 +60,10 @@ pub(crate) fn meet(world: &World<'_>, process: &RankProcess<'_>) -> Result<Trial
 }
 
 /// First rank that differs from rank 0, with a description of the difference.
-fn difference(own: &Card, cards: &[Option<Card>]) -> Option<(usize, String)> {
+fn difference(
+    own: &HandshakeMessage,
+    cards: &[Option<HandshakeMessage>],
+) -> Option<(usize, String)> {
     cards.iter().enumerate().find_map(|(rank, card)| {
         let why = match card {
             None => "what it says of itself is not understood: another version?".to_owned(),
@@ -68,7 +71,7 @@ fn difference(own: &Card, cards: &[Option<Card>]) -> Option<(usize, String)> {
                 format!("it is treering {}, rank 0 is treering {}", card.version, own.version)
             }
             Some(card) if card.words != own.words => {
-                let (own, other) = apart(&own.words, &card.words);
+                let (own, other) = first_difference(&own.words, &card.words);
                 format!("it was asked for '{other}', rank 0 for '{own}'")
             }
             Some(_) => return None,
@@ -77,8 +80,8 @@ fn difference(own: &Card, cards: &[Option<Card>]) -> Option<(usize, String)> {
     })
 }
 
-/// First pair of words in which two command lines differ; empty for a line that has ended.
-fn apart<'w>(one: &'w [String], other: &'w [String]) -> (&'w str, &'w str) {
+/// First pair of differing words of two command lines; empty for a line without further words.
+fn first_difference<'w>(one: &'w [String], other: &'w [String]) -> (&'w str, &'w str) {
     let differ = |at: &usize| one.get(*at) != other.get(*at);
     let at = (0..one.len().max(other.len())).find(differ).unwrap_or(0);
     let word = |words: &'w [String]| words.get(at).map_or("", String::as_str);
@@ -87,15 +90,15 @@ fn apart<'w>(one: &'w [String], other: &'w [String]) -> (&'w str, &'w str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Card, difference};
+    use super::{HandshakeMessage, difference};
 
-    fn card(version: &str, words: &[&str]) -> Card {
+    fn card(version: &str, words: &[&str]) -> HandshakeMessage {
         let words = words.iter().map(|&word| word.to_owned()).collect();
-        Card { version: version.to_owned(), words, host: "a".to_owned() }
+        HandshakeMessage { version: version.to_owned(), words, host: "a".to_owned() }
     }
 
     #[test]
-    fn who_differs_is_named_with_the_difference() {
+    fn the_first_differing_rank_is_named_with_the_difference() {
         let own = card("1.0", &["run", "fs_mark", "--files", "10"]);
         let same = Some(own.clone());
         assert_eq!(difference(&own, &[same.clone(), same.clone()]), None);

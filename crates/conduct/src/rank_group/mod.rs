@@ -1,7 +1,7 @@
-//! Runs on several ranks: rank 0 does what a single process does, the others assist it.
+//! Runs on several ranks: rank 0 acts like a single process, the others assist it.
 //!
-//! `meeting` is what ranks have to agree on before a trial, `place` whether they see one
-//! filesystem, `launched` a trial that a plan has launched.
+//! `meeting` is the handshake before a trial, `place` checks that all ranks see one filesystem, and
+//! `launched` runs a trial that a plan has launched.
 
 mod classic;
 mod launched;
@@ -21,8 +21,9 @@ pub use self::process::{Connection, RankProcess};
 pub use self::ranks::Ranks;
 use crate::failure::Failure;
 
-/// Performs the handshake, runs `run` on all ranks, and the final barrier. A rank that is silent
-/// for longer than the limit is lost. Only rank 0 shows failures and decides the exit code.
+/// Performs the handshake, calls `run` on every rank, and waits at the final barrier. A rank that
+/// is silent for longer than the limit counts as lost. Only rank 0 shows failures and decides the
+/// exit code.
 pub fn together<E: From<Failure> + Display>(
     connection: &dyn Connection,
     process: &RankProcess<'_>,
@@ -37,7 +38,7 @@ pub fn together<E: From<Failure> + Display>(
     });
     match &done {
         Err(failure) => world.leave(&failure.to_string()),
-        // Ranks that still wait for rank 0 learn that it has ended.
+        // Tells ranks that still wait for rank 0 that it has ended.
         Ok(_) if world.is_first() => world.leave("it has ended"),
         Ok(_) => {}
     }

@@ -16,13 +16,13 @@ use treering_sys::MountTable;
 use super::process::failed;
 use crate::failure::Failure;
 
-/// Time limit for a file of another client to become visible. Attribute caches keep entries for at
-/// most a minute by default.
+/// Time limit until a file made by another client becomes visible. Attribute caches of network
+/// filesystems keep entries for up to a minute by default.
 const SEEN_WITHIN: Duration = Duration::from_secs(5);
 
 /// Target directory as seen by a rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Seen {
+struct DirectoryView {
     /// Error of opening the directory.
     problem: Option<String>,
     /// State of rank 0's token file.
@@ -35,7 +35,7 @@ struct Seen {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Token {
     Read,
-    /// Missing, or with other content.
+    /// Missing, or with the wrong content.
     #[default]
     Absent,
     /// Present but unreadable.
@@ -52,49 +52,49 @@ pub(crate) fn compare(
     if world.is_first() {
         fs::write(&token, trial.text()).map_err(|error| Failure::of_path(&token, &error))?;
     }
-    let told = world.barrier();
+    let token_written = world.barrier();
     let own = look(dir, &token, trial);
-    let own = serde_json::to_vec(&own).unwrap_or_default();
-    let all = told.and_then(|()| world.gather(&own));
+    let message = serde_json::to_vec(&own).unwrap_or_default();
+    let all = token_written.and_then(|()| world.gather(&message));
     if world.is_first() {
         let _gone_with_its_filesystem = fs::remove_file(&token);
     }
     let all = all.map_err(|error| failed(&error))?.unwrap_or_default();
     let hosts = world.hosts();
-    let seen: Vec<Seen> =
-        all.iter().map(|seen| serde_json::from_slice(seen).unwrap_or_default()).collect();
-    let problem = seen.iter().zip(&hosts).enumerate().find_map(|(rank, (seen, host))| {
-        seen.problem.as_ref().map(|why| format!("rank {rank} on {host}: {why}"))
+    let views: Vec<DirectoryView> =
+        all.iter().map(|views| serde_json::from_slice(views).unwrap_or_default()).collect();
+    let problem = views.iter().zip(&hosts).enumerate().find_map(|(rank, (views, host))| {
+        views.problem.as_ref().map(|why| format!("rank {rank} on {host}: {why}"))
     });
     match problem {
         Some(problem) => Err(Failure::usage(problem)),
-        None => Ok(judge(&seen, &hosts)),
+        None => Ok(judge(&views, &hosts)),
     }
 }
 
-fn look(dir: &Path, token: &Path, trial: TrialId) -> Seen {
+fn look(dir: &Path, token: &Path, trial: TrialId) -> DirectoryView {
     let opened = match File::open(dir) {
         Ok(opened) => opened,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return Seen {
+            return DirectoryView {
                 problem: Some(format!("--dir: there is no directory {}", dir.display())),
-                ..Seen::default()
+                ..DirectoryView::default()
             };
         }
         Err(error) => {
             let problem = format!("{}: {error}", dir.display());
-            return Seen { problem: Some(problem), ..Seen::default() };
+            return DirectoryView { problem: Some(problem), ..DirectoryView::default() };
         }
     };
     let table = MountTable::read().unwrap_or_default();
     let mount = table.mount_of(&opened).map(|mount| format!("{} {}", mount.fs_type, mount.options));
     let until = Instant::now() + SEEN_WITHIN;
-    let mut seen = Token::of(token, trial);
-    while seen != Token::Read && Instant::now() < until {
+    let mut state = Token::of(token, trial);
+    while state != Token::Read && Instant::now() < until {
         thread::sleep(Duration::from_millis(50));
-        seen = Token::of(token, trial);
+        state = Token::of(token, trial);
     }
-    Seen { problem: None, token: seen, mount: mount.unwrap_or_default() }
+    DirectoryView { problem: None, token: state, mount: mount.unwrap_or_default() }
 }
 
 impl Token {
@@ -108,7 +108,7 @@ impl Token {
     }
 }
 
-fn judge(seen: &[Seen], hosts: &[String]) -> (Vec<Fact>, Vec<Caution>) {
+fn judge(seen: &[DirectoryView], hosts: &[String]) -> (Vec<Fact>, Vec<Caution>) {
     let mut cautions = Vec::new();
     let named =
         |rank: usize| format!("rank {rank} on {}", hosts.get(rank).map_or("?", |host| host));
@@ -146,18 +146,19 @@ fn judge(seen: &[Seen], hosts: &[String]) -> (Vec<Fact>, Vec<Caution>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Seen, Token, judge};
+    use super::{DirectoryView, Token, judge};
     use treering_model::CautionCode;
 
     #[test]
-    fn ranks_that_see_other_files_or_mounts_are_named() {
-        let seen = |token, mount: &str| Seen { problem: None, token, mount: mount.to_owned() };
+    fn ranks_with_different_files_or_mounts_are_named() {
+        let view =
+            |token, mount: &str| DirectoryView { problem: None, token, mount: mount.to_owned() };
         let hosts = ["a", "b", "c"].map(str::to_owned);
-        let same = ["nfs4 rw"; 3].map(|mount| seen(Token::Read, mount));
+        let same = ["nfs4 rw"; 3].map(|mount| view(Token::Read, mount));
         let (facts, cautions) = judge(&same, &hosts);
         assert_eq!((facts[0].value.as_str(), cautions.len()), ("nfs4 rw", 0));
         let mut other = same.clone();
-        other[2] = seen(Token::Absent, "ext4 rw");
+        other[2] = view(Token::Absent, "ext4 rw");
         let (_, cautions) = judge(&other, &hosts);
         let codes: Vec<_> = cautions.iter().map(|caution| caution.code).collect();
         assert_eq!(codes, [CautionCode::NotShared, CautionCode::MountsDiffer]);
@@ -165,7 +166,7 @@ mod tests {
         assert!(cautions[0].message.contains("rank 2 on c"), "{}", cautions[0].message);
         let mounts = "'ext4 rw' at rank 2 on c (1 ranks); 'nfs4 rw' at rank 0 on a (2 ranks)";
         assert_eq!(cautions[1].message, mounts);
-        other[2] = seen(Token::Failed("Input/output error".to_owned()), "nfs4 rw");
+        other[2] = view(Token::Failed("Input/output error".to_owned()), "nfs4 rw");
         let (_, cautions) = judge(&other, &hosts);
         let said = "1 of 3 ranks cannot read what rank 0 wrote, the first is rank 2 on c: \
                     Input/output error";

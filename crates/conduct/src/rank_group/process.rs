@@ -15,7 +15,7 @@ pub struct RankProcess<'a> {
     pub workloads: &'a [&'static dyn Workload],
 }
 
-/// Connection of a rank with the others.
+/// Connection of a rank to the other ranks.
 pub trait Connection {
     /// Link that carries the messages.
     fn link(&self) -> &dyn RankLink;

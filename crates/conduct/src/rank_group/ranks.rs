@@ -40,7 +40,7 @@ impl Ranks<'_> {
     /// Broadcasts the settings of rank 0, with the files that were read for them.
     ///
     /// # Errors
-    /// When a rank is lost, or does not understand them.
+    /// When a rank is lost, or cannot parse the settings.
     pub fn shared(&self, own: &Settings) -> Result<Settings, Failure> {
         let told = if self.world.is_first() {
             let record = ClassicRecord::new(own, &ClassicScene::default());
@@ -86,7 +86,7 @@ impl Ranks<'_> {
     /// filesystem.
     ///
     /// # Errors
-    /// When a rank cannot open its directory, or is lost.
+    /// When a rank cannot open its directory, or a rank is lost.
     pub(crate) fn look(&self, dir: &Path) -> Result<(Vec<Fact>, Vec<Caution>), Failure> {
         let (mut facts, cautions) = place::compare(self.world, dir, self.trial)?;
         let mut hosts = self.world.hosts();

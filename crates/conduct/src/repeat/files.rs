@@ -1,4 +1,4 @@
-//! Files of a pack, written to a directory of their own.
+//! Writes the files of a pack to a temporary directory.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
@@ -10,7 +10,7 @@ use treering_script::JobRecord;
 use super::RepeatOptions;
 use crate::failure::Failure;
 
-/// Record of the sources of a trial's job.
+/// Sources of a trial's job, from its artifact.
 pub(super) fn job_record(trial: &Trial) -> Option<JobRecord> {
     trial.artifacts.iter().find_map(|made| made.read(JobRecord::KIND, JobRecord::VERSION))
 }
@@ -54,7 +54,7 @@ impl PackedFiles {
         let path = if is_beneath(Path::new(name)) {
             self.dir.join(name)
         } else {
-            // A place that is not here, or is not ours.
+            // An absolute path, or one with `..`, may not exist here or belong to somebody else.
             let path = self.dir.join(format!("elsewhere-{}", self.moved.len() + 1));
             self.moved.push((name.to_owned(), path.to_string_lossy().into_owned()));
             path
@@ -64,7 +64,7 @@ impl PackedFiles {
         written.map_err(|error| Failure::of_path(&path, &error))
     }
 
-    /// Replaces the packed paths in a text by those on this machine.
+    /// Replaces the packed paths in a text by the paths on this machine.
     pub(super) fn document_here(&self, text: &str) -> String {
         let quoted = |name: &str| format!("\"{name}\"");
         self.moved
@@ -72,7 +72,8 @@ impl PackedFiles {
             .fold(text.to_owned(), |text, (name, here)| text.replace(&quoted(name), &quoted(here)))
     }
 
-    /// Environment of the packed jobs, and of this machine where they have none.
+    /// Environment variables of the packed jobs, followed by variables of this machine that these
+    /// do not set.
     pub(super) fn environment(&self, options: &RepeatOptions<'_>) -> Vec<(String, String)> {
         let is_new = |name: &str| !self.environment.iter().any(|(known, _)| known == name);
         let others = options.environment.iter().filter(|(name, _)| is_new(name));
@@ -84,7 +85,7 @@ impl PackedFiles {
         &self.dir
     }
 
-    /// The path on this machine of a packed one; any other text is unchanged.
+    /// Path on this machine of a packed path; any other text is returned unchanged.
     pub(super) fn path_here(&self, text: String) -> String {
         let moved = self.moved.iter().find(|(known, _)| *known == text);
         moved.map_or(text, |(_, here)| here.clone())

@@ -1,4 +1,4 @@
-//! A packed plan on this machine: its devices and kernels, and what cannot be the same.
+//! Adapts a packed plan to the devices and kernels of this machine, and lists the differences.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::host::Host;
 use crate::plan::{Plan, Stopping};
 
-/// Facts of a machine that are compared before anything is run.
+/// Facts of the machine that are compared before the repetition.
 const MACHINE_FACTS: [&str; 7] = [
     "machine.architecture",
     "cpu.model",
@@ -23,15 +23,16 @@ const MACHINE_FACTS: [&str; 7] = [
     "memory.transparent_hugepages",
 ];
 
-/// Differences between this machine and that of the packed trials; empty for trials in guests.
+/// Differences between this machine and the machine of the packed trials; empty for trials in
+/// guests.
 pub(super) fn machine_differences(trials: &[Trial]) -> Vec<String> {
     let is_on_machine = |trial: &&Trial| trial.fact("guest.kernel").is_none();
     let Some(trial) = trials.iter().find(is_on_machine) else { return Vec::new() };
     let context = ObserverContext { target: Path::new("/"), options: ObserverOptions::default() };
-    let here = look(&context).facts;
+    let local_facts = look(&context).facts;
     let difference = |name: &&str| {
         let was = trial.fact(name)?;
-        let is = here.iter().find(|fact| fact.name == **name)?.value.as_str();
+        let is = local_facts.iter().find(|fact| fact.name == **name)?.value.as_str();
         let short = |value: &str| value.chars().take(80).collect::<String>();
         (was != is).then(|| format!("{name} is {} here, and was {}", short(is), short(was)))
     };
@@ -91,11 +92,12 @@ fn adapt_device(
                 return Err(lacks(message, "name one on the filesystem to measure: --dir DIR"));
             };
             let dir = dir.canonicalize().map_err(|error| Failure::of_path(dir, &error))?;
-            let here = dir.join(format!("repeat-{}", at + 1));
+            let directory = dir.join(format!("repeat-{}", at + 1));
             if !options.dry_run {
-                fs::create_dir_all(&here).map_err(|error| Failure::of_path(&here, &error))?;
+                fs::create_dir_all(&directory)
+                    .map_err(|error| Failure::of_path(&directory, &error))?;
             }
-            *path = here;
+            *path = directory;
         }
         DeviceSpec::Block { paths } => {
             if options.devices.len() != paths.len() {

@@ -1,5 +1,5 @@
-//! Repeats packed trials on this machine: their plan, or the run without a plan, with the files
-//! that the pack has.
+//! Repeats packed trials on this machine: their plan, or a run without a plan, with the files of
+//! the pack.
 
 mod files;
 mod machine;
@@ -31,13 +31,13 @@ pub struct PackedTrials {
 pub struct RepeatOptions<'a> {
     /// Campaign to repeat, as a prefix of its identity; `None` for the only one.
     pub campaign: Option<String>,
-    /// Directory to work in where a directory was worked in.
+    /// Work directory that replaces the packed trials' directory.
     pub dir: Option<PathBuf>,
-    /// Block devices to use where some were used.
+    /// Block devices that replace those of the packed trials.
     pub devices: Vec<PathBuf>,
     /// Kernels of guests: a file for all variants, or `VARIANT=FILE`.
     pub kernels: Vec<String>,
-    /// Number of rounds; `None` for as many as the pack has.
+    /// Number of rounds; `None` for the number in the pack.
     pub rounds: Option<u32>,
     /// True if nothing is to be run.
     pub dry_run: bool,
@@ -51,11 +51,11 @@ pub struct RepeatOptions<'a> {
     pub temporary_dir: PathBuf,
 }
 
-/// A repetition that is ready to be run. The packed files are removed with it.
+/// A repetition that is ready to be run. Dropping the repetition removes the packed files.
 pub struct Repetition {
     /// Plan on this machine.
     pub plan: Plan,
-    /// Differences from what was packed, in words.
+    /// Differences from the packed trials, in words.
     pub differences: Vec<String>,
     trials: Vec<Trial>,
     _files: PackedFiles,
@@ -89,7 +89,7 @@ impl Repetition {
         Ok(Self { plan, differences, trials: packed.trials, _files: files })
     }
 
-    /// Packed trials of a variant that are compared with those of the repetition.
+    /// Packed trials of a variant, to be compared with those of the repetition.
     pub fn packed_trials(&self, variant: &str) -> Vec<Trial> {
         let is_measured = |trial: &&Trial| match &trial.beginning.cell {
             None => true,

@@ -1,4 +1,4 @@
-//! Plan of a pack: the one that it has, or one for trials without a plan.
+//! Plan of a pack: the packed plan, or a new one for trials without a plan.
 
 use std::path::PathBuf;
 

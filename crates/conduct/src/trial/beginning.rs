@@ -9,7 +9,7 @@ use treering_lab::{LabError, OwnedDirectory};
 use treering_model::{TrialHeader, TrialId};
 use treering_script::{Job, Workload};
 
-/// Beginning event of a trial of this job, on any machine.
+/// Header of a trial of this job, without facts about the machine.
 pub fn beginning(
     trial: TrialId,
     workload: &str,
@@ -27,7 +27,7 @@ pub fn beginning(
 /// Opens a work directory, unless a killed run has left trees there.
 ///
 /// # Errors
-/// When it cannot be had, or has such trees.
+/// When the directory cannot be acquired, or has such trees.
 pub(crate) fn take(dir: &Path) -> Result<OwnedDirectory, LabError> {
     let place = OwnedDirectory::take(dir)?;
     place.refuse_leftovers()?;
@@ -47,7 +47,8 @@ pub(crate) fn named(
     workloads.iter().copied().find(|workload| workload.manifest().name == name)
 }
 
-/// Takes the directory to work in. The one above it must be there: if it is lost, so is the place.
+/// Acquires the work directory, making it if needed. Its parent must exist: a missing parent means
+/// that the target is lost.
 pub(crate) fn occupy(work: &Path) -> Result<OwnedDirectory, LabError> {
     if let Err(error) = std::fs::create_dir(work)
         && error.kind() != ErrorKind::AlreadyExists

@@ -1,6 +1,7 @@
 //! Simulates a run in memory and writes each of its calls.
 //!
-//! The workers of a parallel group take turns, a call each, so that the order is always the same.
+//! The workers of a parallel group take turns with one call each, so that the order is always the
+//! same.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Write};
@@ -15,15 +16,15 @@ use treering_script::{
     TaskListener,
 };
 
-/// Calls printed for each task that ends by time and not by its parameters.
+/// Maximum number of calls printed for a task whose end depends on time.
 const TIMED_CALLS: usize = 1000;
 
-/// Limits on the calls printed for a run, and on the tasks of a parallel group: a foreign job file
-/// may ask for more than can be simulated in years. Counts, not times, so that the output is the
-/// same on every machine.
+/// Limits on the calls printed for a run, and on the tasks of a parallel group: a job file may ask
+/// for more than can be simulated in years. The limits are counts instead of times, so that the
+/// output is the same on every machine.
 const LIMITS: Limits = Limits { calls: 2_000_000, tasks: 4096 };
 
-/// Size draws of fio jobs that cost as much as a call.
+/// Number of fio's rejected size draws that counts as much as a call.
 const DRAWS_OF_A_CALL: u64 = 4096;
 
 /// Maximum numbers of calls and tasks to print.
@@ -52,13 +53,13 @@ fn write_limited(
     limits: Limits,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let most = if job.work() == WorkLimit::Timed { TIMED_CALLS } else { usize::MAX };
-    if most < usize::MAX {
-        writeln!(out, "# this run ends by time: at most {most} calls of each task are shown")?;
+    let calls_max = if job.work() == WorkLimit::Timed { TIMED_CALLS } else { usize::MAX };
+    if calls_max < usize::MAX {
+        writeln!(out, "# this run ends by time: at most {calls_max} calls of each task are shown")?;
     }
     let mut writer = CallWriter {
         memory: MemoryFilesystem::new(EntryOrder::Creation),
-        most,
+        most: calls_max,
         limits,
         left: limits.calls,
         phases: 0,
@@ -78,12 +79,12 @@ fn write_limited(
 /// Conducts a session by making its calls in memory and writing them.
 struct CallWriter<'o> {
     memory: MemoryFilesystem,
-    /// Calls of each task that are printed at most.
+    /// Maximum number of calls printed per task.
     most: usize,
     limits: Limits,
-    /// Calls that may still be printed.
+    /// Number of calls that may still be printed.
     left: usize,
-    /// Phases that have begun.
+    /// Number of phases that have begun.
     phases: u32,
     out: &'o mut dyn Write,
     /// The error that ended the printing.
@@ -123,14 +124,13 @@ impl Conductor for CallWriter<'_> {
         }
     }
 
-    /// Ends the session: the calls of an external program are unknown, so that call and all later
-    /// ones are left out.
+    /// Ends the session: the calls of an external program are unknown, so the output ends there.
     fn program(&mut self, _program: ExternalProgram) -> SessionResult<ProgramEnd> {
         Err(SessionStop::Ended)
     }
 }
 
-/// A call that was made: its line, and its share of the task's totals.
+/// A completed call: its line of output, and its contribution to the task's totals.
 struct MadeCall {
     line: String,
     op: Op,
@@ -149,11 +149,11 @@ struct RunningTask {
 
 impl RunningTask {
     fn new(task: Task, memory: &MemoryFilesystem, phase: u32, worker: u16) -> Self {
-        let mut lines = Lines::default();
+        let mut lines = CallFormatter::default();
         let describe = move |call: &Call<'_>, done: Result<CallResult, CallError>| MadeCall {
             line: match done {
                 Ok(_) => lines.line(call),
-                // As it fails in a real directory: expected, or the end of the task.
+                // The call would fail the same way in a real directory; the script may expect that.
                 Err(error) => format!("{}: {}", lines.line(call), error.errno),
             },
             op: call.op(),
@@ -224,12 +224,12 @@ impl CallWriter<'_> {
 
 /// Formats calls as lines; tracks the paths of open directories and files by slot.
 #[derive(Debug, Default)]
-struct Lines {
+struct CallFormatter {
     dirs: HashMap<DirSlot, String>,
     files: HashMap<FileSlot, String>,
 }
 
-impl Lines {
+impl CallFormatter {
     fn line(&mut self, call: &Call<'_>) -> String {
         let path = match call.subject() {
             CallSubject::Below(at, name) => self.below(at, &name.to_string_lossy()),
@@ -255,7 +255,7 @@ impl Lines {
         }
     }
 
-    /// Arguments of a call besides its path: bytes, offset, the other path.
+    /// Arguments of a call after its path: bytes, offset, second path.
     fn detail(&self, call: &Call<'_>) -> String {
         match *call {
             Call::ReadAt { bytes, position, .. }
@@ -292,9 +292,9 @@ mod tests {
     use crate::trial::beginning::named;
 
     fn printed(options: &[(&str, &str)], limits: Limits) -> String {
-        let given = options.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        let option_pairs = options.iter().map(|(name, value)| ((*name).into(), (*value).into()));
         let workload = named(treering_registry::workloads(), "fs_mark").unwrap();
-        let job = workload.native(&Settings::new(given.collect())).unwrap();
+        let job = workload.native(&Settings::new(option_pairs.collect())).unwrap();
         let mut out = Vec::new();
         write_limited(job.as_ref(), &TargetFacts::unknown(), limits, &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_more_calls_than_are_shown_is_cut_after_them_and_says_so() {
+    fn runs_with_too_many_calls_end_with_a_message() {
         let options = [("files", "5"), ("threads", "2")];
         let whole = printed(&options, LIMITS);
         assert!(!whole.contains("# cut"), "{whole}");
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn more_tasks_at_once_than_are_shown_are_not_begun() {
+    fn groups_with_too_many_tasks_are_not_begun() {
         let options = [("files", "5"), ("threads", "3")];
         assert!(!printed(&options, Limits { tasks: 3, ..LIMITS }).contains("# cut"));
         let cut = printed(&options, Limits { tasks: 2, ..LIMITS });

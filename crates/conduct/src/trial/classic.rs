@@ -1,5 +1,5 @@
-//! Classic runs: a workload with the output and the exit codes of the imitated tool, in its
-//! directories and with its meetings.
+//! Classic runs: a workload with the output, exit codes, directories and process barriers of the
+//! imitated tool.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ use treering_sys::{Errno, SemaphoreSet, raise_on_usr1};
 
 use super::devices::check_written;
 use super::native::classic_payload;
-use super::speaker::{Speaker, Speaking, ToolTerminal, Unopened, reason};
+use super::speaker::{LogOpenError, Speaker, ToolOutputSink, ToolTerminal, reason};
 use super::{TrialOutcome, TrialRequest, run_trial};
 use crate::failure::{Failure, FailureKind};
 use crate::host::{Host, ResultStore};
@@ -36,7 +36,7 @@ pub struct ClassicRun<'a> {
     pub words: Vec<String>,
     /// Ranks of the run.
     pub ranks: Option<&'a Ranks<'a>>,
-    /// Begins the block traces of a tool that records them.
+    /// Starts block traces for a tool that records them.
     pub traces: &'a dyn Fn(ClassicTraces) -> Result<Box<dyn TrialSink>, Failure>,
 }
 
@@ -69,9 +69,9 @@ impl ClassicRun<'_> {
         mut terminal: Box<dyn ToolTerminal>,
         (store, host): (&dyn ResultStore, &dyn Host),
     ) -> Result<ClassicEnd, Failure> {
-        let meetings = match tool.output.meeting().map(meet).transpose()? {
+        let meetings = match tool.output.meeting().map(open_semaphores).transpose()? {
             Some(MeetingPoint::Finished(words)) => {
-                reported(terminal.out().write_all(words.as_bytes()))?;
+                output_result(terminal.out().write_all(words.as_bytes()))?;
                 return Ok(ClassicEnd::without_trial(0));
             }
             Some(MeetingPoint::Semaphores(meetings)) => Some(meetings),
@@ -86,10 +86,10 @@ impl ClassicRun<'_> {
         };
         let place = match take_classic(&tool) {
             Ok(place) => place,
-            Err(Untaken::Directory { path, error }) => {
+            Err(DirectoryError::Directory { path, error }) => {
                 return without_directory(tool, &scene, (&path, &error), terminal.as_mut(), host);
             }
-            Err(Untaken::Other(failure)) => return Err(failure),
+            Err(DirectoryError::Other(failure)) => return Err(failure),
         };
         let (facts, engine) = (facts_of_roots(&place)?, classic_engine(self.workload, job, &tool));
         let (known, cautions) = match self.ranks {
@@ -107,9 +107,9 @@ impl ClassicRun<'_> {
         let rooms = place.roots().iter().filter_map(|root| root.room().ok()).collect();
         let scene = ClassicScene { was_made: place.was_made(), rooms, ..scene };
         let record = Some(recorded(self.settings, &scene)?);
-        reported(speaker.speak(|output| output.open(&scene)))?;
+        output_result(speaker.speak(|output| output.open(&scene)))?;
         check(job, &facts, &mut speaker)?;
-        let mut speaking = Speaking { speaker: &mut speaker, record };
+        let mut speaking = ToolOutputSink { speaker: &mut speaker, record };
         let request = TrialRequest {
             label: self.label.clone(),
             trial: self.ranks.map_or_else(TrialId::new, |ranks| ranks.trial),
@@ -129,7 +129,7 @@ impl ClassicRun<'_> {
                 .hint("make semaphores for as many processes as are started, anew for each time"));
         }
         let outcome = ended?;
-        let (code, failure) = ending(&outcome, signal_exit, &mut speaker)?;
+        let (code, failure) = finish_output(&outcome, signal_exit, &mut speaker)?;
         Ok(ClassicEnd { code, failure, outcome: Some(outcome) })
     }
 
@@ -165,7 +165,7 @@ enum MeetingPoint {
 }
 
 /// Makes, removes or opens the semaphores at which processes of the tool synchronize.
-fn meet(meeting: SemaphoreBarrier) -> Result<MeetingPoint, Failure> {
+fn open_semaphores(meeting: SemaphoreBarrier) -> Result<MeetingPoint, Failure> {
     let failed = |what: &str, errno| {
         let error = io::Error::from(errno);
         Failure::new(FailureKind::Classic, format!("Can't {what}: {error}"))
@@ -190,43 +190,43 @@ fn meet(meeting: SemaphoreBarrier) -> Result<MeetingPoint, Failure> {
     }
 }
 
-/// Opens the directories, unless a killed run has left its trees there. The tool itself fails if a
-/// directory that it does not make is missing, or if one cannot be made.
-fn take_classic(tool: &ClassicMode) -> Result<OwnedDirectory, Untaken> {
+/// Opens the directories, unless a killed run has left trees there. A missing directory is made
+/// only if the tool makes it; otherwise the tool's own error results.
+fn take_classic(tool: &ClassicMode) -> Result<OwnedDirectory, DirectoryError> {
     if tool.make_roots == MissingRootPolicy::Never {
         for root in &tool.roots {
-            let failed = |error| Untaken::Directory { path: root.clone(), error };
+            let failed = |error| DirectoryError::Directory { path: root.clone(), error };
             root.read_dir().map_err(failed)?;
         }
     }
-    let taken = match (tool.make_roots, tool.roots.as_slice()) {
+    let acquired = match (tool.make_roots, tool.roots.as_slice()) {
         (MissingRootPolicy::WithParents, [alone]) => OwnedDirectory::take_with_parents(alone),
         (_, several) if tool.output.shares_roots() => OwnedDirectory::take_shared_roots(several),
         (_, several) => OwnedDirectory::take_roots(several),
     };
-    let place = taken.map_err(|error| match error {
+    let place = acquired.map_err(|error| match error {
         LabError::Io { action: "cannot make", path, source } => {
-            Untaken::Directory { path, error: source }
+            DirectoryError::Directory { path, error: source }
         }
-        // The original meets a file where it works, and fails of that.
+        // The original tool fails with `ENOTDIR` if its directory is a file.
         LabError::NotADirectory { path } => {
-            Untaken::Directory { path, error: Errno::NOTDIR.into() }
+            DirectoryError::Directory { path, error: Errno::NOTDIR.into() }
         }
-        error => Untaken::Other(error.into()),
+        error => DirectoryError::Other(error.into()),
     })?;
-    place.refuse_leftovers().map_err(|error| Untaken::Other(error.into()))?;
+    place.refuse_leftovers().map_err(|error| DirectoryError::Other(error.into()))?;
     if tool.output.always_writes() {
         let filesystem = place.target().filesystem();
         if filesystem.is_ok_and(|filesystem| filesystem.is_read_only()) {
             let path = tool.roots.first().cloned().unwrap_or_default();
-            return Err(Untaken::Directory { path, error: Errno::ROFS.into() });
+            return Err(DirectoryError::Directory { path, error: Errno::ROFS.into() });
         }
     }
     Ok(place)
 }
 
 /// Error in opening or making the directories of a run.
-enum Untaken {
+enum DirectoryError {
     /// A directory is missing or cannot be made; the imitated tool fails with its own message.
     Directory {
         /// The directory.
@@ -248,7 +248,7 @@ fn facts_of_roots(place: &OwnedDirectory) -> Result<Vec<TargetFacts>, Failure> {
 fn check(job: &dyn Job, places: &[TargetFacts], speaker: &mut Speaker) -> Result<(), Failure> {
     for facts in places {
         if let Err(error) = job.check(facts) {
-            reported(speaker.speak(|output| output.refused(&error)))?;
+            output_result(speaker.speak(|output| output.refused(&error)))?;
             return Err(Failure::new(FailureKind::Classic, error.message).maybe_hint(error.hint));
         }
     }
@@ -257,7 +257,7 @@ fn check(job: &dyn Job, places: &[TargetFacts], speaker: &mut Speaker) -> Result
 
 /// Writes the output's last lines; returns the exit code of the imitated tool, and the failure of
 /// a failed run.
-fn ending(
+fn finish_output(
     outcome: &TrialOutcome,
     signal_exit: u8,
     speaker: &mut Speaker,
@@ -266,13 +266,13 @@ fn ending(
         let code = speaker.exit_code().unwrap_or(FailureKind::Classic.code());
         return Ok((code, Some(Failure::new(FailureKind::Classic, why.clone()))));
     }
-    reported(speaker.speak(|output| output.close(outcome.conclusion.signal)))?;
+    output_result(speaker.speak(|output| output.close(outcome.conclusion.signal)))?;
     let is_interrupted = outcome.conclusion.ending == Ending::Interrupted;
     Ok((if is_interrupted { signal_exit } else { 0 }, None))
 }
 
-/// Fails as the tool does if its log cannot be opened, with the tool's message if it has one.
-fn without_log(unopened: &Unopened, host: &dyn Host) -> Result<ClassicEnd, Failure> {
+/// Ends the run as the tool does if its log cannot be opened, with the tool's message, if any.
+fn without_log(unopened: &LogOpenError, host: &dyn Host) -> Result<ClassicEnd, Failure> {
     if unopened.said == ToolOutput::default() {
         return Err(Failure::new(FailureKind::Classic, unopened.to_string()));
     }
@@ -287,8 +287,8 @@ fn recorded(settings: &Settings, scene: &ClassicScene) -> Result<Artifact, Failu
         .map_err(|error| Failure::of(FailureKind::Bug, &error))
 }
 
-/// Fails as the tool does if a directory is missing or cannot be made, with the tool's message if
-/// it has one.
+/// Ends the run as the tool does if a directory is missing or cannot be made, with the tool's
+/// message, if any.
 fn without_directory(
     tool: ClassicMode,
     scene: &ClassicScene,
@@ -299,9 +299,9 @@ fn without_directory(
     let why = reason(error);
     let ClassicMode { mut output, log, make_roots, .. } = tool;
     let errno = error.raw_os_error().unwrap_or_default();
-    let is_there = path.symlink_metadata().is_ok();
-    let text =
-        output.without_directory(scene, &UnusableDirectory { path, why: &why, errno, is_there });
+    let exists = path.symlink_metadata().is_ok();
+    let text = output
+        .without_directory(scene, &UnusableDirectory { path, why: &why, errno, is_there: exists });
     if text == ToolOutput::default() {
         let path = path.display();
         let what = match make_roots {
@@ -310,10 +310,10 @@ fn without_directory(
         };
         return Err(Failure::new(FailureKind::Classic, what));
     }
-    reported(terminal.out().write_all(text.out.as_bytes()))?;
+    output_result(terminal.out().write_all(text.out.as_bytes()))?;
     if let Some(log) = log.filter(|_| !text.log.is_empty()) {
         let file = OpenOptions::new().create(true).append(true).open(log);
-        reported(file.and_then(|mut file| file.write_all(text.log.as_bytes())))?;
+        output_result(file.and_then(|mut file| file.write_all(text.log.as_bytes())))?;
     }
     if !text.err.is_empty() {
         host.say(text.err.trim_end());
@@ -321,8 +321,8 @@ fn without_directory(
     Ok(ClassicEnd::without_trial(output.exit_code().unwrap_or(FailureKind::Classic.code())))
 }
 
-/// Failure of an output that cannot be written; a closed pipe is none.
-fn reported(result: io::Result<()>) -> Result<(), Failure> {
+/// Failure of an output that cannot be written; a closed pipe is not a failure.
+fn output_result(result: io::Result<()>) -> Result<(), Failure> {
     match result {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
             Err(Failure::environment(format!("standard output: {error}")))

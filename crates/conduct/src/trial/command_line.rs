@@ -13,12 +13,12 @@ pub fn command_line(trial: &Trial, workloads: &[&'static dyn Workload]) -> Strin
     let classic = beginning.mode == RunMode::Classic;
     let searches = beginning.workload == LOAD;
     let verb = if classic || searches { "" } else { "run " };
-    // A place that was made for one cell of a plan is not there any more.
+    // The target of a cell no longer exists, so a placeholder stands for it.
     let target = match beginning.cell {
         Some(_) => "DIR".to_owned(),
         None => quoted(&beginning.target),
     };
-    // A search names its own options before the load.
+    // A load search has its own options before those of the load.
     let name = if searches { FIO } else { &beginning.workload };
     let specs = workload_named(workloads, name).map_or(&[][..], |workload| {
         let manifest = workload.manifest();
@@ -28,7 +28,7 @@ pub fn command_line(trial: &Trial, workloads: &[&'static dyn Workload]) -> Strin
         let spec = specs.iter().find(|spec| spec.name == name);
         spec.is_some_and(|spec| matches!(spec.value, ValueKind::Operand | ValueKind::Operands))
     };
-    // Where the tool works stands among its own options, or in the file that it is given.
+    // The directory may be among the tool's own options, or in its job file.
     let mut names = beginning.parameters.iter().map(|(name, _)| name.as_str());
     let names_dirs =
         names.any(|name| ["dir", "directory"].contains(&name) || (classic && is_operand(name)));
@@ -52,7 +52,7 @@ pub fn command_line(trial: &Trial, workloads: &[&'static dyn Workload]) -> Strin
     };
     for (name, value) in parameters {
         if is_command(name) {
-            // It is quoted already, and the last.
+            // The command is already quoted, and comes last.
             line += &format!(" -- {value}");
             continue;
         }
@@ -79,9 +79,9 @@ pub fn command_line(trial: &Trial, workloads: &[&'static dyn Workload]) -> Strin
 
 /// Command line of a load search up to its own options, which precede those of the load.
 fn search_line<'p>(own: impl Iterator<Item = &'p (String, String)>, dir: &str) -> String {
-    let own: Vec<String> =
+    let own_options: Vec<String> =
         own.map(|(name, value)| format!("--{name} {} ", quoted(value))).collect();
-    format!("treering {LOAD} {}{FIO}{dir}", own.concat())
+    format!("treering {LOAD} {}{FIO}{dir}", own_options.concat())
 }
 
 /// Command line of the trial; `None` for an imported log that lacks the job or the directory.
@@ -100,8 +100,8 @@ pub fn known_command_line(trial: &Trial, workloads: &[&'static dyn Workload]) ->
     (trial.fact(IMPORT_FACT).is_none() || !is_unknown).then_some(line)
 }
 
-/// Reports whether the tool takes all parameters of an imported trial as options. Importers name
-/// what a log says, which is not always what can be typed.
+/// True if the tool accepts all parameters of an imported trial as options. Importers take
+/// parameters from a log, which may name things that are no options.
 fn has_known_options(trial: &Trial, workloads: &[&'static dyn Workload]) -> bool {
     let beginning = &trial.beginning;
     let Some(workload) = workload_named(workloads, &beginning.workload) else { return false };

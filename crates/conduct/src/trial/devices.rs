@@ -1,12 +1,12 @@
-//! Block devices to which a job's requests go: those that it writes are checked by the guard first.
+//! Block devices that a job uses; the guard checks those that it writes.
 
 use treering_lab::{EraseList, FormatObstacle, Lab, RawDevices, obstacles_to_writing};
 use treering_script::{ConfigError, Job, JobDevice};
 
 use crate::failure::{Failure, FailureKind};
 
-/// Checks the devices that a job under the name of its tool writes: their content is the user's
-/// affair, as with the tool, but nothing is written that is mounted, swap, or part of something.
+/// Checks the devices that an imitated tool's job writes. As with the tool itself, their content
+/// may be overwritten, but devices in use (mounted, swap, or part of another device) are refused.
 ///
 /// # Errors
 /// When a device is in use, with the reason.
@@ -14,7 +14,7 @@ pub(crate) fn check_written(job: &dyn Job) -> Result<(), Failure> {
     for JobDevice { path, may_be_mounted, .. } in written(job) {
         let mut obstacles = match obstacles_to_writing(&path) {
             Ok(obstacles) => obstacles,
-            // A device that is not there cannot be opened either, which its job reports.
+            // The job itself reports a missing device when it opens it.
             Err(_) if path.metadata().is_err() => continue,
             Err(error) => return Err(error.into()),
         };
@@ -37,11 +37,11 @@ pub(crate) fn check_written(job: &dyn Job) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Takes the devices that a native job writes, for as long as it runs, by the rules for devices
-/// that are formatted: they are empty, or named to be erased.
+/// Acquires the devices that a native job writes, until it ends. The rules of formatting apply: a
+/// device must be empty, or named with `--erase`.
 ///
 /// # Errors
-/// When one of them is in use, or has content and is not named, or another run has it.
+/// When a device is in use, has content and is not named, or is held by another run.
 pub(crate) fn take_written(
     job: &dyn Job,
     erasing: &EraseList,
@@ -54,10 +54,10 @@ pub(crate) fn take_written(
     Ok(Some(RawDevices::take(&paths, erasing, &lab())?))
 }
 
-/// Refuses a job that writes to devices where nobody has taken them for it.
+/// Refuses a job that writes to devices, for callers that do not acquire devices.
 ///
 /// # Errors
-/// When it does, with what runs it.
+/// When the job writes to a device; the hint names the command that can run it.
 pub(crate) fn refuse_written(job: &dyn Job) -> Result<(), ConfigError> {
     match written(job).next() {
         None => Ok(()),

@@ -1,5 +1,4 @@
-//! Installed programs that run in place of a tool: started, ended by signals, and their output
-//! copied.
+//! Runs installed programs in place of an imitated tool: passes signals on, and copies the output.
 
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read, Write};
@@ -21,11 +20,11 @@ pub struct InstalledProgram<'a> {
     pub program: &'a Path,
     /// Words of its command line, without its name.
     pub words: &'a [OsString],
-    /// Environment variable that is set for it.
+    /// Environment variable that is set for the program.
     pub variable: (&'a str, &'a str),
-    /// True if it reads from standard input.
+    /// True if the program reads from standard input.
     pub reads_input: bool,
-    /// Bytes that were read from standard input already.
+    /// Bytes that were already read from standard input.
     pub input: Option<Vec<u8>>,
     /// Maximum number of bytes of its output that are returned.
     pub output_bytes_max: u64,
@@ -45,7 +44,7 @@ pub fn run_installed(
     let failed = |error: io::Error| {
         Failure::environment(format!("{} cannot be run: {error}", program.display()))
     };
-    // The program itself hears SIGINT, even if it was ignored when treering started.
+    // The program must be interruptible even if SIGINT was ignored when treering started.
     let signals = SignalWatch::begin_despite_ignored().map_err(failed)?;
     let mut command = Command::new(program);
     command.args(words).env(variable.0, variable.1).stdout(Stdio::piped());
@@ -59,7 +58,7 @@ pub fn run_installed(
     }
     let mut child = command.spawn().map_err(failed)?;
     if let (Some(mut to), Some(input)) = (child.stdin.take(), input) {
-        // Where it reads no more it says so itself.
+        // Write errors are ignored: the program stopped reading, and reports its own errors.
         let writing = thread::Builder::new().spawn(move || to.write_all(&input));
         drop(writing);
     }
@@ -67,7 +66,7 @@ pub fn run_installed(
     let copying = thread::Builder::new()
         .spawn(move || output.map(|from| copy(from, out, output_bytes_max)).unwrap_or_default())
         .map_err(|error| {
-            // Without the thread its output would not be read.
+            // Without the thread nobody would read the program's output.
             let _ended = child.kill().and_then(|()| child.wait());
             failed(error)
         })?;
@@ -75,7 +74,7 @@ pub fn run_installed(
     Ok((status, copying.join().unwrap_or_default()))
 }
 
-/// Copies a stream as it arrives, and returns its contents, up to about this many bytes.
+/// Copies a stream as it arrives, and returns about its first `bytes_max` bytes.
 fn copy(mut from: impl Read, mut out: impl Write, bytes_max: u64) -> Vec<u8> {
     let (mut contents, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
     let mut is_heard = true;

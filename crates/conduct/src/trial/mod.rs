@@ -30,7 +30,7 @@ pub use self::native::{NativeHost, NativeOptions, NativeRun, OBSERVING_PARAMETER
 pub use self::outline::write_outline;
 pub use self::replay::{ClassicText, replay_classic};
 pub use self::sinks::EventFilter;
-use self::sinks::{Filtered, WholeTrial};
+use self::sinks::{FilteredSinks, WholeTrial};
 pub(crate) use self::sinks::{Recipients, WithSources, sources};
 pub use self::speaker::ToolTerminal;
 use crate::conduct::{Conclusion, Remount, TrialPlan, conduct};
@@ -56,7 +56,7 @@ pub struct TrialRequest<'a> {
     pub engine: EngineOptions,
     /// True if the trees of the trial are kept.
     pub keep: bool,
-    /// Cautions about the target that are known before.
+    /// Cautions about the target that are known before the trial.
     pub cautions: Vec<Caution>,
     /// Facts about the target that observers cannot see.
     pub facts: Vec<Fact>,
@@ -68,7 +68,7 @@ pub struct TrialRequest<'a> {
     pub ranks: Option<RankShare<'a>>,
     /// True if SIGINT ends the trial even when the parent process had SIGINT ignored.
     pub catches_sigint: bool,
-    /// True if the devices that a native job writes have been taken for it.
+    /// True if the devices that a native job writes have been acquired.
     pub has_devices: bool,
     /// Filter of the events before they are recorded.
     pub filter: Option<&'a mut (dyn EventFilter + 'a)>,
@@ -105,9 +105,9 @@ impl<'a> TrialRequest<'a> {
         beginning.label.clone_from(&self.label);
         beginning.target = place.target().path().to_string_lossy().into_owned();
         if let Some(RankShare { each: Some((option, value)), .. }) = &self.ranks {
-            // The value that each rank was given: the same command line repeats it.
-            let own = beginning.parameters.iter_mut().filter(|(name, _)| name == option);
-            own.for_each(|(_, total)| total.clone_from(value));
+            // Record the value per rank: the same command line multiplies it again.
+            let matching = beginning.parameters.iter_mut().filter(|(name, _)| name == option);
+            matching.for_each(|(_, total)| total.clone_from(value));
         }
         beginning.parameters.extend(self.parameters.iter().cloned());
         beginning
@@ -130,7 +130,7 @@ pub struct TrialOutcome {
     pub conclusion: Conclusion,
     /// The trial, complete up to its last event.
     pub trial: Option<Trial>,
-    /// Error that kept results out of their store; they may still wait in memory.
+    /// Error that prevented results from being stored; the results may still be in memory.
     pub unkept: Option<Failure>,
 }
 
@@ -169,7 +169,7 @@ pub fn run_trial(
     };
     let mut whole = WholeTrial::default();
     let (mut waiting, mut concluded) = (Some((request, beginning, listeners)), None);
-    let kept = store.record(&recorded, &mut |store, caution| {
+    let record_result = store.record(&recorded, &mut |store, caution| {
         let Some((request, beginning, listeners)) = waiting.take() else { return };
         let plan = TrialPlan {
             beginning,
@@ -183,7 +183,7 @@ pub fn run_trial(
             world: request.ranks.as_ref().map(|ranks| ranks.world),
             environment: &[],
         };
-        let recording = Filtered { filter: request.filter, store, whole: &mut whole };
+        let recording = FilteredSinks { filter: request.filter, store, whole: &mut whole };
         let mut sinks = WithSources {
             sources: request.sources,
             sink: Recipients { first: recording, others: listeners },
@@ -192,15 +192,15 @@ pub fn run_trial(
         concluded = Some(conduct(plan, &mut place, &mut sinks, progress, stop, removing));
         stop.lift_halt();
     });
-    let Some(concluded) = concluded else { return kept.and(Err(unrecorded())) };
-    Ok(TrialOutcome { conclusion: concluded?, trial: whole.finish(), unkept: kept.err() })
+    let Some(concluded) = concluded else { return record_result.and(Err(unrecorded())) };
+    Ok(TrialOutcome { conclusion: concluded?, trial: whole.finish(), unkept: record_result.err() })
 }
 
 /// Opens the directory that the user named. A missing directory is not made: if the filesystem
 /// under test is not mounted, the new directory would be on another one.
 ///
 /// # Errors
-/// When it is missing, cannot be had, or has trees of a killed run.
+/// When the directory is missing, cannot be acquired, or has trees of a killed run.
 pub fn take_named(dir: &Path) -> Result<OwnedDirectory, Failure> {
     if dir.metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
         let message = format!("there is no directory {}", dir.display());
@@ -213,7 +213,7 @@ pub fn take_named(dir: &Path) -> Result<OwnedDirectory, Failure> {
     Ok(take(dir)?)
 }
 
-/// Failure of a store that has not called the trial that it was to record.
+/// Failure of a store that did not call `run` in `record`.
 pub(crate) fn unrecorded() -> Failure {
     Failure::new(FailureKind::Bug, "the store has not let a trial run")
 }

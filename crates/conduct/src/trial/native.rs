@@ -45,7 +45,7 @@ pub struct NativeOptions {
     pub heat_half_life: Duration,
     /// True if the layout is measured after each phase.
     pub layout: bool,
-    /// Number of tasks after each of which the layout is measured, too.
+    /// Number of tasks between two additional layouts.
     pub layout_every: Option<u32>,
     /// True if the trees of the trial are kept.
     pub keep: bool,
@@ -57,9 +57,9 @@ pub struct NativeOptions {
     pub rank_timeout: Duration,
 }
 
-/// The program around a native run.
+/// The program that conducts a native run.
 pub trait NativeHost: Host {
-    /// The lab, for a filesystem that is unmounted and mounted again.
+    /// The lab, which unmounts filesystems and mounts them again.
     fn lab(&self) -> Lab;
 
     /// Mounts filesystems again that killed runs left unmounted.
@@ -68,17 +68,17 @@ pub trait NativeHost: Host {
     /// Sinks of the trial's events besides the store, for a run of this many operations.
     ///
     /// # Errors
-    /// When one cannot be opened.
+    /// When a sink cannot be opened.
     fn sinks(
         &self,
         operations: u64,
         progress: &Arc<RunProgress>,
     ) -> Result<Vec<Box<dyn TrialSink>>, Failure>;
 
-    /// Shows how a trial ended that is part of a larger run.
+    /// Shows the ending of a trial that is part of a larger run.
     ///
     /// # Errors
-    /// When nothing can be shown.
+    /// When the ending cannot be shown.
     fn show_ending(&self, outcome: &TrialOutcome) -> Result<(), Failure>;
 }
 
@@ -120,7 +120,8 @@ impl<'a> NativeRun<'a> {
         self.job.job.as_ref()
     }
 
-    /// Facts for a dry run, for which the job is checked; `None` on ranks that only assist.
+    /// Checks the job for a dry run, and returns the target facts; `None` on ranks that only
+    /// assist.
     ///
     /// # Errors
     /// When the directory cannot be examined, or the job cannot run in it.
@@ -133,8 +134,8 @@ impl<'a> NativeRun<'a> {
         Ok(Some(facts))
     }
 
-    /// Runs the trial, on trees that earlier trials made and kept for it; `None` on ranks that do
-    /// not record it.
+    /// Runs the trial, reusing trees that earlier trials kept for it; `None` on ranks that do not
+    /// record it.
     ///
     /// # Errors
     /// When the trial cannot begin, or cannot be recorded at all.
@@ -160,12 +161,12 @@ impl<'a> NativeRun<'a> {
         let _taken_until_the_end = take_written(job, &erasing, || host.lab())?;
         let mut place = take_named(&dir)?;
         place.adopt(kept);
-        let again = job
+        let remountable = job
             .remounts()
             .then(|| RemountableFilesystem::examine(place.target().path(), &host.lab()));
-        let again = again.transpose()?;
+        let remountable = remountable.transpose()?;
         let remount =
-            || again.as_ref().map_or_else(|| Ok(dir.clone()), RemountableFilesystem::remount);
+            || remountable.as_ref().map_or_else(|| Ok(dir.clone()), RemountableFilesystem::remount);
         let (facts, cautions) = match ranks {
             None => (Vec::new(), Vec::new()),
             Some(ranks) => ranks.look(place.target().path())?,
@@ -220,8 +221,8 @@ impl NativeOptions {
             latency: TimedCalls::named(&self.latency),
             heat_half_life_seconds: None,
         };
-        let usual = engine.options(job, seed);
-        Ok(EngineOptions { handicap_percent, stopped_max: self.rank_timeout, ..usual })
+        let defaults = engine.options(job, seed);
+        Ok(EngineOptions { handicap_percent, stopped_max: self.rank_timeout, ..defaults })
     }
 
     /// Observations of the run.
@@ -282,7 +283,7 @@ impl NativeOptions {
         if engine.handicap_percent > 0 {
             parameters.push(parameter("handicap", &format!("{}%", engine.handicap_percent)));
         }
-        // Writing back before each look is work that others do not have.
+        // Measuring layouts adds write-back, so the parameters must tell such trials apart.
         if self.layout {
             parameters.push(parameter("layout", "true"));
         }
@@ -332,7 +333,7 @@ fn announcement(job: &dyn Job, place: &OwnedDirectory) -> Result<String, Failure
     ))
 }
 
-/// Bytes in the largest unit of which there are some: `0 B`, `600 KiB`, `23.5 GiB`.
+/// Formats bytes in the largest unit that fits: `0 B`, `600 KiB`, `23.5 GiB`.
 pub(crate) fn in_unit(bytes: u64) -> String {
     let fitting = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)]
         .into_iter()
@@ -355,7 +356,7 @@ pub(super) fn classic_payload(payload: ClassicPayload) -> PayloadKind {
     }
 }
 
-/// A whole number of percent, with or without its sign.
+/// Parses a whole percentage, with or without the percent sign.
 fn percentage<N: FromStr + PartialOrd + Display>(
     option: &str,
     given: &str,
@@ -369,6 +370,6 @@ fn percentage<N: FromStr + PartialOrd + Display>(
     })
 }
 
-/// Names of the engine parameters that only change what is observed, not what is written.
+/// Names of the engine parameters that change only the observations, not the written data.
 pub const OBSERVING_PARAMETERS: [&str; 5] =
     ["latency", "layout", "layout-every", "heat", "heat-half-life"];

@@ -6,7 +6,7 @@ use treering_script::{Job, TargetFacts};
 
 use super::calls::write_calls;
 
-/// Writes what a job would do: its operations, or each of their calls.
+/// Writes the operations of a job, or each of their calls.
 ///
 /// # Errors
 /// When the writer fails.

@@ -1,7 +1,7 @@
 //! Output of an imitated tool, reproduced from a stored trial.
 //!
-//! The output hears the stored events as it heard those of the run, and what it asked of the clock
-//! and of the filesystem is answered as it was then.
+//! The output module receives the stored events as in the run; its queries of the clock and of the
+//! filesystem get the stored answers.
 
 use std::collections::VecDeque;
 use std::fmt::Display;
@@ -37,7 +37,7 @@ impl ClassicText {
 /// Reproduces the output from a trial and its events.
 ///
 /// # Errors
-/// When the trial is not one of a tool that is imitated here, or lacks what is needed.
+/// When the trial is not of an imitated tool, or lacks the required artifact.
 pub fn replay_classic(
     trial: &Trial,
     events: &[TrialEvent],
@@ -56,7 +56,7 @@ pub fn replay_classic(
         text.add(&output.hear(event, &mut answers));
     }
     if !matches!(trial.ending, Ending::Failed { .. } | Ending::Invalid { .. }) {
-        // The store does not say which signal ended a run.
+        // The signal that ended a run is not stored.
         let signal = (trial.ending == Ending::Interrupted).then_some(SIGINT);
         text.add(&output.close(signal));
     }

@@ -1,4 +1,5 @@
-//! Trial sinks: filters, the complete trial for a page at the end, and the sources of a job.
+//! Trial sinks: an event filter, a collector of the complete trial, and one that adds the sources
+//! of a job.
 
 use treering_model::{Artifact, SinkError, Trial, TrialBuilder, TrialEvent, TrialSink};
 use treering_script::JobRecord;
@@ -8,23 +9,23 @@ use crate::host::Host;
 /// Option that names a data set.
 const DATASET: &str = "dataset";
 
-/// Filter before the store, which may withhold events and add some of its own.
+/// Filter in front of the store, which may drop events and add others.
 pub trait EventFilter {
-    /// Receives an event, and passes on what is to be kept.
+    /// Receives an event, and passes on the events to be stored.
     ///
     /// # Errors
     /// When the trial must end.
     fn accept(&mut self, event: &TrialEvent, kept: &mut dyn TrialSink) -> Result<(), SinkError>;
 }
 
-/// The store and the complete trial, behind a filter.
-pub(super) struct Filtered<'a, 's> {
+/// Sends filtered events to the store and to the collected trial.
+pub(super) struct FilteredSinks<'a, 's> {
     pub(super) filter: Option<&'a mut (dyn EventFilter + 'a)>,
     pub(super) store: &'s mut dyn TrialSink,
     pub(super) whole: &'s mut WholeTrial,
 }
 
-impl TrialSink for Filtered<'_, '_> {
+impl TrialSink for FilteredSinks<'_, '_> {
     fn accept(&mut self, event: &TrialEvent) -> Result<(), SinkError> {
         let mut kept = StoreAndTrial { store: &mut *self.store, whole: &mut *self.whole };
         match &mut self.filter {
@@ -46,7 +47,7 @@ impl TrialSink for StoreAndTrial<'_> {
     }
 }
 
-/// A sink, and further ones after it.
+/// A sink followed by further sinks.
 pub(crate) struct Recipients<'a, S> {
     pub(crate) first: S,
     pub(crate) others: Vec<Box<dyn TrialSink + 'a>>,
@@ -77,9 +78,9 @@ impl<S: TrialSink> TrialSink for WithSources<S> {
 
 /// Artifact with the sources of a job; `None` if its options hold them all.
 pub(crate) fn sources(mut record: JobRecord, host: &dyn Host) -> Option<Artifact> {
-    let named = record.options.iter().rev().find(|(name, _)| name == DATASET);
+    let dataset = record.options.iter().rev().find(|(name, _)| name == DATASET);
     record.dataset =
-        named.and_then(|(_, name)| Some((name.clone(), host.data_set_fingerprint(name)?)));
+        dataset.and_then(|(_, name)| Some((name.clone(), host.data_set_fingerprint(name)?)));
     if record.is_defined_by_options() {
         return None;
     }

@@ -24,7 +24,7 @@ pub trait ToolTerminal {
     /// Standard error.
     fn err(&mut self) -> &mut dyn Write;
 
-    /// The present time of the machine's zone, as `ctime` writes it, without newline.
+    /// The current local time in the format of `ctime`, without the newline.
     fn local_time(&self) -> String;
 
     /// Waits for a line on standard input, or for its end.
@@ -35,7 +35,7 @@ pub trait ToolTerminal {
 pub(super) struct Speaker {
     output: Box<dyn ClassicOutput>,
     log: Option<File>,
-    /// First target directory, whose free space the output may ask for.
+    /// First target directory, whose free space the output may query.
     root: Target,
     /// Semaphores at which this run waits for other processes.
     meetings: Option<SemaphoreSet>,
@@ -44,15 +44,15 @@ pub(super) struct Speaker {
     terminal: Box<dyn ToolTerminal>,
 }
 
-/// Error of a log file that cannot be opened.
-pub(super) struct Unopened {
+/// Error in opening the log file.
+pub(super) struct LogOpenError {
     path: PathBuf,
     /// The tool's own message about the log; empty if it has none.
     pub(super) said: ToolOutput,
     error: io::Error,
 }
 
-impl fmt::Display for Unopened {
+impl fmt::Display for LogOpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cannot open the log {}: {}", self.path.display(), self.error)
     }
@@ -65,7 +65,7 @@ pub(super) fn reason(error: &io::Error) -> String {
 }
 
 impl Speaker {
-    /// Speaks; appends to this log, or begins it anew.
+    /// Opens the log, to append or truncated as the tool does, and begins the output.
     ///
     /// # Errors
     /// When the log cannot be opened.
@@ -74,18 +74,18 @@ impl Speaker {
         log: Option<&Path>,
         root: Target,
         terminal: Box<dyn ToolTerminal>,
-    ) -> Result<Self, Box<Unopened>> {
-        let anew = output.log_begins_anew();
+    ) -> Result<Self, Box<LogOpenError>> {
+        let truncates = output.log_begins_anew();
         let open = |path: &Path| {
             let mut options = OpenOptions::new();
             let options =
-                if anew { options.write(true).truncate(true) } else { options.append(true) };
+                if truncates { options.write(true).truncate(true) } else { options.append(true) };
             options.create(true).open(path)
         };
         let log = match log.map(|path| (path, open(path))) {
             Some((path, Err(error))) => {
                 let said = output.without_log(path, &reason(&error));
-                return Err(Box::new(Unopened { path: path.to_owned(), said, error }));
+                return Err(Box::new(LogOpenError { path: path.to_owned(), said, error }));
             }
             opened => opened.and_then(|(_, file)| file.ok()),
         };
@@ -97,7 +97,7 @@ impl Speaker {
         Self { meetings, ..self }
     }
 
-    /// Exit code of a failed run, if the tool's is not 1.
+    /// Exit code of a failed run, if the tool uses another one than 1.
     pub(super) fn exit_code(&self) -> Option<u8> {
         self.output.exit_code()
     }
@@ -107,10 +107,10 @@ impl Speaker {
         self.missed.take()
     }
 
-    /// Has the output produce text, and writes that text.
+    /// Lets the output produce text, and writes it.
     ///
     /// # Errors
-    /// When standard output or the log does not take it. A reader that went away is no error.
+    /// When standard output or the log cannot be written. A closed pipe is not an error.
     pub(super) fn speak(
         &mut self,
         words: impl FnOnce(&mut dyn ClassicOutput) -> ToolOutput,
@@ -147,19 +147,25 @@ impl Speaker {
 
 /// Passes the events of a trial on together with the context of an imitated tool's output, then
 /// writes that output.
-pub(super) struct Speaking<'a> {
+pub(super) struct ToolOutputSink<'a> {
     pub(super) speaker: &'a mut Speaker,
     /// Artifact that is stored right after the beginning of the trial.
     pub(super) record: Option<Artifact>,
 }
 
-impl EventFilter for Speaking<'_> {
+impl EventFilter for ToolOutputSink<'_> {
     fn accept(&mut self, event: &TrialEvent, kept: &mut dyn TrialSink) -> Result<(), SinkError> {
         let Speaker { output, root, meetings, missed, terminal, .. } = &mut *self.speaker;
         let device = output.watched_device().map(Path::to_owned);
         let terminal = terminal.as_mut();
-        let mut looking =
-            Looking { root, device, meetings: *meetings, missed, terminal, answers: Vec::new() };
+        let mut looking = OutputQueries {
+            root,
+            device,
+            meetings: *meetings,
+            missed,
+            terminal,
+            answers: Vec::new(),
+        };
         let said = output.hear(event, &mut looking);
         let answers = looking.answers;
         if missed.is_some() {
@@ -167,9 +173,9 @@ impl EventFilter for Speaking<'_> {
         }
         let is_kept = output.keeps_ticks() || !matches!(event, TrialEvent::Ticked { .. });
         for answer in answers.into_iter().filter(|_| is_kept) {
-            let made = Artifact::new(ContextAnswer::KIND, ContextAnswer::VERSION, &answer)
+            let artifact = Artifact::new(ContextAnswer::KIND, ContextAnswer::VERSION, &answer)
                 .map_err(|error| SinkError::new("cannot keep what was seen", error))?;
-            kept.accept(&TrialEvent::Produced(made))?;
+            kept.accept(&TrialEvent::Produced(artifact))?;
         }
         if is_kept {
             kept.accept(event)?;
@@ -182,10 +188,10 @@ impl EventFilter for Speaking<'_> {
     }
 }
 
-/// Answers the output's queries from the clock and the first target directory.
-struct Looking<'t> {
+/// Answers the output's queries about the clock and the first target directory.
+struct OutputQueries<'t> {
     root: &'t Target,
-    /// Device whose counters are asked for, if it is not the directory's.
+    /// Device whose counters are queried, if it is not that of the directory.
     device: Option<PathBuf>,
     meetings: Option<SemaphoreSet>,
     missed: &'t mut Option<io::Error>,
@@ -194,7 +200,7 @@ struct Looking<'t> {
     answers: Vec<ContextAnswer>,
 }
 
-impl OutputContext for Looking<'_> {
+impl OutputContext for OutputQueries<'_> {
     fn room(&mut self) -> Option<StatfsSpace> {
         let room = self.root.room().ok();
         self.answers.push(ContextAnswer::Room(room));
@@ -223,7 +229,7 @@ impl OutputContext for Looking<'_> {
     fn meet(&mut self, number: u16) {
         let met = self.meetings.map_or(Ok(()), |meetings| meetings.meet(number));
         match met.map_err(io::Error::from) {
-            // Who is asked to stop stops a little later.
+            // A wait interrupted by a signal is no error: the stop flag ends the run.
             Err(error) if error.kind() != io::ErrorKind::Interrupted => *self.missed = Some(error),
             _ => {}
         }

@@ -1,9 +1,9 @@
-//! Commands that follow up on the history of a series: more points, or the search for the commit.
+//! Suggests commands after the history of a series: measure more points, or search for the commit.
 
 use super::WatchOptions;
 use crate::shell::quoted;
 
-/// Change of a series for the worse, at its newest points.
+/// Regression of a series at its newest points.
 pub struct WorsePoint {
     /// Label of the last good point.
     pub good: String,
@@ -13,8 +13,8 @@ pub struct WorsePoint {
     pub good_kernel: Option<String>,
 }
 
-/// Commands with their purposes, the first one first. `points_needed` is the number of points that
-/// a series lacks to be judged.
+/// Commands with their purposes, in the order to run them. `points_needed` is the number of further
+/// points needed before the series can be judged.
 pub fn next_commands(
     options: &WatchOptions,
     points_needed: Option<usize>,
@@ -27,7 +27,7 @@ pub fn next_commands(
         } else {
             format!("{points} more points are needed to decide")
         };
-        commands.push((purpose, again(options, points)));
+        commands.push((purpose, more_points_command(options, points)));
     }
     if let Some(WorsePoint { good, worse, good_kernel }) = worse {
         let purpose = format!("Find the commit between {good} (good) and {worse} (worse)");
@@ -44,7 +44,7 @@ pub fn next_commands(
     commands
 }
 
-/// Tag or commit in a point's name: `v6.12.9` for 6.12.9, 1a2b3c4 as it is.
+/// Tag or commit in a point's name: `v6.12.9` for 6.12.9, and 1a2b3c4 unchanged.
 fn tag(key: &str) -> Option<String> {
     let version = key.strip_prefix('v').unwrap_or(key);
     let (numbers, candidate) = version.split_once("-rc").unwrap_or((version, "0"));
@@ -52,7 +52,7 @@ fn tag(key: &str) -> Option<String> {
     if numbers.contains('.') && numbers.split('.').all(is_number) && is_number(candidate) {
         return Some(format!("v{version}"));
     }
-    // Without a letter the digits are a date.
+    // Digits without a letter are a date.
     let is_commit = (7..=40).contains(&key.len())
         && key.bytes().any(|byte| byte.is_ascii_lowercase())
         && key.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -60,7 +60,7 @@ fn tag(key: &str) -> Option<String> {
 }
 
 /// Command that measures `points` more points.
-fn again(options: &WatchOptions, points: usize) -> String {
+fn more_points_command(options: &WatchOptions, points: usize) -> String {
     let mut words = vec!["treering watch".to_owned(), quoted(&options.plan_file.to_string_lossy())];
     let mut option = |name: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -85,7 +85,7 @@ mod tests {
     use super::tag;
 
     #[test]
-    fn versions_and_commits_are_names_for_git_and_days_are_none() {
+    fn versions_and_commits_become_git_names_but_dates_do_not() {
         for (key, name) in [
             ("6.12.9", Some("v6.12.9")),
             ("v6.13-rc2", Some("v6.13-rc2")),

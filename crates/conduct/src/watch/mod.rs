@@ -26,7 +26,7 @@ pub struct WatchOptions {
     pub label: Option<String>,
     /// The present day, as a label.
     pub day: String,
-    /// Fact of what is watched that names the new point.
+    /// Fact of the watched variant whose value becomes the label of the new point.
     pub label_by: Option<String>,
     /// Kernel of every variant but the anchor, in a guest.
     pub kernel: Option<PathBuf>,
@@ -34,7 +34,7 @@ pub struct WatchOptions {
     pub rounds: u32,
     /// Number of points to measure.
     pub points: u32,
-    /// True if the series goes on with an anchor that changed.
+    /// True if the series continues despite a changed anchor.
     pub accepts_anchor: bool,
     /// Block devices that may be erased.
     pub erase: Vec<PathBuf>,
@@ -45,7 +45,7 @@ pub struct WatchOptions {
 }
 
 impl WatchOptions {
-    /// Label of the point, unless it is taken.
+    /// Preferred label of the point.
     fn wanted_label(&self) -> String {
         let of_kernel = || self.kernel.as_ref()?.file_stem()?.to_str().map(str::to_owned);
         self.label.clone().or_else(of_kernel).unwrap_or_else(|| self.day.clone())
@@ -66,21 +66,21 @@ pub struct ChangedFact {
 /// Changed facts between two points of a series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnchorChanges {
-    /// Facts of the anchor itself: it is no longer the same.
+    /// Changed facts of the anchor itself, which is then no longer comparable.
     pub of_anchor: Vec<ChangedFact>,
-    /// Facts of the machine, whose effects cancel out.
+    /// Changed facts of the machine, which affect the anchor and the watched variant alike.
     pub of_machine: Vec<ChangedFact>,
 }
 
-/// Store of a series, and the judgement about its anchor.
+/// Store of a series, which also compares the anchor of different points.
 pub trait SeriesStore: ResultStore {
-    /// The trials of a plan that ended, oldest first. A store that is missing has none.
+    /// Ended trials of a plan, oldest first. A missing store has none.
     ///
     /// # Errors
     /// When the store cannot be read.
     fn ended_trials(&self, plan: &str) -> Result<Vec<Trial>, Failure>;
 
-    /// Changes what stored trials are called, or whether they are compared.
+    /// Annotates stored trials: changes their label, or excludes them from comparisons.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -95,10 +95,11 @@ pub trait SeriesStore: ResultStore {
     fn anchor_changes(&self, before: Vec<Trial>, after: Vec<Trial>) -> AnchorChanges;
 }
 
-/// Makes a plan one of a series: the anchor first, then the watched variant under the named kernel.
+/// Turns a plan into that of a series: the anchor first, then the watched variants under the named
+/// kernel.
 ///
 /// # Errors
-/// When the plan does not fit to the options.
+/// When the plan does not fit the options.
 pub fn watched_plan(mut plan: Plan, options: &WatchOptions) -> Result<Plan, Failure> {
     let usage = |message: String, hint: &str| Failure::usage(message).hint(hint);
     let file = options.plan_file.display();
@@ -127,7 +128,7 @@ pub fn watched_plan(mut plan: Plan, options: &WatchOptions) -> Result<Plan, Fail
             *variant = with_kernel(variant, &variant.name, kernel)?;
         }
     }
-    // The anchor is the baseline of every variant.
+    // Without `against`, the first variant (the anchor) is the baseline of all others.
     plan.variants.iter_mut().for_each(|variant| variant.against = None);
     plan.stopping = Stopping::Fixed { rounds: options.rounds };
     plan.conditions.control = false;
@@ -137,7 +138,7 @@ pub fn watched_plan(mut plan: Plan, options: &WatchOptions) -> Result<Plan, Fail
 /// Describes the series that is continued, and returns its next point without measuring it.
 ///
 /// # Errors
-/// When the store cannot be read, or the anchor is another one.
+/// When the store cannot be read, or the anchor has changed.
 pub fn foresee_point(
     plan: &Plan,
     options: &WatchOptions,
@@ -149,11 +150,11 @@ pub fn foresee_point(
     Ok(series.point(&options.wanted_label()))
 }
 
-/// Measures the points one after the other, until a signal comes. Each is kept unless its anchor
-/// is another one.
+/// Measures the points one after the other, until a signal arrives. A point is valid unless its
+/// anchor has changed.
 ///
 /// # Errors
-/// When the plan cannot be carried out, a point has no result, or the anchor is another one.
+/// When the plan cannot be carried out, a point has no result, or the anchor has changed.
 pub fn measure_points(
     plan: &Plan,
     options: &WatchOptions,

@@ -1,5 +1,4 @@
-//! Series that a point continues: its stored trials, its labels, and the check that its anchor is
-//! unchanged.
+//! Series of measurements: stored trials, labels, and the check that the anchor is unchanged.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +21,7 @@ pub(super) struct Series {
     anchor_digest: String,
     /// Trials of the series, oldest first.
     pub(super) trials: Vec<Trial>,
-    /// True if the plan was watched before with other work or another anchor.
+    /// True if the store has trials of this plan with other work or another anchor.
     has_others: bool,
 }
 
@@ -93,7 +92,7 @@ impl Series {
         self.trials.iter().map(|trial| trial.beginning.label.as_str()).collect()
     }
 
-    /// Unused label: the wanted one, with a number if necessary.
+    /// Unused label: the wanted one, with a number appended if it is taken.
     fn free_label(&self, wanted: &str, but: &[TrialId]) -> String {
         let others = self.trials.iter().filter(|trial| !but.contains(&trial.beginning.trial));
         let taken: BTreeSet<&str> = others.map(|trial| trial.beginning.label.as_str()).collect();
@@ -102,7 +101,7 @@ impl Series {
         labels.find(|label| !taken.contains(label.as_str())).unwrap_or_default()
     }
 
-    /// The next point, with this label or a similar one.
+    /// Next point of the series, with this label, numbered if it is taken.
     pub(super) fn point(&self, wanted: &str) -> SeriesPoint {
         let mut facts = vec![(WATCH_WORK_FACT, self.work.clone())];
         if let Some(anchor) = &self.anchor {
@@ -112,7 +111,7 @@ impl Series {
         SeriesPoint { label: self.free_label(wanted, &[]), facts }
     }
 
-    /// Trials of the anchor at the newest valid point.
+    /// Trials of the anchor at the newest point that is not excluded.
     fn newest_of_anchor(&self) -> Vec<Trial> {
         let Some(anchor) = self.anchor.as_deref() else { return Vec::new() };
         let is_anchor = |trial: &&Trial| {
@@ -130,7 +129,7 @@ impl Series {
     /// the last point.
     ///
     /// # Errors
-    /// When it differs, and that is not accepted.
+    /// When the anchor differs, and the options do not accept that.
     pub(super) fn refuse_another_anchor(
         &self,
         plan: &Plan,
@@ -151,7 +150,8 @@ impl Series {
         self.accept_anchor(&why, options, host)
     }
 
-    /// Accepts an anchor that changed for these reasons, if there are any.
+    /// Accepts an anchor that changed for the reasons in `why`, if the options allow it. An empty
+    /// `why` means no change.
     fn accept_anchor(
         &self,
         why: &[String],
@@ -176,8 +176,8 @@ impl Series {
         ))
     }
 
-    /// Checks the new point against the series before it (`before`): that it is comparable, that
-    /// its anchor is the same, and what its label is.
+    /// Checks the new point: a watched trial completed, and the anchor is unchanged since `before`,
+    /// the series without the point. Then sets the label of the point, if a fact names it.
     pub(super) fn judge_newest(
         &self,
         before: &Self,
@@ -186,9 +186,9 @@ impl Series {
         (store, host): (&dyn SeriesStore, &dyn Host),
     ) -> Result<(), Failure> {
         let now_ms = host.unix_ms();
-        let known: BTreeSet<TrialId> =
+        let known_trials: BTreeSet<TrialId> =
             before.trials.iter().map(|trial| trial.beginning.trial).collect();
-        let is_new = |trial: &&Trial| !known.contains(&trial.beginning.trial);
+        let is_new = |trial: &&Trial| !known_trials.contains(&trial.beginning.trial);
         let new: Vec<&Trial> = self.trials.iter().filter(is_new).collect();
         let ids: Vec<TrialId> = new.iter().map(|trial| trial.beginning.trial).collect();
         let is_watched = |trial: &&&Trial| {
@@ -208,9 +208,12 @@ impl Series {
             new.iter().filter(of_anchor).map(|trial| (*trial).clone()).collect();
         let changes = store.anchor_changes(before.newest_of_anchor(), after);
         for fact in &changes.of_machine {
-            host.say(&format!("since the last point, for the anchor too: {}", words(fact)));
+            host.say(&format!(
+                "since the last point, for the anchor too: {}",
+                describe_change(fact)
+            ));
         }
-        let why: Vec<String> = changes.of_anchor.iter().map(words).collect();
+        let why: Vec<String> = changes.of_anchor.iter().map(describe_change).collect();
         if let Err(failure) = self.accept_anchor(&why, options, host) {
             let reason = failure.message().to_owned();
             store.annotate(&ids, now_ms, &AnnotationKind::Excluded { reason })?;
@@ -233,8 +236,8 @@ fn is_completed(trial: &Trial) -> bool {
     trial.ending == Ending::Completed
 }
 
-/// `kernel.release was 6.1, is 6.2`.
-fn words(fact: &ChangedFact) -> String {
+/// Describes a changed fact: `kernel.release is 6.2, and was 6.1`.
+fn describe_change(fact: &ChangedFact) -> String {
     let known =
         |value: &str| if value.is_empty() { "not known".to_owned() } else { value.to_owned() };
     format!("{} is {}, and was {}", fact.name, known(&fact.after), known(&fact.before))

@@ -1,11 +1,11 @@
-//! Jobs that variants change by `options` and `env`: what the changed job is, what is refused, and
-//! that a written plan reads back.
+//! Jobs that variants change by `options` and `env`: changed jobs, refused changes, and written
+//! plans that read back.
 
 use treering_conduct::plan::{Plan, PlannedJob};
 
 use crate::read_plan;
 
-/// Job of a variant, by the places of both.
+/// Job on a variant, by the indices of both.
 fn job(plan: &Plan, variant: usize, job: usize) -> &PlannedJob {
     plan.job_of(variant, job)
 }
@@ -28,7 +28,7 @@ const MARK: &str = "[[job]]\nname = \"mark\"\nworkload = \"fs_mark\"\n\
                     options = { files = 5, size = 7, until-full = true }\n";
 
 #[test]
-fn options_of_a_variant_stand_in_place_of_those_of_the_job() {
+fn options_of_a_variant_replace_options_of_the_job() {
     let plan = read_plan(&format!("{TWO}options = {{ files = 9 }}\n{MARK}")).unwrap();
     assert_eq!(parameter(job(&plan, 0, 0), "files").as_deref(), Some("5"));
     assert_eq!(parameter(job(&plan, 1, 0), "files").as_deref(), Some("9"));
@@ -39,7 +39,7 @@ fn options_of_a_variant_stand_in_place_of_those_of_the_job() {
 }
 
 #[test]
-fn parameters_inside_a_fio_job_are_options_too() {
+fn parameters_inside_a_fio_job_can_be_changed_as_options() {
     let plan = read_plan(&format!("{TWO}options = {{ ioengine = \"io_uring\" }}\n{FIO}")).unwrap();
     let engine = |variant| {
         let lines = job(&plan, variant, 0).job.parameters();
@@ -50,7 +50,7 @@ fn parameters_inside_a_fio_job_are_options_too() {
 }
 
 #[test]
-fn a_table_changes_one_job_and_wins_over_what_changes_all() {
+fn options_of_a_single_job_override_options_of_all_jobs() {
     let plan = read_plan(&format!(
         "{TWO}options = {{ size = 11, mark = {{ size = 12 }} }}\n{MARK}\
          [[job]]\nname = \"other\"\nworkload = \"fs_mark\"\noptions = {{ files = 3, size = 7 }}\n"
@@ -75,7 +75,7 @@ fn the_baseline_keeps_its_options_when_another_variant_is_the_baseline() {
 }
 
 #[test]
-fn options_that_no_job_has_are_refused_at_their_place_with_the_nearest_name() {
+fn unknown_options_are_refused_at_their_position_with_a_suggestion() {
     let error = refused(&format!("{TWO}options = {{ fils = 9 }}\n{MARK}"));
     assert!(error.contains("fs_mark has no option `fils`"), "{error}");
     assert!(error.contains("plan.toml:7:13") && error.contains("did you mean `files`"), "{error}");
@@ -90,7 +90,7 @@ fn options_that_no_job_has_are_refused_at_their_place_with_the_nearest_name() {
 }
 
 #[test]
-fn a_written_plan_has_the_options_and_the_environment_of_its_variants() {
+fn written_plans_keep_options_and_environment_of_variants() {
     let text = format!(
         "{TWO}options = {{ random = {{ ioengine = \"io_uring\", iodepth = 4 }}, \
          mark = {{ until-full = false }} }}\nenv = {{ A = \"true\", B = \"2\", C = \"\" }}\n\
@@ -99,25 +99,25 @@ fn a_written_plan_has_the_options_and_the_environment_of_its_variants() {
          latency = \"off\"\nheat = true\nheat-half-life = 2.5\n"
     );
     let plan = read_plan(&text).unwrap();
-    let again = read_plan(&plan.to_toml()).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(again.to_toml(), plan.to_toml());
-    assert_eq!(again.digest(), plan.digest());
-    assert_eq!(again.variants, plan.variants);
+    let reread = read_plan(&plan.to_toml()).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(reread.to_toml(), plan.to_toml());
+    assert_eq!(reread.digest(), plan.digest());
+    assert_eq!(reread.variants, plan.variants);
     assert_eq!(
-        (again.jobs[1].engine, &again.jobs[1].around),
+        (reread.jobs[1].engine, &reread.jobs[1].around),
         (plan.jobs[1].engine, &plan.jobs[1].around)
     );
-    assert_eq!(again.jobs[1].engine.compressibility, 30);
-    assert_eq!(again.jobs[1].around.prepare, ["true", "a b"]);
+    assert_eq!(reread.jobs[1].engine.compressibility, 30);
+    assert_eq!(reread.jobs[1].around.prepare, ["true", "a b"]);
     for place in [0, 1] {
-        let parameters = job(&again, 1, place).job.parameters();
+        let parameters = job(&reread, 1, place).job.parameters();
         assert_eq!(parameters, job(&plan, 1, place).job.parameters());
-        assert_ne!(parameters, job(&again, 0, place).job.parameters());
+        assert_ne!(parameters, job(&reread, 0, place).job.parameters());
     }
 }
 
 #[test]
-fn job_files_have_the_environment_of_their_variant() {
+fn job_files_use_the_environment_of_their_variant() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("j.fio");
     std::fs::write(&file, "[a]\nsize=${NUMBER}m\n").unwrap();

@@ -19,23 +19,23 @@ fn rounds_of(text: &str) -> (u32, Stopping) {
 #[test]
 fn the_default_number_of_rounds_follows_the_family() {
     let fixed = |rounds| Stopping::Fixed { rounds };
-    // Its rate decides, and the p99 of its fsyncs.
+    // Two primary metrics: the rate, and the p99 latency of fsync.
     assert_eq!(rounds_of(&format!("{TWO}{FS_MARK}")), (2, fixed(7)));
     let three = format!("{TWO}[[variant]]\nfilesystem = \"btrfs\"\n");
     assert_eq!(rounds_of(&format!("{three}{FS_MARK}")), (4, fixed(8)));
-    // A control is no contender.
+    // A control does not count as a contender.
     assert_eq!(rounds_of(&format!("control = true\n{three}{FS_MARK}")), (4, fixed(8)));
     let jobs = format!("{FS_MARK}name = \"a\"\n{FS_MARK}name = \"b\"\n{FS_MARK}");
     assert_eq!(rounds_of(&format!("{three}{jobs}")), (12, fixed(9)));
     let chosen = "[report]\nprimary = [\"operation_seconds\"]\n";
     assert_eq!(rounds_of(&format!("{three}{chosen}")), (2, fixed(7)));
-    // Of the other jobs it is no metric.
+    // The chosen metric does not exist in the other jobs.
     let both = "[[job]]\n[[job]]\nworkload = \"fs_mark\"\n";
     assert_eq!(rounds_of(&format!("{TWO}{both}{chosen}")), (1, fixed(6)));
 }
 
 #[test]
-fn rules_look_first_where_something_can_be_shown() {
+fn sequential_looks_begin_where_a_difference_can_be_shown() {
     let three = format!("{TWO}[[variant]]\nfilesystem = \"btrfs\"\n{FS_MARK}");
     let rule = |rule: &str| rounds_of(&format!("{three}[stopping]\n{rule}")).1;
     let precise = rule("rule = \"precision\"\nhalf-width = \"2%\"\n");
@@ -51,7 +51,7 @@ fn rules_look_first_where_something_can_be_shown() {
 }
 
 #[test]
-fn fewer_rounds_than_are_needed_are_named_and_run_as_asked() {
+fn too_few_rounds_are_reported_and_run() {
     let three = format!("{TWO}[[variant]]\nfilesystem = \"btrfs\"\n{FS_MARK}");
     for (said, words) in [
         ("rounds = 6\n", "6 rounds cannot show a difference: 4 primary comparisons"),
@@ -85,7 +85,7 @@ fn every_shipped_plan_has_the_rounds_that_it_needs() {
 }
 
 #[test]
-fn a_metric_that_no_job_gives_is_refused_at_its_place() {
+fn unknown_metrics_are_refused_at_their_position() {
     let with = |metric: &str| read_plan(&format!("{TWO}[report]\nprimary = [\"{metric}\"]\n"));
     let error = with("create/mib_per_secnd").unwrap_err();
     assert!(error.message().contains("no job of this plan yields"), "{error}");
@@ -124,7 +124,7 @@ fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, Option<String>)> {
 }
 
 #[test]
-fn a_job_against_another_is_compared_with_it_on_each_variant_and_other_jobs_between_variants() {
+fn jobs_with_against_are_compared_on_each_variant() {
     let jobs = format!(
         "{FS_MARK}name = \"plain\"\n{FS_MARK}name = \"many\"\noptions = {{ threads = 4 }}\n\
          against = \"one\"\n{FS_MARK}name = \"one\"\n"
@@ -138,20 +138,20 @@ fn a_job_against_another_is_compared_with_it_on_each_variant_and_other_jobs_betw
         ("xfs: many", "xfs: one"),
     ];
     assert_eq!(compared(&format!("{TWO}{jobs}")), pairs(&expected));
-    // Two metrics decide in each of the three contrasts.
+    // Each of the three comparisons has two primary metrics.
     assert_eq!(rounds_of(&format!("{TWO}{jobs}")).0, 6);
     let alone = "[[variant]]\nfilesystem = \"ext4\"\n";
     let expected = [("one", ""), ("many", "one")];
     assert_eq!(compared(&format!("{alone}{jobs}")), pairs(&expected));
     let plan = read_plan(&format!("{TWO}{jobs}")).unwrap();
-    let again = read_plan(&plan.to_toml()).unwrap();
-    assert_eq!((again.compared_sets(), again.digest()), (plan.compared_sets(), plan.digest()));
+    let reread = read_plan(&plan.to_toml()).unwrap();
+    assert_eq!((reread.compared_sets(), reread.digest()), (plan.compared_sets(), plan.digest()));
     let others = read_plan(&format!("{TWO}{}", jobs.replace("against = \"one\"\n", ""))).unwrap();
     assert_ne!(others.digest(), plan.digest());
 }
 
 #[test]
-fn points_of_a_sweep_are_compared_with_the_first_or_with_the_one_that_is_named() {
+fn points_of_a_sweep_are_compared_with_the_first_or_the_named_one() {
     let sweep = |against: &str| {
         format!("{FS_MARK}name = \"make\"\nsweep = {{ threads = [1, 2, 4] }}\n{against}")
     };
@@ -161,7 +161,7 @@ fn points_of_a_sweep_are_compared_with_the_first_or_with_the_one_that_is_named()
         ("make, threads=2", "make, threads=1"),
         ("make, threads=4", "make, threads=1"),
     ];
-    // Without `against` there is only the curve.
+    // Without `against` the points of the sweep are not compared.
     assert_eq!(compared(&format!("{alone}{}", sweep(""))), pairs(&[("ext4", "")]));
     assert_eq!(compared(&format!("{alone}{}", sweep("against = \"make\"\n"))), pairs(&first));
     let named = sweep("against = \"make, threads=4\"\n");

@@ -1,4 +1,4 @@
-//! The examples and the reference page: every plan in them can be read.
+//! Checks that every plan in the examples and on the reference page can be read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,7 @@ fn root() -> &'static Path {
 }
 
 #[test]
-fn the_examples_read_and_are_what_their_questions_ask_for() {
+fn examples_can_be_read_and_match_their_questions() {
     let mut plans: BTreeMap<String, Plan> = BTreeMap::new();
     for entry in fs::read_dir(root().join("examples/plans")).unwrap() {
         let file = entry.unwrap();
@@ -75,7 +75,7 @@ fn the_examples_read_and_are_what_their_questions_ask_for() {
 }
 
 #[test]
-fn at_full_size_a_job_has_the_options_that_it_gives_for_it_and_the_others_stay() {
+fn full_size_options_replace_options_of_the_same_name() {
     let text = "[[variant]]\nfilesystem = \"ext4\"\n\
                 [[job]]\nworkload = \"fs_mark\"\noptions = { files = 5, size = 7 }\n\
                 full = { files = 1000, iterations = 3 }\n";
@@ -100,7 +100,7 @@ fn at_full_size_a_job_has_the_options_that_it_gives_for_it_and_the_others_stay()
 }
 
 #[test]
-fn job_files_of_a_plan_put_in_variables_of_the_environment() {
+fn job_files_of_a_plan_use_environment_variables() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("j.fio");
     let read = |size: &str| {
@@ -124,7 +124,8 @@ fn fits(plan: &Plan) {
         let DeviceSpec::Loop { bytes, count, .. } = variant.device else { continue };
         for planned in &plan.jobs {
             let needs = planned.job.footprint(&TargetFacts::unknown()).peak_block_bytes;
-            // A quarter for what the filesystem itself needs: inodes, journal, metadata twice.
+            // A quarter is reserved for the filesystem itself: inodes, journal, duplicated
+            // metadata.
             let has = bytes * u64::from(count) / 4 * 3;
             assert!(needs < has, "{}, {}: {needs} of {has}", plan.name, planned.name);
         }
@@ -154,11 +155,11 @@ fn blocks(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_block_of_the_reference_reads() {
+fn every_block_of_the_reference_can_be_read() {
     let text = fs::read_to_string(root().join("docs/plan.md")).unwrap();
     let blocks = blocks(&text);
     assert!(blocks.len() >= 6, "{}", blocks.len());
-    // The first is a whole plan; the others show one section.
+    // The first block is a whole plan; each of the others shows one section.
     assert!(blocks[0].lines().count() <= 10);
     read_plan(&blocks[0]).unwrap_or_else(|error| panic!("{error}"));
     for block in &blocks {
@@ -171,7 +172,7 @@ fn every_block_of_the_reference_reads() {
 }
 
 #[test]
-fn every_key_stands_in_the_reference_with_its_default() {
+fn every_key_is_in_the_reference_with_its_default() {
     let text = fs::read_to_string(root().join("docs/plan.md")).unwrap();
     for key in [
         "name",
@@ -219,13 +220,13 @@ fn every_key_stands_in_the_reference_with_its_default() {
 }
 
 #[test]
-fn the_default_looks_and_the_sections_in_braces_or_brackets_are_the_same() {
+fn default_looks_and_inline_sections_equal_their_long_forms() {
     let sequential = read_plan(
         "[stopping]\nrule = \"sequential\"\n[[variant]]\nfilesystem = \"xfs\"\n\
          [variant.device]\nloop = \"1GiB\"\n",
     )
     .unwrap();
-    // At six rounds none of so many metrics could be decided.
+    // Six rounds could not decide any of so many metrics.
     assert_eq!(sequential.stopping, Stopping::Sequential { looks: vec![10, 15, 20, 30] });
     assert_eq!(sequential.stopping.most_rounds(), 30);
     let braces = read_plan("variant = [{ filesystem = \"xfs\", device = { loop = \"1GiB\" } }]\n");
@@ -233,7 +234,7 @@ fn the_default_looks_and_the_sections_in_braces_or_brackets_are_the_same() {
 }
 
 #[test]
-fn options_are_split_as_a_shell_and_mount_would() {
+fn options_are_split_as_by_shell_and_mount() {
     let plan = read_plan(
         "[[variant]]\nfilesystem = \"btrfs\"\nmkfs = \"-d raid0 -L 'my disk'\"\n\
          mount = [\"noatime,compress=zstd:1\", 'context=\"a,b\"']\n",
@@ -292,9 +293,9 @@ fn a_sweep_is_every_combination_of_its_values() {
     assert_eq!((option(3, "threads"), option(3, "size")), (vec!["2"], vec!["4K"]));
     assert_eq!(option(3, "files"), ["7"]);
     assert!(format!("{:?}", plan.jobs[7].options).contains("--level=9"));
-    // Written out it is the same plan.
-    let again = read_plan(&plan.to_toml()).unwrap();
-    assert_eq!(again.digest(), plan.digest());
+    // The written plan reads back to the same plan.
+    let reread = read_plan(&plan.to_toml()).unwrap();
+    assert_eq!(reread.digest(), plan.digest());
 }
 
 #[test]
@@ -323,8 +324,8 @@ fn a_sweep_goes_over_parameters_inside_a_fio_job_file() {
         assert_eq!(all(&format!("jobfile.{section}.iodepth")), ["4"], "in every section");
         assert_eq!(all(&format!("jobfile.{section}.numjobs")), ["4"]);
     }
-    let again = read_plan(&plan.to_toml()).unwrap();
-    assert_eq!(again.digest(), plan.digest());
+    let reread = read_plan(&plan.to_toml()).unwrap();
+    assert_eq!(reread.digest(), plan.digest());
     let unknown = read("sweep = { iodepht = [1, 2] }\n").unwrap_err().to_string();
     assert!(unknown.contains("did you mean `iodepth`?") && unknown.contains(":8:"), "{unknown}");
     let wrong = read("sweep = { iodepth = [1, \"deep\"] }\n").unwrap_err().to_string();
@@ -332,7 +333,7 @@ fn a_sweep_goes_over_parameters_inside_a_fio_job_file() {
 }
 
 #[test]
-fn a_sweep_that_makes_no_sense_is_pointed_at() {
+fn invalid_sweeps_are_refused_at_their_position() {
     let refused = |sweep: &str| {
         let text = format!(
             "[[variant]]\nfilesystem = \"ext4\"\n[[job]]\nworkload = \"fs_mark\"\nsweep = {sweep}\n"

@@ -2,7 +2,7 @@
 
 use crate::{read_file, read_plan};
 
-/// Documents with one fault each, by what is wrong.
+/// Documents with one fault each, named after the fault.
 const FAULTS: &[(&str, &str)] = &[
     ("a string without quotation marks", "loop = 8GiB\n"),
     ("a word where a number is wanted", "rounds = ten\n[[variant]]\nfilesystem = \"ext4\"\n"),
@@ -330,7 +330,7 @@ const FAULTS: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn every_fault_is_shown_at_its_place_with_what_would_be_right() {
+fn every_fault_is_shown_at_its_position_with_a_remedy() {
     let mut golden = String::new();
     for (what, text) in FAULTS {
         let error = read_plan(text).expect_err(what);
@@ -343,7 +343,7 @@ fn every_fault_is_shown_at_its_place_with_what_would_be_right() {
 }
 
 #[test]
-fn errors_offer_their_parts_and_colours() {
+fn errors_have_message_hint_and_coloured_rendering() {
     let error = read_plan("[[variant]]\nfilesytem = \"ext4\"\n").unwrap_err();
     assert_eq!(error.message(), "[[variant]] has no key `filesytem`");
     assert!(error.hint().unwrap().starts_with("did you mean `filesystem`?"));

@@ -10,7 +10,7 @@ use crate::read_plan;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[test]
-fn deep_long_and_many_things_end_soon() {
+fn deep_long_and_large_documents_are_refused_quickly() {
     let many = |piece: &str| piece.repeat(1_000_000 / piece.len());
     let numbered = |piece: &dyn Fn(usize) -> String| (0..40_000).map(piece).collect::<String>();
     let variant = "[[variant]]\nfilesystem = \"ext4\"\n";
@@ -51,7 +51,7 @@ fn deep_long_and_many_things_end_soon() {
 }
 
 #[test]
-fn what_a_terminal_obeys_is_not_repeated() {
+fn control_characters_are_not_repeated() {
     for text in [
         "name = 3 # \u{202e}txt.exe\n",
         "\u{1b}[2J = 3\n",
@@ -68,7 +68,7 @@ fn what_a_terminal_obeys_is_not_repeated() {
 }
 
 #[test]
-fn line_ends_of_windows_and_a_byte_order_mark_are_taken() {
+fn windows_line_ends_and_a_byte_order_mark_are_accepted() {
     let text = "\u{feff}[[variant]]\r\nfilesystem = \"ext4\"\r\nmount = \"noatime\"\r\n";
     assert_eq!(read_plan(text).unwrap().variants[0].mount, ["noatime"]);
     let wrong = "\u{feff}[[variant]]\r\nfilesystem = \"ext5\"\r\nmount = \"noatime\"\r\n";
@@ -76,7 +76,7 @@ fn line_ends_of_windows_and_a_byte_order_mark_are_taken() {
     assert!(error.contains("plan.toml:2:14") && !error.contains('\r'), "{error}");
 }
 
-/// Words of plans, so that much of the input passes the first check.
+/// Fragments of plans, so that much of the input passes the TOML parser.
 fn piece() -> impl Strategy<Value = String> {
     let words = [
         "[[variant]]\n",
@@ -139,14 +139,14 @@ fn piece() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
-    fn no_text_makes_it_panic(text in any::<String>()) {
+    fn arbitrary_text_does_not_panic(text in any::<String>()) {
         if let Err(error) = read_plan(&text) {
             assert!(!error.to_string().is_empty());
         }
     }
 
     #[test]
-    fn no_words_of_plans_make_it_panic(pieces in proptest::collection::vec(piece(), 0..40)) {
+    fn fragments_of_plans_do_not_panic(pieces in proptest::collection::vec(piece(), 0..40)) {
         if let Err(error) = read_plan(&pieces.concat()) {
             assert!(!error.to_string().is_empty());
         }

@@ -1,4 +1,4 @@
-//! Plan documents: accepted and refused ones with their messages, and writing.
+//! Plan documents: accepted ones, refused ones with their messages, and written ones.
 
 #![expect(clippy::unwrap_used, reason = "in a test the panic is the message")]
 

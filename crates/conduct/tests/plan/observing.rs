@@ -26,7 +26,7 @@ fn observing_rounds_have_every_variant_once_and_no_control() {
     let cell = observing[1].iter().find(|cell| cell.variant == 1).unwrap();
     assert_eq!(cell.words(&plan), "observing round 2: xfs");
     assert_eq!(cell.label(&plan), "xfs (observed)");
-    // The measured rounds are those of the plan without.
+    // The measured rounds are the same as without observation.
     assert_eq!(rounds(&plan), rounds(&read_plan(TWO).unwrap()));
     assert_eq!(plan.digest(), read_plan(TWO).unwrap().digest());
     for role in [CellRole::WarmUp, CellRole::Round, CellRole::Control] {
@@ -40,7 +40,7 @@ fn observing_rounds_have_every_variant_once_and_no_control() {
 }
 
 #[test]
-fn measured_rounds_are_watched_where_that_is_asked_for() {
+fn measured_rounds_are_observed_on_request() {
     let plan =
         read_plan(&format!("{TWO}[observe]\nlayout-every = 5\nin = \"measured\"\n")).unwrap();
     assert_eq!(plan.observing.place, ObservedIn::Measured);

@@ -1,4 +1,4 @@
-//! Order of the cells: compared cells stand together in a round, and no position is favoured.
+//! Order of the cells: compared cells are consecutive within a round, and no position is favoured.
 
 use treering_conduct::plan::Plan;
 use treering_conduct::{PlannedCell, observing_rounds, rounds};
@@ -27,7 +27,7 @@ fn blocks(round: &[PlannedCell]) -> Vec<usize> {
 }
 
 #[test]
-fn the_trials_of_a_job_stand_together_in_every_round() {
+fn trials_of_a_job_are_consecutive_in_every_round() {
     let plan = plan();
     for round in rounds(&plan).iter().chain(&observing_rounds(&plan)) {
         let mut jobs = blocks(round);
@@ -38,7 +38,7 @@ fn the_trials_of_a_job_stand_together_in_every_round() {
 }
 
 #[test]
-fn jobs_and_variants_stand_in_each_place_equally_often() {
+fn jobs_and_variants_take_each_position_equally_often() {
     let plan = plan();
     let measured: Vec<_> = rounds(&plan).into_iter().skip(1).collect();
     let mut first_jobs = [0; 3];
@@ -52,7 +52,7 @@ fn jobs_and_variants_stand_in_each_place_equally_often() {
             places[place] += 1;
         }
     }
-    // Twelve rounds from the second on: a square may be cut off at both ends.
+    // The twelve rounds begin at the second, so the first and last Latin squares may be incomplete.
     assert!(first_jobs.iter().all(|count| (3..=5).contains(count)), "{first_jobs:?}");
     let flat = first_of_job.concat();
     assert!(flat.iter().all(|count| (2..=4).contains(count)), "{first_of_job:?}");
@@ -62,13 +62,13 @@ fn jobs_and_variants_stand_in_each_place_equally_often() {
 }
 
 #[test]
-fn more_rounds_leave_the_order_of_the_earlier_ones_as_it_is() {
+fn additional_rounds_do_not_change_the_order_of_earlier_ones() {
     let longer = read_plan(&THREE_BY_THREE.replace("rounds = 12", "rounds = 15")).unwrap();
     assert_eq!(rounds(&plan())[..], rounds(&longer)[..13]);
 }
 
 #[test]
-fn a_control_runs_only_where_it_is_asked_for() {
+fn a_control_runs_only_on_request() {
     let controls = |text: &str| {
         let cells = rounds(&read_plan(text).unwrap()).concat();
         cells.iter().filter(|cell| cell.role == CellRole::Control).count()

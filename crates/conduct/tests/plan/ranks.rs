@@ -11,7 +11,7 @@ const ON: &str = "[[variant]]\nname = \"shm\"\ndevice = { directory = \"/dev/shm
 const MAKE: &str = "[[job]]\nname = \"make\"\nworkload = \"fs_mark\"\noptions = { threads = 2 }\n";
 
 #[test]
-fn a_sweep_over_ranks_is_one_launch_for_each_size() {
+fn a_sweep_over_ranks_launches_each_size() {
     let plan = format!(
         "launcher = \"mpirun --map-by 'a b'\"\n{ON}{MAKE}sweep = {{ ranks = \"1..8x2\" }}\n"
     );
@@ -28,7 +28,7 @@ fn a_sweep_over_ranks_is_one_launch_for_each_size() {
 }
 
 #[test]
-fn what_a_job_says_goes_before_what_the_plan_says() {
+fn keys_of_a_job_override_keys_of_the_plan() {
     let plan = format!(
         "ranks = 4\nmpi-program = \"bin/treering-mpi\"\n{ON}{MAKE}[[job]]\nworkload = \"ior\"\n\
          ranks = 2\nlauncher = [\"srun\", \"--mpi=pmix\"]\nmpi-program = \"/opt/treering-mpi\"\n\
@@ -41,13 +41,13 @@ fn what_a_job_says_goes_before_what_the_plan_says() {
     assert_eq!((launch(1).ranks, launch(1).launcher.len()), (2, 2));
     assert_eq!(launch(1).program.as_deref(), Some(Path::new("/opt/treering-mpi")));
     assert_eq!((launch(0).timeout_seconds, launch(1).timeout_seconds), (300, 20));
-    let again = read_plan(&plan.to_toml()).unwrap();
-    assert_eq!(format!("{again:?}"), format!("{plan:?}"));
-    assert_eq!(again.digest(), plan.digest());
+    let reread = read_plan(&plan.to_toml()).unwrap();
+    assert_eq!(format!("{reread:?}"), format!("{plan:?}"));
+    assert_eq!(reread.digest(), plan.digest());
 }
 
 #[test]
-fn ranks_are_part_of_what_is_measured() {
+fn ranks_change_the_digest() {
     let digest = |top: &str| read_plan(&format!("{top}{ON}{MAKE}")).unwrap().digest();
     let all = [
         digest(""),
@@ -62,7 +62,7 @@ fn ranks_are_part_of_what_is_measured() {
 }
 
 #[test]
-fn what_cannot_be_is_pointed_at() {
+fn impossible_settings_of_ranks_are_refused_at_their_position() {
     let by_rank = "[[variant]]\nname = \"g\"\ndevice = { directory = \"/mnt/c{rank}/w\" }\n";
     assert!(read_plan(&format!("ranks = 2\n{by_rank}{MAKE}")).is_ok());
     let ext4 = "[[variant]]\nfilesystem = \"ext4\"\n";

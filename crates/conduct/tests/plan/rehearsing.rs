@@ -1,4 +1,4 @@
-//! Options that a rehearsal refuses are pointed at in the plan.
+//! Faults point at the options in the plan that a rehearsal refuses.
 
 use std::cell::RefCell;
 
@@ -26,8 +26,8 @@ mount = ["noatime", "nonsense=1"]
 sysctl = { "vm.swappiness" = 1, "vm.nonsense" = 1 }
 "#;
 
-/// Message about a plan in which this part of its last variant is refused, and the number of
-/// variants that were tried.
+/// Message for a plan whose last variant is refused for this part, and the number of variants that
+/// were tried.
 fn refused(part: Option<RefusedPart>, why: &str) -> (String, usize) {
     let tried = RefCell::new(0);
     let rehearsal = |variant: &Variant| {
@@ -48,7 +48,7 @@ fn refused(part: Option<RefusedPart>, why: &str) -> (String, usize) {
 }
 
 #[test]
-fn refused_parts_are_pointed_at_and_equal_variants_are_tried_once() {
+fn refused_parts_are_located_and_equal_variants_are_tried_once() {
     for (part, why, place) in [
         (Some(RefusedPart::Mkfs), "Invalid filesystem option set: nonsense", "plan.toml:16:8"),
         (Some(RefusedPart::Mount), "ext4: Unknown parameter 'nonsense'", "plan.toml:17:21"),

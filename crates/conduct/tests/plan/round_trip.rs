@@ -22,7 +22,7 @@ use crate::{read_file, read_plan, read_sized};
 const PLAIN: &str = "[[variant]]\nfilesystem = \"ext4\"\n[[variant]]\nfilesystem = \"xfs\"\n";
 
 fn word() -> impl Strategy<Value = String> {
-    // No blank at the end: names have none.
+    // Names do not end with a blank.
     "[a-zA-Z0-9ä\"'\\\\#=\\[\\]{}., /-]{0,12}[a-zA-Z0-9\"'\\\\\\]]"
 }
 
@@ -48,7 +48,7 @@ fn images(count: std::ops::Range<u16>) -> impl Strategy<Value = DeviceSpec> {
             direct_io,
             sector_bytes,
             directory,
-            // Of a size that the disk holds.
+            // Only for images that fit on the disk.
             disk: disk.filter(|_| bytes <= 1 << 41),
         },
     )
@@ -92,7 +92,7 @@ fn layers() -> impl Strategy<Value = Vec<Layer>> {
         let (mode, bucket_bytes) = (mode.to_owned(), 1 << shift);
         Layer::Bcache(CacheLayer { mode, bucket_bytes, cache_percent, sequential_cutoff })
     });
-    // They need a certain number of devices below.
+    // Arrays and caches need a certain number of devices below them.
     let array = prop_oneof![array, cache].prop_map(|layer| vec![Layer::Linear, layer]);
     let plain = prop_oneof![file, crypt, Just(Layer::Linear), thin, snapshot];
     let below = prop_oneof![5 => plain.prop_map(|layer| vec![layer]), 1 => array];
@@ -184,7 +184,7 @@ fn conditions() -> impl Strategy<Value = Conditions> {
         |(seed, warm_up, control, settle_seconds, phase_seconds)| Conditions {
             seed,
             warm_up,
-            // Without a warm-up nothing is sized.
+            // Without a warm-up no job is sized.
             phase_seconds: phase_seconds.filter(|seconds| warm_up || *seconds == 0),
             control,
             remount: false,
@@ -206,7 +206,7 @@ fn observing() -> impl Strategy<Value = Observing> {
             rounds,
         },
     );
-    // Nothing that is wanted is no section.
+    // A plan that records nothing has no section, so everything is at its default.
     wanted.prop_map(|one| if one.is_wanted() { one } else { Observing::default() })
 }
 
@@ -233,7 +233,7 @@ fn job(name: String, options: Vec<(String, String)>) -> PlannedJob {
     }
 }
 
-/// A data set of two files, which is read much faster than a shipped one.
+/// A data set of two files, which loads much faster than a shipped one.
 fn small_dataset() -> String {
     static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
@@ -289,14 +289,15 @@ fn plan() -> impl Strategy<Value = Plan> {
     let jobs = collection::vec((word(), options()), 1..3)
         .prop_map(|jobs| jobs.into_iter().map(|(name, options)| job(name, options)).collect());
     let threshold = option::of((0u32..100_000).prop_map(|width| f64::from(width) / 10_000.0));
-    // Metrics that any job has.
+    // Metrics that every job has.
     let primary = collection::btree_set("(phase initial create/)?elapsed_seconds", 0..3);
     let variants = collection::vec(variant(), 1..5);
     let question = prop_oneof![Just(String::new()), word()];
     let how = (stopping(), conditions(), observing());
     let shared = guest().prop_map(|guest| GuestSpec { kernel: PathBuf::new(), ..guest });
-    let whole = (word(), question, variants, option::of(shared), jobs, how, (primary, threshold));
-    whole.prop_map(|(name, question, variants, guest, jobs, how, (primary, threshold))| Plan {
+    let plan_parts =
+        (word(), question, variants, option::of(shared), jobs, how, (primary, threshold));
+    plan_parts.prop_map(|(name, question, variants, guest, jobs, how, (primary, threshold))| Plan {
         name: name.trim().to_owned(),
         question,
         variants: some_against(unique(variants, |variant| &mut variant.name)),
@@ -317,10 +318,10 @@ proptest! {
     #[test]
     fn a_written_plan_reads_back_to_the_same_plan(plan in plan()) {
         let text = plan.to_toml();
-        let again = read_plan(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
-        assert_eq!(format!("{again:#?}"), format!("{plan:#?}"), "{text}");
-        assert_eq!(again.digest(), plan.digest(), "{text}");
-        assert_eq!(again.to_toml(), text);
+        let reread = read_plan(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+        assert_eq!(format!("{reread:#?}"), format!("{plan:#?}"), "{text}");
+        assert_eq!(reread.digest(), plan.digest(), "{text}");
+        assert_eq!(reread.to_toml(), text);
     }
 }
 
@@ -333,15 +334,15 @@ fn each_example_reads_back_to_the_same_plan() {
         for is_full_size in [false, true] {
             let plan = read_sized(&fs::read_to_string(&path).unwrap(), name, is_full_size).unwrap();
             let text = plan.to_toml();
-            let again = read_plan(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
-            assert_eq!(format!("{again:#?}"), format!("{plan:#?}"), "{text}");
-            assert_eq!((again.digest(), again.to_toml()), (plan.digest(), text), "{name}");
+            let reread = read_plan(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+            assert_eq!(format!("{reread:#?}"), format!("{plan:#?}"), "{text}");
+            assert_eq!((reread.digest(), reread.to_toml()), (plan.digest(), text), "{name}");
         }
     }
 }
 
 #[test]
-fn defaults_are_those_of_the_documents_page() {
+fn defaults_match_the_documentation() {
     let plan = read_file("[[variant]]\nfilesystem = \"ext4\"\n", "some/night.toml").unwrap();
     insta::assert_snapshot!(plan.to_toml(), @r#"
     name = "night"
@@ -404,19 +405,19 @@ fn commands_read_back_with_all_their_words() {
     assert_eq!(given(1), [("shell", "x\n| y")]);
     assert_eq!(given(2), [("cleanup", "'rm' ''\"{dir}\"'/a b'"), ("command", "true")]);
     let written = plan.to_toml();
-    let again = read_plan(&written).unwrap_or_else(|error| panic!("{written}\n{error}"));
-    assert_eq!((again.digest(), again.to_toml()), (plan.digest(), written));
+    let reread = read_plan(&written).unwrap_or_else(|error| panic!("{written}\n{error}"));
+    assert_eq!((reread.digest(), reread.to_toml()), (plan.digest(), written));
 }
 
 #[test]
-fn the_fingerprint_never_changes_its_meaning() {
-    // Stores name plans by it. It may change when compilebench gets a parameter, since its jobs are
-    // others then; when the order of the words changes, so must the version in front of them.
+fn the_digest_is_stable() {
+    // Stores identify plans by the digest. A new parameter of compilebench may change it, since the
+    // job is then another one. A new order of the hashed words requires a new version prefix.
     insta::assert_snapshot!(read_plan(PLAIN).unwrap().digest(), @"20ef277b272a9bb2");
 }
 
 #[test]
-fn ignored_parameters_are_written_as_they_are_read() {
+fn ignored_parameters_read_back() {
     let plan = read_plan(&format!("{PLAIN}[report]\nignore = [\"dataset\", \"runs\"]\n")).unwrap();
     assert_eq!(plan.judging.ignore, ["dataset", "runs"]);
     let written = read_plan(&plan.to_toml()).unwrap();
@@ -424,7 +425,7 @@ fn ignored_parameters_are_written_as_they_are_read() {
 }
 
 #[test]
-fn words_and_the_end_do_not_make_another_plan() {
+fn texts_and_the_stopping_rule_do_not_change_the_digest() {
     let plain = read_plan(PLAIN).unwrap().digest();
     for same in [
         format!("name = \"other\"\nquestion = \"Which?\"\n{PLAIN}"),
@@ -435,7 +436,7 @@ fn words_and_the_end_do_not_make_another_plan() {
         format!("{PLAIN}[device]\nloop = \"4096MiB\"\n"),
         format!("{PLAIN}mount = []\n"),
         format!("{PLAIN}[observe]\ntrace = true\nlayout-every = 5\nrounds = 3\n"),
-        // A default written out is the same job.
+        // An explicit default gives the same job.
         format!(
             "{PLAIN}[[job]]\n[job.options]\ndataset = \"linux-6.1-small\"\ninitial-dirs = 2\n\
                  runs = 6\nthreads = 1\n"
@@ -446,7 +447,7 @@ fn words_and_the_end_do_not_make_another_plan() {
 }
 
 #[test]
-fn everything_that_is_measured_makes_another_plan() {
+fn every_measured_setting_changes_the_digest() {
     let mut seen = vec![read_plan(PLAIN).unwrap().digest()];
     for other in [
         format!("seed = 2\n{PLAIN}"),

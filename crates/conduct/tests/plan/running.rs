@@ -1,4 +1,4 @@
-//! Plans that run through the traits, on directories and into memory.
+//! Plans run through the traits, on directories, with results in memory.
 
 use std::cell::RefCell;
 use std::fs;
@@ -67,7 +67,7 @@ impl Host for Memory {
     }
 }
 
-/// Runs two rounds of two directories, `resume` or anew.
+/// Runs two rounds on two directories; `resume` continues the last campaign.
 fn run(memory: &Memory, home: &std::path::Path, resume: bool) -> Result<PlanEnd, Failure> {
     let mut text = "rounds = 2\nwarm-up = false\n".to_owned();
     for name in ["a", "b"] {

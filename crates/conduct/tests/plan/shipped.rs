@@ -1,5 +1,5 @@
-//! The plans inside the program are those of `examples/plans`, and docs/questions.md has a row for
-//! each: `INSTA_UPDATE=always` writes the rows.
+//! Checks that the embedded plans are those of `examples/plans`, and that docs/questions.md has a
+//! row for each. `INSTA_UPDATE=always` writes the rows.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -19,7 +19,7 @@ fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the workspace above")
 }
 
-/// Field of the head of a plan; its further lines are indented. Empty if the head has none.
+/// Field of a plan's head, with its indented continuation lines; empty if the head lacks it.
 fn field(plan: &ShippedPlan, name: &str) -> String {
     let head = plan.text.lines().take_while(|line| line.starts_with('#'));
     let beginning = format!("# {name}: ");
@@ -46,7 +46,7 @@ fn table() -> String {
 }
 
 #[test]
-fn every_example_is_inside_the_program_and_every_listed_plan_is_a_file() {
+fn shipped_plans_are_exactly_the_files_of_the_examples() {
     let listed: BTreeSet<String> =
         ShippedPlan::all().iter().map(|plan| format!("{}.toml", plan.name)).collect();
     assert_eq!(listed.len(), ShippedPlan::all().len(), "each name once");
@@ -65,7 +65,7 @@ fn every_example_is_inside_the_program_and_every_listed_plan_is_a_file() {
 }
 
 #[test]
-fn plans_inside_the_program_need_no_other_file_and_are_those_of_their_files() {
+fn shipped_plans_equal_their_files_and_need_no_others() {
     let names = filesystems::names();
     for plan in ShippedPlan::all() {
         let known = Known {
@@ -86,7 +86,7 @@ fn plans_inside_the_program_need_no_other_file_and_are_those_of_their_files() {
 }
 
 #[test]
-fn a_wrong_name_gets_the_nearest_ones() {
+fn a_wrong_name_gets_suggestions() {
     let failure = ShippedPlan::named("mailserver").unwrap_err();
     assert!(failure.hints()[0].starts_with("the nearest are mail-server, "), "{failure:?}");
     assert!(ShippedPlan::named("demo").is_ok());
@@ -109,7 +109,7 @@ fn the_page_about_questions_has_a_row_for_each_plan() {
 }
 
 #[test]
-fn job_files_inside_the_program_are_found_at_the_paths_of_the_trials() {
+fn shipped_job_files_are_found_by_the_paths_in_trials() {
     let files = shipped_files();
     let path = Path::new(SHIPPED_PLANS_DIR).join("../ffsb/mail-server-small.ffsb");
     assert!(files[&path].contains("[filesystem0]"), "{:?}", files.keys());

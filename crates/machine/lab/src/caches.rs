@@ -1,6 +1,6 @@
 //! Cache control between trials: write dirty pages back, let the machine settle, drop the caches. A
-//! canary verifies the drop: a nameless file that was in the page cache before must not be there
-//! after. The decision whether a trial wants it is made elsewhere.
+//! canary verifies the drop: a nameless file that was in the page cache before must not be in it
+//! afterwards. The callers decide which trials drop the caches.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -19,10 +19,11 @@ use treering_sys::{
 
 use crate::LabError;
 
-/// Size of the canary file: enough pages that none of them is cached by chance.
+/// Size of the canary file: large enough that its pages are not all evicted by chance.
 const CANARY_BYTES: usize = 256 << 10;
-/// Attempts at dropping the caches: pages under write-back cannot be dropped.
-const TRIES: u32 = 3;
+/// Maximum number of attempts at dropping the caches, since pages under write-back cannot be
+/// dropped.
+const ATTEMPTS_MAX: u32 = 3;
 const STEP: Duration = Duration::from_millis(100);
 
 /// Limits for waiting until the machine is quiet.
@@ -37,7 +38,8 @@ pub struct SettleLimits {
 }
 
 impl Default for SettleLimits {
-    /// 4 MiB, which every machine keeps dirty at times; 30 s of waiting; no pause.
+    /// Defaults: 4 MiB, an amount that even an idle machine keeps dirty at times; up to 30 s of
+    /// waiting; no pause.
     fn default() -> Self {
         Self { dirty_bytes_max: 4 << 20, wait_max: Duration::from_secs(30), pause: Duration::ZERO }
     }
@@ -50,15 +52,15 @@ pub struct SettleResult {
     pub dirty_bytes: u64,
     /// Time spent waiting, without the pause after it.
     pub waited: Duration,
-    /// True if the limit was reached. Other programs of the machine may write all the time.
+    /// True if the amount fell to the limit. Other programs may keep the machine busy.
     pub is_quiet: bool,
 }
 
-/// Writes back dirty pages, first of the filesystem of `root` with its errors, then of the whole
-/// machine, waits until few are left, and pauses. A raised flag ends the waiting.
+/// Writes back dirty pages, first of the filesystem of `root`, reporting errors, then of the whole
+/// machine. Then waits until few are left, and pauses. A raised flag ends the waiting.
 ///
 /// # Errors
-/// When something of the filesystem could not be written.
+/// When data of the filesystem could not be written back.
 pub fn settle(
     root: &Path,
     limits: &SettleLimits,
@@ -69,18 +71,15 @@ pub fn settle(
     sync_filesystem(opened.as_fd())
         .map_err(|errno| LabError::io("cannot write back", root)(errno.into()))?;
     sync_machine();
-    let mut dirty_bytes = dirty()?;
-    while dirty_bytes > limits.dirty_bytes_max
-        && began.elapsed() < limits.wait_max
-        && !stop.is_raised()
-    {
+    let mut dirty = dirty_bytes()?;
+    while dirty > limits.dirty_bytes_max && began.elapsed() < limits.wait_max && !stop.is_raised() {
         sleep(STEP);
-        dirty_bytes = dirty()?;
+        dirty = dirty_bytes()?;
     }
     let settled = SettleResult {
-        dirty_bytes,
+        dirty_bytes: dirty,
         waited: began.elapsed(),
-        is_quiet: dirty_bytes <= limits.dirty_bytes_max,
+        is_quiet: dirty <= limits.dirty_bytes_max,
     };
     let pause = Instant::now();
     while pause.elapsed() < limits.pause && !stop.is_raised() {
@@ -90,14 +89,14 @@ pub fn settle(
 }
 
 /// Dirty and write-back bytes of the whole machine.
-fn dirty() -> Result<u64, LabError> {
+fn dirty_bytes() -> Result<u64, LabError> {
     let path = "/proc/meminfo";
     let text = fs::read_to_string(path).map_err(LabError::io("cannot read", path))?;
-    Ok(["Dirty", "Writeback"].iter().filter_map(|name| field(&text, name)).sum())
+    Ok(["Dirty", "Writeback"].iter().filter_map(|name| meminfo_bytes(&text, name)).sum())
 }
 
 /// Value of a line of meminfo, in bytes.
-fn field(text: &str, name: &str) -> Option<u64> {
+fn meminfo_bytes(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
@@ -108,10 +107,10 @@ fn field(text: &str, name: &str) -> Option<u64> {
 pub enum CacheDrop {
     /// Caches are dropped: the canary was cached before and is not cached now.
     Verified(CacheEvidence),
-    /// The kernel took the order, and the canary is still cached, in part or as a whole.
+    /// The kernel accepted the request, but the canary is still cached, at least in part.
     StillCached(CacheEvidence),
-    /// The kernel took the order, but nothing verifies the drop: the filesystem allows no canary,
-    /// or no residency query.
+    /// The kernel accepted the request, but the drop is not verified: the filesystem supports no
+    /// canary, or no residency query.
     Unverified,
     /// The filesystem keeps its files in memory only: nothing can be dropped.
     InMemory,
@@ -132,11 +131,11 @@ pub struct CacheEvidence {
     pub cached_bytes_after: Option<u64>,
 }
 
-/// Drops page cache, dentries and inodes of the machine, and checks with a canary that this worked
-/// for the filesystem of `root`. Dirty pages stay: call [`settle`] before.
+/// Drops page cache, dentries and inodes of the machine, and checks the effect with a canary on the
+/// filesystem of `root`. Dirty pages are not dropped: call [`settle`] first.
 ///
 /// # Errors
-/// When the filesystem cannot be looked at. A refusal of the kernel is a result.
+/// When the filesystem cannot be examined. A refusal by the kernel is not an error, but a result.
 pub fn drop_and_verify(root: &Path) -> Result<CacheDrop, LabError> {
     let opened = File::open(root).map_err(LabError::io("cannot open", root))?;
     let facts = filesystem_facts(&opened)
@@ -147,23 +146,23 @@ pub fn drop_and_verify(root: &Path) -> Result<CacheDrop, LabError> {
             Err(error) => CacheDrop::Refused(error),
         });
     }
-    // Retries, since another program may drop the caches just then.
-    let canary = (0..TRIES).find_map(|_| {
+    // Retries, since another program may drop the caches at this moment.
+    let canary = (0..ATTEMPTS_MAX).find_map(|_| {
         CacheCanary::make(root).ok().filter(|canary| canary.before.resident_pages > 0)
     });
-    let cached_bytes_before = cached();
+    let cached_bytes_before = page_cache_bytes();
     let mut last = None;
-    for _ in 0..TRIES {
+    for _ in 0..ATTEMPTS_MAX {
         if let Err(error) = drop_caches() {
             return Ok(CacheDrop::Refused(error));
         }
         let Some(canary) = &canary else {
             return Ok(CacheDrop::Unverified);
         };
-        let Ok(after) = canary.look() else {
+        let Ok(after) = canary.residency() else {
             return Ok(CacheDrop::Unverified);
         };
-        let cached_bytes_after = cached();
+        let cached_bytes_after = page_cache_bytes();
         let evidence =
             CacheEvidence { before: canary.before, after, cached_bytes_before, cached_bytes_after };
         if after.resident_pages == 0 {
@@ -175,11 +174,11 @@ pub fn drop_and_verify(root: &Path) -> Result<CacheDrop, LabError> {
     Ok(last.map_or(CacheDrop::Unverified, CacheDrop::StillCached))
 }
 
-fn cached() -> Option<u64> {
-    field(&fs::read_to_string("/proc/meminfo").ok()?, "Cached")
+fn page_cache_bytes() -> Option<u64> {
+    meminfo_bytes(&fs::read_to_string("/proc/meminfo").ok()?, "Cached")
 }
 
-/// A file without a name, so that nothing of it is left, however this process ends.
+/// Nameless file, which vanishes however this process ends.
 struct CacheCanary {
     file: File,
     before: PageResidency,
@@ -194,7 +193,7 @@ impl CacheCanary {
         Ok(Self { file, before })
     }
 
-    fn look(&self) -> Result<PageResidency, Errno> {
+    fn residency(&self) -> Result<PageResidency, Errno> {
         residency(&self.file, CANARY_BYTES)
     }
 }
@@ -213,7 +212,7 @@ fn nameless(root: &Path) -> io::Result<File> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CacheDrop, SettleLimits, drop_and_verify, field, settle};
+    use super::{CacheDrop, SettleLimits, drop_and_verify, meminfo_bytes, settle};
     use std::path::Path;
     use std::time::Duration;
     use treering_sys::StopFlag;
@@ -221,10 +220,10 @@ mod tests {
     #[test]
     fn lines_of_meminfo_are_read_exactly() {
         let text = "Cached:  12 kB\nSwapCached: 9 kB\nDirty:\t0 kB\nWritebackTmp: 5 kB\nX: 1\n";
-        assert_eq!(field(text, "Cached"), Some(12 << 10));
-        assert_eq!(field(text, "Dirty"), Some(0));
-        assert_eq!(field(text, "Writeback"), None);
-        assert_eq!(field(text, "X"), None);
+        assert_eq!(meminfo_bytes(text, "Cached"), Some(12 << 10));
+        assert_eq!(meminfo_bytes(text, "Dirty"), Some(0));
+        assert_eq!(meminfo_bytes(text, "Writeback"), None);
+        assert_eq!(meminfo_bytes(text, "X"), None);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! Acquired devices to make filesystems on: locked, inspected by the guard, released.
+//! Acquired devices for filesystems: locked, inspected by the guard, and released.
 //!
-//! State chain: `LabDevice` → `Volume` (formatted) → `MountedVolume`, and back. A release returns
-//! its errors; a drop releases as well as it can, and failures stay in the register.
+//! State chain: `LabDevice` → `Volume` (formatted) → `MountedVolume`, and back. `release` returns
+//! errors; dropping releases as far as possible, and failures stay in the register.
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -49,9 +49,9 @@ pub struct MemberDevice {
 #[derive(Debug)]
 pub struct LabDevice {
     pub(crate) lab: Lab,
-    // Fields are dropped in this order: a layer before what it stands on.
+    // Drop order matters: a layer is dropped before the part below it.
     pub(crate) storage: AcquiredStorage,
-    /// Part that this device stands on, if it is a layer.
+    /// Part below this device, if it is a layer.
     pub(crate) below: Option<Box<dyn LowerPart>>,
     pub(crate) cautions: Vec<DeviceCaution>,
 }
@@ -63,22 +63,22 @@ pub(crate) enum AcquiredStorage {
     Blocks(Vec<BlockDevice>),
     Directory(PathBuf),
     Memory(u64),
-    /// Devices of a layer that are mapped to those below it.
+    /// Devices of a layer, which are mapped to the devices below it.
     Mapped(Box<dyn MappedDevices>),
 }
 
-/// Part that a layer stands on: a device, or a filesystem on one.
+/// Part below a layer: a device, or a filesystem on a device.
 pub(crate) trait LowerPart: Debug {
     /// Device of the part.
     fn device(&self) -> Option<&LabDevice>;
 
-    /// Gives the device back, after the filesystem is unmounted.
+    /// Unmounts the filesystem, if any, and returns the device.
     fn into_device(self: Box<Self>) -> Result<LabDevice, LabError>;
 }
 
-/// Devices of a layer that are mapped to others.
+/// Devices of a layer, which are mapped to the devices below it.
 pub(crate) trait MappedDevices: Debug {
-    /// Devices for what is above the layer.
+    /// Devices that the next layer or the filesystem uses.
     fn members(&self) -> Vec<MemberDevice>;
 
     /// Writes back and drops the kernel's buffers of the devices.
@@ -104,16 +104,16 @@ pub(crate) struct BlockDevice {
 enum DeviceContent {
     /// Empty when it was acquired.
     Empty,
-    /// Erased with the user's consent (`--erase`): no signature on it is recognised any more.
+    /// Erased with the user's consent (`--erase`): the device has no recognisable signature any
+    /// more.
     Erased,
     /// A filesystem made by this run.
     Ours,
 }
 
 impl LabDevice {
-    /// Acquires the device of a variant. Everything is checked before anything is made or erased:
-    /// the filesystem's tool and kernel support, the options, the sizes, and each device by the
-    /// guard.
+    /// Acquires the device of a variant. Before anything is made or erased, checks the filesystem's
+    /// tool and kernel support, the options, the sizes, and each device with the guard.
     ///
     /// # Errors
     /// When the filesystem cannot be made here, the guard refuses a device, or an image cannot be
@@ -137,26 +137,25 @@ impl LabDevice {
                 Err(unfit(format!("{} is in memory and needs no device", filesystem.name)))
             }
             (DeviceSpec::Loop { bytes, .. }, Some(filesystem)) if filesystem.mkfs().is_none() => {
-                large_enough(filesystem, *bytes)?;
+                check_size(filesystem, *bytes)?;
                 let storage = AcquiredStorage::Memory(*bytes);
                 Ok(Self { lab: lab.clone(), storage, below: None, cautions: Vec::new() })
             }
             (DeviceSpec::Loop { .. }, Some(filesystem)) => {
-                count_fits(filesystem, devices)?;
+                check_device_count(filesystem, devices)?;
                 Self::images(&variant.device, filesystem, lab)
             }
             (DeviceSpec::Block { paths }, Some(filesystem)) => {
-                count_fits(filesystem, devices)?;
+                check_device_count(filesystem, devices)?;
                 Self::blocks(paths, filesystem, erasing, lab)
             }
         }
     }
 
-    /// Makes a played disk alone, as a loop device on a new image; the caller makes a filesystem on
-    /// it.
+    /// Makes a played disk without a filesystem, as a loop device on a new image.
     ///
     /// # Errors
-    /// When the disk holds less, we are not root, or the image cannot be made.
+    /// When the modelled disk is smaller, the user is not root, or the image cannot be made.
     pub fn played_disk(
         model: PlayedModel,
         bytes: u64,
@@ -186,8 +185,9 @@ impl LabDevice {
         })
     }
 
-    /// Checks a variant without a look at its device: the filesystem's tool, the kernel's support
-    /// unless a guest mounts it, and the options. `None` for a directory that is used as it is.
+    /// Checks a variant without examining its device: the filesystem's tool, the options, and
+    /// kernel support unless a guest mounts the filesystem. `None` for a directory that is used as
+    /// it is.
     ///
     /// # Errors
     /// When the filesystem cannot be made or mounted here, or an option is refused.
@@ -197,15 +197,15 @@ impl LabDevice {
         }
         let filesystem = match variant.filesystem.as_str() {
             "" => return Ok(None),
-            name => known(name)?,
+            name => find_filesystem(name)?,
         };
         let availability = match &variant.guest {
             Some(_) => lab.availability_for_guests(filesystem),
             None => lab.availability(filesystem),
         };
-        available(filesystem, availability)?;
+        require_available(filesystem, availability)?;
         check_options(filesystem, variant)?;
-        // The layers of a guest are made by its kernel.
+        // The guest's kernel makes the layers.
         if variant.guest.is_none() {
             Self::check_layers(&variant.settings.layers, variant.device.count(), lab)?;
         }
@@ -231,7 +231,7 @@ impl LabDevice {
         else {
             return Err(unfit("no loop image".to_owned()));
         };
-        let model = disk.as_deref().map(|name| played(name, *bytes)).transpose()?;
+        let model = disk.as_deref().map(|name| find_model(name, *bytes)).transpose()?;
         let spec = ImageSpec {
             bytes: *bytes,
             is_sparse: *sparse,
@@ -239,7 +239,7 @@ impl LabDevice {
             sector_bytes: *sector_bytes,
             model,
         };
-        large_enough(filesystem, *bytes)?;
+        check_size(filesystem, *bytes)?;
         if !matches!(sector_bytes, 512 | 1024 | 2048 | 4096) {
             return Err(unfit(format!("a sector has 512 or 4096 bytes, not {sector_bytes}")));
         }
@@ -271,7 +271,7 @@ impl LabDevice {
         }
         let taken = inspected(paths, erasing, lab)?;
         for (inspection, _) in &taken {
-            large_enough(filesystem, inspection.bytes)?;
+            check_size(filesystem, inspection.bytes)?;
         }
         let mut blocks = Vec::new();
         for (inspection, lock) in taken {
@@ -299,11 +299,11 @@ impl LabDevice {
         })
     }
 
-    /// Takes disks that belong to this machine alone and whose content is of no value, as those of
-    /// a guest.
+    /// Acquires the disks of a guest without inspection: no other machine uses them, and their
+    /// content is of no value.
     ///
     /// # Errors
-    /// When one is no block device, or cannot be opened.
+    /// When a disk is not a block device, or cannot be opened.
     pub fn of_guest(disks: &[PathBuf], lab: &Lab) -> Result<Self, LabError> {
         let mut blocks = Vec::new();
         for node in disks {
@@ -345,16 +345,16 @@ impl LabDevice {
         }
     }
 
-    /// Releases the device: layers are taken down, loop devices detached and their images removed.
+    /// Releases the device: takes layers down, detaches loop devices, and removes their images.
     ///
     /// # Errors
-    /// When something is still in use or cannot be removed; the rest is given back all the same.
+    /// When a part is still in use or cannot be removed; the other parts are released all the same.
     pub fn release(self) -> Result<(), LabError> {
         self.uncovered()?.storage.release()
     }
 
-    /// Checks that each device is still the acquired one and has no users, and empties it of what
-    /// this run made on it before.
+    /// Checks that each device is still the acquired one and has no users, and removes the content
+    /// that this run wrote to it.
     pub(crate) fn prepare(&mut self) -> Result<(), LabError> {
         match &mut self.storage {
             AcquiredStorage::Images(images, _) => {
@@ -364,7 +364,7 @@ impl LabDevice {
                 let lab = &self.lab;
                 blocks.iter_mut().try_for_each(|block| block.prepare(lab))
             }
-            // A mapped device is made for one filesystem.
+            // A mapped device is used for a single filesystem, so it is still empty.
             _ => Ok(()),
         }
     }
@@ -395,13 +395,13 @@ impl LabDevice {
     }
 
     /// Copies of the images; empty for other kinds of device.
-    pub(crate) fn copied(&self) -> Result<Vec<MasterImage>, LabError> {
+    pub(crate) fn master_copy(&self) -> Result<Vec<MasterImage>, LabError> {
         let AcquiredStorage::Images(images, _) = &self.storage else { return Ok(Vec::new()) };
-        let copies = images.iter().map(|image| image.copied().map(Option::into_iter));
+        let copies = images.iter().map(|image| image.master_copy().map(Option::into_iter));
         Ok(copies.collect::<Result<Vec<_>, LabError>>()?.into_iter().flatten().collect())
     }
 
-    /// Writes master copies into the emptied images; false if that is impossible.
+    /// Writes master copies into the emptied images; false if the images cannot be emptied.
     pub(crate) fn fill(&self, masters: &[MasterImage]) -> Result<bool, LabError> {
         let AcquiredStorage::Images(images, _) = &self.storage else { return Ok(false) };
         if images.len() != masters.len() {
@@ -415,17 +415,17 @@ impl LabDevice {
         Ok(true)
     }
 
-    /// True if each member carries one of these signatures now, as the guard recognises them.
-    pub(crate) fn carries(&self, signatures: &[&str]) -> Result<bool, LabError> {
+    /// True if the guard now finds one of these signatures on each member.
+    pub(crate) fn has_signature(&self, signatures: &[&str]) -> Result<bool, LabError> {
         for member in self.members() {
             let failed = || LabError::io("cannot read", &member.node);
             let device = open_device(&member.node, DeviceOpenMode::Look)
                 .map_err(|errno| failed()(errno.into()))?;
             let signatures_found = find_signatures(&device, member.bytes).map_err(failed())?;
-            let is_it = |signatures_found: &DeviceSignature| {
+            let is_listed = |signatures_found: &DeviceSignature| {
                 !signatures_found.is_copy && signatures.contains(&signatures_found.name)
             };
-            if !signatures_found.iter().any(is_it) {
+            if !signatures_found.iter().any(is_listed) {
                 return Ok(false);
             }
         }
@@ -434,7 +434,7 @@ impl LabDevice {
 
     /// Refuses an option that names a block device outside this device: mkfs or mount would write
     /// to a device that the guard has not inspected.
-    pub(crate) fn refuse_strangers(
+    pub(crate) fn refuse_other_devices(
         &self,
         options: &[String],
         folder: &Path,
@@ -458,8 +458,9 @@ impl LabDevice {
 impl BlockDevice {
     fn prepare(&mut self, lab: &Lab) -> Result<(), LabError> {
         let MemberDevice { asked_path, node, number, bytes } = &self.member;
-        let same = block_number(node) == Some(*number) && device_bytes(&self.device) == Ok(*bytes);
-        if !same {
+        let is_same =
+            block_number(node) == Some(*number) && device_bytes(&self.device) == Ok(*bytes);
+        if !is_same {
             let why = "it is not the device that was opened".to_owned();
             return Err(DeviceError::NotOurs { what: node.display().to_string(), why }.into());
         }
@@ -470,9 +471,9 @@ impl BlockDevice {
             if self.content == DeviceContent::Ours {
                 clear_signatures(&device, *bytes).map_err(LabError::io("cannot empty", node))?;
             }
-            // Content is searched once more through the exclusive descriptor: data on a device that
-            // was empty when acquired are somebody's. A device that had content before may still
-            // have remains of it.
+            // Searches for content again through the exclusive descriptor. Data on a device that
+            // was empty when acquired belong to somebody else. A device that had content before may
+            // still have remains of it.
             let depth = match self.content {
                 DeviceContent::Empty => SearchDepth::Full,
                 DeviceContent::Erased | DeviceContent::Ours => SearchDepth::Glance,
@@ -499,27 +500,27 @@ impl BlockDevice {
 }
 
 /// Looks up a filesystem by name.
-pub(crate) fn known(name: &str) -> Result<&'static Filesystem, LabError> {
+pub(crate) fn find_filesystem(name: &str) -> Result<&'static Filesystem, LabError> {
     let filesystem = filesystems::find(name);
     Ok(filesystem.ok_or_else(|| DeviceError::UnknownFilesystem { name: name.to_owned() })?)
 }
 
-/// Refuses at once what `format` and `mount` would refuse.
+/// Refuses options early that `format` or `mount` would refuse.
 fn check_options(filesystem: &Filesystem, variant: &Variant) -> Result<(), LabError> {
     let devices = [PathBuf::new()];
     let request = MkfsRequest { devices: &devices, label: "", options: &variant.mkfs };
-    filesystems::arguments(filesystem, &request).map_err(refused)?;
+    filesystems::arguments(filesystem, &request).map_err(refused_option)?;
     MountOptions::parse(&variant.mount).map_err(DeviceError::MountOption)?;
     Ok(())
 }
 
-/// Error for an option that is not passed on.
-pub(crate) fn refused(refusal: OptionRefusal) -> LabError {
+/// Error for a refused option.
+pub(crate) fn refused_option(refusal: OptionRefusal) -> LabError {
     DeviceError::OptionRefused { option: refusal.option, why: refusal.why }.into()
 }
 
 /// Path and version of the filesystem's mkfs, if the filesystem is available.
-pub(crate) fn available(
+pub(crate) fn require_available(
     filesystem: &Filesystem,
     availability: Availability,
 ) -> Result<(Option<PathBuf>, Option<String>), LabError> {
@@ -533,7 +534,7 @@ pub(crate) fn available(
 }
 
 /// Refuses a number of devices that the filesystem cannot span.
-pub(crate) fn count_fits(filesystem: &Filesystem, count: usize) -> Result<(), LabError> {
+pub(crate) fn check_device_count(filesystem: &Filesystem, count: usize) -> Result<(), LabError> {
     let name = filesystem.name;
     match (count, filesystem.devices_max()) {
         (0, _) => Err(unfit(format!("{name} needs a device"))),
@@ -545,7 +546,7 @@ pub(crate) fn count_fits(filesystem: &Filesystem, count: usize) -> Result<(), La
 }
 
 /// Refuses a device smaller than the filesystem's minimum size.
-pub(crate) fn large_enough(filesystem: &Filesystem, bytes: u64) -> Result<(), LabError> {
+pub(crate) fn check_size(filesystem: &Filesystem, bytes: u64) -> Result<(), LabError> {
     let (name, least) = (filesystem.name, filesystem.bytes_min);
     if bytes < least {
         return Err(unfit(format!("{name} needs {least} bytes, but the device has {bytes}")));
@@ -553,8 +554,8 @@ pub(crate) fn large_enough(filesystem: &Filesystem, bytes: u64) -> Result<(), La
     Ok(())
 }
 
-/// Disk model with this name; a model with less capacity is refused.
-fn played(name: &str, bytes: u64) -> Result<Arc<PlayedModel>, LabError> {
+/// Finds the disk model with this name; refuses a model with less capacity than `bytes`.
+fn find_model(name: &str, bytes: u64) -> Result<Arc<PlayedModel>, LabError> {
     fitted_to_size(PlayedModel::find(name)?, bytes)
 }
 

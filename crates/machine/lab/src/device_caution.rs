@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use treering_model::{Caution, CautionCode};
 
-/// A property of a device that makes measurements on it questionable.
+/// Property of a device that makes measurements questionable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeviceCaution {
     /// The host's page cache stands between the loop device and its file.

@@ -13,7 +13,7 @@ pub enum DeviceError {
     /// The guard refuses the device.
     #[error("refusing to format {}: {}", reported(.0), list(&.0.obstacles))]
     Refused(Inspection),
-    /// Another run of treering works with the device.
+    /// Another run of treering holds the device.
     #[error("another run of treering is using {}", path.display())]
     Taken {
         /// Path of the device.
@@ -40,7 +40,7 @@ pub enum DeviceError {
         /// Free bytes of the host filesystem.
         free_bytes: u64,
     },
-    /// The variant asks for an impossible combination; the text is the reason.
+    /// The variant requests an impossible combination; the text is the reason.
     #[error("{0}")]
     Unfit(String),
     /// No filesystem with this name is supported.
@@ -59,7 +59,7 @@ pub enum DeviceError {
         /// Advice for installing or loading the missing part.
         how: String,
     },
-    /// An option is not passed on.
+    /// An option is refused.
     #[error("option `{option}` is refused: {why}")]
     OptionRefused {
         /// The option as written in the plan.
@@ -67,7 +67,7 @@ pub enum DeviceError {
         /// Reason for the refusal.
         why: String,
     },
-    /// A mount option is not passed on.
+    /// A mount option is refused.
     #[error("mount options are refused: {0}")]
     MountOption(#[from] MountOptionError),
     /// A setting of the kernel does not exist, is refused, or does not keep its value.
@@ -110,15 +110,15 @@ pub enum DeviceError {
         /// Known users: programs, mounts or devices.
         by: Vec<String>,
     },
-    /// A file, device or mount is not the one that treering made.
+    /// A file, device or mount is not the one made by treering.
     #[error("{what} is left alone: {why}")]
     NotOurs {
         /// The file, device or mount point.
         what: String,
-        /// The difference that shows it.
+        /// Difference from the one made by treering.
         why: String,
     },
-    /// A filesystem that treering unmounted is not mounted again.
+    /// A filesystem that treering unmounted cannot be mounted again.
     #[error("{} is not mounted again at {}: {why}", node.display(), point.display())]
     StaysUnmounted {
         /// Path of the device node.
@@ -127,7 +127,7 @@ pub enum DeviceError {
         point: PathBuf,
         /// Reason why it stays unmounted.
         why: String,
-        /// Path of its record in the register.
+        /// Path of the record in the register.
         record: PathBuf,
     },
     /// A record of the register cannot be read.
@@ -238,7 +238,7 @@ fn to_value(value: &str) -> String {
     if value.is_empty() { String::new() } else { format!(" to `{value}`") }
 }
 
-/// Last lines of the output, or those before the list of options that mkfs.xfs prints behind the
+/// Last lines of the output; for mkfs.xfs, the lines before the list of options that follows the
 /// reason.
 fn last_words(output: &str) -> String {
     let lines: Vec<_> = output.lines().filter(|line| !line.trim().is_empty()).collect();

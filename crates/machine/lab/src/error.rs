@@ -1,4 +1,4 @@
-//! Errors in acquiring, using or cleaning a target, with advice.
+//! Errors in acquiring, using or cleaning a target, with advice for the user.
 
 use std::io;
 use std::path::PathBuf;
@@ -50,13 +50,13 @@ pub enum LabError {
         /// Identifier of the killed trial.
         trial: String,
     },
-    /// A mark belongs to another user, who could have written anything into it.
+    /// A mark belongs to another user, and its content cannot be trusted.
     #[error("{} belongs to user {user}: it is not believed, and nothing is removed by it",
         path.display())]
     MarkOfOther {
         /// Path of the mark.
         path: PathBuf,
-        /// User ID of its owner.
+        /// User ID of the mark's owner.
         user: u32,
     },
     /// A mark was left in another directory and copied or moved to this one.
@@ -137,7 +137,7 @@ fn is_short_of_files(error: &io::Error) -> bool {
     [Errno::MFILE, Errno::NFILE].contains(&Errno::from_io_error(error).unwrap_or(Errno::IO))
 }
 
-/// Error for an impossible request of a variant.
+/// Error for a variant that cannot be made.
 pub(crate) fn unfit(why: String) -> LabError {
     DeviceError::Unfit(why).into()
 }

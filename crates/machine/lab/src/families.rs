@@ -1,4 +1,4 @@
-//! Mounted multi-device filesystems with their member devices, as sysfs lists them.
+//! Mounted multi-device filesystems with their member devices, from sysfs.
 
 use treering_model::filesystems::{Filesystem, MemberLocation, all};
 
@@ -9,15 +9,15 @@ use crate::machine::{DeviceNumber, KernelMounts, names, word};
 pub(crate) struct MountedFamily {
     /// Filesystem type.
     pub(crate) filesystem: &'static str,
-    /// Name of its folder below `/sys/fs/TYPE`, mostly a UUID.
+    /// Name of the filesystem's folder below `/sys/fs/TYPE`, usually a UUID.
     pub(crate) uuid: String,
     /// Kernel names of the member devices.
     pub(crate) devices: Vec<String>,
-    /// Numbers of the member devices, as far as sysfs tells them.
+    /// Numbers of the member devices that sysfs shows.
     pub(crate) numbers: Vec<DeviceNumber>,
 }
 
-/// Lists all mounted filesystems of the types with members.
+/// Lists all mounted filesystems of types that support several devices.
 pub(crate) fn mounted_families(machine: &KernelMounts) -> Vec<MountedFamily> {
     all().flat_map(|filesystem| families_of(machine, filesystem)).collect()
 }

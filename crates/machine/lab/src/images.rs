@@ -34,7 +34,7 @@ pub(crate) struct ImageSpec {
     pub(crate) is_sparse: bool,
     pub(crate) direct_io: bool,
     pub(crate) sector_bytes: u32,
-    /// Model of the disk that is played over the image, if any.
+    /// Model of the played disk on the image, if any.
     pub(crate) model: Option<Arc<PlayedModel>>,
 }
 
@@ -45,8 +45,7 @@ pub(crate) struct LoopImage {
     spec: ImageSpec,
     path: PathBuf,
     file_number: FileNumber,
-    /// Backing file of the loop device: the image, or the file through which the played disk shows
-    /// it.
+    /// Backing file of the loop device: the image, or the file of the played disk.
     seen: FileNumber,
     node: PathBuf,
     number: DeviceNumber,
@@ -105,7 +104,7 @@ impl LoopImage {
                     Some(ResourceKind::Loop { file, .. }) => {
                         free_image(&lab.machine, record.id(), &path, file)
                     }
-                    // The record of an image has no other kind.
+                    // Records of images have no other kind.
                     Some(_) | None => free_image(&lab.machine, record.id(), &path, None),
                 };
                 // An image that cannot be cleaned up stays in the register.
@@ -162,7 +161,7 @@ impl LoopImage {
         let Some(open) = &self.open else {
             return Ok(());
         };
-        // The work until the mount belongs to no measurement.
+        // Work before the mount is not measured, and needs no modelled timing.
         self.play(false)?;
         let failed = |errno: Errno| LabError::io("cannot empty", &self.node)(errno.into());
         let status = loop_status(&open.device).map_err(failed)?;
@@ -210,7 +209,7 @@ impl LoopImage {
     }
 
     /// Copy of the current content.
-    pub(crate) fn copied(&self) -> Result<Option<MasterImage>, LabError> {
+    pub(crate) fn master_copy(&self) -> Result<Option<MasterImage>, LabError> {
         self.forget()?;
         let Some(open) = &self.open else { return Ok(None) };
         let directory = self.path.parent().unwrap_or(Path::new("/"));
@@ -218,8 +217,8 @@ impl LoopImage {
         master.map(Some).map_err(LabError::io("cannot copy", &self.path))
     }
 
-    /// Writes a master copy into the emptied image; false if the image is not empty: a host
-    /// filesystem that makes no holes keeps the old blocks.
+    /// Writes a master copy into the emptied image; false if the image is not empty, because the
+    /// host filesystem cannot punch holes.
     pub(crate) fn fill(&self, master: &MasterImage) -> Result<bool, LabError> {
         let failed = || LabError::io("cannot fill", &self.path);
         let Some(open) = &self.open else { return Ok(false) };
@@ -241,7 +240,7 @@ impl LoopImage {
         flush_buffers(&open.device)
             .map_err(|errno| LabError::io("cannot flush", &self.node)(errno.into()))?;
         if open.player.is_some() {
-            // The host's page cache behind a played disk is the disk: its timing is the model's.
+            // The host's page cache may serve a played disk, whose timing comes from the model.
             return Ok(());
         }
         let failed = || LabError::io("cannot write back", &self.path);
@@ -274,7 +273,7 @@ impl LoopImage {
         let Some(OpenImage { image, device, player, record }) = self.open.take() else {
             return Ok(());
         };
-        // The descriptors are closed first: the kernel detaches only a device that is not open.
+        // Closes the descriptors first, since the kernel detaches only a device that is not open.
         drop((image, device));
         let file = Some(self.file_number);
         let Some(player) = player else {
@@ -283,7 +282,7 @@ impl LoopImage {
         };
         let played = played_image(&self.lab, &record, &self.path, file, player.mounted);
         free_played(&self.lab.machine, &played)?;
-        player.ended();
+        player.wait_for_end();
         record.remove()
     }
 }
@@ -325,8 +324,8 @@ fn build(
         .map_err(LabError::io("cannot make", path))?;
     let file_number = file_number_of(&image, path)?;
     record.append(&file_line(file_number))?;
-    // The lock protects the image from a search for images without a record; the loop device keeps
-    // it.
+    // The lock marks the image as used for a search for images without a record. The loop device
+    // keeps the lock.
     let _not_every_filesystem_locks = lock_exclusive(&image);
     image.set_len(spec.bytes).map_err(LabError::io("cannot size", path))?;
     if !spec.is_sparse {
@@ -350,8 +349,7 @@ fn build(
     record.append(&loop_line(attached.number))?;
     let node = attached.path;
     let metadata = attached.file.metadata().map_err(LabError::io("cannot look at", &node))?;
-    // The device is opened for inspection only: udev examines a device after a close of a writable
-    // descriptor.
+    // Opens the device read-only, since closing a writable descriptor would make udev probe it.
     let device = open_device(&node, DeviceOpenMode::Look)
         .map_err(|errno| LabError::io("cannot open", &node)(errno.into()))?;
     let number = DeviceNumber::from_stat(metadata.rdev());
@@ -377,7 +375,7 @@ fn play(
     Ok(player)
 }
 
-/// Opens the file through which a played disk shows its image.
+/// Opens the image file of a played disk's FUSE filesystem.
 fn open_shown(path: &Path) -> Result<File, LabError> {
     let opened = OpenOptions::new().read(true).write(true).open(path);
     opened.map_err(LabError::io("cannot open", path))
@@ -396,8 +394,8 @@ fn preallocate(image: &File, bytes: u64, path: &Path) -> Result<(), LabError> {
         .map_err(|errno| LabError::io("cannot allocate all blocks of", path)(errno.into()))
 }
 
-/// Checks that the images fit in the free space of their directory: too little is an error for
-/// preallocated images and a caution for sparse ones.
+/// Checks that the images fit in the free space of their directory. A lack is an error for
+/// preallocated images, and a caution for sparse ones.
 pub(crate) fn check_room(
     directory: &Path,
     count: u64,
@@ -416,7 +414,7 @@ pub(crate) fn check_room(
         }
         cautions.push(DeviceCaution::HostMayFill { directory, needed_bytes, free_bytes });
     }
-    // A played disk has the timing of its model, whatever is behind it.
+    // The backing storage does not affect the timing of a played disk.
     if spec.model.is_none()
         && by_magic(host.type_magic).is_some_and(|filesystem| filesystem.is_in_memory)
     {

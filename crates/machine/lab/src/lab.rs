@@ -1,4 +1,4 @@
-//! The lab itself: register, tool paths, and leftovers of killed runs.
+//! The lab: register, tool paths, and leftovers of killed runs.
 
 use std::cmp::Reverse;
 use std::ffi::OsStr;
@@ -24,7 +24,7 @@ use crate::register::{
     RecordId, ResourceKind, is_private_directory, private_directory,
 };
 use crate::release::{
-    ExpectedMount, LAST_PATIENCE, PlayedImage, STEP, free_image, free_mount, free_played,
+    ExpectedMount, KILLED_PATIENCE, PlayedImage, STEP, free_image, free_mount, free_played,
 };
 use crate::settings::cleanup::clean_up;
 use crate::settings::control_group::free_group;
@@ -32,8 +32,8 @@ use crate::settings::restore::{is_final, put_back};
 use crate::tools::{SelfExec, ToolPath};
 use crate::unmounted::mount_again;
 
-/// Prefix of the default directory for images: on disk, and cleaned some time after a reboot. Each
-/// user has a directory of their own: this, a dash and the user ID.
+/// Prefix of the default directory for images, which is on disk, and cleaned by the system some
+/// time after a reboot. A dash and the user ID follow, so that each user has their own directory.
 const IMAGES: &str = "/var/tmp/treering";
 /// Default directory of saved images.
 const LIBRARY: &str = "/var/lib/treering/images";
@@ -45,7 +45,7 @@ pub struct Lab {
     pub(crate) tools: ToolPath,
     pub(crate) register: Arc<LabRegister>,
     pub(crate) self_exec: SelfExec,
-    /// Registers of this user in other places, which may hold leftovers.
+    /// This user's registers in other directories, which may list leftovers.
     others: Vec<Arc<LabRegister>>,
     images: PathBuf,
     /// Image directory of earlier versions.
@@ -54,7 +54,7 @@ pub struct Lab {
 }
 
 impl Lab {
-    /// Opens the lab with the register in this directory, which is made if missing.
+    /// Opens the lab with the register in this directory, making it if missing.
     ///
     /// # Errors
     /// When the directory cannot be made, belongs to others, or others can write to it.
@@ -62,8 +62,8 @@ impl Lab {
         Ok(Self::with_register(LabRegister::open(register)?))
     }
 
-    /// Lab with the register in this directory, for inspection: the directory may be missing, and
-    /// is made with the first record. A directory that others can write to has no records.
+    /// Lab with the register in this directory, for inspection. A missing directory is made with
+    /// the first record. Records in a directory that others can write to are ignored.
     pub fn unopened(register: &Path) -> Self {
         Self::with_register(LabRegister::unopened(register))
     }
@@ -92,7 +92,7 @@ impl Lab {
         Self { others, ..self }
     }
 
-    /// Searches this `PATH` for programs before the system's folders.
+    /// Searches this `PATH` for programs before the system folders.
     #[must_use]
     pub fn with_tools_in(self, path: &OsStr) -> Self {
         Self { tools: ToolPath::new(path), ..self }
@@ -126,12 +126,12 @@ impl Lab {
         availability(filesystem, &self.machine, &self.tools)
     }
 
-    /// Availability of this filesystem for guests, whose kernels mount it: only its tool.
+    /// Availability of this filesystem's tool, for guests, whose own kernels mount the filesystem.
     pub fn availability_for_guests(&self, filesystem: &Filesystem) -> Availability {
         mkfs_availability(filesystem, &self.tools)
     }
 
-    /// Directory of images: the one from the plan, or the default one, which is made if missing.
+    /// Directory of images: from the plan, or the default one, which is made if missing.
     pub(crate) fn images(&self, planned: Option<&Path>) -> Result<PathBuf, LabError> {
         match planned {
             Some(planned) => planned.canonicalize().map_err(LabError::io("cannot find", planned)),
@@ -145,9 +145,10 @@ impl Lab {
     /// When the register cannot be read.
     pub fn list(&self) -> Result<Vec<LabLeftover>, LabError> {
         let mut leftovers = self.recorded()?;
-        let known: Vec<RecordId> = leftovers.iter().filter_map(|left| left.id.clone()).collect();
+        let recorded_ids: Vec<RecordId> =
+            leftovers.iter().filter_map(|left| left.id.clone()).collect();
         for folder in std::iter::once(&self.images).chain(&self.older_images) {
-            leftovers.extend(self.orphans(folder, &known));
+            leftovers.extend(self.orphans(folder, &recorded_ids));
         }
         leftovers.extend(self.unfinished_images());
         leftovers.sort_by_key(LabLeftover::order);
@@ -169,7 +170,7 @@ impl Lab {
         std::iter::once(&self.register).chain(&self.others)
     }
 
-    /// Resources with a record in one of the registers.
+    /// Resources that are recorded in one of the registers.
     fn recorded(&self) -> Result<Vec<LabLeftover>, LabError> {
         let table = MountTable::read().unwrap_or_default();
         let boot = self.machine.boot_id();
@@ -181,8 +182,8 @@ impl Lab {
         Ok(leftovers)
     }
 
-    /// Images without a record: a reboot empties the register but not the disk. The lock of an
-    /// image lives as long as a run or a loop device has it open.
+    /// Images without a record, which exist because a reboot empties the register but not the disk.
+    /// An image stays locked while a run or a loop device has it open.
     fn orphans(&self, folder: &Path, known: &[RecordId]) -> Vec<LabLeftover> {
         let mut orphans = Vec::new();
         if !is_private_directory(folder) {
@@ -213,7 +214,7 @@ impl Lab {
         orphans
     }
 
-    /// Saved images whose writing is in progress, or that killed runs left unfinished.
+    /// Saved images that are being written, or that killed runs left unfinished.
     fn unfinished_images(&self) -> Vec<LabLeftover> {
         let unfinished = self.library.unfinished().into_iter();
         let left = unfinished.map(|UnfinishedImage { folder, pid, is_alive }| LabLeftover {
@@ -229,11 +230,11 @@ impl Lab {
         left.collect()
     }
 
-    /// Releases leftovers of killed runs, what was made last first: a filesystem can be on a file
-    /// of another one. Resources of running processes, resources in use, and those that are not
-    /// certainly treering's stay and are reported.
+    /// Releases leftovers of killed runs, the newest first, since a filesystem can be on a file of
+    /// an older one. Resources of running processes, resources in use, and resources that may not
+    /// be treering's are kept and reported.
     pub fn release(&self, leftovers: Vec<LabLeftover>) -> Vec<(LabLeftover, Result<(), LabError>)> {
-        // Played disks come first: a filesystem on one waits for it when it is unmounted.
+        // Wakes played disks first, since unmounting a filesystem waits for its disk.
         leftovers
             .iter()
             .filter(|leftover| !leftover.is_alive)
@@ -261,8 +262,8 @@ impl Lab {
         }
     }
 
-    /// Takes over the record of a killed run; `None` if another release has freed it meanwhile.
-    /// Waits for a release that is under way.
+    /// Takes over the record of a killed run; `None` if another release has freed the resource in
+    /// the meantime. Waits for a release in progress.
     fn claim(
         &self,
         leftover: &LabLeftover,
@@ -272,7 +273,7 @@ impl Lab {
         loop {
             match self.register_of(leftover).claim(id) {
                 Err(LabError::Device(DeviceError::Alive { .. }))
-                    if !leftover.is_alive && began.elapsed() < LAST_PATIENCE =>
+                    if !leftover.is_alive && began.elapsed() < KILLED_PATIENCE =>
                 {
                     sleep(STEP);
                 }
@@ -304,7 +305,8 @@ impl Lab {
         let is_of_this_boot = facts.boot == self.machine.boot_id();
         match &facts.kind {
             ResourceKind::Loop { image, file, .. } => {
-                // Device numbers change from boot to boot: then the name must suffice.
+                // Device numbers are valid for one boot only. After another boot the file name must
+                // suffice.
                 free_image(&self.machine, id, image, file.filter(|_| is_of_this_boot))?;
             }
             ResourceKind::Played { image, file, mounted, .. } => {
@@ -322,7 +324,7 @@ impl Lab {
                 let ours = ExpectedMount { id, point, fs_type, devices, mounted };
                 free_mount(&self.machine, &ours)?;
             }
-            // No mapped device and no array outlives a boot.
+            // Mapped devices, arrays and caches do not survive a boot.
             ResourceKind::Mapping { number, .. } if is_of_this_boot => {
                 free_mapping(&self.machine, id, *number)?;
             }
@@ -331,12 +333,12 @@ impl Lab {
                 free_cache(&self.machine, id, devices)?;
             }
             ResourceKind::Mapping { .. } | ResourceKind::Array(_) | ResourceKind::Cache { .. } => {}
-            // After a boot the machine mounts its filesystems itself.
+            // After a reboot the machine has mounted its filesystems itself.
             ResourceKind::Unmounted(foreign) if is_of_this_boot => {
                 mount_again(&self.machine, foreign, record.path())?;
             }
             ResourceKind::Unmounted(_) => {}
-            // A boot resets settings and ends what a command has set up.
+            // A reboot resets settings, and undoes the effects of commands.
             ResourceKind::Settings { changes } if is_of_this_boot => {
                 let restored = put_back(&self.machine, changes.clone());
                 if is_final(&restored) {
@@ -427,19 +429,19 @@ pub struct LabLeftover {
     id: Option<RecordId>,
     /// Kind of the resource.
     pub kind: LeftoverKind,
-    /// Process that made it, if known.
+    /// Process that made the resource, if known.
     pub pid: Option<u32>,
     /// Start time of that process, in clock ticks since the boot.
     pub start: Option<u64>,
-    /// Plan that it was made for, if the record names one.
+    /// Plan for which the resource was made, if the record names one.
     pub plan: Option<PlanIdentity>,
-    /// True if the run that made it is alive.
+    /// True if the run that made the resource is alive.
     pub is_alive: bool,
-    /// True if it was made since the last boot.
+    /// True if the resource was made since the last boot.
     pub is_of_this_boot: bool,
 }
 
-/// Kind of a leftover, with its paths.
+/// Kind of a leftover, with paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeftoverKind {
     /// A mounted filesystem, or its mount point.
@@ -467,35 +469,35 @@ pub enum LeftoverKind {
     },
     /// A device of the device mapper.
     Mapping {
-        /// Type of its target.
+        /// Type of the device's target.
         target: String,
         /// Node of the device, if it was made.
         device: Option<PathBuf>,
     },
-    /// An array of the driver md.
+    /// An md array.
     Array {
         /// RAID level.
         level: u32,
         /// Node of the array.
         device: PathBuf,
     },
-    /// A cache by bcache, with the device that it is in front of.
+    /// A bcache device, with its backing device and cache device.
     Cache,
     /// A foreign filesystem that was unmounted and must be mounted again.
     Unmounted {
         /// Former mount point.
         point: PathBuf,
-        /// Path of its device node.
+        /// Path of the device node.
         device: PathBuf,
         /// Filesystem type.
         fs_type: String,
     },
-    /// Settings of the kernel that have not been put back.
+    /// Kernel settings that have not been restored.
     Settings {
         /// Paths of the attributes.
         paths: Vec<PathBuf>,
     },
-    /// A command that must still clean up after a trial.
+    /// A cleanup command of a trial that has not run yet.
     Cleanup {
         /// The command line.
         command: String,
@@ -520,8 +522,7 @@ pub enum LeftoverKind {
 }
 
 impl LabLeftover {
-    /// Place in the order of releases, lowest first: by kind, and of one process what was made last
-    /// first.
+    /// Sort key of releases, lowest first: by kind, then the newest resource first.
     fn order(&self) -> (u8, Option<Reverse<CreationOrder>>) {
         (self.kind.order(), self.id.as_ref().map(|id| Reverse(id.creation_order())))
     }

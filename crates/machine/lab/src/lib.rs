@@ -1,9 +1,9 @@
-//! The lab: makes the place of a trial real and takes it away again.
+//! The lab: makes and removes the targets of trials.
 //!
-//! A workplace is a directory: made if missing, locked against a second run, marked so that the
-//! trees of a killed run can be found and removed. A device is a loop image or a disk that the
-//! guard has inspected: formatted, mounted and released, and recorded in the register as long as it
-//! is owned.
+//! A target directory is made if missing, locked against a second run, and marked so that the trees
+//! of a killed run can be found and removed. A device is a loop image, or a disk that the guard has
+//! inspected. It is formatted, mounted and released, and is recorded in the register while it is
+//! owned.
 
 mod aged;
 mod caches;

@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Number of a device, as the kernel knows it.
+/// Device number of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DeviceNumber {
     /// Major number: the driver.
@@ -42,7 +42,7 @@ impl FromStr for DeviceNumber {
     }
 }
 
-/// Mount points of sysfs and procfs; other ones in tests.
+/// Mount points of sysfs and procfs; other directories in tests.
 #[derive(Clone, Debug)]
 pub(crate) struct KernelMounts {
     pub(crate) sys: PathBuf,
@@ -61,7 +61,7 @@ impl KernelMounts {
         self.sys.join("dev/block").join(number.to_string()).canonicalize().ok()
     }
 
-    /// Number of the disk of a partition; of any other block device its own.
+    /// Number of a partition's disk; for any other block device, its own number.
     pub(crate) fn whole_disk(&self, number: DeviceNumber) -> DeviceNumber {
         let folder = self.block_folder(number).filter(|it| it.join("partition").exists());
         let disk = folder.and_then(|folder| word(&folder.parent()?.join("dev")));
@@ -74,8 +74,8 @@ impl KernelMounts {
         folder.file_name().map(|name| name.to_string_lossy().into_owned())
     }
 
-    /// Names and folders of all block devices that have this subfolder: `loop` for attached loop
-    /// devices, say.
+    /// Names and sysfs folders of all block devices with this subfolder, such as `loop` for
+    /// attached loop devices.
     pub(crate) fn block_devices_with(&self, inside: &str) -> Vec<(String, PathBuf)> {
         let devices = names(&self.sys.join("block")).into_iter().filter_map(|name| {
             let folder = self.sys.join("block").join(&name);
@@ -92,13 +92,13 @@ impl KernelMounts {
     /// Start time of a process, in ticks since the boot; `None` when it is gone.
     pub(crate) fn process_start(&self, pid: u32) -> Option<u64> {
         let stat = fs::read_to_string(self.proc.join(pid.to_string()).join("stat")).ok()?;
-        // The process name before may contain blanks and parentheses.
+        // The process name in front may contain blanks and parentheses.
         let (_, fields) = stat.rsplit_once(") ")?;
         fields.split(' ').nth(19)?.parse().ok()
     }
 
-    /// True if a process has been killed and has not ended yet: `PF_EXITING` of its flags, or
-    /// `SIGKILL` among its pending signals (proc_pid_stat(5), proc_pid_status(5)).
+    /// True if a process was killed but has not ended yet: its flags have `PF_EXITING`, or
+    /// `SIGKILL` is pending (proc_pid_stat(5), proc_pid_status(5)).
     pub(crate) fn is_ending(&self, pid: &str) -> bool {
         const PF_EXITING: u64 = 4;
         const KILL: u64 = 1 << (9 - 1);

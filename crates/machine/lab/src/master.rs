@@ -1,6 +1,6 @@
-//! Master copies of freshly formatted images, so that later trials start from the very same bytes:
-//! the same UUID, the same hash seed, the same offsets. A master is a file without a name beside
-//! the images, which disappears with this process.
+//! Master copies of freshly formatted images, so that later trials start from identical bytes, with
+//! the same UUID, hash seed and offsets. A master is a nameless file in the directory of the
+//! images, which disappears with this process.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -48,7 +48,7 @@ impl MasterImage {
         copy(&self.file, image)
     }
 
-    /// Adds all non-zero data with their offsets to a fingerprint.
+    /// Adds all non-zero data, with offsets, to a fingerprint.
     pub(crate) fn print(&self, print: &mut Fingerprint) -> io::Result<()> {
         let mut piece = vec![0; PIECE_BYTES];
         let mut from = 0;
@@ -57,7 +57,7 @@ impl MasterImage {
             while from < end {
                 let length = usize::try_from(end - from).unwrap_or(PIECE_BYTES).min(PIECE_BYTES);
                 self.file.read_exact_at(&mut piece[..length], from)?;
-                // Zeros that one host stores and another does not must make no difference.
+                // Zeros do not count, since some hosts store them and others do not.
                 if piece[..length].iter().any(|byte| *byte != 0) {
                     print.add(&from.to_le_bytes());
                     print.add(&piece[..length]);
@@ -74,7 +74,7 @@ pub(crate) fn is_empty(image: &File) -> io::Result<bool> {
     Ok(next_data(image, 0)?.is_none())
 }
 
-/// Copies all data to the same offsets. The kernel shares blocks where the host's filesystem can.
+/// Copies all data to the same offsets. Blocks are shared if the host's filesystem supports that.
 fn copy(from: &File, to: &File) -> io::Result<()> {
     let mut at = 0;
     while let Some((begin, end)) = next_data(from, at)? {
@@ -91,7 +91,7 @@ fn copy(from: &File, to: &File) -> io::Result<()> {
     Ok(())
 }
 
-/// Next range of data from this offset on: its begin and end.
+/// Next range of data at or after this offset, as (begin, end).
 pub(crate) fn next_data(file: &File, from: u64) -> io::Result<Option<(u64, u64)>> {
     match seek(file, SeekFrom::Data(from)) {
         Ok(begin) => Ok(Some((begin, seek(file, SeekFrom::Hole(begin))?))),

@@ -1,8 +1,8 @@
-//! Rehearsal of a variant before anything is measured: its filesystem is made and mounted on sparse
-//! images of the same size, and the names of its settings are looked up.
+//! Rehearsal of a variant before anything is measured: makes and mounts its filesystem on sparse
+//! images of the same size, and looks up the names of its settings.
 //!
-//! Only what the plan says is judged. Missing programs, rights, devices or kernel support are
-//! reported by the run itself, and by nothing else if the plan is only looked at.
+//! The rehearsal checks only the contents of the plan. Missing programs, rights, devices or kernel
+//! support are reported when the plan is run.
 
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::guard::EraseList;
 use crate::settings::{missing_attribute, missing_sysctl};
 use crate::{Lab, LabDevice, LabError};
 
-/// Maximum size of a rehearsed image. A refusal on a smaller one than the plan's proves nothing.
+/// Maximum size of a rehearsed image. A refusal on an image smaller than the plan's proves nothing.
 const BYTES_MAX: u64 = 16 << 30;
 
 /// Part of a variant that the machine refuses.
@@ -33,9 +33,9 @@ pub enum RefusedPart {
 /// Error of a rehearsal.
 #[derive(Debug)]
 pub struct RehearsalError {
-    /// Refused part of the variant; `None` if what was made cannot be taken away again.
+    /// Refused part of the variant; `None` if the rehearsed filesystem cannot be removed again.
     pub part: Option<RefusedPart>,
-    /// Reason.
+    /// Error of mkfs, mount or the lookup.
     pub error: Box<LabError>,
 }
 
@@ -45,8 +45,8 @@ impl From<LabError> for RehearsalError {
     }
 }
 
-/// Makes the filesystem of a variant on sparse images and mounts it, then takes everything away. A
-/// filesystem for another kernel (`is_for_other_kernel`), and that of a guest, is only made.
+/// Makes the filesystem of a variant on sparse images and mounts it, then removes everything. A
+/// filesystem for a guest or for another kernel (`is_for_other_kernel`) is not mounted.
 ///
 /// # Errors
 /// When mkfs, the kernel or the lookup of a setting refuses a part of the variant.
@@ -90,8 +90,8 @@ pub fn rehearse(
     Ok(released?)
 }
 
-/// Variant on sparse images in place of its device, and whether they are as large; `None` for a
-/// directory, which is used as it is.
+/// Variant on sparse images in place of its device, and true if the images have the size of the
+/// device; `None` for a directory, which is used as it is.
 fn sample(variant: &Variant) -> Option<(Variant, bool)> {
     let mut sample = variant.clone();
     let (bytes, count, sector_bytes) = match &variant.device {
@@ -99,7 +99,7 @@ fn sample(variant: &Variant) -> Option<(Variant, bool)> {
         DeviceSpec::Block { paths } => (u64::MAX, u16::try_from(paths.len()).ok()?, 512),
         DeviceSpec::Directory { .. } => return None,
     };
-    // Layers are left out; together their devices are at most as large as those below.
+    // Layers are left out: their devices are together no larger than the devices below.
     let layers = std::mem::take(&mut sample.settings.layers);
     let above = layers.iter().fold(usize::from(count), |below, layer| layer.devices_above(below));
     let above = u16::try_from(above).ok()?;

@@ -1,8 +1,8 @@
-//! Releasing the lab's resources: the same way after a run, and for leftovers of a killed run.
+//! Releases the lab's resources, in the same way after a run and for leftovers of a killed run.
 //!
-//! Nothing is touched before two independent signs prove ownership: for a loop device its mark and
-//! file, then its path; for a mount its type and device at the register's mount point, then the ID
-//! of the mount that the path leads to. No lazy unmount or detach is used.
+//! Two independent signs must prove ownership before anything is changed. For a loop device these
+//! are its mark and file, then its path. For a mount they are its type and device at the register's
+//! mount point, then the ID of the mount at the path. Lazy unmounts and detaches are not used.
 
 use std::fs;
 use std::io;
@@ -24,10 +24,10 @@ use crate::played::image_in;
 use crate::register::{FileNumber, RecordId};
 use crate::{DeviceError, LabError};
 
-/// Longest wait for a resource that is just being closed.
+/// Longest wait for a resource that is being closed.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Longest wait for a killed program to end: it waits for its disk first.
-pub(crate) const LAST_PATIENCE: Duration = Duration::from_secs(120);
+/// Longest wait for a killed program to end, which first waits for its disk.
+pub(crate) const KILLED_PATIENCE: Duration = Duration::from_secs(120);
 pub(crate) const STEP: Duration = Duration::from_millis(50);
 
 /// A loop device with a backing file.
@@ -37,7 +37,7 @@ struct AttachedLoop {
     path: PathBuf,
     number: DeviceNumber,
     status: LoopStatus,
-    /// Path of its backing file in sysfs.
+    /// Path of the backing file, from sysfs.
     backing: PathBuf,
 }
 
@@ -48,15 +48,15 @@ pub(crate) fn free_image(
     image: &Path,
     file: Option<FileNumber>,
 ) -> Result<(), LabError> {
-    // Without a recorded identity, the file at this path is the one to look for.
+    // Without a recorded identity, looks for the file at this path.
     let existing = fs::symlink_metadata(image).ok();
     let existing =
         existing.map(|metadata| FileNumber { device: metadata.dev(), inode: metadata.ino() });
     for attached in attached(machine)? {
         let has_mark = attached.status.mark == id.mark();
-        let here =
+        let backing_file =
             FileNumber { device: attached.status.file_device, inode: attached.status.file_inode };
-        match (has_mark, Some(here) == file.or(existing)) {
+        match (has_mark, Some(backing_file) == file.or(existing)) {
             (false, false) => {}
             (true, true) if attached.backing == image => detach(machine, &attached)?,
             (true, _) => {
@@ -83,7 +83,7 @@ pub(crate) struct PlayedImage {
     pub(crate) mounted: Option<DeviceNumber>,
 }
 
-/// Detaches the loop device of a played disk, unmounts the disk, upon which its process ends, and
+/// Detaches the loop device of a played disk, unmounts the disk, which ends its process, and
 /// removes the image. Missing parts are no error.
 pub(crate) fn free_played(machine: &KernelMounts, played: &PlayedImage) -> Result<(), LabError> {
     let PlayedImage { id, image, file, point, mounted } = played;
@@ -117,7 +117,7 @@ fn attached(machine: &KernelMounts) -> Result<Vec<AttachedLoop>, LabError> {
         let status = opened.and_then(|device| loop_status(&device));
         match status {
             Ok(Some(status)) => loops.push(AttachedLoop { name, path, number, status, backing }),
-            // The device has been detached meanwhile.
+            // The device has been detached in the meantime.
             Ok(None) | Err(Errno::NXIO | Errno::NOENT | Errno::NODEV) => {}
             Err(errno) => return Err(LabError::io("cannot look at", path)(errno.into())),
         }
@@ -133,7 +133,7 @@ fn detach(machine: &KernelMounts, attached: &AttachedLoop) -> Result<(), LabErro
     }
     let failed = |errno: Errno| LabError::io("cannot detach", &attached.path)(errno.into());
     let device = open_device(&attached.path, DeviceOpenMode::Look).map_err(failed)?;
-    // Checks again through the open descriptor: the number may have been reused by now.
+    // Checks again through the open descriptor, since the number may have been reused.
     match loop_status(&device).map_err(failed)? {
         None => return Ok(()),
         Some(status) if status == attached.status => {}
@@ -147,7 +147,7 @@ fn detach(machine: &KernelMounts, attached: &AttachedLoop) -> Result<(), LabErro
         Err(errno) => return Err(failed(errno)),
     }
     drop(device);
-    // The kernel detaches the device with the last close.
+    // The kernel detaches the device when its last user closes it.
     let file = machine.sys.join("block").join(&attached.name).join("loop/backing_file");
     let mut waited = Duration::ZERO;
     while word(&file).is_some_and(|path| is_file(&path, &attached.backing)) {
@@ -171,12 +171,12 @@ fn remove_image(image: &Path, id: &RecordId, file: Option<FileNumber>) -> Result
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(LabError::io("cannot look at", image)(error)),
     };
-    let here = FileNumber { device: metadata.dev(), inode: metadata.ino() };
-    // The owner was killed before the identity was recorded: then the file name decides, which
-    // nobody else uses.
+    let identity = FileNumber { device: metadata.dev(), inode: metadata.ino() };
+    // If the owner was killed before the identity was recorded, the file name decides, which nobody
+    // else uses.
     let by_name = RecordId::from_image_path(image).as_ref() == Some(id)
         && metadata.uid() == rustix::process::geteuid().as_raw();
-    if !metadata.is_file() || !by_name || file.is_some_and(|file| file != here) {
+    if !metadata.is_file() || !by_name || file.is_some_and(|file| file != identity) {
         let why = "it is another file than the image that was made".to_owned();
         return Err(DeviceError::NotOurs { what: image.display().to_string(), why }.into());
     }
@@ -209,7 +209,7 @@ pub(crate) fn free_mount(machine: &KernelMounts, ours: &ExpectedMount<'_>) -> Re
             if let Some(why) = why_not_ours(ours, mount) {
                 return Err(not_ours(why).into());
             }
-            if leads_to(point, &table).is_none_or(|there| there != mount.id) {
+            if mount_id_at(point, &table).is_none_or(|there| there != mount.id) {
                 return Err(not_ours("the path leads to another mount".to_owned()).into());
             }
             unmount_patiently(machine, point)?;
@@ -227,28 +227,31 @@ pub(crate) fn free_mount(machine: &KernelMounts, ours: &ExpectedMount<'_>) -> Re
     }
 }
 
-/// First sign of ownership: type and device. Returns the difference, if any.
+/// Checks the first sign of ownership, type and device; returns the difference, if any.
 fn why_not_ours(ours: &ExpectedMount<'_>, mount: &Mount) -> Option<String> {
     let (major, minor) = mount.device;
-    let here = DeviceNumber { major, minor };
+    let mounted_device = DeviceNumber { major, minor };
     if mount.fs_type != ours.fs_type {
         return Some(format!("{} is mounted there, not {}", mount.fs_type, ours.fs_type));
     }
     let source = Path::new(&mount.source);
     let is_ours = match ours.mounted {
-        Some(number) => number == here,
+        Some(number) => number == mounted_device,
         // The owner was killed before the number was recorded.
         None if ours.devices.is_empty() => mount.source.to_str() == Some(&ours.id.mark()),
         None => {
             let source = crate::machine::block_number(source);
-            ours.devices.contains(&here) || source.is_some_and(|s| ours.devices.contains(&s))
+            ours.devices.contains(&mounted_device)
+                || source.is_some_and(|s| ours.devices.contains(&s))
         }
     };
-    (!is_ours).then(|| format!("another device ({here}, {}) is mounted there", source.display()))
+    (!is_ours).then(|| {
+        format!("another device ({mounted_device}, {}) is mounted there", source.display())
+    })
 }
 
-/// Second sign of ownership: the ID of the mount that the path leads to.
-fn leads_to(point: &Path, table: &MountTable) -> Option<u64> {
+/// Returns the second sign of ownership: the ID of the mount at the path.
+fn mount_id_at(point: &Path, table: &MountTable) -> Option<u64> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = rustix::fs::open(point, flags, Mode::empty()).ok()?;
     table.mount_of(&opened).map(|mount| mount.id)
@@ -262,11 +265,11 @@ fn unmount_patiently(machine: &KernelMounts, point: &Path) -> Result<(), LabErro
             Err(Errno::BUSY) => {}
             Err(errno) => return Err(LabError::io("cannot unmount", point)(errno.into())),
         }
-        // The kernel releases closed files soon, and a killed program ends when its disk has
-        // answered; a program that still works there is reported at once.
+        // Closed files are released soon, and a killed program ends once its disk has answered. A
+        // program that still works there is reported early.
         let users = users_of(machine, point);
         let works = users.iter().any(|pid| !machine.is_ending(pid));
-        let patience = if users.is_empty() || works { PATIENCE } else { LAST_PATIENCE };
+        let patience = if users.is_empty() || works { PATIENCE } else { KILLED_PATIENCE };
         if waited >= patience || (works && waited > STEP * 4) {
             let name = |pid: &String| format!("{} (process {pid})", machine.program(pid));
             let by = users.iter().map(name).collect();

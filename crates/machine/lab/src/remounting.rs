@@ -1,6 +1,6 @@
-//! Unmounting and mounting again a foreign filesystem, with the options it had.
+//! Unmounts a foreign filesystem, and mounts it again with the same options.
 //!
-//! `unmounted` makes this safe against kills; `aged` saves a filesystem as an image.
+//! `unmounted` makes this safe against kills. `aged` uses it to save a filesystem as an image.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,8 @@ impl RemountableFilesystem {
     /// Examines the filesystem of a directory, without any change.
     ///
     /// # Errors
-    /// When it is not on one block device, is mounted in part, or is needed meanwhile.
+    /// When the filesystem is not on a single block device, is mounted only in part, or is needed
+    /// while it is unmounted.
     pub fn examine(directory: &Path, lab: &Lab) -> Result<Self, LabError> {
         if !rustix::process::geteuid().is_root() {
             return Err(DeviceError::NotRoot { what: "remounting" }.into());
@@ -50,7 +51,7 @@ impl RemountableFilesystem {
     /// Unmounts the filesystem and mounts it again; returns the target directory.
     ///
     /// # Errors
-    /// When it is in use, or cannot be mounted again.
+    /// When the filesystem is in use, or cannot be mounted again.
     pub fn remount(&self) -> Result<PathBuf, LabError> {
         let lab = (&*self.lab.register, &self.lab.machine);
         TemporaryUnmount::begin(&self.mount, lab, ": leave it in every shell")?.end()?;
@@ -58,7 +59,7 @@ impl RemountableFilesystem {
     }
 }
 
-/// Refuses a bind mount of a part of a filesystem, and a multi-device filesystem.
+/// Refuses a mount of only a part of a filesystem, and a multi-device filesystem.
 pub(crate) fn refuse_parts(mount: &Mount, number: DeviceNumber) -> Result<(), LabError> {
     let point = mount.point.display();
     if mount.root != Path::new("/") {

@@ -1,6 +1,6 @@
-//! Programs of the machine: search path, and running one with its output captured.
+//! Programs of the machine: search path, and runs with captured output.
 //!
-//! No shell is involved: each option is an argument of its own. The callers decide what to run.
+//! No shell is involved: each option is a separate argument.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -12,9 +12,9 @@ use std::process::{Command, Stdio};
 use treering_sys::end_with_parent;
 
 /// System folders of programs, searched also when the user's `PATH` lacks them.
-const SYSTEM: [&str; 6] =
+const SYSTEM_FOLDERS: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-/// Cap on the captured output of a program, in bytes; the rest is dropped.
+/// Maximum captured output of a program, in bytes; the rest is dropped.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 
 /// Folders in which programs are searched.
@@ -24,12 +24,12 @@ pub(crate) struct ToolPath {
 }
 
 impl ToolPath {
-    /// Folders of a `PATH`, then the system's. Relative folders are left out.
+    /// Folders of a `PATH`, then the system folders. Relative folders are left out.
     pub(crate) fn new(path: &OsStr) -> Self {
         let pieces = path.as_bytes().split(|&byte| byte == b':');
         let user_folders = pieces.map(|piece| PathBuf::from(OsString::from_vec(piece.to_vec())));
         let mut folders: Vec<PathBuf> = Vec::new();
-        for folder in user_folders.chain(SYSTEM.iter().map(PathBuf::from)) {
+        for folder in user_folders.chain(SYSTEM_FOLDERS.iter().map(PathBuf::from)) {
             if folder.is_absolute() && !folders.contains(&folder) {
                 folders.push(folder);
             }
@@ -47,7 +47,7 @@ impl ToolPath {
     }
 }
 
-/// Command with which treering starts itself to play a disk; the disk description follows.
+/// Command with which treering starts itself to play a disk; the disk description is appended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SelfExec {
     pub(crate) program: PathBuf,
@@ -56,7 +56,7 @@ pub(crate) struct SelfExec {
 
 impl Default for SelfExec {
     fn default() -> Self {
-        // This path works also when the file has been replaced.
+        // This path works even if the executable file has been replaced.
         let program = PathBuf::from("/proc/self/exe");
         Self { program, arguments: ["lab", "play"].map(OsString::from).to_vec() }
     }
@@ -67,17 +67,17 @@ impl Default for SelfExec {
 pub(crate) struct ToolRun {
     /// Command line, one element per argument.
     pub(crate) command: Vec<String>,
-    /// Output, then errors, as a terminal would show them.
+    /// Standard output, then standard error, as a terminal would show them.
     pub(crate) output: String,
-    /// Exit status in words; `None` is success.
+    /// Exit status in words; `None` for success.
     pub(crate) failure: Option<String>,
 }
 
 /// Runs a program in `folder` to its end, without input and in the C locale. The program is killed
-/// if this process ends before.
+/// if this process ends first.
 ///
 /// # Errors
-/// When it cannot be started.
+/// When the program cannot be started.
 pub(crate) fn run(program: &Path, arguments: &[OsString], folder: &Path) -> io::Result<ToolRun> {
     run_with(program, arguments, folder, &[])
 }
@@ -85,7 +85,7 @@ pub(crate) fn run(program: &Path, arguments: &[OsString], folder: &Path) -> io::
 /// Runs a program as [`run`] does, with more environment variables, given as (name, value).
 ///
 /// # Errors
-/// When it cannot be started.
+/// When the program cannot be started.
 pub(crate) fn run_with(
     program: &Path,
     arguments: &[OsString],
@@ -101,26 +101,26 @@ pub(crate) fn run_with(
         .env("TERM", "dumb")
         .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null());
-    let done = command.output()?;
-    let mut output = done.stdout;
-    if !output.is_empty() && !output.ends_with(b"\n") && !done.stderr.is_empty() {
+    let finished = command.output()?;
+    let mut output = finished.stdout;
+    if !output.is_empty() && !output.ends_with(b"\n") && !finished.stderr.is_empty() {
         output.push(b'\n');
     }
-    output.extend(done.stderr);
+    output.extend(finished.stderr);
     output.truncate(OUTPUT_BYTES_MAX);
     let words =
         std::iter::once(program.as_os_str()).chain(arguments.iter().map(OsString::as_os_str));
     Ok(ToolRun {
         command: words.map(|word| word.to_string_lossy().into_owned()).collect(),
-        output: as_seen(&String::from_utf8_lossy(&output)),
-        failure: (!done.status.success()).then(|| done.status.to_string()),
+        output: terminal_text(&String::from_utf8_lossy(&output)),
+        failure: (!finished.status.success()).then(|| finished.status.to_string()),
     })
 }
 
-/// Text that stays on a terminal: progress overwritten by backspaces or carriage returns is gone,
-/// and so are blanks at the ends of lines.
-fn as_seen(written: &str) -> String {
-    let mut seen = String::with_capacity(written.len());
+/// Text as left on a terminal: without progress that backspaces or carriage returns have
+/// overwritten, and without trailing blanks.
+fn terminal_text(written: &str) -> String {
+    let mut text = String::with_capacity(written.len());
     for line in written.split_inclusive('\n') {
         let mut shown: Vec<char> = Vec::new();
         let mut place: usize = 0;
@@ -137,17 +137,17 @@ fn as_seen(written: &str) -> String {
                 }
             }
         }
-        seen.push_str(shown.into_iter().collect::<String>().trim_end());
+        text.push_str(shown.into_iter().collect::<String>().trim_end());
         if line.ends_with('\n') {
-            seen.push('\n');
+            text.push('\n');
         }
     }
-    seen
+    text
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ToolPath, as_seen, run};
+    use super::{ToolPath, run, terminal_text};
     use std::ffi::{OsStr, OsString};
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
@@ -180,8 +180,8 @@ mod tests {
     #[test]
     fn overwritten_progress_lines_are_dropped_from_output() {
         let written = "Allocating: 0/8\u{8}\u{8}\u{8}   \u{8}\u{8}\u{8}done    \n\u{8}1%\r99%\nend";
-        assert_eq!(as_seen(written), "Allocating: done\n99%\nend");
-        assert_eq!(as_seen("\u{8}\u{8}a\u{8}\r\n\n"), "a\n\n");
+        assert_eq!(terminal_text(written), "Allocating: done\n99%\nend");
+        assert_eq!(terminal_text("\u{8}\u{8}a\u{8}\r\n\n"), "a\n\n");
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Foreign filesystems that treering unmounts for a while. The register keeps their mount
-//! parameters from before the unmount until they are mounted again, also across a kill.
+//! Foreign filesystems that treering unmounts temporarily. The register has their mount parameters
+//! from before the unmount until they are mounted again, so that a kill loses nothing.
 //!
-//! A filesystem is mounted again only at its old mount point, from its old device, and if nothing
-//! has changed there since.
+//! A filesystem is mounted again only from the same device and at the same mount point, if neither
+//! has changed since.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -22,14 +22,14 @@ use crate::register::{
 };
 use crate::{DeviceError, LabError};
 
-/// A foreign filesystem that is unmounted at present. Dropping leaves it in the register.
+/// A foreign filesystem that is temporarily unmounted. Dropping leaves it in the register.
 #[derive(Debug)]
 pub(crate) struct TemporaryUnmount {
     foreign: ForeignMount,
     options: MountOptions,
     record: OwnedRecord,
-    /// Open descriptor, without which a loop device made by `mount -o loop` would go with the
-    /// mount.
+    /// Open descriptor, which keeps a loop device made by `mount -o loop` from disappearing with
+    /// the mount.
     device: File,
 }
 
@@ -38,7 +38,7 @@ impl TemporaryUnmount {
     /// when the filesystem is in use.
     ///
     /// # Errors
-    /// When it cannot be recorded or unmounted; it is still mounted then.
+    /// When the filesystem cannot be recorded or unmounted; it is then still mounted.
     pub(crate) fn begin(
         mount: &Mount,
         (register, machine): (&LabRegister, &KernelMounts),
@@ -63,7 +63,8 @@ impl TemporaryUnmount {
             device: identity(machine, number, &device, &mount.fs_type),
         };
         let record = register.record(machine, |_| ResourceKind::Unmounted(foreign.clone()))?;
-        // The device then outlives this process, and its filesystem can be mounted again.
+        // Without autoclear the device outlives this process, so that its filesystem can be mounted
+        // again.
         if foreign.autoclear
             && let Err(errno) = set_loop_autoclear(&device, false)
         {
@@ -82,13 +83,13 @@ impl TemporaryUnmount {
         Ok(Self { foreign, options, record, device })
     }
 
-    /// Mounts the filesystem again as it was.
+    /// Mounts the filesystem again with its old parameters.
     ///
     /// # Errors
-    /// When it cannot be mounted; it stays in the register then.
+    /// When the filesystem cannot be mounted; it then stays in the register.
     pub(crate) fn end(self) -> Result<(), LabError> {
         mount_as_before(&self.foreign, &self.options)
-            .map_err(|why| refused(&self.foreign, self.record.path(), why))?;
+            .map_err(|why| stays_unmounted(&self.foreign, self.record.path(), why))?;
         restore_autoclear(&self.foreign, &self.device);
         self.record.remove()
     }
@@ -98,17 +99,17 @@ impl TemporaryUnmount {
 /// already.
 ///
 /// # Errors
-/// When something else is mounted there, the device is not the same, or the kernel refuses.
+/// When another filesystem is mounted there, the device has changed, or the kernel refuses.
 pub(crate) fn mount_again(
     machine: &KernelMounts,
     foreign: &ForeignMount,
     record: &Path,
 ) -> Result<(), LabError> {
-    let failed = |why: String| refused(foreign, record, why);
+    let failed = |why: String| stays_unmounted(foreign, record, why);
     let table = MountTable::read().map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
     let at = table.mounts.iter().rev().find(|mount| mount.point == foreign.point);
     match at {
-        Some(mount) if is_it(machine, foreign, mount) => {
+        Some(mount) if is_unmounted_filesystem(machine, foreign, mount) => {
             if let Ok(device) = open_device(&foreign.source, DeviceOpenMode::Look)
                 && is_same_device(machine, foreign, &device).is_ok()
             {
@@ -135,9 +136,9 @@ pub(crate) fn mount_again(
     if let Some(mount) = elsewhere {
         return Err(failed(format!("it is mounted at {} now", mount.point.display())));
     }
-    let is_there = foreign.point.is_dir()
+    let is_directory = foreign.point.is_dir()
         && foreign.point.canonicalize().is_ok_and(|point| point == foreign.point);
-    if !is_there {
+    if !is_directory {
         return Err(failed("there is no such directory any more".to_owned()));
     }
     let options = MountOptions::parse(&[&foreign.options]).map_err(DeviceError::MountOption)?;
@@ -146,11 +147,11 @@ pub(crate) fn mount_again(
     Ok(())
 }
 
-/// Options in force of a mount: those of the mount and of the filesystem, without duplicates.
+/// Effective options of a mount: mount options and filesystem options, without duplicates.
 pub(crate) fn options_in_force(mount: &Mount) -> String {
-    let both = mount.options.split(',').chain(mount.super_options.split(','));
+    let all_options = mount.options.split(',').chain(mount.super_options.split(','));
     let mut kept: Vec<&str> = Vec::new();
-    for option in both.filter(|option| !option.is_empty()) {
+    for option in all_options.filter(|option| !option.is_empty()) {
         if !kept.contains(&option) {
             kept.push(option);
         }
@@ -158,7 +159,7 @@ pub(crate) fn options_in_force(mount: &Mount) -> String {
     kept.join(",")
 }
 
-fn refused(foreign: &ForeignMount, record: &Path, why: String) -> LabError {
+fn stays_unmounted(foreign: &ForeignMount, record: &Path, why: String) -> LabError {
     let (source, point) = (foreign.source.clone(), foreign.point.clone());
     DeviceError::StaysUnmounted { node: source, point, why, record: record.to_owned() }.into()
 }
@@ -175,8 +176,8 @@ fn restore_autoclear(foreign: &ForeignMount, device: &File) {
     }
 }
 
-/// True if a mount is of the filesystem that was unmounted.
-fn is_it(machine: &KernelMounts, foreign: &ForeignMount, mount: &Mount) -> bool {
+/// True if a mount has the filesystem that was unmounted.
+fn is_unmounted_filesystem(machine: &KernelMounts, foreign: &ForeignMount, mount: &Mount) -> bool {
     let source = Path::new(&mount.source);
     if mount.fs_type != foreign.fs_type {
         return false;
@@ -198,7 +199,8 @@ fn number_of(mount: &Mount) -> DeviceNumber {
     DeviceNumber { major, minor }
 }
 
-/// Checks that the recorded node still leads to the recorded device; the error is the difference.
+/// Checks that the recorded node still leads to the recorded device; the error describes the
+/// difference.
 fn is_same_device(
     machine: &KernelMounts,
     foreign: &ForeignMount,
@@ -239,11 +241,11 @@ fn identity(
     }
 }
 
-/// Disk sequence number (`diskseq`); a partition has that of its disk.
+/// Disk sequence number (`diskseq`); a partition has the number of its disk.
 fn sequence(machine: &KernelMounts, number: DeviceNumber) -> Option<u64> {
     let folder = machine.block_folder(number)?;
-    let of = |folder: &Path| word(&folder.join("diskseq"))?.parse().ok();
-    of(&folder).or_else(|| of(folder.parent()?))
+    let sequence_of = |folder: &Path| word(&folder.join("diskseq"))?.parse().ok();
+    sequence_of(&folder).or_else(|| sequence_of(folder.parent()?))
 }
 
 fn uuid(device: &File, fs_type: &str) -> Option<String> {

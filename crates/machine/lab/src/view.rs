@@ -1,8 +1,9 @@
-//! Read-only views of filesystems: a directory as it is, a device or an image through its existing
-//! mount, or else through a private read-only mount that nobody sees.
+//! Read-only views of filesystems. A directory is viewed as it is; a device or an image through its
+//! existing mount, or else through a private read-only mount.
 //!
-//! A private mount lives only through its descriptor, and the loop device of an image only through
-//! the mount: both end with the view, however this process ends. So they are in no register.
+//! A private mount exists only while its descriptor is open, and the loop device of an image only
+//! while it is mounted. Both end with the view, however this process ends, so the register does not
+//! list them.
 
 use std::fs::File;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -26,7 +27,7 @@ const MARK: &str = "treering looks";
 /// Sector size that every filesystem accepts.
 const SECTOR_BYTES: u32 = 512;
 
-/// Path by which a filesystem is read.
+/// Way in which a filesystem is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ViewKind {
     /// A directory that the user named.
@@ -35,7 +36,7 @@ pub enum ViewKind {
     Mounted {
         /// Mount point.
         point: PathBuf,
-        /// Part of the filesystem that is mounted there: `/` for all of it.
+        /// Path within the filesystem that is mounted there: `/` for the whole filesystem.
         root: PathBuf,
     },
     /// A private mount of treering.
@@ -48,7 +49,7 @@ pub enum ViewKind {
 }
 
 impl ViewKind {
-    /// Words about the way to the files; empty for a directory.
+    /// Describes the mount through which the files are read; empty for a directory.
     pub fn words(&self) -> String {
         match self {
             Self::Directory => String::new(),
@@ -71,7 +72,7 @@ impl ViewKind {
 /// Read-only view of a filesystem.
 #[derive(Debug)]
 pub struct ReadOnlyView {
-    // Drop order: the mount goes before the loop device below it.
+    // Drop order matters: the mount is dropped before the loop device below it.
     root: OwnedFd,
     kind: ViewKind,
     /// Private mount, which ends with this descriptor.
@@ -84,8 +85,8 @@ impl ReadOnlyView {
     /// Opens a directory, a device or an image.
     ///
     /// # Errors
-    /// When there is nothing, it is none of these, it carries no filesystem that can be looked
-    /// into, or the kernel does not mount it. A device that is not mounted needs root.
+    /// When the path does not exist or is none of these, its filesystem is not supported, or the
+    /// kernel refuses the mount. Viewing an unmounted device requires root.
     pub fn open(path: &Path) -> Result<Self, LabError> {
         let resolved = path.canonicalize().map_err(LabError::io("cannot find", path))?;
         let metadata = resolved.metadata().map_err(LabError::io("cannot look at", &resolved))?;
@@ -98,7 +99,7 @@ impl ReadOnlyView {
         let machine = KernelMounts::default();
         if metadata.file_type().is_block_device() {
             let number = DeviceNumber::from_stat(metadata.rdev());
-            return match mounted(&machine, number)? {
+            return match view_of_mount(&machine, number)? {
                 Some(view) => Ok(view),
                 None => open_device_view(&resolved),
             };
@@ -118,7 +119,7 @@ impl ReadOnlyView {
         self.root.as_fd()
     }
 
-    /// Path by which the filesystem is read.
+    /// Way in which the filesystem is read.
     pub fn kind(&self) -> &ViewKind {
         &self.kind
     }
@@ -127,33 +128,36 @@ impl ReadOnlyView {
 /// True if a file is an image of a filesystem that [`ReadOnlyView::open`] can open.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When the file cannot be read.
 pub fn is_image(path: &Path) -> Result<bool, LabError> {
     let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
     let opened = File::options().read(true).custom_flags(flags).open(path);
     let file = opened.map_err(LabError::io("cannot open", path))?;
     let bytes = file.metadata().map_err(LabError::io("cannot look at", path))?.len();
     let signatures = find_signatures(&file, bytes).map_err(LabError::io("cannot read", path))?;
-    Ok(signatures.iter().any(|signature| untouched(signature).is_some()))
+    Ok(signatures.iter().any(|signature| read_only_mount(signature).is_some()))
 }
 
 /// View through an existing mount of the device, if any.
-fn mounted(machine: &KernelMounts, number: DeviceNumber) -> Result<Option<ReadOnlyView>, LabError> {
+fn view_of_mount(
+    machine: &KernelMounts,
+    number: DeviceNumber,
+) -> Result<Option<ReadOnlyView>, LabError> {
     let table = MountTable::read().map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
-    let family = family(machine, number);
+    let family = member_devices(machine, number);
     let is_on_it = |mount: &&Mount| {
         let (major, minor) = mount.device;
-        let here = DeviceNumber { major, minor };
-        // btrfs has device numbers of its own, and is recognised by its source.
-        here == number
+        let mounted_number = DeviceNumber { major, minor };
+        // btrfs uses device numbers of its own, so it is recognised by its mount source.
+        mounted_number == number
             || block_number(Path::new(&mount.source)).is_some_and(|source| family.contains(&source))
     };
     let mut mounts: Vec<&Mount> = table.mounts.iter().filter(is_on_it).collect();
-    // The mount that shows most of the filesystem comes first.
+    // The mount that shows the largest part of the filesystem comes first.
     mounts.sort_by_key(|mount| mount.root.components().count());
     for mount in mounts {
         let Ok(root) = open_top(&mount.point) else { continue };
-        // Another filesystem may be mounted over it.
+        // Another filesystem may be mounted on top.
         if table.mount_of(&root).is_some_and(|there| there.id == mount.id) {
             let kind = ViewKind::Mounted { point: mount.point.clone(), root: mount.root.clone() };
             return Ok(Some(ReadOnlyView { root, kind, _mount: None, _below: None }));
@@ -162,23 +166,25 @@ fn mounted(machine: &KernelMounts, number: DeviceNumber) -> Result<Option<ReadOn
     Ok(None)
 }
 
-/// Members of the mounted multi-device filesystem of this device; otherwise the device alone.
-fn family(machine: &KernelMounts, number: DeviceNumber) -> Vec<DeviceNumber> {
+/// Member devices of the mounted multi-device filesystem on this device; the device alone for other
+/// filesystems.
+fn member_devices(machine: &KernelMounts, number: DeviceNumber) -> Vec<DeviceNumber> {
     let mut families = mounted_families(machine).into_iter().map(|family| family.numbers);
     families.find(|devices| devices.contains(&number)).unwrap_or_else(|| vec![number])
 }
 
-/// View through the mount of a loop device on this file, if any.
+/// View of an image through an existing mount of a loop device on it, if any.
 fn mounted_image(
     machine: &KernelMounts,
     file: (u64, u64),
 ) -> Result<Option<ReadOnlyView>, LabError> {
     for (_, folder) in machine.block_devices_with("loop") {
         let Some(backing) = word(&folder.join("loop/backing_file")) else { continue };
-        let is_it = Path::new(&backing).metadata().is_ok_and(|m| (m.dev(), m.ino()) == file);
+        let is_backing_file =
+            Path::new(&backing).metadata().is_ok_and(|m| (m.dev(), m.ino()) == file);
         let number = word(&folder.join("dev")).and_then(|number| number.parse().ok());
-        if let Some(number) = number.filter(|_| is_it)
-            && let Some(view) = mounted(machine, number)?
+        if let Some(number) = number.filter(|_| is_backing_file)
+            && let Some(view) = view_of_mount(machine, number)?
         {
             return Ok(Some(view));
         }
@@ -191,7 +197,7 @@ fn open_device_view(path: &Path) -> Result<ReadOnlyView, LabError> {
     let device = open_device(path, DeviceOpenMode::Look).map_err(failed)?;
     let bytes = device_bytes(&device).map_err(failed)?;
     let (fs_type, options) = type_of(path, &device, bytes)?;
-    private(path, path, fs_type, options, None)
+    private_view(path, path, fs_type, options, None)
 }
 
 fn open_image_view(path: &Path) -> Result<ReadOnlyView, LabError> {
@@ -204,7 +210,7 @@ fn open_image_view(path: &Path) -> Result<ReadOnlyView, LabError> {
     let device =
         attach_loop_to_read(image.as_fd(), SECTOR_BYTES, MARK).map_err(DeviceError::Loop)?;
     let node = device.path.clone();
-    private(path, &node, fs_type, options, Some(device))
+    private_view(path, &node, fs_type, options, Some(device))
 }
 
 fn needs_root() -> Result<(), LabError> {
@@ -215,8 +221,8 @@ fn needs_root() -> Result<(), LabError> {
     Err(DeviceError::NotRoot { what: action }.into())
 }
 
-/// Type and options for a mount that writes nothing, by the signature of the filesystem.
-fn untouched(signature: &DeviceSignature) -> Option<UntouchedMount> {
+/// Type and options of a mount that writes nothing, for a filesystem with this signature.
+fn read_only_mount(signature: &DeviceSignature) -> Option<UntouchedMount> {
     // A backup superblock is not sufficient for a mount.
     by_signature(signature.name).filter(|_| !signature.is_copy)?.untouched
 }
@@ -224,7 +230,7 @@ fn untouched(signature: &DeviceSignature) -> Option<UntouchedMount> {
 /// Type and mount options of the filesystem on a device or image.
 fn type_of(path: &Path, file: &File, bytes: u64) -> Result<(&'static str, &'static str), LabError> {
     let signatures = find_signatures(file, bytes).map_err(LabError::io("cannot read", path))?;
-    if let Some(mount) = signatures.iter().find_map(untouched) {
+    if let Some(mount) = signatures.iter().find_map(read_only_mount) {
         return Ok((mount.fs_type, mount.options));
     }
     let carried: Vec<&str> = signatures.iter().map(|signature| signature.name).collect();
@@ -236,7 +242,7 @@ fn type_of(path: &Path, file: &File, bytes: u64) -> Result<(&'static str, &'stat
     Err(unfit(format!("{} carries {content}", path.display())))
 }
 
-fn private(
+fn private_view(
     path: &Path,
     node: &Path,
     fs_type: &'static str,
@@ -247,7 +253,7 @@ fn private(
     let parsed = MountOptions::parse(&[options]).map_err(DeviceError::MountOption)?;
     match mount_detached(node.as_os_str(), fs_type, &parsed) {
         Ok(mount) => {
-            // The descriptor of the mount can only be used as a start for paths.
+            // The descriptor of the mount is path-only (`O_PATH`).
             let root = reopen_dir(&mount)
                 .map_err(|errno| LabError::io("cannot open the top of", path)(errno.into()))?;
             let kind = ViewKind::Private { fs_type, options };

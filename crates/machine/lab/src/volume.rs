@@ -14,7 +14,8 @@ use treering_sys::{MountOptions, MountTable, explain_mount, mount};
 
 use crate::aged::SavedImage;
 use crate::device::{
-    AcquiredStorage, LabDevice, available, count_fits, known, large_enough, refused,
+    AcquiredStorage, LabDevice, check_device_count, check_size, find_filesystem, refused_option,
+    require_available,
 };
 use crate::error::unfit;
 use crate::filesystems::{MkfsRequest, arguments, mount_options};
@@ -60,42 +61,42 @@ pub struct Volume {
     /// Filesystem on the device; `None` for a directory used as it is.
     filesystem: Option<&'static Filesystem>,
     record: FormatRecord,
-    /// True for a copy of a filesystem whose original may be mounted at the same time.
+    /// True for a copy of a filesystem; the original may be mounted at the same time.
     is_copy: bool,
 }
 
 impl LabDevice {
-    /// Makes a filesystem, replacing any that this run made before. A directory takes the empty
-    /// name and no options, and stays as it is.
+    /// Makes a filesystem, replacing an earlier one of this run. For a directory, the name and the
+    /// options must be empty, and nothing is changed.
     ///
     /// # Errors
-    /// When the filesystem cannot be made here, an option would touch another device, somebody has
-    /// come to use the device, or mkfs fails.
+    /// When the filesystem cannot be made here, an option names another device, the device is now
+    /// in use, or mkfs fails.
     pub fn format(mut self, filesystem: &str, options: &[String]) -> Result<Volume, LabError> {
         if filesystem.is_empty() {
-            return self.leave_as_it_is(options);
+            return self.use_directory(options);
         }
-        let filesystem = known(filesystem)?;
-        // Whether the kernel has it is found out by the mount, here or in a guest.
+        let filesystem = find_filesystem(filesystem)?;
+        // Kernel support is not checked: the mount does that, here or in a guest.
         let availability = self.lab.availability_for_guests(filesystem);
-        let (tool, tool_version) = available(filesystem, availability)?;
+        let (tool, tool_version) = require_available(filesystem, availability)?;
         let members = self.members();
         let devices: Vec<PathBuf> = members.iter().map(|member| member.node.clone()).collect();
         let request = MkfsRequest { devices: &devices, label: LABEL, options };
-        let arguments = arguments(filesystem, &request).map_err(refused)?;
+        let arguments = arguments(filesystem, &request).map_err(refused_option)?;
         let Some(tool) = tool else {
             return self.in_memory(filesystem);
         };
-        count_fits(filesystem, members.len())?;
-        members.iter().try_for_each(|member| large_enough(filesystem, member.bytes))?;
-        // mkfs runs in an empty folder, where relative names lead nowhere.
+        check_device_count(filesystem, members.len())?;
+        members.iter().try_for_each(|member| check_size(filesystem, member.bytes))?;
+        // mkfs runs in an empty folder, so that relative paths match no file.
         let folder = self.lab.register.empty_folder()?;
-        self.refuse_strangers(options, &folder)?;
+        self.refuse_other_devices(options, &folder)?;
         self.prepare()?;
         let run = run_when_free(|| tools::run(&tool, &arguments, &folder));
         let run = run.map_err(LabError::io("cannot run", &tool))?;
         let failure = match run.failure {
-            None if self.carries(filesystem.leaves)? => None,
+            None if self.has_signature(filesystem.leaves)? => None,
             None => Some(format!("it made no {}", filesystem.name)),
             failure => failure,
         };
@@ -108,7 +109,7 @@ impl LabDevice {
         Ok(Volume { device: self, filesystem: Some(filesystem), record, is_copy: false })
     }
 
-    fn leave_as_it_is(self, options: &[String]) -> Result<Volume, LabError> {
+    fn use_directory(self, options: &[String]) -> Result<Volume, LabError> {
         if !matches!(self.storage, AcquiredStorage::Directory(_)) {
             return Err(unfit("a device needs a filesystem".to_owned()));
         }
@@ -145,11 +146,12 @@ pub struct FilesystemTemplate {
 }
 
 impl FilesystemTemplate {
-    /// Prepares a saved image for the devices of a variant. For loop devices it is read once and
-    /// its bytes are kept beside the images of the lab; for block devices it is read each time.
+    /// Prepares a saved image for the devices of a variant. For loop devices the image is read once
+    /// and kept as a nameless file among the lab's images; for block devices it is read each time.
     ///
     /// # Errors
-    /// When it is not what was saved, its own check cannot be run here, or there is no room.
+    /// When the image is damaged, the checker of its filesystem is missing, or the space does not
+    /// suffice.
     pub fn from_saved(
         image: &SavedImage,
         device: &DeviceSpec,
@@ -176,30 +178,31 @@ impl FilesystemTemplate {
 }
 
 impl LabDevice {
-    /// Restores a fresh filesystem to the images: the same bytes at the same offsets. Where the
-    /// host cannot empty the images, the filesystem is made anew with these options, and the second
-    /// value is false.
+    /// Restores a fresh filesystem to the images: the same bytes at the same offsets. If the host
+    /// cannot empty the images, mkfs is run again with these options, and the second value is
+    /// false.
     ///
     /// # Errors
-    /// As those of `format`, and when an image cannot be written.
+    /// As for `format`, and when an image cannot be written.
     pub fn restore(
         mut self,
         pattern: &FilesystemTemplate,
         options: &[String],
     ) -> Result<(Volume, bool), LabError> {
         self.prepare()?;
-        if !self.fill(&pattern.masters)? || !self.carries(pattern.filesystem.leaves)? {
+        if !self.fill(&pattern.masters)? || !self.has_signature(pattern.filesystem.leaves)? {
             return Ok((self.format(pattern.filesystem.name, options)?, false));
         }
         let (filesystem, record) = (Some(pattern.filesystem), pattern.record.clone());
         Ok((Volume { device: self, filesystem, record, is_copy: false }, true))
     }
 
-    /// Restores a saved image to the device, and verifies it: the filesystem's own check finds no
-    /// fault, and the layout of all files is the recorded one.
+    /// Restores a saved image to the device, and verifies it: the filesystem's own checker must
+    /// find no errors, and the layout of all files must be the recorded one.
     ///
     /// # Errors
-    /// When the host cannot empty the image file, it cannot be written, or something differs.
+    /// When the host cannot empty the image file, the image cannot be written, or the verification
+    /// fails.
     pub fn restore_saved(
         mut self,
         image: &SavedImage,
@@ -207,11 +210,11 @@ impl LabDevice {
     ) -> Result<Volume, LabError> {
         self.prepare()?;
         if let AcquiredStorage::Blocks(_) = self.storage {
-            self.members().iter().try_for_each(|member| image.put_on(&member.node))?;
+            self.members().iter().try_for_each(|member| image.write_to_device(&member.node))?;
         } else if !self.fill(&pattern.masters)? {
             return Err(unfit("a saved image needs a file that can be emptied".to_owned()));
         }
-        // All reads from here on come from the device.
+        // Drops the caches, so that all reads from here on come from the device.
         self.forget()?;
         for member in self.members() {
             image.check(&member.node, &self.lab)?;
@@ -223,13 +226,13 @@ impl LabDevice {
 }
 
 impl Volume {
-    /// Copies the filesystem before anything is written to it; `None` when it is not on images.
+    /// Copies the filesystem before anything is written to it; `None` if it is not on loop images.
     ///
     /// # Errors
-    /// When it cannot be copied.
+    /// When the filesystem cannot be copied, for example if no nameless file can be made.
     pub fn pattern(&self) -> Result<Option<FilesystemTemplate>, LabError> {
         let Some(filesystem) = self.filesystem else { return Ok(None) };
-        let masters = self.device.copied()?;
+        let masters = self.device.master_copy()?;
         let mut print = Fingerprint::new();
         for master in &masters {
             master.print(&mut print).map_err(LabError::io("cannot read a copy of", LABEL))?;
@@ -254,17 +257,18 @@ impl Volume {
         self.device
     }
 
-    /// Mounts the filesystem at a mount point of the register. A directory is used in place and
-    /// takes no options.
+    /// Mounts the filesystem at a mount point of the register. A directory is used in place, and
+    /// the options must be empty.
     ///
     /// # Errors
-    /// When an option is not for the kernel or names another device, or the kernel refuses.
+    /// When an option is not meant for the kernel or names another device, or the kernel refuses
+    /// the mount.
     pub fn mount(self, options: &[String]) -> Result<MountedVolume, LabError> {
         let Some(filesystem) = self.filesystem else {
             return self.enter(options);
         };
         let lab = self.device.lab.clone();
-        self.device.refuse_strangers(options, Path::new("/"))?;
+        self.device.refuse_other_devices(options, Path::new("/"))?;
         let members = self.device.members();
         let bytes = match self.device.storage {
             AcquiredStorage::Memory(bytes) | AcquiredStorage::Images(_, bytes) => bytes,
@@ -319,7 +323,7 @@ impl Volume {
             let fs_type = filesystem.name;
             return Err(DeviceError::Mount { mount_source, fs_type, options, why }.into());
         }
-        mounted.note()?;
+        mounted.record_number()?;
         Ok(mounted)
     }
 
@@ -341,7 +345,7 @@ impl Volume {
             number: None,
             volume: Some(self),
         };
-        mounted.look()?;
+        mounted.read_mount_record()?;
         Ok(mounted)
     }
 }
@@ -349,7 +353,7 @@ impl Volume {
 /// A mounted filesystem, or a directory on an existing one.
 #[derive(Debug)]
 pub struct MountedVolume {
-    // Fields are dropped in this order: the overlay first.
+    // Drop order matters: the overlay is dropped first.
     /// Overlay above the filesystem, if any.
     pub(crate) overlay: Option<OverlayMount>,
     root: PathBuf,
@@ -366,7 +370,7 @@ pub struct MountedVolume {
 }
 
 impl MountedVolume {
-    /// Target directory: that of the overlay, if there is one.
+    /// Target directory: the root of the overlay if there is one, else of the filesystem.
     pub fn root(&self) -> &Path {
         self.overlay.as_ref().map_or(&self.root, OverlayMount::root)
     }
@@ -382,7 +386,8 @@ impl MountedVolume {
         Ok(&device.lab)
     }
 
-    /// Mount parameters as the kernel reports them: the options in force, not those requested.
+    /// Mount parameters as reported by the kernel, with the effective instead of the requested
+    /// options.
     pub fn record(&self) -> Option<&MountRecord> {
         self.facts.as_ref()
     }
@@ -397,18 +402,18 @@ impl MountedVolume {
         self.volume.as_ref().map(Volume::device)
     }
 
-    /// True if a remount keeps the files: the filesystem is on a device.
+    /// True if the filesystem is on a device, so that its files survive a remount.
     pub fn can_remount(&self) -> bool {
         let filesystem = self.volume.as_ref().and_then(|volume| volume.filesystem);
         filesystem.is_some_and(|filesystem| filesystem.mkfs().is_some())
     }
 
     /// Unmounts the filesystem, drops the kernel's caches of its devices, and mounts it with the
-    /// same options, so that the next phase starts with cold caches. The root may be another
-    /// directory then.
+    /// same options, so that the next phase starts with cold caches. The root directory may change.
     ///
     /// # Errors
-    /// When it is in use, or nothing would be left of it: a directory of the host, or memory.
+    /// When the filesystem is in use, or is not on a device: a host directory, or a filesystem in
+    /// memory.
     pub fn remount_cold(mut self) -> Result<Self, LabError> {
         if !self.can_remount() {
             let root = self.root.display();
@@ -429,7 +434,7 @@ impl MountedVolume {
     /// Unmounts the filesystem and returns its device.
     ///
     /// # Errors
-    /// When it is in use; it stays mounted then, and in the register.
+    /// When the filesystem is in use; it then stays mounted, and in the register.
     pub fn release(mut self) -> Result<LabDevice, LabError> {
         self.answer_at_once();
         self.unmount()?;
@@ -437,15 +442,15 @@ impl MountedVolume {
         Ok(volume.device)
     }
 
-    /// Lets played disks answer at once: the remaining write-back belongs to no measurement.
+    /// Lets played disks answer at once, since the remaining write-back is not measured.
     fn answer_at_once(&self) {
         if let Some(volume) = &self.volume {
-            // A played disk that does not answer is reported by its release.
+            // The release of the disk reports one that does not answer.
             let _unmounted_slowly = volume.device.play(false);
         }
     }
 
-    /// Unmounts at most once: on failure the mount is left to the register.
+    /// Unmounts at most once. If that fails, the mount stays in the register.
     fn unmount(&mut self) -> Result<(), LabError> {
         self.overlay.take().map_or(Ok(()), OverlayMount::release)?;
         let Some(record) = self.record.take() else {
@@ -467,8 +472,8 @@ impl MountedVolume {
     }
 
     /// Records the device number of the mount in the register.
-    fn note(&mut self) -> Result<(), LabError> {
-        let number = self.look()?;
+    fn record_number(&mut self) -> Result<(), LabError> {
+        let number = self.read_mount_record()?;
         self.number = number;
         match (&mut self.record, number) {
             (Some(record), Some(number)) => record.append(&mounted_line(number)),
@@ -477,7 +482,7 @@ impl MountedVolume {
     }
 
     /// Reads the mount parameters from the mount table.
-    fn look(&mut self) -> Result<Option<DeviceNumber>, LabError> {
+    fn read_mount_record(&mut self) -> Result<Option<DeviceNumber>, LabError> {
         let root = File::open(&self.root).map_err(LabError::io("cannot open", &self.root))?;
         let table = MountTable::read();
         let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;
@@ -502,17 +507,17 @@ impl Drop for MountedVolume {
         let _in_the_register = self.unmount();
     }
 }
-/// Retries of mkfs on a device that another program has open, and the pause before each.
+/// Maximum number of retries of mkfs while another program has the device open; [`BUSY_PAUSE`]
+/// precedes each.
 const BUSY_TRIES: u32 = 50;
 const BUSY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Message of mkfs.btrfs, which examines the files of all loop devices, about a file served by a
-/// dead process: a played disk that is not released yet.
+/// dead process, such as a played disk that is not released yet.
 const DEAD_FILE: &str = "Software caused connection abort";
 
-/// Runs mkfs, and again if it reports the device as in use: the device is acquired, but programs
-/// that check whether a device is free (partitioning tools, treering's own inspection) open it for
-/// a moment.
+/// Runs mkfs, and retries if it reports the device as in use. Programs that check devices, such as
+/// partitioning tools and treering's own inspection, may open even an acquired device for a moment.
 fn run_when_free(run: impl Fn() -> io::Result<ToolRun>) -> io::Result<ToolRun> {
     let is_busy = |run: &ToolRun| {
         let busy = ["in use by the system", "Device or resource busy", DEAD_FILE];
@@ -536,7 +541,7 @@ mod tests {
     use super::{BUSY_TRIES, run_when_free};
     use crate::tools::ToolRun;
 
-    /// Number of runs of a program that fails this many times with this output.
+    /// Number of runs made for a program that fails this many times with this output.
     fn runs(failures: u32, output: &str) -> u32 {
         let count = Cell::new(0);
         let ran = run_when_free(|| {

@@ -1,4 +1,4 @@
-//! Target directories: made, locked, marked, and described.
+//! Target directories: made, locked and marked.
 
 use std::path::{Path, PathBuf};
 
@@ -11,29 +11,31 @@ use crate::{LabError, PlanIdentity, RunTree};
 
 /// A directory that this run owns until dropped.
 ///
-/// The lock is a kernel lock (`flock` of the directory itself), so that a kill leaves none.
+/// The lock is a kernel lock (`flock` on the directory itself), which ends with the process.
 #[derive(Debug)]
 pub struct OwnedDirectory {
     target: Target,
-    /// Roots among which workers take turns, the first target included; empty if there is only one.
+    /// Directories over which workers are distributed, including the first target; empty if there
+    /// is only one.
     roots: Vec<Target>,
     /// Further targets, kept open for their locks.
     further_targets: Vec<Target>,
     is_created: bool,
     cautions: Vec<Caution>,
     mark: Option<RunMark>,
-    /// Kept trees of earlier trials, to be listed in the next mark.
+    /// Trees kept by earlier trials, which the next mark will list.
     adopted: Vec<RunTree>,
 }
 
-/// The way in which a directory is locked.
+/// Function that locks a directory, exclusively or shared.
 type RootLock = fn(&Target) -> Result<(), LockError>;
 
 impl OwnedDirectory {
     /// Acquires a directory, making it and its parents when they are missing.
     ///
     /// # Errors
-    /// When it cannot be made or opened, another run holds it, or it is on a read-only filesystem.
+    /// When the directory cannot be made or opened, another run holds it, or it is on a read-only
+    /// filesystem.
     pub fn take(path: &Path) -> Result<Self, LabError> {
         let place = Self::take_with_parents(path)?;
         if place.target.filesystem()?.is_read_only() {
@@ -45,7 +47,7 @@ impl OwnedDirectory {
     /// Acquires a directory like [`OwnedDirectory::take`], also on a read-only filesystem.
     ///
     /// # Errors
-    /// When it cannot be made or opened, or another run holds it.
+    /// When the directory cannot be made or opened, or another run holds it.
     pub fn take_with_parents(path: &Path) -> Result<Self, LabError> {
         let is_created = !path.exists();
         if is_created {
@@ -55,18 +57,19 @@ impl OwnedDirectory {
     }
 
     /// Acquires several directories as one workplace. A missing directory is made, but not its
-    /// parents; a duplicate is acquired once. They may be on read-only filesystems.
+    /// parents; a duplicate is acquired once. The directories may be on read-only filesystems.
     ///
     /// # Errors
-    /// As [`OwnedDirectory::take_with_parents`], and when there is none.
+    /// As for [`OwnedDirectory::take_with_parents`], and when `paths` is empty.
     pub fn take_roots(paths: &[PathBuf]) -> Result<Self, LabError> {
         Self::take_locked(paths, Target::lock)
     }
 
-    /// Acquires directories as [`OwnedDirectory::take_roots`], beside other runs that share them.
+    /// Acquires directories like [`OwnedDirectory::take_roots`], but shared with other runs that do
+    /// the same.
     ///
     /// # Errors
-    /// As there.
+    /// As for [`OwnedDirectory::take_roots`].
     pub fn take_shared_roots(paths: &[PathBuf]) -> Result<Self, LabError> {
         Self::take_locked(paths, Target::lock_shared)
     }
@@ -130,7 +133,7 @@ impl OwnedDirectory {
         &self.target
     }
 
-    /// Directories among which workers take turns.
+    /// Directories over which workers are distributed.
     pub fn roots(&self) -> &[Target] {
         if self.roots.is_empty() { std::slice::from_ref(&self.target) } else { &self.roots }
     }
@@ -140,23 +143,23 @@ impl OwnedDirectory {
         self.is_created
     }
 
-    /// Cautions about the place.
+    /// Cautions about the directory.
     pub fn cautions(&self) -> &[Caution] {
         &self.cautions
     }
 
-    /// Refuses a directory with trees of a killed run. The mark, which lists them, would be
-    /// replaced by that of the next run. A mark whose trees no longer exist does not count.
+    /// Refuses a directory with trees of a killed run. The next run would replace the mark that
+    /// lists them. A mark whose trees no longer exist is ignored.
     ///
     /// # Errors
-    /// When a killed run has left trees, its mark is not to be believed, or the directory cannot be
+    /// When a killed run has left trees, its mark cannot be trusted, or the directory cannot be
     /// read.
     pub fn refuse_leftovers(&self) -> Result<(), LabError> {
-        // Without a lock, the run of a mark may still be running.
+        // Without a lock, the run that wrote the mark may still be running.
         let is_sure = self.cautions.iter().all(|caution| caution.code != CautionCode::NotLocked);
         for root in self.roots() {
             if let Some((_mark, left)) = find_in(root)?
-                && (left.is_in_the_way() || !is_sure)
+                && (left.blocks_next_run() || !is_sure)
             {
                 return Err(LabError::Left { path: root.path().to_owned(), trial: left.trial });
             }
@@ -164,24 +167,23 @@ impl OwnedDirectory {
         Ok(())
     }
 
-    /// Marks the directory for the trees of this trial, a cell of this plan. Trees made in the
-    /// target from now on are recorded in the mark, so that they can be found and removed after a
-    /// kill.
+    /// Marks the directory for a trial, and names the plan of the trial, if any. The mark lists
+    /// trees made in the target from now on, so that they can be found and removed after a kill.
     ///
     /// # Errors
     /// When a killed run has left trees, or the directory cannot be written.
     pub fn mark(&mut self, trial: &str, plan: Option<&PlanIdentity>) -> Result<(), LabError> {
         self.refuse_leftovers()?;
-        self.mark = Some(RunMark::leave(&mut self.target, (trial, plan), &self.adopted)?);
+        self.mark = Some(RunMark::write(&mut self.target, (trial, plan), &self.adopted)?);
         Ok(())
     }
 
-    /// Sets trees of earlier trials of the same plan that the next mark lists too.
+    /// Sets trees of earlier trials, which the next mark will list too.
     pub fn adopt(&mut self, kept: &[RunTree]) {
         self.adopted = kept.to_vec();
     }
 
-    /// Existing trees that were made here since the directory was marked.
+    /// Existing trees that were made in the directory since it was marked.
     ///
     /// # Errors
     /// When the mark cannot be read.
@@ -189,10 +191,10 @@ impl OwnedDirectory {
         self.mark.as_ref().map_or(Ok(Vec::new()), |mark| mark.made_trees(&self.target))
     }
 
-    /// Removes a tree that was made here, unless its name leads to another tree by now.
+    /// Removes a tree that was made in the directory, unless another directory has its name now.
     ///
     /// # Errors
-    /// When it is another, or cannot be removed.
+    /// When another directory has the name, or the tree cannot be removed.
     pub fn remove_made(&self, tree: &RunTree) -> Result<(), LabError> {
         Ok(remove(&self.target, tree)?)
     }
@@ -201,7 +203,7 @@ impl OwnedDirectory {
     /// at the path returned by `again`.
     ///
     /// # Errors
-    /// When it cannot be mounted or taken again.
+    /// When the filesystem cannot be mounted, or the directory cannot be acquired.
     pub fn renew(
         &mut self,
         again: &mut dyn FnMut() -> Result<PathBuf, LabError>,
@@ -209,7 +211,7 @@ impl OwnedDirectory {
         if let Some(mark) = &mut self.mark {
             mark.close();
         }
-        // The target cannot be empty meanwhile: it holds a directory that always exists.
+        // `/` stands for the target in the meantime, since it always exists.
         drop(std::mem::replace(&mut self.target, Target::open(Path::new("/"))?));
         let path = again()?;
         self.target = Target::open(&path)?;
@@ -219,10 +221,10 @@ impl OwnedDirectory {
         self.mark.as_mut().map_or(Ok(()), |mark| mark.reopen(&mut self.target))
     }
 
-    /// Removes the mark: no tree is left, or those left are kept on purpose.
+    /// Removes the mark, once all trees are removed or kept on purpose.
     ///
     /// # Errors
-    /// When it cannot be removed.
+    /// When the mark cannot be removed.
     pub fn unmark(&mut self) -> Result<(), LabError> {
         self.mark.take().map_or(Ok(()), |mark| mark.remove(&mut self.target))
     }

@@ -1,4 +1,5 @@
-//! Jobs as variants change them: `options` of a variant, and what its `env` puts into job files.
+//! Jobs in the forms that variants give them: by `options` of a variant, and by its `env`, whose
+//! variables job files may use.
 
 use treering_model::{JobOption, VariantSettings};
 use treering_script::Workload;
@@ -14,7 +15,7 @@ use crate::plan::error::{Fault, quoted};
 use crate::plan::{ChangedJob, PlannedJob};
 use treering_model::nearest::suggestion;
 
-/// Options that a variant changes: in every job first, then in single ones.
+/// Options that a variant changes: first for every job, then for single jobs.
 pub(super) fn options(table: Option<&Entry<VariantOptions>>) -> Vec<JobOption> {
     let entries = table.map_or(&[][..], |table| &table.value.0);
     let (of_jobs, of_all): (Vec<_>, Vec<_>) =
@@ -32,7 +33,7 @@ pub(super) fn options(table: Option<&Entry<VariantOptions>>) -> Vec<JobOption> {
     options
 }
 
-/// Texts of a value, as they are kept with a trial.
+/// Values as strings, in the form stored with a trial.
 fn values(value: &Datum) -> Vec<String> {
     match value {
         Datum::String(Script(text)) => vec![text.clone()],
@@ -42,14 +43,14 @@ fn values(value: &Datum) -> Vec<String> {
     }
 }
 
-/// Makes the jobs of variants that change options or the environment.
+/// Adds the changed forms of jobs, for variants that change options or the environment.
 pub(super) fn change(
     top: &PlanTable,
     jobs: &mut [PlannedJob],
     known: &Known<'_>,
 ) -> Result<(), Fault> {
     for section in top.variant.as_ref().map_or(&[][..], |sections| &sections.0) {
-        are_known(section, jobs)?;
+        refuse_unknown_jobs(section, jobs)?;
         let settings = VariantSettings {
             env: environment(section.env.as_ref())?,
             options: options(section.options.as_ref()),
@@ -63,16 +64,16 @@ pub(super) fn change(
                 continue;
             }
             let Some(workload) = find(&job.workload, known) else { continue };
-            let given = changed_options(section, job, (workload, is_single))?;
-            let made = made(section, job, (workload, &given), (&settings, known))?;
+            let options = changed_options(section, job, (workload, is_single))?;
+            let made = make_changed_job(section, job, (workload, &options), (&settings, known))?;
             job.changed.push(ChangedJob { changes, env: settings.env.clone(), job: made });
         }
     }
     Ok(())
 }
 
-/// Refuses tables of jobs that the plan does not have.
-fn are_known(section: &VariantTable, jobs: &[PlannedJob]) -> Result<(), Fault> {
+/// Refuses option tables for jobs that the plan does not have.
+fn refuse_unknown_jobs(section: &VariantTable, jobs: &[PlannedJob]) -> Result<(), Fault> {
     let entries = section.options.as_ref().map_or(&[][..], |options| &options.value.0);
     for entry in entries.iter().filter(|entry| matches!(entry.value, Datum::Table(_))) {
         let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
@@ -85,7 +86,7 @@ fn are_known(section: &VariantTable, jobs: &[PlannedJob]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Options of the job with those of the variant in their place.
+/// Options of the job, with those of the variant replacing options of the same name.
 fn changed_options(
     section: &VariantTable,
     job: &PlannedJob,
@@ -111,8 +112,8 @@ fn changed_options(
     Ok(options)
 }
 
-/// The changed job, at the place of what changes it.
-fn made(
+/// Makes the changed job; faults point at the section that changes it.
+fn make_changed_job(
     section: &Placed<VariantTable>,
     job: &PlannedJob,
     (workload, given): (&'static dyn Workload, &[GivenOption]),
@@ -138,7 +139,7 @@ fn made(
     planned(request, given, known)
 }
 
-/// Refuses environment variables that no program reads, and no job file.
+/// Refuses environment variables that neither a program nor a job file reads.
 pub(super) fn environment_is_read(top: &PlanTable, jobs: &[PlannedJob]) -> Result<(), Fault> {
     for section in top.variant.as_ref().map_or(&[][..], |sections| &sections.0) {
         let Some(env) = &section.env else { continue };

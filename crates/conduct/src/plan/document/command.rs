@@ -1,5 +1,5 @@
-//! Jobs that are commands: `command`, `prepare`, `cleanup` and `metric` as keys of a job, which are
-//! the options of the workload of that name.
+//! Jobs that are commands: the job keys `command`, `prepare`, `cleanup` and `metric` become options
+//! of the workload `command`.
 
 use treering_model::Variant;
 use treering_script::ProgramWatch;
@@ -7,29 +7,29 @@ use treering_script::ProgramWatch;
 use super::format::{JobTable, MetricForm, MetricTable, PlanTable};
 use super::given::GivenOption;
 use super::tree::{Entry, Placed, Script};
-use super::values::{Command, Listed};
+use super::values::{Command, OneOrMany};
 use crate::plan::error::Fault;
 use crate::plan::{JobCommands, PlannedJob};
 
-/// The workload.
+/// Name of the workload that runs commands.
 pub(crate) const WORKLOAD: &str = "command";
 
-/// First of the keys of commands that the job has, with the position of its value.
-fn first(section: &JobTable) -> Option<Placed<&str>> {
+/// Key `command` or `metric`, whichever the job has, with the position of its value.
+fn command_key(section: &JobTable) -> Option<Placed<&str>> {
     let value = |span: &std::ops::Range<usize>, value| Placed { span: span.clone(), value };
     let command = section.command.as_ref().map(|entry| value(&entry.span, "command"));
     let metric = section.metric.as_ref().map(|entry| value(&entry.span, "metric"));
     command.or(metric)
 }
 
-/// True if the job has one of the keys.
+/// True if the job has a key of a command.
 pub(super) fn is_one(section: &JobTable) -> bool {
-    first(section).is_some() || section.prepare.is_some() || section.cleanup.is_some()
+    command_key(section).is_some() || section.prepare.is_some() || section.cleanup.is_some()
 }
 
 /// Keys of the job as options of the workload.
 pub(super) fn given(section: &JobTable, workload: &str) -> Result<Vec<GivenOption>, Fault> {
-    if let Some(stray) = first(section).filter(|_| workload != WORKLOAD) {
+    if let Some(stray) = command_key(section).filter(|_| workload != WORKLOAD) {
         let message = format!("`{}` belongs to jobs that are commands", *stray);
         let hint = format!("leave it out, or leave out workload = \"{workload}\"");
         return Err(stray.fault(message, "").hint(hint));
@@ -37,19 +37,19 @@ pub(super) fn given(section: &JobTable, workload: &str) -> Result<Vec<GivenOptio
     if workload != WORKLOAD {
         return Ok(Vec::new());
     }
-    let mut given = Vec::new();
+    let mut options = Vec::new();
     if let Some(command) = &section.command {
         let name = match &command.value.0 {
-            Listed::Single(_) => "shell",
-            Listed::Array(_) => "command",
+            OneOrMany::Single(_) => "shell",
+            OneOrMany::Array(_) => "command",
         };
         for (span, word) in command.value.0.elements(&command.span) {
-            given.push(GivenOption::new(name, word.0.clone(), span));
+            options.push(GivenOption::new(name, word.0.clone(), span));
         }
     }
     for (name, line) in [("prepare", &section.prepare), ("cleanup", &section.cleanup)] {
         if let Some(line) = line {
-            given.push(GivenOption::new(name, shell_line(line), &line.span));
+            options.push(GivenOption::new(name, shell_line(line), &line.span));
         }
     }
     if let Some(metrics) = &section.metric {
@@ -58,11 +58,11 @@ pub(super) fn given(section: &JobTable, workload: &str) -> Result<Vec<GivenOptio
                 MetricForm::String(text) => text.clone(),
                 MetricForm::Table(section) => metric(section, span)?,
             };
-            given.push(GivenOption::new("metric", text, span));
+            options.push(GivenOption::new("metric", text, span));
         }
     }
-    given.sort_by_key(|given| given.name);
-    Ok(given)
+    options.sort_by_key(|option| option.name);
+    Ok(options)
 }
 
 /// Commands around the trials of a job that is no command itself.
@@ -76,7 +76,7 @@ pub(super) fn around(section: &JobTable, workload: &str) -> Result<JobCommands, 
     })
 }
 
-/// Refuses commands around the trials of jobs that run in guests.
+/// Refuses prepare and cleanup commands of jobs that run in guests.
 pub(super) fn can_run(
     top: &PlanTable,
     (variants, jobs): (&[Variant], &[PlannedJob]),
@@ -99,12 +99,12 @@ pub(super) fn no_command_in_a_guest(command: &Entry<Command>) -> Fault {
     command.key_fault(message, "").hint(hint)
 }
 
-/// Words of a command; a text is for the shell.
+/// Words of a command; a string is a line for the shell.
 pub(super) fn words(command: Option<&Entry<Command>>) -> Result<Vec<String>, Fault> {
     let Some(command) = command else { return Ok(Vec::new()) };
     let words: Vec<String> = match &command.value.0 {
-        Listed::Single(Script(line)) => vec!["sh".to_owned(), "-c".to_owned(), line.clone()],
-        Listed::Array(words) => words.iter().map(|word| word.value.0.clone()).collect(),
+        OneOrMany::Single(Script(line)) => vec!["sh".to_owned(), "-c".to_owned(), line.clone()],
+        OneOrMany::Array(words) => words.iter().map(|word| word.value.0.clone()).collect(),
     };
     if words.iter().any(|word| word.contains('\0')) || words.first().is_none_or(String::is_empty) {
         return Err(command.fault(format!("`{}` names no program", command.key), ""));
@@ -112,8 +112,8 @@ pub(super) fn words(command: Option<&Entry<Command>>) -> Result<Vec<String>, Fau
     Ok(words)
 }
 
-/// Line for the shell. The words of an array are quoted, the placeholder of the directory like a
-/// variable.
+/// Line for the shell. The words of an array are quoted; the placeholder of the directory is put in
+/// double quotes, like a variable.
 fn shell_line(line: &Command) -> String {
     let quoted = |Script(word): &Script| {
         let word = word.replace('\'', r"'\''");
@@ -121,14 +121,14 @@ fn shell_line(line: &Command) -> String {
         format!("'{}'", word.replace(place, &format!("'\"{place}\"'")))
     };
     match &line.0 {
-        Listed::Single(Script(line)) => line.clone(),
-        Listed::Array(words) => {
+        OneOrMany::Single(Script(line)) => line.clone(),
+        OneOrMany::Array(words) => {
             words.iter().map(|word| quoted(word)).collect::<Vec<String>>().join(" ")
         }
     }
 }
 
-/// A metric in the form of the command line.
+/// Formats a metric as on the command line.
 fn metric(section: &MetricTable, span: &std::ops::Range<usize>) -> Result<String, Fault> {
     let Some(name) = &section.name else {
         return Err(Fault::at(span.clone(), "a metric without `name`", ""));
@@ -136,7 +136,7 @@ fn metric(section: &MetricTable, span: &std::ops::Range<usize>) -> Result<String
     let place = match (&section.regex, &section.json) {
         (Some(regex), None) => {
             let text = regex.value.as_str();
-            // Commas and what looks like a pointer are part of it.
+            // The group protects commas and a leading `json:` from being parsed.
             let is_plain = !text.contains(',') && !text.starts_with("json:");
             if is_plain { text.to_owned() } else { format!("(?:{text})") }
         }

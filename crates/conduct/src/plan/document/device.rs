@@ -9,7 +9,7 @@ use treering_trace::ModelledDisk;
 
 use super::format::DeviceTable;
 use super::tree::{Entry, Optional};
-use super::values::{BlockDevices, DiskName, Whole};
+use super::values::{BlockDevices, DiskName, WholeNumber};
 use crate::plan::error::{Fault, quoted};
 use crate::plan::loop_device;
 
@@ -26,7 +26,7 @@ pub(super) struct PlacedDevice {
 }
 
 impl PlacedDevice {
-    /// Position of the device, or of the section without one.
+    /// Position of the device if it was named, else of the section.
     pub(super) fn place_or(&self, section: &Range<usize>) -> Range<usize> {
         self.span.as_ref().unwrap_or(section).clone()
     }
@@ -97,7 +97,7 @@ fn images(section: &DeviceTable) -> Result<DeviceSpec, Fault> {
     }
     Ok(DeviceSpec::Loop {
         bytes,
-        count: section.count.value().map_or(1, Whole::small),
+        count: section.count.value().map_or(1, WholeNumber::small),
         sparse: section.sparse.value().unwrap_or(false),
         direct_io: section.direct_io.value().unwrap_or(true),
         sector_bytes: u32::try_from(sector_bytes).unwrap_or(512),
@@ -128,8 +128,8 @@ fn disk_of(name: &Entry<DiskName>, bytes: u64) -> Result<String, Fault> {
         return Ok(absolute(name)?.to_string_lossy().into_owned());
     }
     let Some(disk) = ModelledDisk::named(name) else {
-        let known: Vec<&str> = ModelledDisk::names().collect();
-        let hint = suggestion(name, &known, "disks");
+        let model_names: Vec<&str> = ModelledDisk::names().collect();
+        let hint = suggestion(name, &model_names, "disks");
         let hint = format!("{hint}; or give the absolute path of a TOML file");
         return Err(name.fault(format!("no disk is called {}", quoted(name)), "").hint(hint));
     };
@@ -174,7 +174,7 @@ fn path(key: &str, span: &Range<usize>, text: &str) -> Result<PathBuf, Fault> {
         .hint("give the absolute path, so that the plan means the same wherever it is started"))
 }
 
-/// Device of variants of a plan that name none: that of the plan, or a loop image.
+/// Device of variants without one of their own: the device of the plan, or a loop image.
 pub(super) fn shared(
     section: Option<&Entry<DeviceTable>>,
     disk: Option<&Entry<DiskName>>,

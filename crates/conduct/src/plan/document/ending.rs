@@ -3,15 +3,15 @@
 use super::format::{PlanTable, StoppingTable};
 use super::tree::Optional;
 use super::values::StoppingRule::{Fixed, Precision, Sequential, Time};
-use super::values::{Choosable, StoppingRule, Whole};
+use super::values::{NamedValues, StoppingRule, WholeNumber};
 use crate::plan::Stopping;
 use crate::plan::error::Fault;
 
 const DEFAULT_MOST: u32 = 30;
 const LOOKS_MAX: usize = 30;
 
-/// Checks what needs two keys, and fills in the defaults. Default numbers of rounds suffice to
-/// decide `family` comparisons.
+/// Checks rules that involve two keys, and fills in the defaults. Default numbers of rounds suffice
+/// to decide `family` comparisons.
 pub(super) fn stopping(top: &PlanTable, family: u32) -> Result<Stopping, Fault> {
     let Some(section) = &top.stopping else { return Ok(fixed(top.rounds.value(), family)) };
     if let Some(rounds) = &top.rounds {
@@ -21,7 +21,7 @@ pub(super) fn stopping(top: &PlanTable, family: u32) -> Result<Stopping, Fault> 
             .also(section.key_span.clone(), "and by a rule")
             .hint("leave one of them out"));
     }
-    let rules: Vec<&str> = StoppingRule::named().into_iter().map(|(name, _)| name).collect();
+    let rules: Vec<&str> = StoppingRule::named_values().into_iter().map(|(name, _)| name).collect();
     let Some(rule) = &section.rule else {
         let hint = format!("rules: {}", rules.join(", "));
         return Err(section.fault("[stopping] has no `rule`", "").hint(hint));
@@ -52,14 +52,14 @@ pub(super) fn stopping(top: &PlanTable, family: u32) -> Result<Stopping, Fault> 
     }
 }
 
-fn fixed(rounds: Option<Whole<1, 10_000>>, family: u32) -> Stopping {
+fn fixed(rounds: Option<WholeNumber<1, 10_000>>, family: u32) -> Stopping {
     match rounds {
         Some(rounds) => Stopping::Fixed { rounds: rounds.small() },
         None => Stopping::fixed_for(family),
     }
 }
 
-/// Refuses keys of other rules.
+/// Refuses keys that belong to another rule.
 fn only_its_keys(section: &StoppingTable, rule: StoppingRule) -> Result<(), Fault> {
     let keys: &[&str] = match rule {
         Fixed => &["rounds"],
@@ -77,7 +77,7 @@ fn only_its_keys(section: &StoppingTable, rule: StoppingRule) -> Result<(), Faul
     ];
     let stray = present.into_iter().flatten().filter(|key| !keys.contains(&key.value));
     let Some(stray) = stray.min_by_key(|key| key.span.start) else { return Ok(()) };
-    let named = StoppingRule::named().into_iter().find(|(_, named)| *named == rule);
+    let named = StoppingRule::named_values().into_iter().find(|(_, named)| *named == rule);
     let name = named.map_or("", |(name, _)| name);
     let message = format!("`{}` does not belong to the rule \"{name}\"", stray.value);
     Err(stray.fault(message, "").hint(format!("keys of this rule: {}", keys.join(", "))))
@@ -86,7 +86,7 @@ fn only_its_keys(section: &StoppingTable, rule: StoppingRule) -> Result<(), Faul
 /// Minimum and maximum number of rounds of a rule.
 fn fewest_and_most(section: &StoppingTable, family: u32) -> Result<(u32, u32), Fault> {
     let needed = Stopping::fixed_for(family).most_rounds();
-    // An explicit `most` below the needed number is respected.
+    // An explicit `most` lowers the default of `fewest`.
     let most = section.most.as_ref().map(|most| most.count());
     let fewest = section.fewest.as_ref().map(|fewest| fewest.count());
     let fewest = fewest.unwrap_or(needed.min(most.unwrap_or(needed)));

@@ -42,7 +42,7 @@ pub(super) fn engine(section: &JobTable, manifest: &WorkloadManifest) -> Result<
     })
 }
 
-/// Refuses keys without an effect on the external program that does the work of a job.
+/// Refuses keys that have no effect on a job run by an external program.
 pub(super) fn suits(section: &JobTable, job: &dyn Job) -> Result<(), Fault> {
     let keys: [Option<Placed<&str>>; 4] = [
         section.payload.key(),

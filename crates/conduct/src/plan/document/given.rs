@@ -1,4 +1,4 @@
-//! Options of jobs, in the words of the command line.
+//! Options of jobs in their command-line form.
 
 use std::ops::Range;
 
@@ -27,16 +27,18 @@ impl GivenOption {
         Self { name, text, span: span.clone(), parameter: None }
     }
 
-    /// Name under which options are compared: parameters of a job file have their own.
-    fn compared(&self) -> &str {
+    /// Name by which options replace one another; parameters inside a job file are told apart by
+    /// their own names.
+    fn replacement_key(&self) -> &str {
         self.parameter.as_deref().unwrap_or(self.name)
     }
 }
 
-/// Options of the job, with those of the full size in place of the ones with the same names.
+/// Merges the options of a job with those of the full size, which replace options of the same name.
 pub(super) fn merged(options: Vec<GivenOption>, full: Vec<GivenOption>) -> Vec<GivenOption> {
-    let is_replaced =
-        |option: &GivenOption| full.iter().any(|other| other.compared() == option.compared());
+    let is_replaced = |option: &GivenOption| {
+        full.iter().any(|other| other.replacement_key() == option.replacement_key())
+    };
     let mut merged: Vec<GivenOption> =
         options.into_iter().filter(|option| !is_replaced(option)).collect();
     merged.extend(full);
@@ -44,17 +46,17 @@ pub(super) fn merged(options: Vec<GivenOption>, full: Vec<GivenOption>) -> Vec<G
     merged
 }
 
-/// Options of a job with these changes, of which a flag that is false only takes one away.
+/// Applies changes to the options of a job. A change to `false` removes a flag.
 pub(super) fn replaced<'e>(
     mut options: Vec<GivenOption>,
     given: Vec<GivenOption>,
     changes: impl Iterator<Item = &'e Entry<Datum>> + Clone,
 ) -> Vec<GivenOption> {
-    options.retain(|option| !changes.clone().any(|change| change.key == option.compared()));
+    options.retain(|option| !changes.clone().any(|change| change.key == option.replacement_key()));
     merged(options, given)
 }
 
-/// Options of a job that has been made, without their positions.
+/// Options of an existing job, without positions in the document.
 pub(super) fn of_job(
     options: &[(String, String)],
     manifest: &WorkloadManifest,
@@ -68,8 +70,8 @@ pub(super) fn of_job(
     options.iter().filter_map(option).collect()
 }
 
-/// Options sorted by name. Flags that are false are left out. `is_named` is false if the plan does
-/// not name the workload.
+/// Options in command-line form, sorted by name. Flags that are false are left out. `is_named` is
+/// false if the plan does not name the workload.
 pub(super) fn given<'e>(
     options: impl IntoIterator<Item = &'e Entry<Datum>>,
     manifest: &WorkloadManifest,
@@ -145,10 +147,11 @@ fn option_text(entry: &Entry<Datum>, spec: &OptionSpec) -> Result<Option<String>
     match (spec.value, &entry.value) {
         (Flag, Datum::Boolean(is_set)) => Ok(is_set.then(|| "true".to_owned())),
         (Optional(missing), Datum::Boolean(is_set)) => Ok(is_set.then(|| missing.to_owned())),
-        // Plans are written so, since a flag could not be told from a text there.
+        // Written plans contain `true` for such options, since their writer cannot tell flags from
+        // strings.
         (Words | Text, Datum::Boolean(true)) => Ok(Some("true".to_owned())),
         (Percent, Datum::Float(_)) => {
-            // .4 could be meant as 40 %.
+            // A bare .4 could mean 40 %.
             let hint = "a percentage is written in quotation marks, such as \"40%\"";
             Err(wrong(&entry.key, entry, "a percentage").hint(hint))
         }
@@ -165,7 +168,7 @@ fn option_text(entry: &Entry<Datum>, spec: &OptionSpec) -> Result<Option<String>
     }
 }
 
-/// Fault for a value of another type than `wanted`.
+/// Fault for a value whose type is not `wanted`.
 fn wrong(key: &str, value: &Placed<Datum>, wanted: &str) -> Fault {
     let fault = |is| {
         let message = format!("{} is {is}, not {wanted}", quoted(key));

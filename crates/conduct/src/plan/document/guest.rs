@@ -8,7 +8,7 @@ use treering_model::{Accelerator, GuestSpec, Variant};
 use super::Known;
 use super::format::{GuestTable, PlanTable, VariantTable};
 use super::tree::{Optional, Placed};
-use super::values::Whole;
+use super::values::WholeNumber;
 use crate::plan::Machine;
 use crate::plan::error::{Fault, quoted};
 
@@ -19,11 +19,14 @@ const PACKAGES: [&str; 2] = [".deb", ".rpm"];
 pub(super) fn guest(section: &GuestTable) -> Result<GuestSpec, Fault> {
     let default = GuestSpec::new(PathBuf::new());
     let mut spec = GuestSpec {
-        cpus: section.cpus.value().map_or(default.cpus, Whole::small),
+        cpus: section.cpus.value().map_or(default.cpus, WholeNumber::small),
         memory_bytes: section.memory.value().map_or(default.memory_bytes, |memory| memory.0),
         disk: section.disk.value().map_or(default.disk, |disk| disk.0),
         accelerator: section.accelerator.value().map(|accelerator| accelerator.0),
-        timeout_seconds: section.timeout.value().map_or(default.timeout_seconds, Whole::small),
+        timeout_seconds: section
+            .timeout
+            .value()
+            .map_or(default.timeout_seconds, WholeNumber::small),
         append: section.append.as_ref().map(|words| append(words)).transpose()?.unwrap_or_default(),
         ..default
     };
@@ -37,12 +40,13 @@ pub(super) fn guest(section: &GuestTable) -> Result<GuestSpec, Fault> {
     Ok(spec)
 }
 
-/// Longest addition to a command line in bytes; kernels of x86 take 2,048 in all.
+/// Maximum length of the added kernel parameters, in bytes; x86 kernels accept 2,048 in all.
 const APPEND_BYTES_MAX: usize = 1024;
-/// Words that decide how the guest itself begins and ends, which are given already.
-const OURS: [&str; 7] = ["init", "rdinit", "root", "console", "panic", "oops", "initrd"];
+/// Kernel parameters that the guest sets itself.
+const RESERVED_PARAMETERS: [&str; 7] =
+    ["init", "rdinit", "root", "console", "panic", "oops", "initrd"];
 
-/// Words for the kernel's command line.
+/// Checks additional parameters for the kernel's command line.
 fn append(words: &Placed<String>) -> Result<String, Fault> {
     let text = words.split_whitespace().collect::<Vec<&str>>().join(" ");
     if words.chars().any(|c| c.is_control() || !c.is_ascii()) || text.len() > APPEND_BYTES_MAX {
@@ -51,7 +55,7 @@ fn append(words: &Placed<String>) -> Result<String, Fault> {
     }
     let is_ours = |word: &&str| {
         let name = word.split('=').next().unwrap_or_default();
-        *word == "--" || OURS.contains(&name)
+        *word == "--" || RESERVED_PARAMETERS.contains(&name)
     };
     match text.split(' ').find(is_ours) {
         Some(word) => {

@@ -19,7 +19,7 @@ use crate::plan::{
 
 pub(super) const DEFAULT_WORKLOAD: &str = "compilebench";
 
-/// Jobs of a plan, and behind them its steps.
+/// Jobs of a plan, followed by its steps.
 pub(super) fn jobs(top: &PlanTable, known: &Known<'_>) -> Result<Vec<PlannedJob>, Fault> {
     if let Some(sections) = top.job.as_ref().filter(|sections| sections.0.is_empty()) {
         return Err(sections.fault("the plan has no job", "").hint("omit `job` for a quick one"));
@@ -95,7 +95,7 @@ fn job(
         Some(options) => given::given(&options.0, workload.manifest(), section.workload.is_some())?,
         None => Vec::new(),
     };
-    // Options of the full size are checked in small runs too.
+    // Options of the full size are checked even if they are not used.
     let at_full_size = match &section.full {
         Some(options) => given::given(&options.0, workload.manifest(), section.workload.is_some())?,
         None => Vec::new(),
@@ -120,13 +120,13 @@ fn job(
     Ok((job, span.clone()))
 }
 
-/// A job that is to be made.
+/// Request to make a job.
 pub(super) struct JobRequest<'a> {
     /// Name in tables.
     pub(super) name: &'a str,
     pub(super) workload: &'static dyn Workload,
     pub(super) launch: Option<Launch>,
-    /// Place in the document of faults that belong to no option.
+    /// Position of faults that belong to no option.
     pub(super) place: &'a Range<usize>,
     /// Variables that files of the workload may refer to.
     pub(super) environment: &'a [(String, String)],
@@ -189,7 +189,8 @@ fn settings(
     settings
 }
 
-/// Fault for an option that the workload refuses, at the value that the error mentions.
+/// Fault for an option that the workload refuses, at the position of the value that the error
+/// mentions.
 fn refusal(
     error: ConfigError,
     given: &[GivenOption],
@@ -201,14 +202,14 @@ fn refusal(
         let name = words.split([':', ' ']).next()?;
         given.iter().find(|given| given.name == name)
     });
-    // Data sets are refused in words that do not begin with the option.
+    // Errors about data sets do not begin with the name of the option.
     let about = about.or_else(|| {
         given.iter().find(|given| !given.text.is_empty() && error.message.contains(&given.text))
     });
-    // Options of the job have no position among the changes of a variant.
+    // Options taken from the unchanged job have no position in the document.
     let about = about.map(|given| &given.span).filter(|span| !span.is_empty());
     let place = about.unwrap_or(place);
-    // Plans spell options without `--`; kept if the message mentions several options.
+    // Plans write options without `--`; the prefix stays if the message mentions several options.
     let words = words.filter(|words| !words.contains("--")).unwrap_or(&error.message);
     let fault = Fault::at(place.clone(), format!("{workload}: {words}"), "");
     error.hint.into_iter().fold(fault, Fault::hint)

@@ -1,9 +1,10 @@
-//! Plans as TOML documents, for people. docs/plan.md describes every key.
+//! Plans as TOML documents. docs/plan.md describes every key.
 //!
 //! `format.rs` declares the sections with their keys and types, and serde reads them. The other
-//! files check what needs more than one key. Each fault points at a line, and nothing is guessed:
-//! unknown keys, contradictions and values that a workload or mkfs would refuse are refused before
-//! anything is made. Documents are taken for hostile: their size, depth and numbers are bounded.
+//! files check rules that involve several keys. Each fault points at a line, and nothing is
+//! guessed: unknown keys, contradictions and values that a workload or mkfs would refuse are
+//! refused before anything is made. Documents are treated as hostile: their size, depth and counts
+//! are bounded.
 
 mod changed_job;
 mod command;
@@ -57,25 +58,25 @@ pub struct Known<'a> {
     pub workloads: &'a [&'static dyn Workload],
     /// The names of the filesystems.
     pub filesystems: &'a [&'a str],
-    /// Directories searched for a user's own files of a workload, best first.
+    /// Directories with the user's own files for workloads, in search order.
     pub data_dirs: Vec<PathBuf>,
     /// Environment variables that a workload's files may refer to.
     pub environment: Vec<(String, String)>,
-    /// True if jobs run at full size, for those that also have a small one.
+    /// True if jobs that have a small and a full size run at full size.
     pub is_full_size: bool,
     /// Base directory of relative paths in the plan; `None` means the current directory.
     pub base_dir: Option<PathBuf>,
-    /// Tries the mkfs, mount options and settings of a variant before it is used; `None` if they
-    /// are only read.
+    /// Tries the mkfs, mount options and settings of a variant before it is used; `None` to skip
+    /// the rehearsal.
     pub rehearsal: Option<&'a VariantRehearsal<'a>>,
-    /// Files inside the program by their paths; all others are on disk.
+    /// Embedded files by path; all other files are on disk.
     pub files: BTreeMap<PathBuf, &'static str>,
 }
 
 /// Reads a plan. Workloads read the files that their options name; no other files are opened.
 ///
 /// # Errors
-/// When it is not a plan that can be run; says where, and what would be right.
+/// When the text is not a runnable plan. The error has the position and a remedy.
 pub fn read(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, PlanError> {
     plan(text, name_of_file, known).map_err(|fault| PlanError::new(fault, text, name_of_file))
 }
@@ -89,12 +90,12 @@ fn plan(text: &str, name_of_file: &str, known: &Known<'_>) -> Result<Plan, Fault
     let document = DeTable::parse(text)
         .map_err(|error| wanted_at_bare_word(text, &error).unwrap_or_else(|| syntax(&error)))?;
     let top = table(document)?;
-    // Missing keys are reported at the end of the plan.
+    // Missing keys are reported at the end of the document.
     let end = text.trim_end().len();
     let end = end..end;
     let name = top.name.as_ref().map_or_else(|| stem(name_of_file), |name| name.to_string());
     let question = top.question.as_ref().map(|question| question.value.clone()).unwrap_or_default();
-    // Checks the rule first; its defaults depend on everything else.
+    // Checks the stopping rule early; its defaults depend on the jobs and variants.
     ending::stopping(&top, 1)?;
     let shared = device::shared(top.device.as_ref(), top.disk.as_ref())?;
     let guest = top.guest.as_ref().map(|section| guest::guest(section)).transpose()?;
@@ -120,8 +121,8 @@ fn table(document: Spanned<DeTable<'_>>) -> Result<PlanTable, Fault> {
     format::plan_table(expanded.unwrap_or_else(|| document.into_inner()))
 }
 
-/// Fault for a text without quotation marks where something else than a text is wanted, such as
-/// `rounds = ten`. `None` where a text would be right.
+/// Fault for an unquoted word in place of a value that is not a string, such as `rounds = ten`.
+/// `None` if a string is expected.
 fn wanted_at_bare_word(text: &str, error: &toml::de::Error) -> Option<Fault> {
     let span = error.span()?;
     let word = text.get(span.clone()).filter(|word| !word.is_empty())?;

@@ -2,20 +2,20 @@
 
 use super::format::PlanTable;
 use super::tree::Optional;
-use super::values::Whole;
+use super::values::WholeNumber;
 use crate::plan::error::Fault;
 use crate::plan::{ObservedIn, Observing};
 
-/// Checks what needs two keys, and fills in the defaults.
+/// Checks rules that involve two keys, and fills in the defaults.
 pub(super) fn observing(top: &PlanTable) -> Result<Observing, Fault> {
     let default = Observing::default();
     let Some(section) = &top.observe else { return Ok(default) };
     let observing = Observing {
         trace: section.trace.value().unwrap_or_default(),
         layout: section.layout.value().unwrap_or_default(),
-        layout_every: section.layout_every.value().map_or(0, Whole::small),
+        layout_every: section.layout_every.value().map_or(0, WholeNumber::small),
         place: section.r#in.value().map_or(default.place, |place| place.0),
-        rounds: section.rounds.value().map_or(default.rounds, Whole::small),
+        rounds: section.rounds.value().map_or(default.rounds, WholeNumber::small),
     };
     if let (Some(rounds), ObservedIn::Measured) = (&section.rounds, observing.place) {
         let message = "`rounds` is the number of observing rounds, but there are none";

@@ -1,4 +1,4 @@
-//! Ranks of jobs: their number, the launcher, and the settings that ranks exclude.
+//! Ranks of jobs: their number, the launcher, and settings that cannot be combined with ranks.
 
 use std::ops::Range;
 use std::path::Path;
@@ -8,10 +8,10 @@ use treering_script::{RankDistribution, Workload};
 
 use super::format::{JobTable, PlanTable};
 use super::tree::{Optional, Placed};
-use super::values::Whole;
+use super::values::WholeNumber;
 use super::{Known, words};
 use crate::plan::error::{Fault, quoted};
-use crate::plan::launch::{is_by_rank, which_can};
+use crate::plan::launch::{is_by_rank, rank_workloads_hint};
 use crate::plan::{Conditions, Launch, PlannedJob, RANK_TIMEOUT_SECONDS};
 
 /// Launch of a job: keys of the job take precedence over those of the plan.
@@ -36,7 +36,7 @@ pub(super) fn launch(
     };
     if workload.over_ranks() == RankDistribution::Never {
         let message = format!("{} cannot run on several ranks", workload.manifest().name);
-        return Err(ranks.fault(message, "").hint(which_can(known.workloads)));
+        return Err(ranks.fault(message, "").hint(rank_workloads_hint(known.workloads)));
     }
     let words = launcher.map(words::of_command).transpose()?.unwrap_or_default();
     if let Some(launcher) = launcher
@@ -50,7 +50,7 @@ pub(super) fn launch(
         ranks: ranks.0,
         launcher: words,
         program: program.map(|program| base.join(program.text())),
-        timeout_seconds: timeout.map_or(RANK_TIMEOUT_SECONDS, Whole::small),
+        timeout_seconds: timeout.map_or(RANK_TIMEOUT_SECONDS, WholeNumber::small),
     }))
 }
 
@@ -65,7 +65,8 @@ pub(super) fn is_mounted_again(span: Range<usize>) -> Fault {
     Fault::at(span, message, "").hint("leave `remount-every` out, or `ranks`")
 }
 
-/// Checks that the plan has no settings excluded by ranks, or, without ranks, none that need them.
+/// Refuses settings that cannot be combined with ranks, and settings that need ranks in plans
+/// without ranks.
 pub(super) fn suits(
     top: &PlanTable,
     end: &Range<usize>,

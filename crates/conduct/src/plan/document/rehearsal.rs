@@ -1,5 +1,5 @@
-//! Rehearsal of the variants of a document: what mkfs, the kernel or the lookup of a setting
-//! refuses is pointed at in the plan.
+//! Rehearsal of the variants of a document: faults point at options that mkfs or the kernel
+//! refuses, and at unknown settings.
 
 use std::ops::Range;
 
@@ -11,11 +11,11 @@ use super::Known;
 use super::device::PlacedDevice;
 use super::format::{PlanTable, SettingTable, VariantTable};
 use super::tree::{Entry, Placed};
-use super::values::Listed;
+use super::values::OneOrMany;
 use super::variant::variant;
 use crate::plan::error::{Fault, quoted};
 
-/// Rehearses each different variant once, if `known` says how.
+/// Rehearses each distinct variant once, if `known` has a rehearsal.
 pub(super) fn rehearse_variants(
     top: &PlanTable,
     shared: (&PlacedDevice, Option<&GuestSpec>),
@@ -54,8 +54,8 @@ fn fault(section: &VariantTable, span: &Range<usize>, refused: &RehearsalError) 
         .hint("the filesystem was tried on a sparse image; nothing has been measured yet")
 }
 
-/// Position of the element with an option that the message names; of the whole value if none is.
-fn named_in(mount: &Placed<Listed<String>>, why: &str) -> Range<usize> {
+/// Position of the element whose option the message names; of the whole value if there is none.
+fn named_in(mount: &Placed<OneOrMany<String>>, why: &str) -> Range<usize> {
     let is_named = |text: &str| {
         let mut names = text.split([',', '=']).filter(|name| !name.is_empty());
         names.any(|name| why.contains(&format!("'{name}'")))

@@ -1,4 +1,4 @@
-//! `[report]`: the metrics and the threshold that decide, and parameters that may differ.
+//! `[report]`: the deciding metrics, the threshold, and parameters that may differ.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +7,15 @@ use treering_model::nearest::nearest;
 use super::format::{PlanTable, ReportTable};
 use super::tree::Optional;
 use crate::plan::error::{Fault, quoted};
-use crate::plan::{Judging, PlannedJob, foreseen, known_names};
+use crate::plan::{Judging, PlannedJob, foreseen, metric_hint};
 
 const METRICS_MAX: usize = 64;
 
-/// Checks the metrics against those that the jobs give.
+/// Checks that the jobs have the named metrics.
 pub(super) fn judging(top: &PlanTable, jobs: &[PlannedJob]) -> Result<Judging, Fault> {
     let Some(section) = &top.report else { return Ok(Judging::default()) };
     let threshold = section.threshold.value().map(|threshold| threshold.0);
-    let known = foreseen(jobs);
+    let job_metrics = foreseen(jobs);
     let mut primary: Vec<String> = Vec::new();
     for element in section.primary.iter().flat_map(|metrics| &metrics.0) {
         let metric = element.text();
@@ -34,9 +34,9 @@ pub(super) fn judging(top: &PlanTable, jobs: &[PlannedJob]) -> Result<Judging, F
             let hint = "choose few: they are corrected together";
             return Err(element.fault(message, "").hint(hint));
         }
-        if !known.iter().any(|job| job.has(metric)) {
+        if !job_metrics.iter().any(|job| job.has(metric)) {
             let message = format!("no job of this plan yields {}", quoted(metric));
-            return Err(element.fault(message, "").hint(known_names(metric, &known)));
+            return Err(element.fault(message, "").hint(metric_hint(metric, &job_metrics)));
         }
         primary.push(metric.to_owned());
     }
@@ -50,13 +50,13 @@ fn ignored(section: &ReportTable, jobs: &[PlannedJob]) -> Result<Vec<String>, Fa
         let changed = job.changed.iter().flat_map(|changed| changed.job.job.parameters());
         own.chain(changed).map(|(name, _)| name).collect::<Vec<_>>()
     };
-    let known: BTreeSet<String> = jobs.iter().flat_map(of_job).collect();
+    let parameter_names: BTreeSet<String> = jobs.iter().flat_map(of_job).collect();
     let mut names: Vec<String> = Vec::new();
     for element in section.ignore.iter().flat_map(|names| &names.0) {
         let name = element.text();
-        if !known.contains(name) {
+        if !parameter_names.contains(name) {
             let message = format!("no job of this plan has the parameter {}", quoted(name));
-            let list = known.iter().map(String::as_str);
+            let list = parameter_names.iter().map(String::as_str);
             let hint = match nearest(name, list.clone()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!("parameters of its jobs: {}", list.collect::<Vec<_>>().join(", ")),

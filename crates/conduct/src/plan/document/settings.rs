@@ -7,11 +7,11 @@ use treering_model::{DeviceSpec, GuestSpec, LimitSettings, VariantSettings};
 use super::command::{no_command_in_a_guest, words};
 use super::format::{EnvironmentTable, LimitTable, PlanTable, SettingTable, VariantTable};
 use super::tree::{Entry, Script};
-use super::values::{Datum, FilesystemName, Share};
+use super::values::{Datum, FilesystemName, Percentage};
 use crate::plan::PlannedJob;
 use crate::plan::error::{Fault, quoted};
 
-/// Settings of the variant of a section, but for options of jobs.
+/// Settings of a variant, except job options and layers.
 pub(super) fn settings(
     section: &VariantTable,
     device: &DeviceSpec,
@@ -47,7 +47,7 @@ pub(super) fn settings(
     })
 }
 
-/// Limits of a variant, of which those of I/O need a device.
+/// Limits of a variant; I/O limits need a device.
 fn limits(
     table: Option<&Entry<LimitTable>>,
     device: &DeviceSpec,
@@ -62,7 +62,7 @@ fn limits(
         let message = format!("`{}` limits a device, and the variant has none", io.key);
         return Err(io.key_fault(message, "").hint("leave it out, or give the variant a device"));
     }
-    let percent = |cpu: &Entry<Share<100, 10_240_000>>| {
+    let percent = |cpu: &Entry<Percentage<100, 10_240_000>>| {
         let percent = cpu.0 * 100.0;
         let whole = (1..=102_400).find(|whole| (percent - f64::from(*whole)).abs() < 1e-6);
         whole.ok_or_else(|| cpu.fault("`cpu` is a whole number of percent", "write \"50%\""))
@@ -80,7 +80,7 @@ fn limits(
     Ok(limits)
 }
 
-/// Refuses limits of jobs that run on ranks, which may be on other machines.
+/// Refuses limits for jobs on ranks, which may run on other machines.
 pub(super) fn limits_are_possible(top: &PlanTable, jobs: &[PlannedJob]) -> Result<(), Fault> {
     let sections = top.variant.as_ref().map_or(&[][..], |sections| &sections.0);
     let limits = sections.iter().find_map(|section| section.limits.as_ref());
@@ -93,7 +93,7 @@ pub(super) fn limits_are_possible(top: &PlanTable, jobs: &[PlannedJob]) -> Resul
     }
 }
 
-/// Prefix of the variables by which treering tells a command about its trial.
+/// Prefix of the variables in which treering passes information about a trial to a command.
 const OWN_VARIABLES: &str = "TREERING_";
 
 /// Environment variables of a variant.
@@ -173,7 +173,8 @@ fn is_sysctl(name: &str) -> bool {
     parts.len() >= 2 && parts.iter().all(|part| is_part(part))
 }
 
-/// True for the path of an attribute: below a device, below `fs` or `bdi`, or from `/sys` on.
+/// True for the path of a sysfs attribute: relative to a device, below `fs` or `bdi`, or absolute
+/// below `/sys`.
 fn is_attribute(name: &str) -> bool {
     let inside = name.strip_prefix("/sys/").unwrap_or(name);
     !inside.starts_with('/') && inside.split('/').all(is_part)

@@ -1,8 +1,8 @@
 //! Sweeps: a job or variant with lists of values expands to one for each combination.
 //!
-//! They are taken apart in the tree of the document, before anything is read: each combination is
-//! an element as if it had been written out, its values in its name (`make, threads=4`), so that
-//! nothing else has to know of sweeps.
+//! Sweeps are expanded in the parsed document before it is deserialized. Each combination becomes
+//! an element as if it had been written out, with the values in its name (`make, threads=4`), so
+//! that no other code needs to know about sweeps.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,18 +24,18 @@ const KEYS_MAX: usize = 4;
 
 const SWEEP: &str = "sweep";
 /// Keys of a job itself, rather than of its options.
-const OF_JOB: [&str; 5] = ["ranks", "launcher", "payload", "compressibility", "latency"];
-const WANTED: &str =
+const JOB_KEYS: [&str; 5] = ["ranks", "launcher", "payload", "compressibility", "latency"];
+const SWEEP_HINT: &str =
     "an array of values, or a range: \"1..8\", \"1..64x4\" (times 4), \"0..100+25\" (plus 25)";
 
-/// Key of a sweep with its values, as written in names and texts.
-struct Swept {
+/// Key of a sweep with its values, as written in element names and in strings.
+struct SweepKey {
     key: String,
     span: Range<usize>,
     values: Vec<String>,
 }
 
-impl Swept {
+impl SweepKey {
     fn spanned<'d>(&self) -> Spanned<Cow<'d, str>> {
         Spanned::new(self.span.clone(), Cow::Owned(self.key.clone()))
     }
@@ -57,17 +57,17 @@ pub(super) fn expanded<'d>(document: &DeTable<'d>) -> Result<Option<DeTable<'d>>
     for name in ["job", "variant"] {
         let Some((key, value)) = document.get_key_value(name) else { continue };
         let Some(elements) = elements(document, name) else { continue };
-        let mut all = DeArray::new();
+        let mut expanded_elements = DeArray::new();
         for element in elements {
             let DeValue::Table(table) = element.get_ref() else {
-                all.push(element.clone());
+                expanded_elements.push(element.clone());
                 continue;
             };
             for one in combinations(table, element.span(), name == "job")? {
-                all.push(Spanned::new(element.span(), DeValue::Table(one)));
+                expanded_elements.push(Spanned::new(element.span(), DeValue::Table(one)));
             }
         }
-        expanded.insert(key.clone(), Spanned::new(value.span(), DeValue::Array(all)));
+        expanded.insert(key.clone(), Spanned::new(value.span(), DeValue::Array(expanded_elements)));
     }
     Ok(Some(expanded))
 }
@@ -100,25 +100,25 @@ fn combinations<'d>(
     let mut bare = table.clone();
     bare.remove(SWEEP);
     let base = name(&bare, is_job);
-    let mut all = Vec::new();
+    let mut expanded = Vec::new();
     for number in 0..count {
-        let mut one = bare.clone();
+        let mut element = bare.clone();
         let mut label = base.clone();
-        let mut rest = number;
-        // The last key changes first.
+        let mut remaining = number;
+        // The last key varies fastest.
         let mut chosen = Vec::new();
         for swept in swept.iter().rev() {
-            chosen.push((swept, &swept.values[rest % swept.values.len()]));
-            rest /= swept.values.len();
+            chosen.push((swept, &swept.values[remaining % swept.values.len()]));
+            remaining /= swept.values.len();
         }
         for (swept, value) in chosen.into_iter().rev() {
             label += &format!(", {}={value}", swept.key);
-            put(&mut one, swept, value, is_job);
+            substitute(&mut element, swept, value, is_job);
         }
-        one.insert(spanned(&span, "name"), Spanned::new(span.clone(), text(label)));
-        all.push(one);
+        element.insert(spanned(&span, "name"), Spanned::new(span.clone(), text(label)));
+        expanded.push(element);
     }
-    Ok(all)
+    Ok(expanded)
 }
 
 fn spanned<'d>(span: &Range<usize>, key: &'static str) -> Spanned<Cow<'d, str>> {
@@ -145,7 +145,7 @@ fn name(table: &DeTable<'_>, is_job: bool) -> String {
 }
 
 /// Keys of a sweep with their values.
-fn swept(sweep: Value<'_>, span: Range<usize>) -> Result<Vec<Swept>, Fault> {
+fn swept(sweep: Value<'_>, span: Range<usize>) -> Result<Vec<SweepKey>, Fault> {
     let SweepTable(entries) = SweepTable::deserialize(sweep).map_err(fault)?;
     if entries.is_empty() || entries.len() > KEYS_MAX {
         let message = format!("a sweep has 1 to {KEYS_MAX} keys, this one has {}", entries.len());
@@ -153,7 +153,7 @@ fn swept(sweep: Value<'_>, span: Range<usize>) -> Result<Vec<Swept>, Fault> {
     }
     let mut swept = Vec::new();
     for entry in entries {
-        let wrong = |message: String| entry.fault(message, "").hint(WANTED);
+        let wrong = |message: String| entry.fault(message, "").hint(SWEEP_HINT);
         let name = quoted(&entry.key);
         let values = match &entry.value {
             Datum::Array(values) => values.iter().map(|value| written(value)).collect(),
@@ -170,12 +170,12 @@ fn swept(sweep: Value<'_>, span: Range<usize>) -> Result<Vec<Swept>, Fault> {
         if let Some((_, twice)) = indexed.find(|(at, value)| values[..*at].contains(value)) {
             return Err(wrong(format!("{name} has {} twice", quoted(twice))));
         }
-        swept.push(Swept { key: entry.key.clone(), span: entry.key_span.clone(), values });
+        swept.push(SweepKey { key: entry.key.clone(), span: entry.key_span.clone(), values });
     }
     Ok(swept)
 }
 
-/// A value as a person would write it.
+/// Text of a value, for names and substitutions.
 fn written(value: &Datum) -> Option<String> {
     match value {
         Datum::String(Script(text)) => Some(text.clone()),
@@ -184,7 +184,7 @@ fn written(value: &Datum) -> Option<String> {
     }
 }
 
-/// Values of a range of integers; the end is included if the steps meet it.
+/// Values of a range of integers; the end is included if a step reaches it.
 fn range_of(range: &str) -> Option<Vec<String>> {
     let (from, rest) = range.split_once("..")?;
     let step = |rest: &str, sign| {
@@ -206,22 +206,22 @@ fn range_of(range: &str) -> Option<Vec<String>> {
         } else {
             (rest.trim().parse().ok()?, Box::new(|at| at.checked_add(1)))
         };
-    let all = std::iter::successors(Some(from), |at| next(*at)).take_while(|at| *at <= to);
-    // A value above the limit is enough for a refusal.
-    Some(all.take(VALUES_MAX + 1).map(|at| at.to_string()).collect())
+    let values = std::iter::successors(Some(from), |at| next(*at)).take_while(|at| *at <= to);
+    // The first value beyond the limit suffices to refuse the range.
+    Some(values.take(VALUES_MAX + 1).map(|at| at.to_string()).collect())
 }
 
-/// Substitutes a value: in strings with the key in braces, else as an option or key of a job, else
-/// as a key of the variant.
-fn put(one: &mut DeTable<'_>, swept: &Swept, value: &str, is_job: bool) {
+/// Substitutes a value: for the key in braces in strings, if there is one; otherwise as a key of
+/// the variant or job, or as an option of the job.
+fn substitute(one: &mut DeTable<'_>, swept: &SweepKey, value: &str, is_job: bool) {
     let key = swept.key.as_str();
     let braced = format!("{{{key}}}");
-    if one.values().any(|inside| has(inside.get_ref(), &braced)) {
+    if one.values().any(|inside| contains(inside.get_ref(), &braced)) {
         one.iter_mut().for_each(|(_, inside)| replace(inside.get_mut(), &braced, value));
         return;
     }
     let span = swept.span.clone();
-    if !is_job || OF_JOB.contains(&key) {
+    if !is_job || JOB_KEYS.contains(&key) {
         one.insert(swept.spanned(), Spanned::new(span, text(value)));
         return;
     }
@@ -234,11 +234,11 @@ fn put(one: &mut DeTable<'_>, swept: &Swept, value: &str, is_job: bool) {
 }
 
 /// True if a string in the value contains the braced word.
-fn has(value: &DeValue<'_>, braced: &str) -> bool {
+fn contains(value: &DeValue<'_>, braced: &str) -> bool {
     match value {
         DeValue::String(text) => text.contains(braced),
-        DeValue::Array(values) => values.iter().any(|value| has(value.get_ref(), braced)),
-        DeValue::Table(table) => table.values().any(|value| has(value.get_ref(), braced)),
+        DeValue::Array(values) => values.iter().any(|value| contains(value.get_ref(), braced)),
+        DeValue::Table(table) => table.values().any(|value| contains(value.get_ref(), braced)),
         _ => false,
     }
 }
@@ -263,7 +263,7 @@ mod tests {
     use super::range_of;
 
     #[test]
-    fn ranges_have_both_ends_and_their_steps() {
+    fn ranges_include_both_ends_and_steps() {
         let values = |range: &str| range_of(range).map(|values| values.join(" "));
         let is = |text: &str| Some(text.to_owned());
         assert_eq!(values("1..4"), is("1 2 3 4"));

@@ -1,10 +1,10 @@
 //! Deserializer over the parsed document, for the declarations in `format.rs`.
 //!
-//! The deserializer of the `toml` crate keeps the place of a value, but not that of its key, and
-//! its errors are text. This one gives both places, reads keys in the order of the document, and
-//! names in each error the key, the value and what would be right. Names in the declarations are
-//! words for people: that of a struct is the title of its section, that of another type says what
-//! is wanted; a second line of it is the hint.
+//! The deserializer of the `toml` crate keeps the position of a value, but not of its key, and its
+//! errors are plain text. This one keeps both positions, reads keys in the order of the document,
+//! and names the key, the value and the accepted values in each error. Serde names in the
+//! declarations appear in messages: the name of a struct is the title of its section; the name of
+//! another type describes the accepted values, with an optional hint on a second line.
 
 use std::fmt::{self, Display};
 use std::ops::{Deref, Range};
@@ -24,12 +24,12 @@ use crate::plan::error::{Fault, is_invisible, quoted};
 const TEXT_CHARS_MAX: usize = 1_000;
 /// Maximum number of sections with the same title.
 const SECTIONS_MAX: usize = 128;
-/// Beginnings of what is wanted of lists of sections, and of tables with any keys.
+/// Prefixes of the descriptions of lists of sections, and of tables with arbitrary keys.
 const LIST_OF: &str = "a list of ";
 const TABLE: &str = "a table";
-/// Name of [`Digits`].
+/// Serde name of [`Digits`].
 const DIGITS: &str = "Digits";
-/// Alternative for every type that has none of its own.
+/// Name of the enum variant for types without a variant of their own.
 const SINGLE: &str = "single";
 
 /// Value with its position.
@@ -119,16 +119,16 @@ pub(super) struct Word(pub(super) String);
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Script(pub(super) String);
 
-/// Number as it is written.
+/// Number as written in the document.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Digits(pub(super) String);
 
-/// Reason why a value is not read, until its position is known.
+/// Reason why a value is refused; its position may not be known yet.
 #[derive(Debug)]
-pub(super) enum Refused {
-    /// Type other than the wanted one.
+pub(super) enum ValueError {
+    /// Wrong type, with the accepted one.
     Type(String),
-    /// Value other than the wanted ones: the value, and what is wanted.
+    /// Wrong value: the value, then the accepted ones.
     Value(String, String),
     /// Unknown key of a section.
     Key { title: &'static str, keys: &'static [&'static str], key: String, span: Range<usize> },
@@ -138,14 +138,14 @@ pub(super) enum Refused {
     Placed(Fault),
 }
 
-impl Refused {
-    /// The same with the position of the value.
+impl ValueError {
+    /// Adds the position of the value, if it is not known yet.
     fn at(self, value: &Value<'_>) -> Self {
         let key = shortened(value.key);
         Self::Placed(match self {
             Self::Type(wanted) => value.wrong(value.wanted.unwrap_or(&wanted)),
             Self::Value(is, wanted) => {
-                let (wanted, hint) = phrase(value.wanted.unwrap_or(&wanted));
+                let (wanted, hint) = split_description(value.wanted.unwrap_or(&wanted));
                 let label = if hint.is_none() { format!("write {wanted}") } else { String::new() };
                 let fault = value.fault(format!("`{key}` is {is}, not {wanted}"), label);
                 hint.into_iter().fold(fault, Fault::hint)
@@ -157,19 +157,19 @@ impl Refused {
 }
 
 /// Splits the description of a type into the accepted values and the hint on its second line.
-fn phrase(wanted: &str) -> (&str, Option<&str>) {
+fn split_description(wanted: &str) -> (&str, Option<&str>) {
     wanted.split_once('\n').map_or((wanted, None), |(wanted, hint)| (wanted, Some(hint)))
 }
 
-impl Display for Refused {
+impl Display for ValueError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:?}")
     }
 }
 
-impl std::error::Error for Refused {}
+impl std::error::Error for ValueError {}
 
-impl de::Error for Refused {
+impl de::Error for ValueError {
     fn custom<T: Display>(message: T) -> Self {
         Self::Other(message.to_string())
     }
@@ -190,7 +190,7 @@ impl de::Error for Refused {
     }
 }
 
-/// Value with its key and positions, and what its declaration wants of it.
+/// Value with its key and positions, and the constraints of its declaration.
 #[derive(Clone, Debug)]
 pub(super) struct Value<'d> {
     key: &'d str,
@@ -198,7 +198,7 @@ pub(super) struct Value<'d> {
     span: Range<usize>,
     value: &'d DeValue<'d>,
     wanted: Option<&'static str>,
-    /// Control characters that a string may have.
+    /// Control characters that a string may contain.
     allowed: &'static [char],
     is_word: bool,
 }
@@ -233,9 +233,9 @@ impl<'d> Value<'d> {
         Fault::at(self.span.clone(), message, label)
     }
 
-    /// Fault for a value of another type than `wanted`.
+    /// Fault for a value whose type is not `wanted`.
     fn wrong(&self, wanted: &str) -> Fault {
-        let (wanted, hint) = phrase(wanted);
+        let (wanted, hint) = split_description(wanted);
         let wanted = if wanted == "a boolean" { "true or false" } else { wanted };
         let (_, is) = self.kind();
         let message = format!("`{}` is {is}, not {wanted}", shortened(self.key));
@@ -253,10 +253,10 @@ impl<'d> Value<'d> {
         }
     }
 
-    /// String that can be shown, and is no longer than any sensible one.
+    /// Checks a string: no invisible characters, and no excessive length.
     fn text(&self, text: &'d str) -> Result<&'d str, Fault> {
         let key = shortened(self.key);
-        let (wanted, _) = phrase(self.wanted.unwrap_or("a string"));
+        let (wanted, _) = split_description(self.wanted.unwrap_or("a string"));
         if let Some(control) = text.chars().find(|c| is_invisible(*c) && !self.allowed.contains(c))
         {
             let code = u32::from(control);
@@ -277,7 +277,7 @@ impl<'d> Value<'d> {
         Ok(text)
     }
 
-    /// Name of the type in declarations, and in messages.
+    /// Name of the value's type in declarations, and in messages.
     fn kind(&self) -> (&'static str, &'static str) {
         match self.value {
             DeValue::String(_) => ("string", "a string"),
@@ -290,10 +290,10 @@ impl<'d> Value<'d> {
         }
     }
 
-    fn any<V: Visitor<'d>>(&self, visitor: V) -> Result<V::Value, Refused> {
+    fn any<V: Visitor<'d>>(&self, visitor: V) -> Result<V::Value, ValueError> {
         match self.value {
             DeValue::String(text) => {
-                visitor.visit_borrowed_str(self.text(text).map_err(Refused::Placed)?)
+                visitor.visit_borrowed_str(self.text(text).map_err(ValueError::Placed)?)
             }
             DeValue::Integer(integer) => {
                 let (digits, radix) = (integer.as_str(), integer.radix());
@@ -319,7 +319,7 @@ impl<'d> Value<'d> {
                     let count = array.len();
                     let message =
                         format!("{title} are {count}; at most {SECTIONS_MAX} are accepted");
-                    return Err(Refused::Placed(self.fault(message, "the first of them")));
+                    return Err(ValueError::Placed(self.fault(message, "the first of them")));
                 }
                 visitor.visit_seq(SeqDeserializer::new(self.elements().into_iter()))
             }
@@ -337,35 +337,35 @@ impl<'d> Value<'d> {
         title: &'static str,
         keys: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refused> {
+    ) -> Result<V::Value, ValueError> {
         if matches!(self.value, DeValue::Array(_)) {
             let fault = self.fault(format!("there can be only one {title}"), "");
             let hint = format!("write {title}, in single brackets");
-            return Err(Refused::Placed(fault.hint(hint)));
+            return Err(ValueError::Placed(fault.hint(hint)));
         }
         let DeValue::Table(table) = self.value else {
-            return Err(Refused::Placed(self.wrong(&format!("a table: {title}"))));
+            return Err(ValueError::Placed(self.wrong(&format!("a table: {title}"))));
         };
         let values = Self::of_table(table);
         if let Some(unknown) = values.iter().find(|value| !keys.contains(&value.key)) {
             let (key, span) = (unknown.key.to_owned(), unknown.key_span.clone());
-            return Err(Refused::Key { title, keys, key, span });
+            return Err(ValueError::Key { title, keys, key, span });
         }
         let values = values.into_iter().map(|value| (value.key, value));
         visitor
             .visit_map(MapDeserializer::new(values))
-            .map_err(|refused: Refused| refused.at(&self))
+            .map_err(|refused: ValueError| refused.at(&self))
     }
 }
 
 impl<'d> Deserializer<'d> for Value<'d> {
-    type Error = Refused;
+    type Error = ValueError;
 
-    fn deserialize_any<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Refused> {
+    fn deserialize_any<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, ValueError> {
         self.any(visitor).map_err(|refused| refused.at(&self))
     }
 
-    fn deserialize_option<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Refused> {
+    fn deserialize_option<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, ValueError> {
         visitor.visit_some(self)
     }
 
@@ -373,7 +373,7 @@ impl<'d> Deserializer<'d> for Value<'d> {
         self,
         name: &'static str,
         visitor: V,
-    ) -> Result<V::Value, Refused> {
+    ) -> Result<V::Value, ValueError> {
         visitor.visit_newtype_struct(match name {
             "Word" => Self { is_word: true, ..self },
             "Script" => Self { allowed: &['\n', '\t'], ..self },
@@ -386,11 +386,11 @@ impl<'d> Deserializer<'d> for Value<'d> {
         wanted: &'static str,
         kinds: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refused> {
+    ) -> Result<V::Value, ValueError> {
         let wanted = self.wanted.unwrap_or(wanted);
         let Some(kind) = [self.kind().0, SINGLE].into_iter().find(|kind| kinds.contains(kind))
         else {
-            return Err(Refused::Placed(self.wrong(wanted)));
+            return Err(ValueError::Placed(self.wrong(wanted)));
         };
         let value = Self { wanted: Some(wanted), ..self };
         let alternative = MapDeserializer::new(std::iter::once((kind, value)));
@@ -402,7 +402,7 @@ impl<'d> Deserializer<'d> for Value<'d> {
         name: &'static str,
         keys: &'static [&'static str],
         visitor: V,
-    ) -> Result<V::Value, Refused> {
+    ) -> Result<V::Value, ValueError> {
         match name {
             "Placed" => {
                 let span = Part::Span(self.span.clone());
@@ -416,7 +416,7 @@ impl<'d> Deserializer<'d> for Value<'d> {
         }
     }
 
-    fn deserialize_ignored_any<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, Refused> {
+    fn deserialize_ignored_any<V: Visitor<'d>>(self, visitor: V) -> Result<V::Value, ValueError> {
         visitor.visit_unit()
     }
 
@@ -427,7 +427,7 @@ impl<'d> Deserializer<'d> for Value<'d> {
     }
 }
 
-impl<'d> IntoDeserializer<'d, Refused> for Value<'d> {
+impl<'d> IntoDeserializer<'d, ValueError> for Value<'d> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -445,12 +445,12 @@ enum Part<'d> {
 struct Parts<'d>([Option<Part<'d>>; 3]);
 
 impl<'d> SeqAccess<'d> for Parts<'d> {
-    type Error = Refused;
+    type Error = ValueError;
 
     fn next_element_seed<S: DeserializeSeed<'d>>(
         &mut self,
         seed: S,
-    ) -> Result<Option<S::Value>, Refused> {
+    ) -> Result<Option<S::Value>, ValueError> {
         let Some(part) = self.0.iter_mut().find_map(Option::take) else { return Ok(None) };
         match part {
             Part::Key(key) => seed.deserialize(StrDeserializer::new(key)),

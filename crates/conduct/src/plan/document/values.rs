@@ -16,7 +16,7 @@ use crate::plan::{Machine, ObservedIn, RANKS_MAX, TimedCalls};
 /// Maximum length of a percentage, in characters.
 const PERCENTAGE_CHARS_MAX: usize = 40;
 
-/// Declares words, each with what is wanted of it.
+/// Declares types for words, each with a description for messages.
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident = $wanted:literal;)*) => {$(
         $(#[$doc])*
@@ -45,30 +45,30 @@ words! {
     FilesystemName = "the name of a filesystem";
     /// Name of an image in the lab.
     ImageName = "the name of a saved image";
-    /// Name of a disk that is built in, or a path that begins with a slash.
+    /// Name of a built-in disk model, or an absolute path.
     DiskName = "the name of a disk, or the path of its file";
     /// Release of a kernel, or the path of a package or an image.
     KernelName = "a kernel release, or the file of a kernel";
     /// Name of a workload.
     WorkloadName = "the name of a workload";
-    /// Cipher as dm-crypt has it.
+    /// Cache mode of bcache.
     CacheModeName = "a cache mode such as \"writeback\"";
     CipherName = "a cipher such as \"aes-xts-plain64\"";
     /// Full name of a metric.
     MetricName = "the name of a metric";
     /// Name of a parameter of a trial.
     ParameterName = "the name of a parameter";
-    /// Absolute path; its first character is checked with the key at hand.
+    /// Absolute path; the code that knows its key checks the first character.
     AbsolutePath = "a path that begins with /";
-    /// Path of the program for ranks, relative to the plan.
+    /// Path of the program that ranks run, relative to the plan.
     ProgramPath = "the path of treering-mpi";
 }
 
 /// Value in the document for a [`Quantity`].
 #[derive(Clone, Copy)]
-enum Written<'t> {
+enum WrittenValue<'t> {
     Text(&'t str),
-    Whole(u64),
+    WholeNumber(u64),
     Negative,
     Decimal(f64),
 }
@@ -78,12 +78,12 @@ trait Quantity: Sized {
     /// Description of the values, and perhaps a hint on a second line.
     fn wanted(refused: Option<&str>) -> String;
 
-    fn read(written: Written<'_>) -> Result<Self, Mismatch>;
+    fn read(written: WrittenValue<'_>) -> Result<Self, QuantityError>;
 }
 
-/// Reason why something written is no quantity.
+/// Reason why a written value is not a quantity.
 #[derive(Clone, Copy)]
-enum Mismatch {
+enum QuantityError {
     Type,
     Value,
 }
@@ -94,18 +94,18 @@ struct QuantityVisitor<'t, Q> {
 }
 
 impl<Q: Quantity> QuantityVisitor<'_, Q> {
-    fn read<E: Error>(written: Written<'_>, unexpected: Unexpected<'_>) -> Result<Q, E> {
+    fn read<E: Error>(written: WrittenValue<'_>, unexpected: Unexpected<'_>) -> Result<Q, E> {
         let refused = match written {
-            Written::Text(text) => Some(text),
+            WrittenValue::Text(text) => Some(text),
             _ => None,
         };
         match Q::read(written) {
             Ok(quantity) => Ok(quantity),
-            Err(Mismatch::Value) => {
+            Err(QuantityError::Value) => {
                 let wanted = QuantityVisitor::<Q> { refused, quantity: PhantomData };
                 Err(E::invalid_value(unexpected, &wanted))
             }
-            Err(Mismatch::Type) => {
+            Err(QuantityError::Type) => {
                 let wanted = QuantityVisitor::<Q> { refused: None, quantity: PhantomData };
                 Err(E::invalid_type(unexpected, &wanted))
             }
@@ -121,19 +121,19 @@ impl<Q: Quantity> Visitor<'_> for QuantityVisitor<'_, Q> {
     }
 
     fn visit_str<E: Error>(self, text: &str) -> Result<Q, E> {
-        Self::read(Written::Text(text), Unexpected::Str(text))
+        Self::read(WrittenValue::Text(text), Unexpected::Str(text))
     }
 
     fn visit_u64<E: Error>(self, number: u64) -> Result<Q, E> {
-        Self::read(Written::Whole(number), Unexpected::Unsigned(number))
+        Self::read(WrittenValue::WholeNumber(number), Unexpected::Unsigned(number))
     }
 
     fn visit_i128<E: Error>(self, number: i128) -> Result<Q, E> {
-        Self::read(Written::Negative, Unexpected::Other(&number.to_string()))
+        Self::read(WrittenValue::Negative, Unexpected::Other(&number.to_string()))
     }
 
     fn visit_f64<E: Error>(self, number: f64) -> Result<Q, E> {
-        Self::read(Written::Decimal(number), Unexpected::Float(number))
+        Self::read(WrittenValue::Decimal(number), Unexpected::Float(number))
     }
 }
 
@@ -152,38 +152,38 @@ macro_rules! quantities {
 }
 
 quantities! {
-    [const LEAST: u64, const MOST: u64] Whole<LEAST, MOST>;
+    [const LEAST: u64, const MOST: u64] WholeNumber<LEAST, MOST>;
     [const LEAST: u32, const MOST: u32] Number<LEAST, MOST>;
-    [const LEAST: u32, const MOST: u32] Share<LEAST, MOST>;
+    [const LEAST: u32, const MOST: u32] Percentage<LEAST, MOST>;
     [const LEAST: u64, const MOST: u64] Size<LEAST, MOST>;
     [] RankCount;
     [] Rate;
-    [C: Choosable] Choice<C>;
+    [C: NamedValues] Choice<C>;
 }
 
 /// Whole number within bounds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Whole<const LEAST: u64, const MOST: u64>(pub(super) u64);
+pub(super) struct WholeNumber<const LEAST: u64, const MOST: u64>(pub(super) u64);
 
-impl<const LEAST: u64, const MOST: u64> Whole<LEAST, MOST> {
-    /// Number for which fewer bits suffice.
+impl<const LEAST: u64, const MOST: u64> WholeNumber<LEAST, MOST> {
+    /// Converts the number to a narrower type.
     pub(super) fn small<T: TryFrom<u64> + Default>(self) -> T {
         T::try_from(self.0).unwrap_or_default()
     }
 }
 
-impl<const LEAST: u64, const MOST: u64> Quantity for Whole<LEAST, MOST> {
+impl<const LEAST: u64, const MOST: u64> Quantity for WholeNumber<LEAST, MOST> {
     fn wanted(_: Option<&str>) -> String {
         format!("a whole number from {LEAST} to {MOST}")
     }
 
-    fn read(written: Written<'_>) -> Result<Self, Mismatch> {
+    fn read(written: WrittenValue<'_>) -> Result<Self, QuantityError> {
         match written {
-            Written::Whole(number) => {
-                (LEAST..=MOST).contains(&number).then_some(Self(number)).ok_or(Mismatch::Value)
+            WrittenValue::WholeNumber(number) => {
+                (LEAST..=MOST).contains(&number).then_some(Self(number)).ok_or(QuantityError::Value)
             }
-            Written::Negative => Err(Mismatch::Value),
-            Written::Text(_) | Written::Decimal(_) => Err(Mismatch::Type),
+            WrittenValue::Negative => Err(QuantityError::Value),
+            WrittenValue::Text(_) | WrittenValue::Decimal(_) => Err(QuantityError::Type),
         }
     }
 }
@@ -191,7 +191,7 @@ impl<const LEAST: u64, const MOST: u64> Quantity for Whole<LEAST, MOST> {
 /// Number of rounds that are compared.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename = "a whole number from 6 to 10000\nno interval can be given after fewer rounds")]
-pub(super) struct ComparedRounds(Whole<6, 10_000>);
+pub(super) struct ComparedRounds(WholeNumber<6, 10_000>);
 
 impl ComparedRounds {
     pub(super) fn count(self) -> u32 {
@@ -199,7 +199,7 @@ impl ComparedRounds {
     }
 }
 
-/// Number of ranks. Sweeps write it as a text.
+/// Number of ranks. A sweep writes the number as a string.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RankCount(pub(super) u32);
 
@@ -208,15 +208,15 @@ impl Quantity for RankCount {
         format!("a whole number from 1 to {RANKS_MAX}")
     }
 
-    fn read(written: Written<'_>) -> Result<Self, Mismatch> {
+    fn read(written: WrittenValue<'_>) -> Result<Self, QuantityError> {
         let number = match written {
-            Written::Text(text) => text.parse().map_err(|_| Mismatch::Type)?,
-            Written::Whole(number) => number,
-            Written::Negative => 0,
-            Written::Decimal(_) => return Err(Mismatch::Type),
+            WrittenValue::Text(text) => text.parse().map_err(|_| QuantityError::Type)?,
+            WrittenValue::WholeNumber(number) => number,
+            WrittenValue::Negative => 0,
+            WrittenValue::Decimal(_) => return Err(QuantityError::Type),
         };
         let ranks = u32::try_from(number).ok().filter(|ranks| (1..=RANKS_MAX).contains(ranks));
-        ranks.map(Self).ok_or(Mismatch::Value)
+        ranks.map(Self).ok_or(QuantityError::Value)
     }
 }
 
@@ -230,25 +230,25 @@ impl<const LEAST: u32, const MOST: u32> Quantity for Number<LEAST, MOST> {
         format!("a number from {least} to {most}")
     }
 
-    fn read(written: Written<'_>) -> Result<Self, Mismatch> {
+    fn read(written: WrittenValue<'_>) -> Result<Self, QuantityError> {
         let number = match written {
-            Written::Whole(number) => number as f64,
-            Written::Decimal(number) => number,
-            Written::Negative => -1.0,
-            Written::Text(_) => return Err(Mismatch::Type),
+            WrittenValue::WholeNumber(number) => number as f64,
+            WrittenValue::Decimal(number) => number,
+            WrittenValue::Negative => -1.0,
+            WrittenValue::Text(_) => return Err(QuantityError::Type),
         };
         let bounds = f64::from(LEAST) / 100.0..=f64::from(MOST) / 100.0;
-        // Adding 0 makes 0 of -0.
-        bounds.contains(&number).then_some(Self(number + 0.0)).ok_or(Mismatch::Value)
+        // Adding 0 turns -0 into 0.
+        bounds.contains(&number).then_some(Self(number + 0.0)).ok_or(QuantityError::Value)
     }
 }
 
 /// Percentage as a fraction, within bounds in hundredths of a percent. A bare 3 could mean 3 % or
 /// three times.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Share<const LEAST: u32, const MOST: u32>(pub(super) f64);
+pub(super) struct Percentage<const LEAST: u32, const MOST: u32>(pub(super) f64);
 
-impl<const LEAST: u32, const MOST: u32> Quantity for Share<LEAST, MOST> {
+impl<const LEAST: u32, const MOST: u32> Quantity for Percentage<LEAST, MOST> {
     fn wanted(refused: Option<&str>) -> String {
         if refused.and_then(percentage).is_none() {
             return "a percentage in quotation marks, such as \"3%\"".to_owned();
@@ -257,11 +257,11 @@ impl<const LEAST: u32, const MOST: u32> Quantity for Share<LEAST, MOST> {
         format!("a percentage from {least}% to {most}%")
     }
 
-    fn read(written: Written<'_>) -> Result<Self, Mismatch> {
-        let Written::Text(text) = written else { return Err(Mismatch::Type) };
+    fn read(written: WrittenValue<'_>) -> Result<Self, QuantityError> {
+        let WrittenValue::Text(text) = written else { return Err(QuantityError::Type) };
         let bounds = f64::from(LEAST) / 10_000.0..=f64::from(MOST) / 10_000.0;
         let share = percentage(text).filter(|share| bounds.contains(share));
-        share.map(Self).ok_or(Mismatch::Value)
+        share.map(Self).ok_or(QuantityError::Value)
     }
 }
 
@@ -294,11 +294,11 @@ impl<const LEAST: u64, const MOST: u64> Quantity for Size<LEAST, MOST> {
         )
     }
 
-    fn read(written: Written<'_>) -> Result<Self, Mismatch> {
-        let Written::Text(text) = written else { return Err(Mismatch::Type) };
+    fn read(written: WrittenValue<'_>) -> Result<Self, QuantityError> {
+        let WrittenValue::Text(text) = written else { return Err(QuantityError::Type) };
         let bounds = LEAST << 20..=MOST << 20;
         let bytes = parse_size(text).filter(|bytes| bounds.contains(bytes));
-        bytes.map(Self).ok_or(Mismatch::Value)
+        bytes.map(Self).ok_or(QuantityError::Value)
     }
 }
 
@@ -311,24 +311,24 @@ impl Quantity for Rate {
         "a size for each second from 64KiB to 1TiB, in quotation marks, such as \"20M\"".to_owned()
     }
 
-    fn read(written: Written<'_>) -> Result<Self, Mismatch> {
-        let Written::Text(text) = written else { return Err(Mismatch::Type) };
+    fn read(written: WrittenValue<'_>) -> Result<Self, QuantityError> {
+        let WrittenValue::Text(text) = written else { return Err(QuantityError::Type) };
         let bytes = parse_size(text).filter(|bytes| (1 << 16..=1 << 40).contains(bytes));
-        bytes.map(Self).ok_or(Mismatch::Value)
+        bytes.map(Self).ok_or(QuantityError::Value)
     }
 }
 
 /// Type with a name for each of its values.
-pub(super) trait Choosable: Copy + fmt::Debug + 'static {
-    /// Description of a value, and of all of them.
-    const WANTED: (&'static str, &'static str);
+pub(super) trait NamedValues: Copy + fmt::Debug + 'static {
+    /// Description of one value, and the plural for all.
+    const DESCRIPTIONS: (&'static str, &'static str);
 
-    fn named() -> Vec<(&'static str, Self)>;
+    fn named_values() -> Vec<(&'static str, Self)>;
 
     /// Hint for an unknown name.
     fn hint(name: &str) -> String {
-        let names: Vec<&str> = Self::named().into_iter().map(|(name, _)| name).collect();
-        suggestion(name, &names, Self::WANTED.1)
+        let names: Vec<&str> = Self::named_values().into_iter().map(|(name, _)| name).collect();
+        suggestion(name, &names, Self::DESCRIPTIONS.1)
     }
 }
 
@@ -336,23 +336,23 @@ pub(super) trait Choosable: Copy + fmt::Debug + 'static {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Choice<C>(pub(super) C);
 
-impl<C: Choosable> Quantity for Choice<C> {
+impl<C: NamedValues> Quantity for Choice<C> {
     fn wanted(refused: Option<&str>) -> String {
-        let wanted = C::WANTED.0;
+        let wanted = C::DESCRIPTIONS.0;
         refused.map_or_else(|| wanted.to_owned(), |name| format!("{wanted}\n{}", C::hint(name)))
     }
 
-    fn read(written: Written<'_>) -> Result<Self, Mismatch> {
-        let Written::Text(text) = written else { return Err(Mismatch::Type) };
-        let known = C::named().into_iter().find(|(name, _)| *name == text);
-        known.map(|(_, choice)| Self(choice)).ok_or(Mismatch::Value)
+    fn read(written: WrittenValue<'_>) -> Result<Self, QuantityError> {
+        let WrittenValue::Text(text) = written else { return Err(QuantityError::Type) };
+        let known = C::named_values().into_iter().find(|(name, _)| *name == text);
+        known.map(|(_, choice)| Self(choice)).ok_or(QuantityError::Value)
     }
 }
 
-impl Choosable for Machine {
-    const WANTED: (&'static str, &'static str) = ("a machine", "machines");
+impl NamedValues for Machine {
+    const DESCRIPTIONS: (&'static str, &'static str) = ("a machine", "machines");
 
-    fn named() -> Vec<(&'static str, Self)> {
+    fn named_values() -> Vec<(&'static str, Self)> {
         Self::ALL.map(|machine| (machine.name(), machine)).to_vec()
     }
 }
@@ -364,42 +364,42 @@ pub(super) enum PayloadName {
     Classic,
 }
 
-impl Choosable for PayloadName {
-    const WANTED: (&'static str, &'static str) = ("a kind of content", "contents");
+impl NamedValues for PayloadName {
+    const DESCRIPTIONS: (&'static str, &'static str) = ("a kind of content", "contents");
 
-    fn named() -> Vec<(&'static str, Self)> {
+    fn named_values() -> Vec<(&'static str, Self)> {
         vec![("random", Self::Random), ("classic", Self::Classic)]
     }
 }
 
-impl Choosable for TimedCalls {
-    const WANTED: (&'static str, &'static str) = ("a choice of calls", "choices");
+impl NamedValues for TimedCalls {
+    const DESCRIPTIONS: (&'static str, &'static str) = ("a choice of calls", "choices");
 
-    fn named() -> Vec<(&'static str, Self)> {
+    fn named_values() -> Vec<(&'static str, Self)> {
         Self::ALL.map(|choice| (choice.name(), choice)).to_vec()
     }
 }
 
-impl Choosable for GuestDisk {
-    const WANTED: (&'static str, &'static str) = ("a kind of disk", "disks");
+impl NamedValues for GuestDisk {
+    const DESCRIPTIONS: (&'static str, &'static str) = ("a kind of disk", "disks");
 
-    fn named() -> Vec<(&'static str, Self)> {
+    fn named_values() -> Vec<(&'static str, Self)> {
         Self::ALL.map(|disk| (disk.name(), disk)).to_vec()
     }
 }
 
-impl Choosable for Accelerator {
-    const WANTED: (&'static str, &'static str) = ("an accelerator", "accelerators");
+impl NamedValues for Accelerator {
+    const DESCRIPTIONS: (&'static str, &'static str) = ("an accelerator", "accelerators");
 
-    fn named() -> Vec<(&'static str, Self)> {
+    fn named_values() -> Vec<(&'static str, Self)> {
         Self::ALL.map(|accelerator| (accelerator.name(), accelerator)).to_vec()
     }
 }
 
-impl Choosable for ObservedIn {
-    const WANTED: (&'static str, &'static str) = ("\"own\" or \"measured\"", "rounds");
+impl NamedValues for ObservedIn {
+    const DESCRIPTIONS: (&'static str, &'static str) = ("\"own\" or \"measured\"", "rounds");
 
-    fn named() -> Vec<(&'static str, Self)> {
+    fn named_values() -> Vec<(&'static str, Self)> {
         Self::ALL.map(|place| (place.name(), place)).to_vec()
     }
 
@@ -419,10 +419,10 @@ pub(super) enum StoppingRule {
     Time,
 }
 
-impl Choosable for StoppingRule {
-    const WANTED: (&'static str, &'static str) = ("a stopping rule", "rules");
+impl NamedValues for StoppingRule {
+    const DESCRIPTIONS: (&'static str, &'static str) = ("a stopping rule", "rules");
 
-    fn named() -> Vec<(&'static str, Self)> {
+    fn named_values() -> Vec<(&'static str, Self)> {
         vec![
             ("fixed", Self::Fixed),
             ("precision", Self::Precision),
@@ -432,16 +432,16 @@ impl Choosable for StoppingRule {
     }
 }
 
-/// Single value, or an array of them.
+/// Single value, or an array of values.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename = "a string or an array of strings", rename_all = "lowercase")]
-pub(super) enum Listed<T> {
+pub(super) enum OneOrMany<T> {
     Single(T),
     Array(Vec<Placed<T>>),
 }
 
-impl<T> Listed<T> {
-    /// Values with their positions; a single one has that of the whole.
+impl<T> OneOrMany<T> {
+    /// Values with their positions; a single value has the position of the whole.
     pub(super) fn elements<'l>(&'l self, span: &'l Range<usize>) -> Vec<(&'l Range<usize>, &'l T)> {
         match self {
             Self::Single(value) => vec![(span, value)],
@@ -455,12 +455,12 @@ impl<T> Listed<T> {
 /// Block devices.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename = "a device as \"/dev/sdb1\", or an array of them")]
-pub(super) struct BlockDevices(pub(super) Listed<AbsolutePath>);
+pub(super) struct BlockDevices(pub(super) OneOrMany<AbsolutePath>);
 
-/// Words of a program, or a line for the shell.
+/// Program with its arguments, or a line for the shell.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename = "an array of strings, or a string for the shell")]
-pub(super) struct Command(pub(super) Listed<Script>);
+pub(super) struct Command(pub(super) OneOrMany<Script>);
 
 /// Value whose type is decided elsewhere: an option of a workload, or a value of a sweep.
 #[derive(Clone, Debug, Deserialize)]
@@ -509,7 +509,7 @@ mod tests {
     use super::percentage;
 
     #[test]
-    fn percentages_are_plain_decimal_numbers_with_their_sign() {
+    fn percentages_are_decimal_numbers_with_a_percent_sign() {
         for (text, share) in [("3.3%", 0.033), ("1.5 %", 0.015), ("100%", 1.0), (".5%", 0.005)] {
             assert_eq!(percentage(text), Some(share), "{text}");
         }

@@ -16,7 +16,7 @@ use super::device::{PlacedDevice, device, played};
 use super::format::{PlanTable, VariantTable};
 use super::settings::settings;
 use super::tree::{Entry, Optional, Placed};
-use super::values::{Listed, Name, VariantName};
+use super::values::{Name, OneOrMany, VariantName};
 use super::{Known, changed_job, guest, words};
 use crate::plan::error::{Fault, quoted};
 
@@ -67,8 +67,8 @@ pub(super) fn variants(
     Ok(variants)
 }
 
-/// Name of the variant to compare with. It must be defined above, so that no two variants name each
-/// other.
+/// Name of the variant to compare with. The variant must be defined above, so that no two variants
+/// name each other.
 fn against(name: &Entry<VariantName>, place: usize, variants: &[Variant]) -> Result<String, Fault> {
     let names: Vec<&str> = variants[..place].iter().map(|variant| variant.name.as_str()).collect();
     if names.contains(&name.text()) {
@@ -101,7 +101,7 @@ pub(super) fn variant(
     let on = &played(own.unwrap_or_else(|| shared.clone()), section.disk.as_ref())?;
     let (filesystem, default_name, default_span) = match &on.spec {
         DeviceSpec::Directory { path } => {
-            is_left_alone(section, on)?;
+            refuse_filesystem_keys(section, on)?;
             (String::new(), path.to_string_lossy().into_owned(), &section.span)
         }
         DeviceSpec::Loop { .. } | DeviceSpec::Block { .. } => {
@@ -111,7 +111,7 @@ pub(super) fn variant(
     };
     let (name, span) = match &section.name {
         Some(name) => {
-            is_free(name)?;
+            refuse_reserved_name(name)?;
             (name.to_string(), &name.span)
         }
         None => (default_name, default_span),
@@ -150,8 +150,8 @@ pub(super) fn variant(
     Ok((variant, span.clone()))
 }
 
-/// Refuses names that are reserved for other trials.
-fn is_free(name: &Placed<Name>) -> Result<(), Fault> {
+/// Refuses names that are reserved for control and observing trials.
+fn refuse_reserved_name(name: &Placed<Name>) -> Result<(), Fault> {
     let (what, hint) = if name.ends_with(CellRole::Observed.suffix()) {
         ("an observed trial", "this name is reserved for observing rounds: choose another one")
     } else if name.ends_with(CellRole::Control.suffix()) {
@@ -219,7 +219,7 @@ fn filesystem<'s>(
 }
 
 /// Refuses mkfs, mount and image options for a directory, which is used as it is.
-fn is_left_alone(section: &VariantTable, on: &PlacedDevice) -> Result<(), Fault> {
+fn refuse_filesystem_keys(section: &VariantTable, on: &PlacedDevice) -> Result<(), Fault> {
     let keys =
         [section.filesystem.key(), section.mkfs.key(), section.image.key(), section.mount.key()];
     let Some(stray) = keys.into_iter().flatten().next() else { return Ok(()) };
@@ -291,7 +291,7 @@ fn suits(
     Ok(())
 }
 
-fn refused_by_the_kernel(mount: &Placed<Listed<String>>, error: &MountOptionError) -> Fault {
+fn refused_by_the_kernel(mount: &Placed<OneOrMany<String>>, error: &MountOptionError) -> Fault {
     let place = match error {
         MountOptionError::Control(option) | MountOptionError::NotForTheKernel(option) => {
             element_with(mount, option)
@@ -301,8 +301,8 @@ fn refused_by_the_kernel(mount: &Placed<Listed<String>>, error: &MountOptionErro
     Fault::at(place, format!("`mount`: {error}"), "")
 }
 
-/// Position of the element that contains this text; of the whole value if none does.
-fn element_with(options: &Placed<Listed<String>>, text: &str) -> Range<usize> {
+/// Position of the element that contains this text; of the whole value if there is none.
+fn element_with(options: &Placed<OneOrMany<String>>, text: &str) -> Range<usize> {
     let elements = options.elements(&options.span);
     let element = elements.into_iter().find(|(_, element)| element.contains(text));
     element.map_or(&options.span, |(span, _)| span).clone()

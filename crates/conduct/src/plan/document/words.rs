@@ -1,26 +1,25 @@
-//! Lists of words: mkfs options and launchers in the words of a shell, mount options between
-//! commas.
+//! Lists of words: mkfs options and launchers are split like shell words, mount options at commas.
 
 use super::tree::Entry;
-use super::values::Listed;
+use super::values::OneOrMany;
 use crate::plan::error::Fault;
 
 /// Words of a command such as mkfs options or a launcher: strings are split as a shell would, array
 /// elements are single arguments.
-pub(super) fn of_command(entry: &Entry<Listed<String>>) -> Result<Vec<String>, Fault> {
+pub(super) fn of_command(entry: &Entry<OneOrMany<String>>) -> Result<Vec<String>, Fault> {
     match &entry.value {
-        Listed::Single(text) => split_shell(text).map_err(|why| {
+        OneOrMany::Single(text) => split_shell(text).map_err(|why| {
             entry.fault(format!("`{}`: {why}", entry.key), "").hint(
                 "quotation marks and backslashes work as in a shell; an array of strings needs \
                  none",
             )
         }),
-        Listed::Array(texts) => Ok(texts.iter().map(|text| text.value.clone()).collect()),
+        OneOrMany::Array(texts) => Ok(texts.iter().map(|text| text.value.clone()).collect()),
     }
 }
 
 /// Mount options: separated by commas, in an array, or both.
-pub(super) fn mount(entry: &Entry<Listed<String>>) -> Result<Vec<String>, Fault> {
+pub(super) fn mount(entry: &Entry<OneOrMany<String>>) -> Result<Vec<String>, Fault> {
     let mut options = Vec::new();
     for (span, text) in entry.elements(&entry.span) {
         let fault = |message| Fault::at(span.clone(), message, "");
@@ -97,7 +96,7 @@ mod tests {
     use super::{split_commas, split_shell};
 
     #[test]
-    fn words_are_those_of_a_shell() {
+    fn words_are_split_as_in_a_shell() {
         for (text, words) in [
             ("", &[][..]),
             ("  -m 1\t-E  x=1 ", &["-m", "1", "-E", "x=1"]),
@@ -113,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn commas_in_quotation_marks_do_not_part() {
+    fn commas_in_quotation_marks_do_not_split() {
         assert_eq!(split_commas(r#"a,c="x,y",b"#), ["a", r#"c="x,y""#, "b"]);
         assert_eq!(split_commas("a,,b"), ["a", "", "b"]);
     }

@@ -1,5 +1,5 @@
-//! Verification of a restored image: a filesystem without faults, with the recorded layout. It
-//! changes nothing on the device.
+//! Verifies a restored image: the filesystem must have no errors and the recorded layout. Changes
+//! nothing on the device.
 
 use std::ffi::OsString;
 use std::ops::ControlFlow;
@@ -16,8 +16,8 @@ use crate::tools;
 use crate::view::ReadOnlyView;
 use crate::{DeviceError, Lab, LabError};
 
-/// Runs the filesystem's own check, if it has one, on a device that is not mounted.
-pub(super) fn sound(
+/// Runs the filesystem's own checker, if there is one, on an unmounted device.
+pub(super) fn run_checker(
     node: &Path,
     filesystem: &'static Filesystem,
     lab: &Lab,
@@ -41,14 +41,15 @@ pub(super) fn sound(
 fn bytes_of(path: &Path) -> Result<u64, LabError> {
     let device = open_device(path, DeviceOpenMode::Look)
         .map_err(|errno| LabError::io("cannot find", path)(errno.into()))?;
-    // A file that is no block device gets size 0, which suits no image.
+    // Size 0 stands for other files; no image fits it.
     Ok(device_bytes(&device).unwrap_or(0))
 }
 
 /// Checks that the filesystem's own checker is installed.
-pub(super) fn available(filesystem: &'static Filesystem, lab: &Lab) -> Result<(), LabError> {
-    let is_there = filesystem.checking.is_none_or(|check| lab.tools.find(check.program).is_some());
-    if is_there { Ok(()) } else { Err(missing(filesystem)) }
+pub(super) fn require_checker(filesystem: &'static Filesystem, lab: &Lab) -> Result<(), LabError> {
+    let is_installed =
+        filesystem.checking.is_none_or(|check| lab.tools.find(check.program).is_some());
+    if is_installed { Ok(()) } else { Err(missing(filesystem)) }
 }
 
 fn missing(filesystem: &'static Filesystem) -> LabError {
@@ -58,7 +59,7 @@ fn missing(filesystem: &'static Filesystem) -> LabError {
     DeviceError::Missing { filesystem: filesystem.name, why, how }.into()
 }
 
-/// Layout of all files on a device that is not mounted.
+/// Measures the layout of all files on an unmounted device.
 pub(super) fn layout(node: &Path) -> Result<FileLayout, LabError> {
     let view = ReadOnlyView::open(node)?;
     let mut go_on = |_: &_, _| ControlFlow::Continue(());
@@ -68,10 +69,10 @@ pub(super) fn layout(node: &Path) -> Result<FileLayout, LabError> {
     Ok(layout)
 }
 
-/// First measure in which two layouts differ, with both values.
+/// Describes the first measure in which two layouts differ, with both values.
 pub(super) fn difference(saved: &FileLayout, restored: &FileLayout) -> Option<String> {
     let whole = |number: u64| number.to_string();
-    // JSON has 17 digits, which the reader may round.
+    // JSON numbers have 17 digits, and parsing them may round.
     let share = |share: Option<f64>| share.map_or("none".to_owned(), |share| format!("{share:.9}"));
     let measures = |layout: &FileLayout| {
         let free = layout.free_space.as_ref();
@@ -100,10 +101,10 @@ pub(super) fn difference(saved: &FileLayout, restored: &FileLayout) -> Option<St
 
 impl SavedImage {
     /// Checks that the image can be restored to this device as this filesystem: a loop device must
-    /// have the recorded size, a block device at least that.
+    /// have exactly the recorded size, a block device at least that.
     ///
     /// # Errors
-    /// When it cannot, or the device is not found.
+    /// When the image cannot be restored there, or the device is not found.
     pub fn check_target(&self, filesystem: &str, device: &DeviceSpec) -> Result<(), LabError> {
         let ImageRecord { name, filesystem: own, device_bytes: needed, .. } = &self.record;
         if own != filesystem {
@@ -126,18 +127,18 @@ impl SavedImage {
         )))
     }
 
-    /// Verifies the image on a device: the filesystem's own check finds no fault, and the layout is
-    /// the recorded one.
+    /// Verifies the image on a device: the filesystem's own checker must find no errors, and the
+    /// layout must be the recorded one.
     ///
     /// # Errors
-    /// When one of these does not hold, or cannot be found out.
+    /// When the image differs, or cannot be verified.
     pub(crate) fn check(&self, node: &Path, lab: &Lab) -> Result<(), LabError> {
-        sound(node, self.filesystem(), lab)?;
+        run_checker(node, self.filesystem(), lab)?;
         let restored = layout(node)?;
         match difference(&self.record.layout, &restored) {
             None => Ok(()),
             Some(difference) => {
-                Err(self.wrong(format!("its layout is another than at saving: {difference}")))
+                Err(self.damaged(format!("its layout is another than at saving: {difference}")))
             }
         }
     }
@@ -145,9 +146,9 @@ impl SavedImage {
     /// Checks that the filesystem's own checker is installed.
     ///
     /// # Errors
-    /// When its program is not installed.
+    /// When the checker is not installed.
     pub fn check_available(&self, lab: &Lab) -> Result<(), LabError> {
-        available(self.filesystem(), lab)
+        require_checker(self.filesystem(), lab)
     }
 }
 

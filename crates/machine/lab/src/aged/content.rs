@@ -1,20 +1,20 @@
-//! Content file of an image: the non-zero blocks, each after its offset, as one zstd stream.
-//! Reading any file ends with blocks within the device or with an error.
+//! Content file of an image: a zstd stream of the non-zero blocks, each preceded by its offset.
+//! Reading even a hostile file returns only blocks within the device, or an error.
 
 use std::io::{self, Read, Write};
 
 use xxhash_rust::xxh3::Xxh3;
 
-/// Size of the pieces in which blocks are compared with zeros, and kept.
+/// Size of a piece, the unit in which zeros are left out.
 pub(super) const PIECE_BYTES: usize = 64 << 10;
-/// Compression level: fast, since random data does not shrink at any level.
+/// Compression level. A fast one suffices, since random data does not shrink at any level.
 const LEVEL: i32 = 1;
 /// First bytes of each content file.
 const MAGIC: &[u8] = b"treering image 1\n";
 /// Offset that marks the end of the pieces.
 const END: u64 = u64::MAX;
 
-/// Fingerprint and size of a content.
+/// Fingerprint and size of an image's content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ContentDigest {
     /// XXH3 with 128 bits over the offsets and bytes of all pieces, in hexadecimal digits.
@@ -77,11 +77,12 @@ impl<W: Write> ContentPacker<W> {
     }
 }
 
-/// Reads a content for a device of `device_bytes`, and passes each piece with its offset to `each`.
+/// Reads the content of a device of `device_bytes`, and passes each piece with its offset to
+/// `each`.
 ///
 /// # Errors
-/// `InvalidData` where it is no such content, or one of a larger device; else as reading and
-/// `each`.
+/// `InvalidData` if the file is malformed or its device is larger; otherwise the errors of reading
+/// and of `each`.
 pub(super) fn unpack(
     mut from: impl Read,
     device_bytes: u64,
@@ -103,7 +104,7 @@ pub(super) fn unpack(
         let place = u64::from_le_bytes(place);
         let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
         if place == END {
-            // zstd compares the checksum of the stream after its last byte.
+            // zstd verifies the checksum of the stream only after the last byte.
             let is_last = length == 0 && from.read(&mut [0])? == 0;
             return is_last.then(|| digest.done()).ok_or_else(|| damaged("data follows its end"));
         }
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn every_cut_and_every_flipped_bit_is_noticed() {
+    fn every_truncation_and_bit_flip_is_detected() {
         let file = packed(&[(0, b"superblock"), (1 << 20, b"inode"), (3 << 20, &[9; 700])]);
         let read = |bytes: &[u8]| unpack(bytes, 4 << 20, &mut |_, _| Ok(()));
         let good = read(&file).unwrap();
@@ -181,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_out_of_place_are_refused() {
+    fn misplaced_pieces_are_refused() {
         let end = (END, 0, &b""[..]);
         for records in [
             vec![(0, 0, &b""[..]), end],

@@ -1,5 +1,5 @@
-//! The library of saved images: one folder each, with the record (`image.json`) and the content. An
-//! image exists as a whole or not at all.
+//! The library of saved images. Each image has a folder with the record (`image.json`) and the
+//! content, and appears in the library only when it is complete.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, BufReader, Read, Write};
@@ -54,10 +54,10 @@ impl ImageLibrary {
         image_names
     }
 
-    /// Loads the image of this name. The record is read; of the content only the length is checked.
+    /// Loads the image of this name. Reads the record, and checks only the length of the content.
     ///
     /// # Errors
-    /// When there is none, or it is not what was saved under this name.
+    /// When there is no such image, or it is damaged.
     pub fn load(&self, name: &str) -> Result<SavedImage, LabError> {
         refuse_other_names(name)?;
         let folder = self.directory.join(name);
@@ -70,28 +70,31 @@ impl ImageLibrary {
             };
             return Err(unfit(format!("there is no saved image '{name}' ({listing})")));
         }
-        let wrong =
+        let damaged =
             |why: String| LabError::from(DeviceError::BadImage { name: name.to_owned(), why });
         let text = read_record(&folder.join(RECORD))
-            .map_err(|error| wrong(format!("{RECORD}: {error}")))?;
+            .map_err(|error| damaged(format!("{RECORD}: {error}")))?;
         let version = serde_json::from_slice::<FormatVersion>(&text);
-        let version = version.map_err(|error| wrong(format!("{RECORD}: {error}")))?.version;
+        let version = version.map_err(|error| damaged(format!("{RECORD}: {error}")))?.version;
         if version > VERSION {
-            return Err(wrong(format!("it has version {version}, this treering reads {VERSION}")));
+            return Err(damaged(format!(
+                "it has version {version}, this treering reads {VERSION}"
+            )));
         }
         let record: ImageRecord =
-            serde_json::from_slice(&text).map_err(|error| wrong(format!("{RECORD}: {error}")))?;
+            serde_json::from_slice(&text).map_err(|error| damaged(format!("{RECORD}: {error}")))?;
         if record.name != name {
-            return Err(wrong(format!("it was saved as '{}'", record.name.escape_default())));
+            return Err(damaged(format!("it was saved as '{}'", record.name.escape_default())));
         }
-        let known = by_name(&record.filesystem).filter(|known| known.mkfs().is_some());
-        let filesystem = known.ok_or_else(|| wrong("its filesystem is unknown".to_owned()))?;
+        let filesystem = by_name(&record.filesystem).filter(|known| known.mkfs().is_some());
+        let filesystem =
+            filesystem.ok_or_else(|| damaged("its filesystem is unknown".to_owned()))?;
         let image = SavedImage { record, filesystem, folder };
         let length =
             image.open()?.metadata().map_err(LabError::io("cannot look at", image.content()))?;
         if length.len() != image.record.stored_bytes {
             let (is, was) = (length.len(), image.record.stored_bytes);
-            return Err(wrong(format!("{CONTENT} has {is} bytes, {was} were saved")));
+            return Err(damaged(format!("{CONTENT} has {is} bytes, {was} were saved")));
         }
         Ok(image)
     }
@@ -99,7 +102,7 @@ impl ImageLibrary {
     /// Removes the image of this name, damaged or not.
     ///
     /// # Errors
-    /// When there is none, or it cannot be removed.
+    /// When there is no such image, or it cannot be removed.
     pub fn remove(&self, name: &str) -> Result<(), LabError> {
         refuse_other_names(name)?;
         let folder = self.directory.join(name);
@@ -115,7 +118,7 @@ impl ImageLibrary {
     /// Begins to save an image under this name.
     ///
     /// # Errors
-    /// When there is one already, or the folder cannot be written.
+    /// When the name is used already, or the folder cannot be written.
     pub fn begin(&self, name: &str) -> Result<NewImage, LabError> {
         self.refuse_taken(name)?;
         let directory = private_directory(&self.directory)?;
@@ -147,7 +150,7 @@ impl ImageLibrary {
     /// Refuses an invalid or used name for a new image.
     ///
     /// # Errors
-    /// When it is not a name, or one that is there already.
+    /// When the name is invalid, or used already.
     pub fn refuse_taken(&self, name: &str) -> Result<(), LabError> {
         refuse_other_names(name)?;
         if fs::symlink_metadata(self.directory.join(name)).is_ok() {
@@ -214,7 +217,7 @@ fn remove_if_exists(path: &Path) -> Result<(), LabError> {
 pub(crate) struct UnfinishedImage {
     /// Folder of the image.
     pub(crate) folder: PathBuf,
-    /// Process that saves it.
+    /// Process that saves the image.
     pub(crate) pid: u32,
     /// True if the folder is locked: the image is being saved now.
     pub(crate) is_alive: bool,
@@ -241,7 +244,7 @@ impl UnfinishedImage {
         unfinished
     }
 
-    /// Removes an unfinished image, unless a run is saving it. A missing folder is no error.
+    /// Removes an unfinished image, unless a run is still saving it. A missing folder is no error.
     pub(crate) fn remove(folder: &Path) -> Result<(), LabError> {
         let lock = match File::open(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -261,7 +264,7 @@ fn remove_folder(folder: &Path) -> Result<(), LabError> {
     fs::remove_dir(folder).map_err(LabError::io("cannot remove", folder))
 }
 
-/// An image that is being saved. Dropping removes it unless it is finished.
+/// An image that is being saved. Dropping removes an unfinished image.
 #[derive(Debug)]
 pub struct NewImage {
     folder: Option<PathBuf>,
@@ -306,7 +309,7 @@ impl NewImage {
 impl Drop for NewImage {
     fn drop(&mut self) {
         if let Some(folder) = self.folder.take() {
-            // A remaining folder is removed when the next image is saved.
+            // The next save of an image removes a remaining folder.
             let _unfinished = remove_folder(&folder);
         }
     }
@@ -335,7 +338,7 @@ impl SavedImage {
         open_file(&self.content()).map_err(LabError::io("cannot open", self.content()))
     }
 
-    pub(super) fn wrong(&self, why: String) -> LabError {
+    pub(super) fn damaged(&self, why: String) -> LabError {
         DeviceError::BadImage { name: self.record.name.clone(), why }.into()
     }
 
@@ -348,7 +351,7 @@ impl SavedImage {
         let read =
             unpack(BufReader::new(self.open()?), self.record.device_bytes, &mut |at, piece| {
                 each(at, piece).map_err(|error| {
-                    // The receiver of the pieces has failed, not the image.
+                    // The receiver of the pieces failed, not the reader.
                     failed = Some(error);
                     io::Error::other("not taken")
                 })
@@ -357,14 +360,14 @@ impl SavedImage {
             return Err(LabError::io("cannot restore", self.content())(error));
         }
         let digest = read.map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => self.wrong(format!("{CONTENT} is cut short")),
-            _ => self.wrong(format!("{CONTENT}: {error}")),
+            io::ErrorKind::UnexpectedEof => self.damaged(format!("{CONTENT} is cut short")),
+            _ => self.damaged(format!("{CONTENT}: {error}")),
         })?;
         let ContentDigest { fingerprint, data_bytes } = digest;
         if (fingerprint.as_str(), data_bytes)
             != (self.record.fingerprint.as_str(), self.record.data_bytes)
         {
-            return Err(self.wrong("its content is not what was saved".to_owned()));
+            return Err(self.damaged("its content is not what was saved".to_owned()));
         }
         Ok(())
     }
@@ -372,16 +375,16 @@ impl SavedImage {
     /// Reads the whole content and compares its fingerprint with the record.
     ///
     /// # Errors
-    /// When it cannot be read, or is not what was saved.
+    /// When the content cannot be read, or is damaged.
     pub fn verify(&self) -> Result<(), LabError> {
         self.unpack(&mut |_, _| Ok(()))
     }
 
-    /// Restores the image to a new sparse file of the device's size. On failure or a kill there is
-    /// no file.
+    /// Restores the image to a new sparse file of the device's size. After a failure or a kill the
+    /// file does not exist.
     ///
     /// # Errors
-    /// When there is such a file, it cannot be written, or the image is not what was saved.
+    /// When the file exists already or cannot be written, or the image is damaged.
     pub fn restore_to(&self, path: &Path) -> Result<(), LabError> {
         let whole = WholeFile::create(path, 0o600, ExistingFile::Keep);
         let whole = whole.map_err(LabError::io("cannot make", path))?;

@@ -1,9 +1,9 @@
-//! Saved images of aged filesystems: saved from a mounted device with their recipe, restored to
-//! devices.
+//! Saved images of aged filesystems: saved with their recipe from a mounted device, and restored to
+//! other devices.
 //!
-//! `content` is the file format of the blocks, `library` the folder of all images, `onto_device`
-//! the restore to a block device, `check` the verification of a restored image, `saving` the way
-//! from a mounted filesystem to an image.
+//! `content` has the file format of the blocks, `library` the folder of all images. `saving` saves
+//! a mounted filesystem, `onto_device` restores an image to a block device, and `check` verifies
+//! it.
 
 mod check;
 mod content;

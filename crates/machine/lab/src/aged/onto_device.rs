@@ -1,5 +1,5 @@
-//! Restoring a saved image to a block device. Blocks absent from the image are zero, but such a
-//! device may contain anything: it is emptied first, or read and zeroed where it cannot be emptied.
+//! Restores a saved image to a block device. Blocks absent from the image must be zero: the device
+//! is emptied first, or, if that is not supported, read and zeroed where needed.
 
 use std::fs::File;
 use std::io;
@@ -12,15 +12,15 @@ use treering_sys::{DeviceOpenMode, open_device};
 use super::library::SavedImage;
 use crate::LabError;
 
-/// Size of one read or of one write of zeros, in bytes.
+/// Size of a read, and of a write of zeros, in bytes.
 const PIECE_BYTES: usize = 1 << 20;
 
 impl SavedImage {
-    /// Writes the image to an acquired device of at least its size that is not in use.
+    /// Writes the image to an acquired, unused device that is large enough.
     ///
     /// # Errors
-    /// When the device cannot be written, or the image is not what was saved.
-    pub(crate) fn put_on(&self, node: &Path) -> Result<(), LabError> {
+    /// When the device cannot be written, or the image is damaged.
+    pub(crate) fn write_to_device(&self, node: &Path) -> Result<(), LabError> {
         let failed = || LabError::io("cannot write", node);
         let device = open_device(node, DeviceOpenMode::WriteAlone)
             .map_err(|errno| LabError::io("cannot open", node)(errno.into()))?;
@@ -28,18 +28,18 @@ impl SavedImage {
         let mut gaps =
             ImageGaps { device: &device, is_emptied: empty(&device, bytes), position: 0 };
         self.unpack(&mut |place, piece| {
-            gaps.up_to(place)?;
+            gaps.zero_up_to(place)?;
             device.write_all_at(piece, place)?;
             gaps.position = place + piece.len() as u64;
             Ok(())
         })?;
-        gaps.up_to(bytes).map_err(failed())?;
+        gaps.zero_up_to(bytes).map_err(failed())?;
         device.sync_all().map_err(failed())
     }
 }
 
-/// Makes a whole device read as zeros without writing them. The kernel promises that for a punched
-/// hole on a block device; after a discard anything may be read.
+/// Makes a whole device read as zeros without writing them. The kernel guarantees zeros for a
+/// punched hole on a block device, but not after a discard.
 fn empty(device: &File, bytes: u64) -> bool {
     let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     fallocate(device, hole, 0, bytes).is_ok()
@@ -54,8 +54,8 @@ struct ImageGaps<'d> {
 }
 
 impl ImageGaps<'_> {
-    /// Zeroes the range up to `end` where it has other bytes.
-    fn up_to(&mut self, end: u64) -> io::Result<()> {
+    /// Zeroes the non-zero parts of the range up to `end`.
+    fn zero_up_to(&mut self, end: u64) -> io::Result<()> {
         if self.is_emptied {
             return Ok(());
         }
@@ -87,10 +87,10 @@ mod tests {
         fs::write(&path, vec![7; 3 * PIECE_BYTES]).unwrap();
         let device = File::options().read(true).write(true).open(&path).unwrap();
         let mut gaps = ImageGaps { device: &device, is_emptied: false, position: 0 };
-        gaps.up_to(10).unwrap();
+        gaps.zero_up_to(10).unwrap();
         device.write_all_at(b"piece", 10).unwrap();
         gaps.position = 15;
-        gaps.up_to(2 * PIECE_BYTES as u64 + 5).unwrap();
+        gaps.zero_up_to(2 * PIECE_BYTES as u64 + 5).unwrap();
         let mut expected = vec![7; 3 * PIECE_BYTES];
         expected[..2 * PIECE_BYTES + 5].fill(0);
         expected[10..15].copy_from_slice(b"piece");

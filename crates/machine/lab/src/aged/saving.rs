@@ -1,5 +1,5 @@
-//! Saving a mounted filesystem as an image: it is unmounted, checked, measured, its blocks in use
-//! are copied, and it is mounted again as it was, also after an error.
+//! Saves a mounted filesystem as an image: unmounts and checks it, measures the layout, copies the
+//! blocks in use, and mounts it again with the same options, even after an error.
 
 use std::fs::File;
 use std::io::{BufWriter, Read};
@@ -25,11 +25,11 @@ use crate::unmounted::{TemporaryUnmount, options_in_force};
 use crate::view::ReadOnlyView;
 use crate::{DeviceError, Lab, LabError};
 
-/// Longest wait for programs that open a device just after its unmount.
+/// Longest wait for programs that open a device right after its unmount.
 const PATIENCE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(50);
 
-/// A mounted filesystem that can be saved: on one device, mounted once, as a whole.
+/// A mounted filesystem that can be saved: it is on one device, and mounted once and as a whole.
 #[derive(Debug)]
 pub struct AgedTarget {
     lab: Lab,
@@ -43,8 +43,8 @@ impl AgedTarget {
     /// Examines the filesystem of a directory, without any change.
     ///
     /// # Errors
-    /// When it is none that can be unmounted, checked and mounted again, or images would be saved
-    /// on it.
+    /// When the filesystem cannot be unmounted, checked or mounted again, or holds the library of
+    /// images.
     pub fn examine(directory: &Path, lab: &Lab) -> Result<Self, LabError> {
         if !rustix::process::geteuid().is_root() {
             return Err(DeviceError::NotRoot { what: "saving an image" }.into());
@@ -60,7 +60,7 @@ impl AgedTarget {
         let filesystem = filesystem.ok_or_else(|| {
             unfit(format!("{} at {point} cannot be saved as an image", mount.fs_type))
         })?;
-        check::available(filesystem, lab)?;
+        check::require_checker(filesystem, lab)?;
         let node = PathBuf::from(&mount.source);
         let number = block_number(&node);
         let number = number.ok_or_else(|| unfit(format!("{point} is not on a block device")))?;
@@ -84,12 +84,12 @@ impl AgedTarget {
         &self.mount.point
     }
 
-    /// Unmounts the filesystem, checks and copies it, and mounts it again as it was. `record` has
-    /// the name, the recipe and the time.
+    /// Unmounts the filesystem, checks and copies it, and mounts it again. `record` has the name,
+    /// the recipe and the time.
     ///
     /// # Errors
-    /// When it is in use, has faults, or cannot be copied: nothing is saved then. When it cannot be
-    /// mounted again, whatever was saved; it stays in the register then.
+    /// When the filesystem is in use, has errors, or cannot be copied; nothing is then saved. When
+    /// it cannot be mounted again; it then stays in the register, even if the image was saved.
     pub fn save(
         &self,
         image: NewImage,
@@ -109,14 +109,15 @@ impl AgedTarget {
         mounted
     }
 
-    /// Options in force: those of the mount and of the filesystem.
+    /// Effective mount and filesystem options.
     pub fn options(&self) -> String {
         options_in_force(&self.mount)
     }
 
     fn copy(&self, image: NewImage, record: ImageRecord, stop: &StopFlag) -> Result<(), LabError> {
-        // Check and private mounts come first: the exclusive open below would refuse them.
-        check::sound(&self.node, self.filesystem, &self.lab)?;
+        // The checker and the private mounts run first, since the exclusive open below would block
+        // them.
+        check::run_checker(&self.node, self.filesystem, &self.lab)?;
         let layout = check::layout(&self.node)?;
         let free = free_ranges(&self.node)?;
         let mut device = open_when_free(&self.node)?;
@@ -138,7 +139,7 @@ impl AgedTarget {
         image.finish(record, &file)
     }
 
-    /// Reads the whole device once and packs the blocks outside of `free`.
+    /// Reads the whole device once, and packs the blocks outside of the ranges in `free`.
     fn pack<'f>(
         &self,
         mut packer: ContentPacker<BufWriter<&'f File>>,
@@ -204,7 +205,7 @@ fn free_ranges(node: &Path) -> Result<Vec<(u64, u64)>, LabError> {
             ranges.push((record.physical, record.physical.saturating_add(record.length)));
         }
     });
-    // Addresses on a separate log device are not those of the data device.
+    // Addresses on a separate log device do not refer to the data device.
     if mapped.is_err() || devices.len() > 1 {
         return Ok(Vec::new());
     }

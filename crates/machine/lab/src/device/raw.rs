@@ -1,5 +1,4 @@
-//! Devices that are inspected and locked: the first step to a filesystem, and all that a run needs
-//! which writes without one.
+//! Inspects and locks block devices, before formatting or for runs that write to the raw device.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -9,7 +8,7 @@ use crate::guard::{EraseList, Inspection, inspect_on};
 use crate::lab::Lab;
 use crate::{DeviceError, LabError};
 
-/// Inspects and locks devices, before the first is touched.
+/// Inspects and locks devices, before any of them is changed.
 pub(super) fn inspected(
     paths: &[PathBuf],
     erasing: &EraseList,
@@ -40,10 +39,10 @@ pub struct RawDevices {
 }
 
 impl RawDevices {
-    /// Takes block devices that are free, and empty or named to be erased.
+    /// Acquires unused block devices that are empty or named with `--erase`.
     ///
     /// # Errors
-    /// When the guard refuses one, or another run has it.
+    /// When the guard refuses a device, or another run holds it.
     pub fn take(paths: &[PathBuf], erasing: &EraseList, lab: &Lab) -> Result<Self, LabError> {
         let taken = inspected(paths, erasing, lab)?;
         Ok(Self { _locks: taken.into_iter().map(|(_, lock)| lock).collect() })

@@ -1,5 +1,5 @@
 //! Inventory of the machine: rights, filesystems that can be made, devices, tracing, installed
-//! classic tools, and logs that can be imported. Only reads; changes nothing.
+//! classic tools, and logs that can be imported. Changes nothing.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -16,15 +16,16 @@ use crate::{Availability, Lab, filesystems};
 /// Directory in which the kernel lists block devices.
 const DEVICES: &str = "/sys/block";
 /// Name prefixes of devices in memory or on files, which are not listed as disks.
-const NO_DISKS: [&str; 3] = ["loop", "ram", "zram"];
+const UNLISTED_PREFIXES: [&str; 3] = ["loop", "ram", "zram"];
 /// Maximum number of devices listed.
-const DEVICES_MOST: usize = 16;
-/// Limits of the search for logs: files examined, bytes of a file, and logs listed.
-const FILES_MOST: usize = 200;
+const DEVICES_MAX: usize = 16;
+/// Limits of the search for logs: number of examined files, bytes per file, and number of listed
+/// logs.
+const FILES_MAX: usize = 200;
 const LOG_BYTES_MAX: u64 = 1 << 20;
-const LOGS_MOST: usize = 8;
-/// File name extensions of logs; files without an extension are read, too.
-const LOG_ENDINGS: [&str; 6] = ["log", "txt", "out", "json", "eml", "mbox"];
+const LOGS_MAX: usize = 8;
+/// File name extensions of logs; files without an extension are read too.
+const LOG_EXTENSIONS: [&str; 6] = ["log", "txt", "out", "json", "eml", "mbox"];
 
 /// Facts about the program that an inventory needs.
 pub struct InventoryRequest<'a> {
@@ -34,7 +35,7 @@ pub struct InventoryRequest<'a> {
     pub tools: &'a [&'static str],
     /// Directories in which programs are searched, as in `PATH`.
     pub path: &'a OsStr,
-    /// Executable of treering, to which links with the names of tools may lead.
+    /// Executable of treering, which links named after tools may point to.
     pub own_program: Option<&'a Path>,
     /// True for the contents of a log that can be imported.
     pub is_log: &'a dyn Fn(&[u8]) -> bool,
@@ -74,21 +75,21 @@ fn filesystem(lab: &Lab, name: &'static str) -> FilesystemSupport {
 fn disks() -> Vec<PathBuf> {
     let listed = fs::read_dir(DEVICES).into_iter().flatten().flatten();
     let names = listed.filter_map(|entry| entry.file_name().into_string().ok());
-    let is_disk = |name: &String| !NO_DISKS.iter().any(|kind| name.starts_with(kind));
+    let is_disk = |name: &String| !UNLISTED_PREFIXES.iter().any(|kind| name.starts_with(kind));
     let mut names: Vec<String> = names.filter(is_disk).collect();
     names.sort();
     let nodes = names.iter().map(|name| Path::new("/dev").join(name.replace('!', "/")));
-    nodes.filter(|node| node.exists()).take(DEVICES_MOST).collect()
+    nodes.filter(|node| node.exists()).take(DEVICES_MAX).collect()
 }
 
 fn device(node: &Path) -> DiskSummary {
     let facts = look_at_device(node).facts;
     let value = |name: &str| {
-        let found = facts.iter().find(|fact: &&Fact| fact.name == name);
-        found.map(|fact| fact.value.trim().to_owned()).filter(|value| !value.is_empty())
+        let fact = facts.iter().find(|fact: &&Fact| fact.name == name);
+        fact.map(|fact| fact.value.trim().to_owned()).filter(|value| !value.is_empty())
     };
     let sectors = value("device.sectors").and_then(|sectors| sectors.parse::<u64>().ok());
-    // A list of all disks must not wait until each was read.
+    // Only a glance, so that the list need not wait until each disk is read in full.
     let inspection = glance(node).ok().filter(|_| is_root());
     DiskSummary {
         node: node.to_string_lossy().into_owned(),
@@ -99,8 +100,8 @@ fn device(node: &Path) -> DiskSummary {
     }
 }
 
-/// Method by which block requests can be recorded here, found by trying on the device of the
-/// directory or on the first disk.
+/// Method by which block requests can be recorded here, found by trying it on the device of the
+/// directory, or on the first disk.
 fn tracing(dir: Option<&Path>, disks: &[PathBuf]) -> Option<String> {
     let devices = dir.and_then(|dir| devices_under(dir).ok());
     let devices = devices.or_else(|| disks.iter().find_map(|node| device_at(node).ok()))?;
@@ -117,27 +118,27 @@ fn tools(request: &InventoryRequest<'_>) -> Vec<InstalledTool> {
         let mut ends = places.filter_map(|place| Some((place.canonicalize().ok()?, place)));
         ends.find(|(end, _)| end.is_file() && Some(end.as_path()) != request.own_program)
     };
-    let found = request.tools.iter().filter_map(|&name| {
+    let installed = request.tools.iter().filter_map(|&name| {
         let (_, place) = find(name)?;
         Some(InstalledTool { name, path: place.to_string_lossy().into_owned() })
     });
-    found.collect()
+    installed.collect()
 }
 
 /// Files of a directory that hold outputs of other tools.
 fn logs(dir: &Path, is_importable: &dyn Fn(&[u8]) -> bool) -> Vec<String> {
-    let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(FILES_MOST);
+    let entries = fs::read_dir(dir).into_iter().flatten().flatten().take(FILES_MAX);
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
     files.sort();
     let is_log = |path: &PathBuf| {
         let ending = path.extension().map(|ending| ending.to_string_lossy().to_lowercase());
-        let is_likely = ending.is_none_or(|ending| LOG_ENDINGS.contains(&ending.as_str()));
+        let is_likely = ending.is_none_or(|ending| LOG_EXTENSIONS.contains(&ending.as_str()));
         let size = fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file);
         is_likely
             && size.is_some_and(|size| (1..=LOG_BYTES_MAX).contains(&size.len()))
             && fs::read(path).is_ok_and(|bytes| is_importable(&bytes))
     };
-    let logs = files.into_iter().filter(is_log).take(LOGS_MOST);
+    let logs = files.into_iter().filter(is_log).take(LOGS_MAX);
     logs.map(|path| path.to_string_lossy().into_owned()).collect()
 }
 

@@ -1,6 +1,5 @@
-//! Examination of a machine before anything is measured on it: its facts and cautions, its noise,
-//! and what stands against a directory or a device. Nothing is made or changed but the files of a
-//! probe.
+//! Examines a machine before anything is measured on it: facts, cautions, noise, and obstacles to
+//! using a directory or a device. Makes nothing but the files of the noise probe.
 
 mod inventory;
 
@@ -15,7 +14,7 @@ use treering_sys::{StopFlag, is_root};
 pub use self::inventory::{InventoryRequest, take_inventory};
 use crate::{LabError, inspect};
 
-/// Findings about a machine, and about a directory or a device of it.
+/// Findings about a machine, and about one of its directories or devices.
 #[derive(Debug, Default)]
 pub struct MachineFindings {
     /// Errors that prevent a run.
@@ -27,7 +26,7 @@ pub struct MachineFindings {
 }
 
 impl MachineFindings {
-    /// Examines the machine while the noise is probed in the directory, or without one.
+    /// Examines the machine, and probes its noise, in the directory if one is given.
     pub fn examine(dir: Option<&Path>, stop: &StopFlag) -> (Self, ProbeResult) {
         let mut findings = Self::default();
         let scene = ObserverContext {
@@ -43,7 +42,7 @@ impl MachineFindings {
             findings.cautions.push(Caution { code: CautionCode::CachesNotDropped, message });
         }
         if dir.is_none() {
-            findings.forget_the_place();
+            findings.drop_directory_findings();
         }
         (findings, probed)
     }
@@ -59,7 +58,7 @@ impl MachineFindings {
         self.examine_loop_device();
     }
 
-    /// Examines a block device; returns true if nobody uses it and it is empty.
+    /// Examines a block device; returns true if the device is unused and empty.
     ///
     /// # Errors
     /// When the device cannot be inspected.
@@ -105,8 +104,8 @@ impl MachineFindings {
         }
     }
 
-    /// Drops the findings about the directory, which only served for the probe.
-    fn forget_the_place(&mut self) {
+    /// Drops the findings about the directory if it served only for the probe.
+    fn drop_directory_findings(&mut self) {
         let of_place = |name: &str| name.starts_with("filesystem.") || name.starts_with("device.");
         self.facts.retain(|fact| !of_place(&fact.name));
         self.cautions.retain(|caution| caution.code != CautionCode::Misaligned);

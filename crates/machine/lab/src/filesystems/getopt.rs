@@ -1,5 +1,5 @@
-//! Parses the user's mkfs options as getopt(3) does, to know which are present and that none of
-//! them is an operand: a bare word would be taken for a device.
+//! Parses the user's mkfs options as getopt(3) does, to find the options, and to refuse operands,
+//! which mkfs would take for devices.
 
 use super::OptionRefusal;
 
@@ -10,14 +10,14 @@ pub(super) struct MkfsOption<'a> {
     pub(super) name: &'a str,
     /// Value of the option, if any.
     pub(super) value: Option<&'a str>,
-    /// Half-open range of the arguments that it takes.
+    /// Half-open range of the arguments that make up the option.
     pub(super) place: (usize, usize),
 }
 
-/// Parses the options. `with_value` are the letters that require a value.
+/// Parses the options. `with_value` has the letters of options that require a value.
 ///
 /// # Errors
-/// When one is a bare word or `--`, behind which all are.
+/// When an argument is a bare word, or `--`, which makes bare words of all that follow.
 pub(super) fn read<'a>(
     options: &'a [String],
     with_value: &str,
@@ -32,8 +32,8 @@ pub(super) fn read<'a>(
                 Some((name, value)) => (name, Some(value)),
                 None => (long, None),
             };
-            // The set of long options with a value changes with versions: a word that is no option
-            // itself belongs to the option before.
+            // The set of long options with a value depends on the version, so a bare word is taken
+            // as the value of the option in front of it.
             if value.is_none()
                 && let Some(next) = options.get(at).filter(|next| !next.starts_with('-'))
             {
@@ -69,8 +69,8 @@ pub(super) fn read<'a>(
     Ok(parsed)
 }
 
-/// Substrings of an option that could be paths: the whole, its parts between commas and equals
-/// signs, and the text after a letter.
+/// Substrings of an option that could be paths: the whole option, its parts between commas and
+/// equals signs, and the text after the option letter.
 pub(crate) fn paths_in(option: &str) -> Vec<&str> {
     let parts = option.split([',', '=']).chain(std::iter::once(option));
     let mut paths: Vec<&str> = Vec::new();

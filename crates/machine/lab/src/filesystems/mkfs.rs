@@ -23,7 +23,8 @@ pub struct MkfsRequest<'a> {
 /// Arguments of the filesystem's mkfs; empty for a filesystem without mkfs.
 ///
 /// # Errors
-/// When the user's options would do something else than make this filesystem on these devices.
+/// When the user's options would make mkfs do anything else than make this filesystem on these
+/// devices.
 pub fn arguments(
     filesystem: &Filesystem,
     request: &MkfsRequest<'_>,
@@ -50,13 +51,13 @@ fn arguments_of(mkfs: &Mkfs, request: &MkfsRequest<'_>) -> Result<Vec<OsString>,
     }
     let mut options: Vec<OsString> = request.options.iter().map(OsString::from).collect();
     let mut ours: Vec<OsString> = mkfs.force.iter().map(OsString::from).collect();
-    // Some mkfs refuse a second label.
+    // Some mkfs programs refuse a second label.
     if let Some(letter) = mkfs.label.first()
         && !parsed.iter().any(|option| mkfs.label.contains(&option.name))
     {
         ours.extend([format!("-{letter}").into(), request.label.into()]);
     }
-    // The last of several -E counts, so the added options go into it.
+    // Only the last of several `-E` options is effective, so the added options go into it.
     match parsed.iter().rfind(|option| option.name == "E") {
         Some(theirs) if !mkfs.extended.is_empty() => merge(&mut options, theirs, mkfs.extended)?,
         None if !mkfs.extended.is_empty() => {
@@ -89,8 +90,8 @@ fn merge(
     Ok(())
 }
 
-/// Mount options added to the user's: for several devices their names, for a filesystem in memory
-/// its size in bytes.
+/// Mount options added to the user's: the names of several devices, or the size in bytes of a
+/// filesystem in memory.
 pub fn mount_options(
     filesystem: &Filesystem,
     devices: &[PathBuf],

@@ -1,6 +1,6 @@
-//! The filesystems that the lab can make: those of [`treering_model::filesystems`] with an mkfs or
-//! made by the mount. This module determines their availability; `mkfs` has the arguments of mkfs,
-//! `getopt` the parser of the user's options.
+//! The filesystems that the lab can make: those of [`treering_model::filesystems`] that have an
+//! mkfs program or are made by the mount. This module determines their availability; `mkfs` has the
+//! arguments of mkfs, `getopt` the parser of the user's options.
 
 mod getopt;
 mod mkfs;
@@ -25,7 +25,7 @@ pub struct OptionRefusal {
     pub why: String,
 }
 
-/// Every filesystem that can be made, in the order of their list.
+/// Filesystems that can be made, in the order of the list.
 pub fn makeable() -> impl Iterator<Item = &'static Filesystem> {
     all().filter(|filesystem| filesystem.making != CreationMethod::Never)
 }
@@ -43,7 +43,7 @@ pub fn find(name: &str) -> Option<&'static Filesystem> {
 /// Availability of a filesystem on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Availability {
-    /// The filesystem can be made, and mounted where that was asked for.
+    /// The filesystem can be made, and also mounted if that was requested.
     Ready {
         /// Path of its mkfs; `None` when it needs none.
         tool: Option<PathBuf>,
@@ -54,12 +54,12 @@ pub enum Availability {
     Missing {
         /// Missing part.
         why: String,
-        /// Advice for getting it.
+        /// Advice for getting the missing part.
         how: String,
     },
 }
 
-/// Determines whether a filesystem can be made here, for a kernel that mounts it elsewhere.
+/// Determines if a filesystem can be made here, to be mounted by another kernel.
 pub(crate) fn mkfs_availability(filesystem: &Filesystem, tools: &ToolPath) -> Availability {
     let Some(tool) = filesystem.mkfs() else {
         return Availability::Ready { tool: None, version: None };
@@ -73,8 +73,8 @@ pub(crate) fn mkfs_availability(filesystem: &Filesystem, tools: &ToolPath) -> Av
     Availability::Ready { tool: Some(path), version }
 }
 
-/// Determines whether a filesystem can be made and mounted here, after loading its kernel module if
-/// there is one.
+/// Determines if a filesystem can be made and mounted here; loads its kernel module if there is
+/// one.
 pub(crate) fn availability(
     filesystem: &Filesystem,
     machine: &KernelMounts,
@@ -103,7 +103,7 @@ fn version(path: &std::path::Path, tool: &Mkfs) -> Option<String> {
     run.output.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_owned)
 }
 
-/// True if the kernel has this filesystem, after loading its module if there is one.
+/// True if the kernel supports this filesystem; loads its module if there is one.
 pub(crate) fn kernel_has(name: &str, machine: &KernelMounts, tools: &ToolPath) -> bool {
     let is_listed = || {
         let text = fs::read_to_string(machine.proc.join("filesystems")).unwrap_or_default();
@@ -115,7 +115,7 @@ pub(crate) fn kernel_has(name: &str, machine: &KernelMounts, tools: &ToolPath) -
     is_listed()
 }
 
-/// Runs modprobe; its result is read from the kernel afterwards.
+/// Runs modprobe. Callers then ask the kernel whether the module is there.
 pub(crate) fn load_module(name: &str, tools: &ToolPath) {
     if let Some(modprobe) = tools.find("modprobe") {
         let _shown_by_the_list = tools::run(&modprobe, &["-q".into(), name.into()], "/".as_ref());

@@ -1,5 +1,5 @@
-//! Allocated extents of the file behind a loop device. All else are holes, which read as zeroes and
-//! need not be read.
+//! Allocated extents of the file behind a loop device. The rest of the file is holes, which read as
+//! zeroes and need not be read.
 
 use std::fs::File;
 use std::io;
@@ -12,11 +12,11 @@ use treering_sys::{MountTable, loop_status, major_minor};
 use crate::machine::{DeviceNumber, KernelMounts, word};
 use crate::master::next_data;
 
-/// Lists the allocated extents, in bytes of the device; `None` if the device is no loop device on a
-/// file, or the file cannot be found.
+/// Lists the allocated extents as byte ranges of the device; `None` if the device is not a loop
+/// device on a file, or the file cannot be found.
 ///
 /// # Errors
-/// When the device cannot be written back, or its file cannot be asked.
+/// When the device cannot be written back, or the extents of its file cannot be queried.
 pub(super) fn extents(
     machine: &KernelMounts,
     number: DeviceNumber,
@@ -24,7 +24,7 @@ pub(super) fn extents(
     bytes: u64,
 ) -> io::Result<Option<Vec<Range<u64>>>> {
     let Some((file, offset)) = backing_file(machine, number, device) else { return Ok(None) };
-    // Dirty pages of the device have no blocks in the file yet.
+    // Dirty pages of the device may not have blocks in the file yet.
     device.sync_all()?;
     let mut extents = Vec::new();
     let mut from = offset;
@@ -39,7 +39,7 @@ pub(super) fn extents(
     Ok(Some(extents))
 }
 
-/// File behind a whole loop device, and the offset of the device in it.
+/// File behind a whole loop device (not a partition), and the device's offset in the file.
 fn backing_file(
     machine: &KernelMounts,
     number: DeviceNumber,
@@ -52,13 +52,13 @@ fn backing_file(
         return None;
     }
     let offset = word(&folder.join("loop/offset"))?.parse().ok()?;
-    // A path may lead elsewhere by now, and must not make the open wait for a pipe.
+    // The path may lead to another file now; opening a pipe must not block.
     let flags = (OFlags::NONBLOCK | OFlags::NOFOLLOW).bits().cast_signed();
     let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
     let metadata = file.metadata().ok()?;
-    let is_there = metadata.dev() == status.file_device
-        // A subvolume of btrfs has another device number than its filesystem.
+    let is_backing_file = metadata.dev() == status.file_device
+        // A btrfs subvolume has another device number than its filesystem.
         || MountTable::read().ok()?.mount_of(&file)?.device == major_minor(status.file_device);
-    (metadata.is_file() && metadata.ino() == status.file_inode && is_there)
+    (metadata.is_file() && metadata.ino() == status.file_inode && is_backing_file)
         .then_some((file, offset))
 }

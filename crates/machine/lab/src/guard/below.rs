@@ -1,8 +1,8 @@
-//! Other paths to the bytes of a device: further loop devices on the same file, and the device
-//! below a loop device.
+//! Other ways to the bytes of a device: further loop devices on the same file, and the device below
+//! a loop device.
 //!
-//! The kernel allows exclusive opens of two loop devices on one file, so that neither an exclusive
-//! open nor a holder reveals the other.
+//! The kernel allows exclusive opens of two loop devices on one file, so neither an exclusive open
+//! nor a holder in sysfs reveals the other loop device.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,15 +14,15 @@ use treering_sys::{DeviceOpenMode, loop_status, open_device};
 
 use crate::machine::{DeviceNumber, KernelMounts, names, word};
 
-/// Unit of sizes and offsets in sysfs, in bytes, for any sector size of the device.
+/// Unit of sizes and offsets in sysfs, in bytes, regardless of the device's sector size.
 const SECTOR: u64 = 512;
 
-/// Devices below a device, and its rivals.
+/// Devices below a device, and other loop devices on the same bytes.
 #[derive(Debug, Default)]
 pub(super) struct LowerDevices {
     /// The device itself and all its lower layers.
     pub(super) layers: BTreeSet<DeviceNumber>,
-    /// Block devices below loop devices among the layers.
+    /// Block devices that back loop devices among the layers.
     pub(super) carriers: Vec<DeviceNumber>,
     /// Other loop devices that lead to the same bytes.
     pub(super) rivals: Vec<RivalLoop>,
@@ -31,7 +31,7 @@ pub(super) struct LowerDevices {
 /// A loop device on the same file or device as one of the layers.
 #[derive(Debug)]
 pub(super) struct RivalLoop {
-    /// Kernel name of that layer.
+    /// Kernel name of the layer with the same bytes.
     pub(super) layer: String,
     pub(super) name: String,
     pub(super) number: DeviceNumber,
@@ -45,15 +45,20 @@ enum BackingStore {
     Block(DeviceNumber),
 }
 
-/// Finds the lower layers of a device, their carriers and their rivals.
+/// Finds the lower layers of a device, with their carriers and rivals.
 pub(super) fn below(machine: &KernelMounts, device: DeviceNumber) -> LowerDevices {
     let mut lower = LowerDevices::default();
-    walk(machine, device, 0..u64::MAX, &mut lower);
+    visit_layers(machine, device, 0..u64::MAX, &mut lower);
     lower
 }
 
-/// Descends from the byte range `part` of a device.
-fn walk(machine: &KernelMounts, device: DeviceNumber, part: Range<u64>, lower: &mut LowerDevices) {
+/// Visits the layers below the byte range `part` of a device.
+fn visit_layers(
+    machine: &KernelMounts,
+    device: DeviceNumber,
+    part: Range<u64>,
+    lower: &mut LowerDevices,
+) {
     let Some(folder) = machine.block_folder(device) else { return };
     if !lower.layers.insert(device) {
         return;
@@ -63,17 +68,18 @@ fn walk(machine: &KernelMounts, device: DeviceNumber, part: Range<u64>, lower: &
         && let Some(disk) = folder.parent().and_then(number_in)
     {
         let start = number(&folder.join("start")).unwrap_or(0).saturating_mul(SECTOR);
-        walk(machine, disk, moved(&part, start), lower);
+        visit_layers(machine, disk, shifted(&part, start), lower);
     }
     for slave in names(&folder.join("slaves")) {
         if let Some(slave) = number_in(&folder.join("slaves").join(slave)) {
-            // Only the mapping knows the offset in the lower device.
-            walk(machine, slave, 0..u64::MAX, lower);
+            // The offset in the lower device is known only to the mapping, so the whole device
+            // counts.
+            visit_layers(machine, slave, 0..u64::MAX, lower);
         }
     }
     let name = machine.block_name(device).unwrap_or_else(|| device.to_string());
     let Some(backing) = backing(&name, &folder) else { return };
-    let part = moved(&part, offset_of(&folder));
+    let part = shifted(&part, offset_of(&folder));
     for (other, folder) in machine.block_devices_with("loop/backing_file") {
         let Some(number) = number_in(&folder).filter(|number| *number != device) else { continue };
         let begin = offset_of(&folder);
@@ -85,12 +91,12 @@ fn walk(machine: &KernelMounts, device: DeviceNumber, part: Range<u64>, lower: &
     }
     if let BackingStore::Block(carrier) = backing {
         lower.carriers.push(carrier);
-        walk(machine, carrier, part, lower);
+        visit_layers(machine, carrier, part, lower);
     }
 }
 
-/// Backing store of a loop device, from its driver; from its path in sysfs where the driver cannot
-/// be queried.
+/// Backing store of a loop device: from the driver, or, if that cannot be queried, from the path in
+/// sysfs.
 fn backing(name: &str, folder: &Path) -> Option<BackingStore> {
     let path = word(&folder.join("loop/backing_file"))?;
     let device = open_device(&Path::new("/dev").join(name), DeviceOpenMode::Look).ok();
@@ -117,7 +123,7 @@ fn bytes_of(folder: &Path) -> u64 {
     number(&folder.join("size")).map_or(u64::MAX, |sectors| sectors.saturating_mul(SECTOR))
 }
 
-fn moved(part: &Range<u64>, by: u64) -> Range<u64> {
+fn shifted(part: &Range<u64>, by: u64) -> Range<u64> {
     part.start.saturating_add(by)..part.end.saturating_add(by)
 }
 

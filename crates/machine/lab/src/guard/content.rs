@@ -1,9 +1,8 @@
-//! Search for data on a device: a small device is read as a whole, of a large one samples spread
-//! over it.
+//! Searches for data on a device. A small device is read as a whole; a large one is sampled.
 //!
-//! No list of signatures is complete: raw databases, archives, virtual disks and filesystems that
-//! lost their superblocks have none. So any non-zero byte counts as data. A device that reads as
-//! 0xff everywhere is erased flash, and empty.
+//! No list of signatures is complete: raw databases, archives, virtual disks and filesystems
+//! without superblocks have none. Therefore any non-zero byte counts as data. A device that reads
+//! as 0xff everywhere is erased flash, and counts as empty.
 
 use std::fs::File;
 use std::hash::{BuildHasher, RandomState};
@@ -15,17 +14,17 @@ use std::os::unix::fs::FileExt;
 use treering_sys::{Errno, PageBuffer, forget, open_past_cache};
 
 /// Largest device that is read as a whole, in bytes.
-const WHOLE_MOST: u64 = 4 << 30;
+const WHOLE_BYTES_MAX: u64 = 4 << 30;
 /// Number of samples of a larger device.
-const PLACES: u64 = 4096;
-/// Size of a sample, in bytes. A sector is not larger.
-const PLACE: u64 = 64 << 10;
-/// Size of the beginning, the middle and the end, in bytes, which are always read.
-const EDGE: u64 = 1 << 20;
+const SAMPLES: u64 = 4096;
+/// Size of a sample, in bytes. No sector is larger.
+const SAMPLE_BYTES: u64 = 64 << 10;
+/// Size in bytes of each of the three parts that are always read: beginning, middle and end.
+const EDGE_BYTES: u64 = 1 << 20;
 /// Size of one read, in bytes.
-const PIECE: u64 = 1 << 20;
-/// Alignment of the middle, in bytes.
-const ALIGNED: u64 = 4096;
+const READ_BYTES: u64 = 1 << 20;
+/// Alignment of the middle part, in bytes.
+const ALIGNMENT: u64 = 4096;
 /// Byte that erased flash reads as.
 const ERASED: u8 = 0xff;
 
@@ -36,7 +35,7 @@ pub enum SearchCoverage {
     Edges,
     /// The whole device.
     Whole,
-    /// The allocated extents of the file behind a loop device, of which the rest are holes.
+    /// The allocated extents of the file behind a loop device; the rest of the file is holes.
     Extents {
         /// Total size of the extents.
         bytes: u64,
@@ -53,35 +52,35 @@ pub enum SearchCoverage {
 /// Depth of a search for data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SearchDepth {
-    /// The edges only: for a list of devices, and for a device whose old data were given up.
+    /// The first, middle and last MiB only: for a list of devices, and for a device whose old data
+    /// may be overwritten.
     Glance,
-    /// The documented search before a device is formatted.
+    /// The full search before a device is formatted.
     Full,
 }
 
 /// Result of a search for data.
 pub(super) struct DataSearch {
     pub(super) coverage: SearchCoverage,
-    /// Offset of the first byte read that differs from the empty byte.
+    /// Offset of the first byte found that differs from the empty byte.
     pub(super) first: Option<u64>,
 }
 
 /// The first, middle and last MiB of a device of this size, in order, without overlap; the whole
-/// device if it is no larger than three MiB.
+/// device if it has at most three MiB.
 pub(super) fn edges(bytes: u64) -> Vec<Range<u64>> {
-    if bytes <= 3 * EDGE {
+    if bytes <= 3 * EDGE_BYTES {
         return std::iter::once(0..bytes).collect();
     }
-    let middle = (bytes / 2 - EDGE / 2) & !(ALIGNED - 1);
-    let last = bytes - EDGE;
-    vec![0..EDGE, middle..(middle + EDGE).min(last), last..bytes]
+    let middle = (bytes / 2 - EDGE_BYTES / 2) & !(ALIGNMENT - 1);
+    let last = bytes - EDGE_BYTES;
+    vec![0..EDGE_BYTES, middle..(middle + EDGE_BYTES).min(last), last..bytes]
 }
 
-/// Searches a device for data. `extents` are the allocated parts of a loop device, where they are
-/// known.
+/// Searches a device for data. `extents` has the allocated parts of a loop device, if known.
 ///
 /// # Errors
-/// When the device cannot be read there.
+/// When the device cannot be read.
 pub(super) fn search(
     device: &File,
     bytes: u64,
@@ -90,18 +89,22 @@ pub(super) fn search(
 ) -> io::Result<DataSearch> {
     let mut reader = DeviceReader::new(device);
     let empty = reader.empty_byte(bytes)?;
-    let extents = extents.map(|extents| rounded(&extents, bytes));
+    let extents = extents.map(|extents| aligned(&extents, bytes));
     let (coverage, parts): (SearchCoverage, Vec<Range<u64>>) = match extents {
         _ if depth == SearchDepth::Glance => (SearchCoverage::Edges, Vec::new()),
-        // Holes read as zeroes; they count as read only if zero is the empty byte.
+        // Holes read as zeroes, so they can be skipped only if zero is the empty byte.
         Some(parts) if empty == 0 && length(&parts) < bytes => {
             (SearchCoverage::Extents { bytes: length(&parts) }, parts)
         }
-        _ if bytes <= WHOLE_MOST => (SearchCoverage::Whole, std::iter::once(0..bytes).collect()),
-        _ => (SearchCoverage::Places { count: PLACES, bytes: PLACE }, drawn(bytes)),
+        _ if bytes <= WHOLE_BYTES_MAX => {
+            (SearchCoverage::Whole, std::iter::once(0..bytes).collect())
+        }
+        _ => {
+            (SearchCoverage::Places { count: SAMPLES, bytes: SAMPLE_BYTES }, random_samples(bytes))
+        }
     };
     for part in edges(bytes).into_iter().chain(parts) {
-        let first = reader.first_other(part, empty)?;
+        let first = reader.first_difference(part, empty)?;
         if first.is_some() {
             return Ok(DataSearch { coverage, first });
         }
@@ -109,24 +112,24 @@ pub(super) fn search(
     Ok(DataSearch { coverage, first: None })
 }
 
-/// A random sample in each of the equal parts of a device.
-fn drawn(bytes: u64) -> Vec<Range<u64>> {
+/// Random samples, one in each of [`SAMPLES`] equal parts of a device.
+fn random_samples(bytes: u64) -> Vec<Range<u64>> {
     let random = RandomState::new();
-    let slots = bytes / PLACE;
+    let slots = bytes / SAMPLE_BYTES;
     let place = |part: u64| {
-        let (begin, end) = (part * slots / PLACES, (part + 1) * slots / PLACES);
+        let (begin, end) = (part * slots / SAMPLES, (part + 1) * slots / SAMPLES);
         let slot = begin + random.hash_one(part) % (end - begin).max(1);
-        slot * PLACE..(slot + 1) * PLACE
+        slot * SAMPLE_BYTES..(slot + 1) * SAMPLE_BYTES
     };
-    (0..PLACES).map(place).collect()
+    (0..SAMPLES).map(place).collect()
 }
 
-/// Ranges aligned for reads past the page cache, joined where they touch.
-fn rounded(parts: &[Range<u64>], bytes: u64) -> Vec<Range<u64>> {
+/// Aligns ranges for direct I/O, and joins adjacent ones.
+fn aligned(parts: &[Range<u64>], bytes: u64) -> Vec<Range<u64>> {
     let mut joined: Vec<Range<u64>> = Vec::new();
     for part in parts {
-        let begin = part.start / PLACE * PLACE;
-        let end = part.end.next_multiple_of(PLACE).min(bytes);
+        let begin = part.start / SAMPLE_BYTES * SAMPLE_BYTES;
+        let end = part.end.next_multiple_of(SAMPLE_BYTES).min(bytes);
         match joined.last_mut() {
             Some(last) if begin <= last.end => last.end = last.end.max(end),
             _ if begin < end => joined.push(begin..end),
@@ -140,8 +143,8 @@ fn length(parts: &[Range<u64>]) -> u64 {
     parts.iter().map(|part| part.end - part.start).sum()
 }
 
-/// Reader of a device: with direct I/O, so that a whole disk does not displace the page cache, and
-/// through the cache where that is not possible.
+/// Reader of a device. Uses direct I/O, so that reading a whole disk does not displace the page
+/// cache, or buffered I/O if that is not possible.
 struct DeviceReader<'d> {
     device: &'d File,
     past_cache: Option<File>,
@@ -152,29 +155,29 @@ struct DeviceReader<'d> {
 impl<'d> DeviceReader<'d> {
     fn new(device: &'d File) -> Self {
         let past_cache = open_past_cache(device).ok();
-        let piece = PageBuffer::filled(0, usize::try_from(PIECE).unwrap_or_default());
+        let piece = PageBuffer::filled(0, usize::try_from(READ_BYTES).unwrap_or_default());
         let uniform = vec![0; piece.len()];
         Self { device, past_cache, piece, uniform }
     }
 
-    /// Byte of which an empty device would consist: 0xff if the first byte is, otherwise 0.
+    /// Byte that an empty device would consist of: 0xff if the first byte is 0xff, otherwise 0.
     fn empty_byte(&mut self, bytes: u64) -> io::Result<u8> {
         if bytes == 0 {
             return Ok(0);
         }
-        let length = usize::try_from(bytes.min(PLACE)).unwrap_or_default();
+        let length = usize::try_from(bytes.min(SAMPLE_BYTES)).unwrap_or_default();
         self.read(0, length)?;
         Ok(if self.piece[0] == ERASED { ERASED } else { 0 })
     }
 
     /// Offset of the first byte of a range that differs from `byte`.
-    fn first_other(&mut self, part: Range<u64>, byte: u8) -> io::Result<Option<u64>> {
+    fn first_difference(&mut self, part: Range<u64>, byte: u8) -> io::Result<Option<u64>> {
         if self.uniform[0] != byte {
             self.uniform.fill(byte);
         }
         let mut at = part.start;
         while at < part.end {
-            let length = usize::try_from((part.end - at).min(PIECE)).unwrap_or_default();
+            let length = usize::try_from((part.end - at).min(READ_BYTES)).unwrap_or_default();
             self.read(at, length)?;
             let piece = &self.piece[..length];
             if piece != &self.uniform[..length] {
@@ -204,7 +207,9 @@ impl<'d> DeviceReader<'d> {
 
 #[cfg(test)]
 mod tests {
-    use super::{PLACE, PLACES, SearchCoverage, SearchDepth, drawn, edges, rounded, search};
+    use super::{
+        SAMPLE_BYTES, SAMPLES, SearchCoverage, SearchDepth, aligned, edges, random_samples, search,
+    };
     use std::fs::File;
     use std::os::unix::fs::FileExt;
 
@@ -263,7 +268,7 @@ mod tests {
         file.write_all_at(&[0xff], MIB + 7).unwrap();
         file.write_all_at(&[0; 4096], 0).unwrap();
         assert_eq!(first(&file, bytes, SearchDepth::Full), Some(4096));
-        // A hole reads as zeroes, which are data on erased flash.
+        // Holes read as zeroes, which count as data among bytes of 0xff.
         file.write_all_at(&[0xff; 4096], 0).unwrap();
         let extents = Some(vec![0..MIB, 2 * MIB..5 * MIB]);
         let result = search(&file, bytes, SearchDepth::Full, extents).unwrap();
@@ -281,30 +286,33 @@ mod tests {
             (result.coverage, result.first)
         };
         let some = vec![20 * MIB..20 * MIB + 100, 20 * MIB + 200..20 * MIB + 4096];
-        assert_eq!(with(some), (SearchCoverage::Extents { bytes: PLACE }, Some(20 * MIB + 5)));
+        assert_eq!(
+            with(some),
+            (SearchCoverage::Extents { bytes: SAMPLE_BYTES }, Some(20 * MIB + 5))
+        );
         assert_eq!(with(Vec::new()), (SearchCoverage::Extents { bytes: 0 }, None));
         let whole = with(std::iter::once(0..bytes).collect());
         assert_eq!(whole, (SearchCoverage::Whole, Some(20 * MIB + 5)));
-        assert_eq!(rounded(&[3..5, 70_000..70_001, 200_000..200_001], 200_001).len(), 2);
+        assert_eq!(aligned(&[3..5, 70_000..70_001, 200_000..200_001], 200_001).len(), 2);
     }
 
     #[test]
     fn sample_positions_of_a_large_device_are_stratified_and_random() {
         for bytes in [4 * GIB + 512, 5 * GIB, 100 * GIB + 4096, 1 << 50] {
-            let places = drawn(bytes);
-            assert_eq!(places.len() as u64, PLACES);
+            let places = random_samples(bytes);
+            assert_eq!(places.len() as u64, SAMPLES);
             for (part, place) in places.iter().enumerate() {
-                let within = |at: u64| at / PLACE * PLACES / (bytes / PLACE);
-                assert!(place.end <= bytes && place.end - place.start == PLACE);
+                let within = |at: u64| at / SAMPLE_BYTES * SAMPLES / (bytes / SAMPLE_BYTES);
+                assert!(place.end <= bytes && place.end - place.start == SAMPLE_BYTES);
                 assert!(within(place.start).abs_diff(part as u64) <= 1, "{bytes}: {place:?}");
             }
             assert!(places.windows(2).all(|two| two[0].end <= two[1].start));
-            assert_ne!(places, drawn(bytes));
+            assert_ne!(places, random_samples(bytes));
         }
         let file = tempfile::tempfile().unwrap();
         file.set_len(5 * GIB).unwrap();
         let result = search(&file, 5 * GIB, SearchDepth::Full, None).unwrap();
-        assert_eq!(result.coverage, SearchCoverage::Places { count: PLACES, bytes: PLACE });
+        assert_eq!(result.coverage, SearchCoverage::Places { count: SAMPLES, bytes: SAMPLE_BYTES });
         assert_eq!(result.first, None);
     }
 

@@ -1,7 +1,7 @@
-//! Erasing signatures from a device that the user has named with `--erase`, or from a lab image.
+//! Erases signatures from a device that the user has named with `--erase`, or from a lab image.
 //!
-//! Only recognisable places are overwritten: the first, middle and last MiB, and each signature
-//! found, backup superblocks included, by which a tool would find the old content.
+//! Overwrites only the places by which a tool would find the old content: the first, middle and
+//! last MiB, and each signature found, including backup superblocks.
 
 use std::fs::File;
 use std::io;
@@ -16,16 +16,16 @@ use super::{FormatObstacle, Inspection, find_signatures, obstacles_to_use, reade
 use crate::machine::{DeviceNumber, KernelMounts};
 use crate::{DeviceError, LabError};
 
-/// Bytes erased around a signature, and of one write.
-const AROUND: u64 = PIECE.len() as u64;
+/// Number of bytes erased around a signature, and size of one write.
+const ERASED_BYTES: u64 = PIECE.len() as u64;
 const PIECE: [u8; 4096] = [0; 4096];
-/// Cap on the passes over a device: an erased signature may uncover another one.
-const ROUNDS: usize = 16;
+/// Maximum number of passes over a device, since erasing a signature may reveal another one.
+const PASSES_MAX: usize = 16;
 
 /// Erases the content found by `inspection`, with the device opened exclusively.
 ///
 /// # Errors
-/// When somebody came to use it since, it is another device now, or something stays.
+/// When the device is now in use, is no longer the inspected one, or still has partitions.
 pub(crate) fn erase(machine: &KernelMounts, inspection: &Inspection) -> Result<(), LabError> {
     let path = &inspection.resolved;
     let failed = |errno: Errno| LabError::io("cannot open to erase", path)(errno.into());
@@ -37,9 +37,9 @@ pub(crate) fn erase(machine: &KernelMounts, inspection: &Inspection) -> Result<(
     }
     let device = open_device(path, DeviceOpenMode::WriteAlone).map_err(failed)?;
     let metadata = device.metadata().map_err(LabError::io("cannot look at", path))?;
-    let same = DeviceNumber::from_stat(metadata.rdev()) == inspection.number
+    let is_same = DeviceNumber::from_stat(metadata.rdev()) == inspection.number
         && device_bytes(&device) == Ok(inspection.bytes);
-    if !same {
+    if !is_same {
         let why = "it is not the device that was inspected".to_owned();
         return Err(DeviceError::NotOurs { what: path.display().to_string(), why }.into());
     }
@@ -52,40 +52,42 @@ pub(crate) fn erase(machine: &KernelMounts, inspection: &Inspection) -> Result<(
     }
     clear_signatures(&device, inspection.bytes).map_err(LabError::io("cannot erase", path))?;
     match reread_partitions(&device) {
-        // A device without partition support has nothing to read again.
+        // A device without partition support has no partitions to reread.
         Ok(()) | Err(Errno::INVAL | Errno::NOTTY) => {}
         Err(errno) => {
             return Err(LabError::io("cannot read the partitions of", path)(errno.into()));
         }
     }
-    // The kernel reads partitions of a loop device only if it was attached for that.
+    // The kernel rereads the partitions of a loop device only if it was attached with partition
+    // scanning.
     for number in usage::partition_numbers(machine, inspection.number) {
         let _seen_below = delete_partition(&device, number);
     }
-    let left = usage::partitions(machine, inspection.number);
-    if left.is_empty() {
+    let remaining = usage::partitions(machine, inspection.number);
+    if remaining.is_empty() {
         return Ok(());
     }
-    let names = left.into_iter().map(|(name, _)| name).collect();
+    let names = remaining.into_iter().map(|(name, _)| name).collect();
     let obstacles = vec![FormatObstacle::Partitions { names }];
     Err(DeviceError::Refused(Inspection { obstacles, ..inspection.clone() }).into())
 }
 
-/// Overwrites the edges and all recognised signatures with zeroes until none is left.
+/// Overwrites the first, middle and last MiB and all recognised signatures with zeroes, until no
+/// signature is left.
 ///
 /// # Errors
-/// When a write fails, or something is still recognised in the end.
+/// When a write fails, or signatures remain after the last pass.
 pub(crate) fn clear_signatures(device: &File, bytes: u64) -> io::Result<()> {
     for place in edges(bytes) {
         zero(device, bytes, place.start, place.end - place.start)?;
     }
-    for _ in 0..ROUNDS {
+    for _ in 0..PASSES_MAX {
         let signatures = find_signatures(device, bytes)?;
         if signatures.is_empty() {
             return device.sync_all();
         }
         for signature in signatures {
-            zero(device, bytes, signature.offset & !(AROUND - 1), AROUND)?;
+            zero(device, bytes, signature.offset & !(ERASED_BYTES - 1), ERASED_BYTES)?;
         }
     }
     let signatures = find_signatures(device, bytes)?;
@@ -95,7 +97,7 @@ pub(crate) fn clear_signatures(device: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Writes `length` zeroes from `begin`, up to the end of the device.
+/// Writes `length` zeroes at `begin`, but not beyond the end of the device.
 fn zero(device: &File, bytes: u64, begin: u64, length: u64) -> io::Result<()> {
     let end = begin.saturating_add(length).min(bytes);
     let mut at = begin;

@@ -28,7 +28,7 @@ pub enum FormatObstacle {
         /// Kernel name of the swap device.
         name: String,
     },
-    /// Another device is built on it: RAID, LVM, a mapping, a cache, a loop device.
+    /// Another device is built on this one: RAID, LVM, a mapping, a cache, a loop device.
     Held {
         /// Kernel name of the device or its partition.
         name: String,
@@ -44,7 +44,7 @@ pub enum FormatObstacle {
     },
     /// Another loop device on the same file or device leads to the same bytes.
     SameBytes {
-        /// Kernel name of the inspected loop device, or of the one below it.
+        /// Kernel name of the inspected device, or of the layer below it with the same bytes.
         name: String,
         /// Kernel name of the other loop device.
         other: String,
@@ -74,7 +74,7 @@ pub enum FormatObstacle {
         /// Kernel names of the partitions.
         names: Vec<String>,
     },
-    /// An earlier file of the loop device left partitions: the present file has no partition table.
+    /// The loop device has partitions of an earlier file; the present file has no partition table.
     LeftoverPartitions {
         /// Kernel names of the partitions.
         names: Vec<String>,
@@ -100,7 +100,7 @@ impl FormatObstacle {
         )
     }
 
-    /// True if the obstacle may be gone in a moment.
+    /// True if the obstacle may disappear in a moment.
     pub(super) fn is_fleeting(&self) -> bool {
         matches!(self, Self::Busy | Self::OpenForWriting { .. } | Self::OpenForReading { .. })
     }
@@ -153,9 +153,10 @@ pub struct Inspection {
     pub number: DeviceNumber,
     /// Size in bytes.
     pub bytes: u64,
-    /// Reasons not to format it; empty for a free and empty device.
+    /// Reasons not to format the device; none for a free and empty device.
     pub obstacles: Vec<FormatObstacle>,
-    /// Part of the device that was read in search of data; `None` if a signature was found before.
+    /// Part of the device that was searched for data; `None` if a signature made the search
+    /// unnecessary.
     pub coverage: Option<SearchCoverage>,
 }
 
@@ -165,7 +166,7 @@ impl Inspection {
         self.obstacles.iter().any(|obstacle| !obstacle.is_erasable())
     }
 
-    /// Examined users and regions of the device, in words.
+    /// Describes the examined kinds of use, and the searched part of the device.
     pub fn examined_parts(&self) -> Vec<String> {
         if self.bytes == 0 {
             return Vec::new();
@@ -192,7 +193,7 @@ impl Inspection {
         words
     }
 
-    /// Advice for removing leftover partitions of a loop device, if there are some.
+    /// Advice for removing leftover partitions of a loop device, if there are any.
     pub fn leftover_hint(&self) -> Option<String> {
         let is_leftover = |obstacle: &FormatObstacle| {
             matches!(obstacle, FormatObstacle::LeftoverPartitions { .. })

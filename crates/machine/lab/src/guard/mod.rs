@@ -1,8 +1,8 @@
 //! The guard: inspects a block device and lists the obstacles to formatting it.
 //!
-//! A device in use (mounted, swap, held, open for writing) is never touched. A device with content
-//! (a partition table, a known signature or a backup of one, any data) is touched when the user has
-//! named it with `--erase` and no program reads from it.
+//! A device in use (mounted, swap, held, open for writing) is never changed. A device with content
+//! (a partition table, a known signature or a backup of one, any data) is erased only if the user
+//! has named it with `--erase` and no program reads from it.
 
 mod backing;
 mod below;
@@ -47,8 +47,8 @@ impl EraseList {
         Self { named: named.into_iter().collect() }
     }
 
-    /// True if one of the paths leads to this very device: naming a disk does not name its
-    /// partitions, nor the other way round.
+    /// True if one of the paths leads to exactly this device. Naming a disk does not name its
+    /// partitions, or vice versa.
     pub(crate) fn names(&self, resolved: &Path) -> bool {
         self.named.iter().any(|named| named.canonicalize().is_ok_and(|path| path == resolved))
     }
@@ -57,17 +57,16 @@ impl EraseList {
 /// Inspects a device without changing it.
 ///
 /// # Errors
-/// When there is nothing at the path, or the device cannot be read: what cannot be looked at is not
-/// formatted either.
+/// When the path does not exist, or the device cannot be read.
 pub fn inspect(path: &Path) -> Result<Inspection, LabError> {
     inspect_on(&KernelMounts::default(), path)
 }
 
 /// Inspects a device, reading only its first, middle and last MiB and the offsets of signatures.
-/// The result is not sufficient for formatting an empty device.
+/// The result does not prove that the device is empty.
 ///
 /// # Errors
-/// As [`inspect`].
+/// As for [`inspect`].
 pub(crate) fn glance(path: &Path) -> Result<Inspection, LabError> {
     inspection(&KernelMounts::default(), path, SearchDepth::Glance)
 }
@@ -115,7 +114,7 @@ fn inspection(
     if folder.as_deref().and_then(|folder| word(&folder.join("ro"))).as_deref() == Some("1") {
         inspection.obstacles.push(FormatObstacle::ReadOnly);
     }
-    // A device that is refused in any case is not read at length, which would disturb its users.
+    // A device in use is refused anyway; reading all of it would only disturb its users.
     let depth = if inspection.is_in_use() { SearchDepth::Glance } else { depth };
     let unusable = inspection.obstacles.len();
     let carried = content_of(machine, number, (&device, inspection.bytes), depth)
@@ -133,7 +132,7 @@ fn inspection(
     }
     inspection.obstacles.extend(carried.obstacles);
     inspection.coverage = carried.coverage;
-    // A reader of an empty device loses nothing.
+    // Readers matter only if the device has content to lose.
     if inspection.obstacles.len() > unusable {
         inspection.obstacles.extend(readers(machine, number));
     }
@@ -143,7 +142,7 @@ fn inspection(
 /// Content of a device: signatures or data.
 #[derive(Debug)]
 pub(crate) struct ProbedContent {
-    /// All known signatures; without any, the first byte of data.
+    /// All known signatures; if there are none, the first byte of data.
     pub(crate) obstacles: Vec<FormatObstacle>,
     coverage: Option<SearchCoverage>,
 }
@@ -157,7 +156,7 @@ impl ProbedContent {
     }
 }
 
-/// Searches a device of `bytes` for all known signatures; without any, for data.
+/// Searches a device of `bytes` for all known signatures, and if there are none, for data.
 ///
 /// # Errors
 /// When the device cannot be read.
@@ -168,12 +167,12 @@ pub(crate) fn content_of(
     depth: SearchDepth,
 ) -> io::Result<ProbedContent> {
     if depth == SearchDepth::Full {
-        // The cache of a loop device that somebody holds open does not follow its file.
+        // While a loop device is open, its page cache may differ from the backing file.
         let _only_advice = forget(device.as_fd(), 0, 0);
     }
-    let known = find_signatures(device, bytes)?;
-    if !known.is_empty() {
-        let obstacles = known.into_iter().map(FormatObstacle::Carries).collect();
+    let signatures = find_signatures(device, bytes)?;
+    if !signatures.is_empty() {
+        let obstacles = signatures.into_iter().map(FormatObstacle::Carries).collect();
         return Ok(ProbedContent { obstacles, coverage: None });
     }
     let extents = match depth {
@@ -185,7 +184,7 @@ pub(crate) fn content_of(
     Ok(ProbedContent { obstacles: data.into_iter().collect(), coverage: Some(result.coverage) })
 }
 
-/// Programs that have a device open for reading, after a wait for programs that only probe it.
+/// Programs that have a device open for reading, after waiting for programs that only probe it.
 pub(crate) fn readers(machine: &KernelMounts, number: DeviceNumber) -> Vec<FormatObstacle> {
     let mut waited = Duration::ZERO;
     loop {
@@ -198,11 +197,12 @@ pub(crate) fn readers(machine: &KernelMounts, number: DeviceNumber) -> Vec<Forma
     }
 }
 
-/// Reasons not to write to a block device, whatever it contains: it is mounted, swap, a part of
-/// something, or read-only. Other programs may have it open, as several load generators do.
+/// Reasons not to write to a block device, regardless of its content: it is mounted, used as swap,
+/// part of another device, or read-only. Programs that have it open are no reason, since several
+/// load generators may share a device.
 ///
 /// # Errors
-/// When there is no block device at the path, or its users cannot be found out.
+/// When there is no block device at the path, or its users cannot be determined.
 pub fn obstacles_to_writing(path: &Path) -> Result<Vec<FormatObstacle>, LabError> {
     let machine = KernelMounts::default();
     let resolved = path.canonicalize().map_err(LabError::io("cannot find", path))?;
@@ -222,7 +222,7 @@ pub fn obstacles_to_writing(path: &Path) -> Result<Vec<FormatObstacle>, LabError
     Ok(obstacles)
 }
 
-/// Users of a device, after a wait for programs that only probe it.
+/// Users of a device, after waiting for programs that only probe it.
 pub(crate) fn obstacles_to_use(
     machine: &KernelMounts,
     resolved: &Path,
@@ -234,7 +234,7 @@ pub(crate) fn obstacles_to_use(
             .map_err(LabError::io("cannot find out who uses", resolved))?;
         match open_device(resolved, DeviceOpenMode::LookAlone) {
             Ok(_closed) => {}
-            // The user has been named already.
+            // `BUSY` counts only if no user was found that explains it.
             Err(Errno::BUSY) if obstacles.is_empty() => obstacles.push(FormatObstacle::Busy),
             Err(Errno::BUSY | Errno::NOMEDIUM | Errno::NXIO) => {}
             Err(errno) => return Err(LabError::io("cannot open", resolved)(errno.into())),

@@ -1,7 +1,7 @@
-//! Users of a block device: mounts, swap, devices built on it, programs that have it open.
+//! Users of a block device: mounts, swap, devices built on it, and programs that have it open.
 //!
 //! The search covers the device, its partitions, all devices built on them, at any depth, and other
-//! devices with the same bytes. The content of an unused device is not examined here.
+//! devices with the same bytes. This module does not examine the content of a device.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -62,7 +62,7 @@ pub(super) fn users(
     Ok(obstacles)
 }
 
-/// Other processes that have the device, a partition or the device below it open for reading only.
+/// Other processes that have the device, a partition or a device below it open for reading only.
 pub(super) fn readers(machine: &KernelMounts, device: DeviceNumber) -> Vec<FormatObstacle> {
     let openers = openers(machine, device, &below(machine, device).carriers).into_iter();
     let readers = openers.filter(|(_, opener)| !opener.writes);
@@ -124,7 +124,7 @@ impl UsageSearch<'_> {
     fn look_at_mounts(&mut self, name: &str, number: DeviceNumber) {
         let first_mount = self.mounts.iter().find(|mount| {
             let by_number = mount.device == (number.major, number.minor);
-            // btrfs and others have a device number of their own and name the device as their
+            // btrfs and others use device numbers of their own, but name the device as mount
             // source.
             let source = Path::new(&mount.source);
             by_number || (source.is_absolute() && block_number(source) == Some(number))
@@ -135,7 +135,7 @@ impl UsageSearch<'_> {
         }
     }
 
-    /// Adds an obstacle if a mounted multi-device filesystem lists this device.
+    /// Adds an obstacle if the device is a member of a mounted multi-device filesystem.
     fn look_at_members(&mut self, name: &str) {
         for family in mounted_families(self.machine) {
             if family.devices.iter().any(|device| device == name) {
@@ -145,14 +145,14 @@ impl UsageSearch<'_> {
         }
     }
 
-    /// Devices built on a device: description, and the number of a block device.
+    /// Devices built on a device: description, and number if it is a block device.
     fn holders(&self, of: DeviceNumber) -> Vec<(String, Option<DeviceNumber>)> {
         let mut devices = Vec::new();
         if let Some(folder) = self.machine.block_folder(of) {
             for holder in names(&folder.join("holders")) {
-                let there = folder.join("holders").join(&holder);
-                let number = word(&there.join("dev")).and_then(|text| text.parse().ok());
-                let by = match word(&there.join("dm/name")) {
+                let holder_folder = folder.join("holders").join(&holder);
+                let number = word(&holder_folder.join("dev")).and_then(|text| text.parse().ok());
+                let by = match word(&holder_folder.join("dm/name")) {
                     Some(mapped) => format!("{holder} ({mapped})"),
                     None => holder,
                 };
@@ -179,7 +179,8 @@ fn swaps(machine: &KernelMounts) -> Vec<DeviceNumber> {
     lines.filter_map(|line| block_number(&unescape(line))).collect()
 }
 
-/// First field of a line, in which blanks are escaped as a backslash and three octal digits.
+/// Unescapes the first field of a line, in which a backslash and three octal digits stand for a
+/// blank.
 fn unescape(line: &[u8]) -> PathBuf {
     let field = line.split(u8::is_ascii_whitespace).next().unwrap_or_default();
     let mut plain = Vec::with_capacity(field.len());
@@ -200,7 +201,7 @@ fn unescape(line: &[u8]) -> PathBuf {
     std::ffi::OsString::from_vec(plain).into()
 }
 
-/// A process that has a device open, not exclusively, as virtual machines do.
+/// A process that has a device open, but not exclusively, such as a virtual machine.
 struct DeviceOpener {
     pid: String,
     program: String,
@@ -217,8 +218,8 @@ fn openers(
     let mut numbers = vec![device];
     numbers.extend(below);
     numbers.extend(partitions(machine, device).into_iter().map(|(_, number)| number));
-    let own = std::process::id().to_string();
-    let is_other = |pid: &String| pid.bytes().all(|byte| byte.is_ascii_digit()) && *pid != own;
+    let own_pid = std::process::id().to_string();
+    let is_other = |pid: &String| pid.bytes().all(|byte| byte.is_ascii_digit()) && *pid != own_pid;
     let mut processes = Vec::new();
     for pid in names(&machine.proc).into_iter().filter(is_other) {
         let open = open_devices(&machine.proc.join(&pid));
@@ -238,8 +239,8 @@ fn openers(
 fn open_devices(process: &Path) -> Vec<(DeviceNumber, bool)> {
     let open = names(&process.join("fd")).into_iter().filter_map(|fd| {
         let target = fs::read_link(process.join("fd").join(&fd)).ok()?;
-        // Only a path below /dev is resolved to a number: a path on a dead network filesystem would
-        // never answer.
+        // Only a path below /dev is resolved to a number: stat of a path on a dead network
+        // filesystem would hang.
         let is_likely = target.as_os_str().as_bytes().starts_with(b"/dev/");
         let number = is_likely.then(|| block_number(&target)).flatten()?;
         let info = fs::read_to_string(process.join("fdinfo").join(&fd)).ok()?;
@@ -263,7 +264,7 @@ mod tests {
     use std::os::unix::fs::symlink;
     use std::path::{Path, PathBuf};
 
-    /// Sysfs and procfs of a machine, made of files.
+    /// Sysfs and procfs of a machine, faked by ordinary files.
     struct FakeMachine {
         top: tempfile::TempDir,
     }

@@ -1,5 +1,5 @@
-//! Arrays of the driver md. They have no superblock: nothing but the filesystem writes to the
-//! disks, and an array is known by its number, its disks and the sequence number of its device.
+//! Arrays of the md driver. They have no superblock, so that only the filesystem writes to the
+//! disks. An array is identified by its number, its disks, and the sequence number of its device.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,18 +20,18 @@ use crate::machine::{DeviceNumber, KernelMounts, word};
 use crate::register::{OwnedRecord, RecordedArray, ResourceKind, sequence_line};
 use crate::{DeviceError, Lab, LabError};
 
-/// Largest number of an array that is tried; mdadm begins there, too.
+/// Largest array number to try; mdadm begins there too.
 const NUMBER_MAX: u32 = 127;
-/// Attribute of the driver that makes an array of the name written to it, below sysfs.
+/// Module parameter, below sysfs, that makes an array with the name written to it.
 const NEW_ARRAY: &str = "module/md_mod/parameters/new_array";
 
-/// Placement of parity that the driver calls left-symmetric, the default of mdadm.
+/// Parity layout that the driver calls left-symmetric, the default of mdadm.
 const LEFT_SYMMETRIC: i32 = 2;
-/// Placement of two near copies in RAID 10, the default of mdadm.
+/// RAID 10 layout with two near copies, the default of mdadm.
 const TWO_NEAR_COPIES: i32 = 1 << 8 | 2;
 
-/// Checks that the kernel has a level, after loading its module if there is one, and the device
-/// mapper if a single device is to be cut.
+/// Checks that the kernel supports a RAID level, and the device mapper if a single device is to be
+/// cut; loads the modules.
 pub(super) fn check(layer: &ArrayLayer, devices: usize, lab: &Lab) -> Result<(), LabError> {
     let level = format!("[raid{}]", layer.level);
     let levels = lab.machine.proc.join("mdstat");
@@ -83,14 +83,14 @@ pub(super) fn of_disks(mut device: LabDevice, layer: &ArrayLayer) -> Result<LabD
         let why = format!("RAID 0 needs disks of one size, not of {first} and {bytes} bytes");
         return Err(unfit(why));
     }
-    let array = started(&lab, layer, &disks)?;
+    let array = make_array(&lab, layer, &disks)?;
     let storage = AcquiredStorage::Mapped(Box::new(DeviceOverParts { device: array, parts }));
     let cautions = device.cautions.clone();
     Ok(LabDevice { lab, storage, below: Some(Box::new(device)), cautions })
 }
 
-/// Makes and starts an array; what is returned stops it.
-fn started(
+/// Makes and starts an array, which is stopped when the returned device is dropped.
+fn make_array(
     lab: &Lab,
     layer: &ArrayLayer,
     disks: &[MemberDevice],
@@ -131,21 +131,21 @@ fn started(
     start_array(&open_node(&node)?, settings(layer)?, &numbers)
         .map_err(|errno: Errno| failed(errno.into()))?;
     array.open()?;
-    tune(layer, &folder(number))?;
+    set_attributes(layer, &folder(number))?;
     Ok(array)
 }
 
 /// Sets the attributes of a started array.
-fn tune(layer: &ArrayLayer, folder: &Path) -> Result<(), LabError> {
+fn set_attributes(layer: &ArrayLayer, folder: &Path) -> Result<(), LabError> {
     let stripes = layer.stripe_cache.map(|pages| ("md/stripe_cache_size", pages));
     let threads = layer.threads.map(|threads| ("md/group_thread_cnt", threads.into()));
     for (attribute, value) in stripes.into_iter().chain(threads) {
         let (path, value) = (folder.join(attribute), value.to_string());
         let failed = |why| DeviceError::Setting { path: path.clone(), value: value.clone(), why };
         fs::write(&path, &value).map_err(|error| failed(error.to_string()))?;
-        let kept = word(&path).unwrap_or_default();
-        if kept != value {
-            return Err(failed(format!("it keeps `{kept}`")).into());
+        let read_back = word(&path).unwrap_or_default();
+        if read_back != value {
+            return Err(failed(format!("it keeps `{read_back}`")).into());
         }
     }
     Ok(())
@@ -169,7 +169,7 @@ mod tests {
     use treering_model::ArrayLayer;
 
     #[test]
-    fn chunks_are_for_levels_that_have_them() {
+    fn chunk_sizes_are_refused_for_levels_without_chunks() {
         assert_eq!(settings(&ArrayLayer::new(1)).unwrap().chunk_bytes, 0);
         assert_eq!(settings(&ArrayLayer::new(5)).unwrap().chunk_bytes, 512 << 10);
         assert!(settings(&ArrayLayer { chunk_bytes: 1 << 40, ..ArrayLayer::new(0) }).is_err());

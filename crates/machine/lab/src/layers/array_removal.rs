@@ -1,5 +1,5 @@
-//! End of arrays of the driver md: by the recorded number, and only if the disks and the sequence
-//! number of the device are the recorded ones.
+//! Stops md arrays by the recorded number, and only if the disks and the sequence number of the
+//! device are the recorded ones.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -11,12 +11,12 @@ use crate::machine::{KernelMounts, names, word};
 use crate::register::RecordedArray;
 use crate::{DeviceError, LabError};
 
-/// Longest wait for a program that has an array open for a moment, and for the device to end.
+/// Longest wait for a program that has an array open for a moment, and for the device to disappear.
 const PATIENCE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(20);
 
-/// Stops the array of a record. A missing one is no error; one with other disks, or made later, is
-/// left alone.
+/// Stops the array of a record. A missing array is no error; an array with other disks, or made
+/// later, is not stopped.
 pub(crate) fn free_array(machine: &KernelMounts, array: &RecordedArray) -> Result<(), LabError> {
     let name = format!("md{}", array.number);
     let folder = machine.sys.join("block").join(&name);
@@ -32,7 +32,7 @@ pub(crate) fn free_array(machine: &KernelMounts, array: &RecordedArray) -> Resul
             let stopped = open_device(&node, DeviceOpenMode::Look).and_then(stop_array);
             is_stopped = match stopped {
                 Ok(()) => true,
-                // The device is in use, or has ended meanwhile.
+                // The device is in use, or has disappeared in the meantime.
                 Err(Errno::BUSY | Errno::NOENT | Errno::NODEV | Errno::NXIO) => false,
                 Err(errno) => return Err(failed(errno)),
             };
@@ -50,7 +50,7 @@ pub(crate) fn free_array(machine: &KernelMounts, array: &RecordedArray) -> Resul
 }
 
 /// Difference between an array that exists and a recorded one, if any: another sequence number, or
-/// a disk that is not the array's.
+/// another disk.
 fn why_not_ours(array: &RecordedArray, folder: &Path) -> Option<String> {
     let present = sequence(folder);
     if array.sequence.is_some() && present != array.sequence {
@@ -64,7 +64,7 @@ fn why_not_ours(array: &RecordedArray, folder: &Path) -> Option<String> {
     strange.map(|disk| format!("{disk} is no disk of the array that was made"))
 }
 
-/// Disk sequence number of a block device, where the kernel has it (since Linux 5.15).
+/// Disk sequence number of a block device, if the kernel reports it (since Linux 5.15).
 pub(super) fn sequence(folder: &Path) -> Option<u64> {
     word(&folder.join("diskseq"))?.parse().ok()
 }

@@ -1,6 +1,5 @@
-//! Caches by bcache: a slow device with a fast one in front of it. Their superblocks are written
-//! here, with a UUID that follows from the record, and emptied at the end, so that no later boot
-//! takes them up.
+//! bcache: a slow device with a fast one in front of it. The superblocks are written here, with a
+//! UUID derived from the record, and erased at the end, so that no later boot assembles the cache.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -9,7 +8,9 @@ use std::path::{Path, PathBuf};
 use treering_model::{CacheLayer, Layer};
 use treering_sys::{DeviceOpenMode, Errno, open_device, sector_sizes};
 
-use super::cache_removal::{attached_set, folder_of, free_cache, set_of, uuid_text, wait_until};
+use super::cache_removal::{
+    attached_set, cache_set_uuid, folder_of, free_cache, uuid_text, wait_until,
+};
 use super::mapping::MappingStack;
 use super::parts::{DeviceOverParts, cut};
 use super::recorded_device::RecordedDevice;
@@ -22,14 +23,14 @@ use crate::machine::KernelMounts;
 use crate::register::{OwnedRecord, ResourceKind};
 use crate::{DeviceError, Lab, LabError};
 
-/// File that registers a device, below sysfs. A device that is registered already is no error.
+/// File below sysfs that registers a device. Registering a device twice is no error.
 const REGISTER: &str = "fs/bcache/register_quiet";
-/// Fewest buckets of a cache: the kernel keeps a 1024th of their number free, rounded up to a
-/// power of two before.
+/// Minimum number of buckets of a cache. The kernel rounds the number up to a power of two, and
+/// keeps a 1024th of that free.
 const BUCKETS_MIN: u64 = 513;
 
-/// Checks that the kernel has bcache, after loading its module if there is one, and the device
-/// mapper if a single device is to be cut.
+/// Checks that the kernel supports bcache, and the device mapper if a single device is to be cut;
+/// loads the modules.
 pub(super) fn check(devices: usize, lab: &Lab) -> Result<(), LabError> {
     let has_it = || lab.machine.sys.join(REGISTER).exists();
     if !has_it() {
@@ -62,9 +63,9 @@ pub(super) fn before_disk(
         [whole] => {
             let share = u64::from(layer.cache_percent);
             parts = cut(&lab, whole, &[100 - share, share])?;
-            cached(&lab, layer, &parts.members())?
+            make_cache(&lab, layer, &parts.members())?
         }
-        _ => cached(&lab, layer, &members)?,
+        _ => make_cache(&lab, layer, &members)?,
     };
     let over = DeviceOverParts { device: device_above, parts };
     let storage = AcquiredStorage::Mapped(Box::new(over));
@@ -72,8 +73,8 @@ pub(super) fn before_disk(
     Ok(LabDevice { lab, storage, below: Some(Box::new(device)), cautions })
 }
 
-/// Makes a device with a cache; what is returned ends both.
-fn cached(
+/// Makes a device with a cache, which is stopped when the returned device is dropped.
+fn make_cache(
     lab: &Lab,
     layer: &CacheLayer,
     disks: &[MemberDevice],
@@ -91,7 +92,7 @@ fn cached(
     }
     let devices = vec![backing.number, cache.number];
     let record = lab.register.record(&lab.machine, |_| ResourceKind::Cache { devices })?;
-    let set = set_of(record.id());
+    let set = cache_set_uuid(record.id());
     let end =
         |machine: &KernelMounts, record: &OwnedRecord, _: &MemberDevice| match record.facts()?.kind
         {
@@ -120,7 +121,7 @@ fn cached(
     Ok(cached)
 }
 
-/// Waits for the device above the two; returns its node.
+/// Waits for the bcache device above both; returns its node.
 fn node_above(folder: &Path, backing: &MemberDevice, set: &[u8; 16]) -> Result<PathBuf, LabError> {
     let is_up = || folder.join("dev").exists() && attached_set(folder) == Some(uuid_text(set));
     let failed = LabError::io("bcache makes no device on", &backing.node);

@@ -1,5 +1,5 @@
-//! End of caches by bcache: by the UUID that follows from the record. The superblocks are emptied,
-//! so that no later boot takes the devices up.
+//! Stops bcache devices by the UUID derived from the record. Erases the superblocks, so that no
+//! later boot assembles the cache.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -16,18 +16,18 @@ use crate::machine::{DeviceNumber, KernelMounts, block_number};
 use crate::register::RecordId;
 use crate::{DeviceError, LabError};
 
-/// Longest wait for a cache to come up or to end: it writes its journal first.
+/// Longest wait for a cache to start or stop, which includes writing its journal.
 const PATIENCE: Duration = Duration::from_secs(30);
 const STEP: Duration = Duration::from_millis(20);
 
-/// Ends the cache of a record on a backing device and a cache device, and empties the superblocks.
-/// Missing parts are no error; a device that another cache has by now is left alone.
+/// Stops the cache of a record on a backing device and a cache device, and erases the superblocks.
+/// Missing parts are no error; a device that now belongs to another cache is left unchanged.
 pub(crate) fn free_cache(
     machine: &KernelMounts,
     id: &RecordId,
     devices: &[DeviceNumber],
 ) -> Result<(), LabError> {
-    let set = set_of(id);
+    let set = cache_set_uuid(id);
     let name = uuid_text(&set);
     let set_folder = machine.sys.join("fs/bcache").join(&name);
     if let Some(backing) = devices.first() {
@@ -55,7 +55,7 @@ pub(crate) fn free_cache(
     devices.iter().try_for_each(|device| empty(machine, *device, &set))
 }
 
-/// Refuses to end a device that is in use.
+/// Refuses to stop a device that is in use.
 fn refuse_users(machine: &KernelMounts, above: &Path) -> Result<(), LabError> {
     let node = Path::new("/dev").join(above.file_name().unwrap_or_default());
     let Some(number) = block_number(&node) else { return Ok(()) };
@@ -67,7 +67,7 @@ fn refuse_users(machine: &KernelMounts, above: &Path) -> Result<(), LabError> {
     Err(DeviceError::StillUsed { what: node.display().to_string(), by }.into())
 }
 
-/// Asks bcache to stop what this folder stands for, if it exists.
+/// Tells bcache to stop the device or cache set of this sysfs folder, if it exists.
 fn stop(folder: &Path) -> Result<(), LabError> {
     let file = folder.join("stop");
     match OpenOptions::new().write(true).open(&file).and_then(|_| fs::write(&file, "1")) {
@@ -78,7 +78,7 @@ fn stop(folder: &Path) -> Result<(), LabError> {
     }
 }
 
-/// Overwrites the superblock of a device if it is one of this set.
+/// Overwrites the superblock of a device if it belongs to this cache set.
 fn empty(machine: &KernelMounts, device: DeviceNumber, set: &[u8; 16]) -> Result<(), LabError> {
     let Some(name) = machine.block_name(device) else { return Ok(()) };
     let node = PathBuf::from(format!("/dev/{name}"));
@@ -94,7 +94,7 @@ fn empty(machine: &KernelMounts, device: DeviceNumber, set: &[u8; 16]) -> Result
     Ok(())
 }
 
-/// Folder of bcache for a registered device.
+/// bcache folder in sysfs of a registered device.
 pub(super) fn folder_of(machine: &KernelMounts, device: DeviceNumber) -> PathBuf {
     machine.sys.join("dev/block").join(device.to_string()).join("bcache")
 }
@@ -118,13 +118,13 @@ pub(super) fn wait_until(is_done: impl Fn() -> bool) -> bool {
 }
 
 /// UUID of the cache set of a record.
-pub(super) fn set_of(id: &RecordId) -> [u8; 16] {
+pub(super) fn cache_set_uuid(id: &RecordId) -> [u8; 16] {
     let half = |text: String| Fingerprint::from_bytes(text.as_bytes()).text();
     let digits = half(format!("set of {}", id.as_str())) + &half(format!("{} set", id.as_str()));
     u128::from_str_radix(&digits, 16).unwrap_or_default().to_be_bytes()
 }
 
-/// UUID in the form in which sysfs names the set.
+/// UUID in the form of sysfs.
 pub(super) fn uuid_text(uuid: &[u8; 16]) -> String {
     let digits = format!("{:032x}", u128::from_be_bytes(*uuid));
     let part = |from: usize, to: usize| &digits[from..to];
@@ -133,13 +133,13 @@ pub(super) fn uuid_text(uuid: &[u8; 16]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{set_of, uuid_text};
+    use super::{cache_set_uuid, uuid_text};
     use crate::register::RecordId;
 
     #[test]
-    fn every_record_has_a_set_of_its_own() {
+    fn every_record_has_its_own_cache_set() {
         let (first, second) = (RecordId::new(1, 2, "ab", 3), RecordId::new(1, 2, "ab", 4));
-        assert_ne!(set_of(&first), set_of(&second));
+        assert_ne!(cache_set_uuid(&first), cache_set_uuid(&second));
         let uuid = 0x0011_2233_4455_6677_8899_aabb_ccdd_eeff_u128.to_be_bytes();
         assert_eq!(uuid_text(&uuid), "00112233-4455-6677-8899-aabbccddeeff");
     }

@@ -8,10 +8,10 @@ use crate::device::{AcquiredStorage, LabDevice};
 use crate::error::unfit;
 use crate::images::{ImageSpec, LoopImage, check_room};
 
-/// Share of the free space that the file takes by default, in percent: filesystems need some room
-/// for what they write about it.
+/// Default size of the file, in percent of the free space; the filesystem needs the rest for
+/// metadata.
 const FILE_PERCENT: u64 = 90;
-/// Unit of the size of the file, in bytes.
+/// Granularity of the file's size, in bytes.
 const UNIT_BYTES: u64 = 1 << 20;
 
 /// Makes the lower filesystem on this device, and the loop device on a file in it.
@@ -45,7 +45,7 @@ pub(super) fn on_filesystem(device: LabDevice, layer: &LoopLayer) -> Result<LabD
     Ok(LabDevice { lab, storage, below: Some(Box::new(mounted)), cautions })
 }
 
-/// Sector size for the loop device: direct I/O needs that of the devices below.
+/// Sector size for the loop device: direct I/O requires the sector size of the devices below.
 fn sector_bytes(device: &LabDevice) -> Result<u32, LabError> {
     let mut bytes = 512;
     for member in device.members() {

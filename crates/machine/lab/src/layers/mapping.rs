@@ -1,5 +1,5 @@
-//! Mapped devices: made by the device mapper with a name and UUID of the lab, so that a later
-//! release finds exactly those.
+//! Device-mapper devices with a name and UUID of the lab, so that a later release finds exactly
+//! these.
 
 use std::path::PathBuf;
 
@@ -12,14 +12,14 @@ use crate::machine::DeviceNumber;
 use crate::register::{ResourceKind, mapped_line};
 use crate::{Lab, LabError};
 
-/// Unit of tables, in bytes.
+/// Unit of device-mapper tables, in bytes.
 pub(super) const SECTOR: u64 = 512;
 
-/// Mapped devices of a layer, each on those before it. Dropping removes the last one first.
+/// Mapped devices of a layer; each may be on earlier ones. Dropping removes the last one first.
 #[derive(Debug, Default)]
 pub(super) struct MappingStack {
     mappings: Vec<RecordedDevice>,
-    /// Number of devices at the end that are for what is above.
+    /// Number of devices, at the end of the list, for use by the next layer or the filesystem.
     pub(super) tops: usize,
 }
 
@@ -59,7 +59,7 @@ impl Drop for MappingStack {
     }
 }
 
-/// Makes a device with this table, which covers it without gaps.
+/// Makes a device with this table, which must cover the device without gaps.
 fn mapped_device(lab: &Lab, table: &[MapperTarget]) -> Result<RecordedDevice, LabError> {
     let kind = table.first().map(|target| target.kind).unwrap_or_default();
     let failed = |action: &'static str| {

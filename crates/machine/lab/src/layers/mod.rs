@@ -1,8 +1,9 @@
-//! Layers of a variant: built on its device before mkfs, or mounted above its filesystem, and taken
-//! down in the reverse order.
+//! Layers of a variant: built on its device before mkfs, or mounted above its filesystem. They are
+//! taken down in reverse order.
 //!
-//! A device with layers is a [`LabDevice`] that owns what it stands on. Each part has a record of
-//! its own in the register, made before the part: a release takes them down from the top.
+//! A device with layers is a [`LabDevice`] that owns the parts below it. Each part has its own
+//! record in the register, written before the part is made; a release takes the parts down from the
+//! top.
 
 mod array;
 mod array_removal;
@@ -20,7 +21,7 @@ mod targets;
 use treering_model::filesystems::{Filesystem, OVERLAY};
 use treering_model::{Layer, OverlayLayer};
 
-use crate::device::{AcquiredStorage, LabDevice, LowerPart, available, known};
+use crate::device::{AcquiredStorage, LabDevice, LowerPart, find_filesystem, require_available};
 use crate::error::unfit;
 use crate::filesystems::kernel_has;
 use crate::images::LoopImage;
@@ -53,11 +54,11 @@ impl LowerPart for MountedVolume {
 }
 
 impl LabDevice {
-    /// Builds the layers below the filesystem, the lowest first. Layers above it are left to
-    /// [`MountedVolume::covered`].
+    /// Builds the layers below the filesystem, the lowest first. [`MountedVolume::covered`] builds
+    /// those above it.
     ///
     /// # Errors
-    /// When a layer cannot be made here; what was built before it is taken down.
+    /// When a layer cannot be made here; the layers below it are then taken down.
     pub fn covered(self, layers: &[Layer]) -> Result<Self, LabError> {
         let mut device = self;
         for layer in layers {
@@ -77,7 +78,7 @@ impl LabDevice {
     /// Takes all layers down, the highest first, and returns the device below.
     ///
     /// # Errors
-    /// When a layer is in use; it and what is below stay in the register.
+    /// When a layer is in use; this layer and those below it stay in the register.
     pub fn uncovered(mut self) -> Result<Self, LabError> {
         while let Some(below) = self.below.take() {
             self.storage.release()?;
@@ -89,14 +90,14 @@ impl LabDevice {
     /// Empties the device for layers that a guest builds on it.
     ///
     /// # Errors
-    /// When it is in use, or cannot be emptied.
+    /// When the device is in use, or cannot be emptied.
     pub fn emptied(mut self) -> Result<Self, LabError> {
         self.prepare()?;
         self.forget()?;
         Ok(self)
     }
 
-    /// Device that this one stands on, if it is a layer.
+    /// Device below this one, if this one is a layer.
     pub(crate) fn lower(&self) -> Option<&Self> {
         self.below.as_ref().and_then(|below| below.device())
     }
@@ -126,23 +127,23 @@ impl AcquiredStorage {
 }
 
 impl LabDevice {
-    /// Filesystem of the lowest layer that has one of its own, and the number of devices it is made
-    /// on, of so many at the bottom; without such a layer the number below the variant's
-    /// filesystem.
+    /// Filesystem of the lowest layer that has its own, and the number of devices below it;
+    /// `devices` is the number at the bottom. If no layer has a filesystem: `None`, and the number
+    /// of devices below the variant's.
     pub(crate) fn lowest_filesystem(
         layers: &[Layer],
         mut devices: usize,
     ) -> (Option<Result<&'static Filesystem, LabError>>, usize) {
         for layer in layers {
             if let Layer::Loop(layer) = layer {
-                return (Some(known(&layer.on)), devices);
+                return (Some(find_filesystem(&layer.on)), devices);
             }
             devices = layer.devices_above(devices);
         }
         (None, devices)
     }
 
-    /// Checks that the kernel and the programs here can make these layers.
+    /// Checks that this machine has the kernel support and the programs for these layers.
     pub(crate) fn check_layers(
         layers: &[Layer],
         mut devices: usize,
@@ -153,8 +154,8 @@ impl LabDevice {
                 Layer::Md(layer) => array::check(layer, devices, lab)?,
                 Layer::Bcache(_) => cache::check(devices, lab)?,
                 Layer::Loop(layer) => {
-                    let filesystem = known(&layer.on)?;
-                    available(filesystem, lab.availability(filesystem))?;
+                    let filesystem = find_filesystem(&layer.on)?;
+                    require_available(filesystem, lab.availability(filesystem))?;
                 }
                 Layer::Overlay(layer) => {
                     overlay::check_options(layer)?;
@@ -177,10 +178,10 @@ impl LabDevice {
 }
 
 impl MountedVolume {
-    /// Mounts those of these layers that are above the filesystem; its root is then theirs.
+    /// Mounts those layers that are above the filesystem; their root becomes the target directory.
     ///
     /// # Errors
-    /// When the kernel refuses one.
+    /// When the kernel refuses a layer.
     pub fn covered(self, layers: &[Layer]) -> Result<Self, LabError> {
         let above = layers.iter().filter_map(|layer| match layer {
             Layer::Overlay(layer) => Some(layer),

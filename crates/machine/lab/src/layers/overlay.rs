@@ -1,4 +1,4 @@
-//! Overlayfs above a mounted filesystem, of which all directories are on that filesystem.
+//! Overlayfs above a mounted filesystem, with all of its directories on that filesystem.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -14,11 +14,11 @@ use crate::register::{OwnedRecord, RecordId, ResourceKind, mounted_line};
 use crate::release::{ExpectedMount, free_mount};
 use crate::{DeviceError, Lab, LabError};
 
-/// Directories on the filesystem below: options that name them, and their names.
+/// Directories on the lower filesystem, as (option of overlayfs, name).
 const DIRECTORIES: [(&str, &str); 3] =
     [("lowerdir", "lower"), ("upperdir", "upper"), ("workdir", "work")];
-/// Mark of an overlay that was mounted `volatile`, below the work directory: the next mount refuses
-/// it, since data may be lost.
+/// Mark in the work directory that a `volatile` overlay leaves; the next mount refuses it, since
+/// data may have been lost.
 const VOLATILE_MARK: &str = "work/incompat";
 
 /// Overlayfs that is mounted above a filesystem.
@@ -35,10 +35,10 @@ pub(crate) struct OverlayMount {
     record: Option<OwnedRecord>,
 }
 
-/// Refuses options that name directories, which are the lab's own.
+/// Refuses options that name directories, since the lab sets these.
 ///
 /// # Errors
-/// When an option is not passed on.
+/// When an option is refused.
 pub(super) fn check_options(layer: &OverlayLayer) -> Result<(), LabError> {
     MountOptions::parse(&layer.mount).map_err(DeviceError::MountOption)?;
     for option in layer.mount.iter().flat_map(|options| options.split(',')) {
@@ -51,7 +51,7 @@ pub(super) fn check_options(layer: &OverlayLayer) -> Result<(), LabError> {
 }
 
 impl OverlayMount {
-    /// Mounts an overlay whose directories are in `lower`, where they are made if missing.
+    /// Mounts an overlay with its directories in `lower`, making missing ones.
     pub(crate) fn new(lab: &Lab, layer: OverlayLayer, lower: &Path) -> Result<Self, LabError> {
         check_options(&layer)?;
         let mut options = Vec::new();
@@ -89,7 +89,7 @@ impl OverlayMount {
             let (fs_type, why) = (OVERLAY, format!("{errno}{words}"));
             return Err(DeviceError::Mount { mount_source, fs_type, options, why }.into());
         }
-        made.note()?;
+        made.record_number()?;
         Ok(made)
     }
 
@@ -103,7 +103,7 @@ impl OverlayMount {
         &self.layer
     }
 
-    /// Unmounts the overlay. On failure it is left to the register.
+    /// Unmounts the overlay. On failure it stays in the register.
     pub(crate) fn release(mut self) -> Result<(), LabError> {
         self.unmount()
     }
@@ -129,7 +129,7 @@ impl OverlayMount {
     }
 
     /// Records the device number of the mount in the register.
-    fn note(&mut self) -> Result<(), LabError> {
+    fn record_number(&mut self) -> Result<(), LabError> {
         let root = File::open(&self.root).map_err(LabError::io("cannot open", &self.root))?;
         let table = MountTable::read();
         let table = table.map_err(LabError::io("cannot read", "/proc/self/mountinfo"))?;

@@ -1,4 +1,4 @@
-//! Devices that are made of several disks: of the devices below, or of the parts of a single one.
+//! Disks for layers that need several: the devices below, or the parts of a single device.
 
 use super::mapping::{MappingStack, SECTOR};
 use super::recorded_device::RecordedDevice;
@@ -7,7 +7,7 @@ use crate::device::{MappedDevices, MemberDevice};
 use crate::error::unfit;
 use crate::{Lab, LabError};
 
-/// Unit of the parts of a device that is cut, in bytes.
+/// Granularity in bytes of the parts into which a device is cut.
 const PART_UNIT: u64 = 1 << 20;
 
 /// Cuts a device into parts whose sizes are in these proportions.
@@ -32,10 +32,10 @@ pub(super) fn cut(
     Ok(parts)
 }
 
-/// A device, and the parts that it stands on; none if it stands on whole devices.
+/// A device, and the parts below it; no parts if it is on whole devices.
 #[derive(Debug)]
 pub(super) struct DeviceOverParts {
-    // Fields are dropped in this order: the device first.
+    // Drop order matters: the device is dropped before its parts.
     pub(super) device: RecordedDevice,
     pub(super) parts: MappingStack,
 }

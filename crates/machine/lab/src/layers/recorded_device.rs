@@ -1,5 +1,5 @@
-//! Device that a layer made in the kernel, with the record by which it is ended: a mapped device,
-//! an array or a cache.
+//! Kernel device of a layer (a mapped device, an array or a cache), with the record that is used to
+//! remove it.
 
 use std::fs::File;
 use std::path::Path;
@@ -17,23 +17,24 @@ use crate::register::OwnedRecord;
 const PATIENCE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(20);
 
-/// Ends a device of the kernel, as its record and its own facts name it.
+/// Function that removes a kernel device, identified by its record and its properties.
 type EndDevice = fn(&KernelMounts, &OwnedRecord, &MemberDevice) -> Result<(), LabError>;
 
-/// Device of a layer. Dropping ends it.
+/// Kernel device of a layer. Dropping removes it.
 #[derive(Debug)]
 pub(super) struct RecordedDevice {
     machine: KernelMounts,
     pub(super) member: MemberDevice,
-    /// Record of the device; `None` after its end.
+    /// Record of the device; `None` after its removal.
     record: Option<OwnedRecord>,
-    /// Open descriptor of the device; `None` until it is started, and while it is ended.
+    /// Open descriptor of the device; `None` before its start and during its removal.
     device: Option<File>,
     end: EndDevice,
 }
 
 impl RecordedDevice {
-    /// Device that is being made: from here on it is ended, also when it does not start.
+    /// Takes charge of a device that is about to be made, so that it is removed even if its start
+    /// fails.
     pub(super) fn new(
         machine: &KernelMounts,
         member: MemberDevice,
@@ -43,7 +44,7 @@ impl RecordedDevice {
         Self { machine: machine.clone(), member, record: Some(record), device: None, end }
     }
 
-    /// Record of the device; `None` after its end.
+    /// Record of the device; `None` after its removal.
     pub(super) fn record(&self) -> Option<&OwnedRecord> {
         self.record.as_ref()
     }
@@ -66,7 +67,7 @@ impl RecordedDevice {
         flush_buffers(device).map_err(|errno| failed(errno.into()))
     }
 
-    /// Ends the device and removes its record.
+    /// Removes the device and its record.
     pub(super) fn free(&mut self) -> Result<(), LabError> {
         self.device = None;
         let Some(record) = self.record.take() else { return Ok(()) };

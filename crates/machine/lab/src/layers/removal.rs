@@ -1,4 +1,4 @@
-//! Removal of mapped devices: by the UUID that the lab gave them, and only if the number is the
+//! Removes mapped devices by the UUID that the lab gave them, and only if the device number is the
 //! recorded one.
 
 use std::thread::sleep;
@@ -14,7 +14,7 @@ use crate::{DeviceError, LabError};
 const PATIENCE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(20);
 
-/// Removes the mapped device of a record. A missing one is no error.
+/// Removes the mapped device of a record. A missing device is no error.
 pub(crate) fn free_mapping(
     machine: &KernelMounts,
     id: &RecordId,
@@ -24,7 +24,7 @@ pub(crate) fn free_mapping(
     let failed =
         |errno: Errno| LabError::io("cannot remove the mapped device", &name)(errno.into());
     let mapper = match DeviceMapper::open() {
-        // Without the driver there is no such device.
+        // Without the driver the device cannot exist.
         Err(Errno::NOENT | Errno::NODEV | Errno::NXIO) => return Ok(()),
         opened => opened.map_err(failed)?,
     };
@@ -50,7 +50,7 @@ pub(crate) fn free_mapping(
     }
 }
 
-/// Devices that hold this one.
+/// Devices that are built on this one.
 fn users(machine: &KernelMounts, number: DeviceNumber) -> Vec<String> {
     let folder = machine.block_folder(number).unwrap_or_default();
     let holders = crate::machine::names(&folder.join("holders"));

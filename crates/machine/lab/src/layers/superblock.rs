@@ -1,8 +1,8 @@
-//! Superblocks of bcache (linux/bcache.h, `struct cache_sb`), as make-bcache writes them.
+//! Superblocks of bcache (linux/bcache.h, `struct cache_sb`), identical to those of make-bcache.
 
-/// Place of the superblock on its device, in bytes.
+/// Offset of the superblock on its device, in bytes.
 pub(super) const OFFSET: u64 = 4096;
-/// Bytes of a superblock without its journal buckets, which a new one has none of.
+/// Size of a superblock without journal buckets, which a new one does not have.
 pub(super) const BYTES: usize = 208;
 /// Unit of sizes, in bytes.
 const SECTOR: u64 = 512;
@@ -26,12 +26,12 @@ const AT_BUCKET: usize = 194;
 const AT_DEVICES: usize = 196;
 const AT_FIRST_BUCKET: usize = 204;
 
-/// Part of a device in a cache set.
+/// Role of a device in a cache set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DeviceRole {
-    /// Fast device of so many bytes.
+    /// Fast device, with its size.
     Cache { bytes: u64 },
-    /// Slow device, with the number of its cache mode.
+    /// Slow device, with the number of the cache mode.
     Backing { mode: u64 },
 }
 
@@ -40,10 +40,10 @@ pub(super) enum DeviceRole {
 pub(super) struct CacheSuperblock {
     pub(super) role: DeviceRole,
     pub(super) uuid: [u8; 16],
-    /// UUID of the cache set, which both devices have.
+    /// UUID of the cache set, the same on both devices.
     pub(super) set: [u8; 16],
     pub(super) bucket_bytes: u64,
-    /// Smallest unit of requests: the sectors of the devices, or more.
+    /// Smallest unit of requests: the sector size of the devices, or a multiple.
     pub(super) block_bytes: u64,
 }
 
@@ -62,7 +62,7 @@ impl CacheSuperblock {
             DeviceRole::Cache { bytes } => {
                 put(AT_BUCKETS, &(bytes / self.bucket_bytes).to_le_bytes());
                 put(AT_DEVICES, &1_u16.to_le_bytes());
-                // Buckets before this one hold the superblock.
+                // The buckets before this one hold the superblock.
                 let first = 23 / (self.bucket_bytes / SECTOR) + 1;
                 put(AT_FIRST_BUCKET, &first.to_le_bytes()[..2]);
             }
@@ -109,7 +109,8 @@ mod tests {
         CacheSuperblock { role, uuid, set: SET, bucket_bytes: 512 << 10, block_bytes: 4096 }
     }
 
-    // Made by make-bcache 1.0.8: --writeback -b 512k -w 4k -C c.img -B b.img, of 64 MiB each.
+    // Expected bytes: make-bcache 1.0.8 --writeback -b 512k -w 4k -C c.img -B b.img, with images of
+    // 64 MiB.
     #[test]
     fn superblocks_are_those_of_make_bcache() {
         let cache = DeviceRole::Cache { bytes: 64 << 20 };

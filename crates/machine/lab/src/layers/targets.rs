@@ -1,5 +1,5 @@
-//! Layers of the device mapper: the tables of dm-crypt, dm-linear, dm-thin and dm-snapshot, as
-//! cryptsetup and LVM load them.
+//! Layers of the device mapper: the tables of dm-crypt, dm-linear, dm-thin and dm-snapshot, the
+//! same as those of cryptsetup and LVM.
 
 use std::fmt::Write;
 use std::fs::File;
@@ -14,10 +14,10 @@ use crate::error::unfit;
 use crate::tools::ToolPath;
 use crate::{DeviceError, Lab, LabError};
 
-/// Share of the devices for the metadata of a thin pool, and the least, in sectors.
+/// Divisor of the devices' size for the metadata of a thin pool, and its minimum in sectors.
 const METADATA_SHARE: u64 = 64;
 const METADATA_SECTORS_MIN: u64 = 4 << 11;
-/// Length of the beginning of metadata that tells whether there are any, in bytes.
+/// Size in bytes of the first metadata block; the kernel takes metadata as empty if it is zero.
 const EMPTY_BYTES: usize = 4096;
 
 /// Target, module and kernel option of a layer of the device mapper; `None` for another layer.
@@ -31,7 +31,7 @@ pub(super) const fn driver(layer: &Layer) -> Option<(&'static str, &'static str,
     }
 }
 
-/// Checks that the kernel has the target of a layer, after loading its module if there is one.
+/// Checks that the kernel has the target of a layer; loads its module if there is one.
 pub(super) fn check(layer: &Layer, tools: &ToolPath) -> Result<(), LabError> {
     let Some((target, module, option)) = driver(layer) else { return Ok(()) };
     let has_it = || DeviceMapper::open().and_then(|mapper| mapper.has_target(target)) == Ok(true);
@@ -73,7 +73,7 @@ pub(super) fn mapped(mut device: LabDevice, layer: &Layer) -> Result<LabDevice, 
             return Ok(device);
         }
     }
-    // Of the devices of dm-thin and dm-snapshot the last one is for the filesystem.
+    // dm-crypt has a top device for each member; all other layers have one, which is made last.
     stack.tops = if matches!(layer, Layer::Crypt(_)) { members.len() } else { 1 };
     let storage = AcquiredStorage::Mapped(Box::new(stack));
     let cautions = device.cautions.clone();
@@ -88,7 +88,7 @@ fn sectors(members: &[MemberDevice]) -> u64 {
     members.iter().map(|member| member.bytes / SECTOR).sum()
 }
 
-/// Table of dm-crypt. The key is no secret: it makes the work, and protects nothing.
+/// Table of dm-crypt. The key is not secret: it only causes the work of encryption.
 fn crypt(layer: &CryptLayer, member: &MemberDevice) -> MapperTarget {
     let CryptLayer { cipher, key_bits, sector_bytes, flags } = layer;
     let mut key = String::new();
@@ -108,17 +108,17 @@ fn crypt(layer: &CryptLayer, member: &MemberDevice) -> MapperTarget {
     target("crypt", member.bytes / SECTOR / unit * unit, parameters)
 }
 
-/// Table of a part of the devices, one behind the other, in sectors.
+/// Table of a sector range of the concatenated devices.
 pub(super) fn linear(members: &[MemberDevice], mut from: u64, length: u64) -> Vec<MapperTarget> {
     let mut table = Vec::new();
     let mut done = 0;
     for member in members {
-        let own = member.bytes / SECTOR;
-        if from >= own {
-            from -= own;
+        let member_sectors = member.bytes / SECTOR;
+        if from >= member_sectors {
+            from -= member_sectors;
             continue;
         }
-        let length_sectors = (own - from).min(length - done);
+        let length_sectors = (member_sectors - from).min(length - done);
         if length_sectors > 0 {
             let parameters = format!("{} {from}", member.number);
             let start_sectors = done;
@@ -130,7 +130,8 @@ pub(super) fn linear(members: &[MemberDevice], mut from: u64, length: u64) -> Ve
     table
 }
 
-/// Pool with metadata at the beginning of the devices, and a thin volume as large as its data.
+/// Makes a pool, with metadata at the beginning of the devices, and a thin volume as large as its
+/// data.
 fn thin(
     lab: &Lab,
     members: &[MemberDevice],
@@ -138,9 +139,9 @@ fn thin(
     stack: &mut MappingStack,
 ) -> Result<(), LabError> {
     let block = layer.block_bytes / SECTOR;
-    let all = sectors(members);
-    let metadata = (all / METADATA_SHARE).max(METADATA_SECTORS_MIN).next_multiple_of(8);
-    let data = all.saturating_sub(metadata) / block * block;
+    let total = sectors(members);
+    let metadata = (total / METADATA_SHARE).max(METADATA_SECTORS_MIN).next_multiple_of(8);
+    let data = total.saturating_sub(metadata) / block * block;
     if data == 0 {
         return Err(unfit("the devices are too small for a thin pool".to_owned()));
     }
@@ -154,7 +155,7 @@ fn thin(
     stack.push(lab, &[target("thin", data, volume)]).map(drop)
 }
 
-/// Volume on the first half of the devices with a snapshot on the second half.
+/// Makes a volume on the first half of the devices, with a snapshot on the second half.
 fn snapshot(
     lab: &Lab,
     members: &[MemberDevice],
@@ -174,7 +175,7 @@ fn snapshot(
     stack.push(lab, &[target("snapshot-origin", half, origin.to_string())]).map(drop)
 }
 
-/// Overwrites the beginning of a device with zeros: metadata that begins so is taken as empty.
+/// Overwrites the beginning of a device with zeros, so that the kernel takes its metadata as empty.
 fn empty(member: &MemberDevice) -> Result<(), LabError> {
     let opened = File::options().write(true).open(&member.node);
     let emptied = opened.and_then(|node| {

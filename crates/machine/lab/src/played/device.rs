@@ -1,4 +1,4 @@
-//! Played disks of a device: when they answer, what they have counted, and their model.
+//! Played disks of a device: answer timing, counters, and model.
 
 use treering_model::PlayedCounts;
 
@@ -11,7 +11,7 @@ impl LabDevice {
     /// Switches played disks between answering at modelled times (`true`) and at once (`false`).
     ///
     /// # Errors
-    /// When one does not answer at all.
+    /// When a disk does not answer at all.
     pub fn play(&self, plays: bool) -> Result<(), LabError> {
         match &self.bottom().storage {
             AcquiredStorage::Images(images, _) => {
@@ -24,7 +24,7 @@ impl LabDevice {
     /// Sum of the counters of all played disks; `None` without played disks.
     ///
     /// # Errors
-    /// When one does not answer.
+    /// When a disk does not answer.
     pub fn played(&self) -> Result<Option<PlayedCounts>, LabError> {
         let AcquiredStorage::Images(images, _) = &self.bottom().storage else { return Ok(None) };
         let mut total: Option<PlayedCounts> = None;

@@ -10,7 +10,7 @@ use treering_trace::{DiskError, ModelledDisk};
 use crate::LabError;
 use crate::error::unfit;
 
-/// Largest accepted file of a disk model, in bytes.
+/// Maximum size of a disk model's file, in bytes.
 const TEXT_BYTES_MAX: u64 = 1 << 16;
 
 /// Model of a disk to be played.
@@ -28,7 +28,7 @@ impl PlayedModel {
     /// Finds a model by name, or reads it from the file at this path.
     ///
     /// # Errors
-    /// When there is none, or the file describes none.
+    /// When there is no such model or file, or the file does not describe a disk.
     pub fn find(name: &str) -> Result<Self, LabError> {
         let text = match ModelledDisk::text_of(name) {
             Some(text) => text.to_owned(),

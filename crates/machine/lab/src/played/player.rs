@@ -1,4 +1,4 @@
-//! The owner's end of a played disk: mounts it, starts its process, sets its timing, ends it.
+//! The owner's side of a played disk: mounts it, starts its process, sets its timing, and ends it.
 
 use std::ffi::OsStr;
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -22,7 +22,7 @@ use crate::error::unfit;
 use crate::machine::{DeviceNumber, KernelMounts};
 use crate::tools::SelfExec;
 
-/// Longest wait for an answer of the process of a played disk, and for its end.
+/// Longest wait for a reply from the process of a played disk, and for its end.
 const PATIENCE: Duration = Duration::from_secs(10);
 const STEP: Duration = Duration::from_millis(10);
 
@@ -31,12 +31,13 @@ const STEP: Duration = Duration::from_millis(10);
 pub(crate) struct DiskPlayer {
     point: PathBuf,
     child: Child,
-    /// Device number of its mount.
+    /// Device number of the disk's mount.
     pub(crate) mounted: Option<DeviceNumber>,
 }
 
 impl DiskPlayer {
-    /// Mounts the filesystem of a played disk at `point`, which is made, and starts its process.
+    /// Makes the mount point `point`, mounts the filesystem of a played disk there, and starts its
+    /// process.
     pub(crate) fn start(
         point: &Path,
         mark: &str,
@@ -64,7 +65,8 @@ impl DiskPlayer {
         command.stdin(OwnedFd::from(connection)).stdout(OwnedFd::from(image));
         let child = command.stderr(Stdio::piped()).spawn();
         let child = child.map_err(LabError::io("cannot start", &self_exec.program))?;
-        // This end of the connection is closed, so that the connection ends with the process.
+        // Closes this process's copy of the connection, so that the connection ends with the disk's
+        // process.
         drop(command);
         let mut player = Self { point: point.to_owned(), child, mounted: None };
         if let Err(error) = player.counts() {
@@ -102,7 +104,7 @@ impl DiskPlayer {
     /// Switches between answers at modelled times (`true`) and at once (`false`).
     pub(crate) fn play(&self, plays: bool) -> Result<(), LabError> {
         let failed = LabError::io("cannot reach the played disk at", &self.point);
-        say(&self.point, if plays { PLAY } else { HURRY }).map_err(failed)
+        write_word(&self.point, if plays { PLAY } else { HURRY }).map_err(failed)
     }
 
     /// Counters of the played disk so far.
@@ -117,7 +119,7 @@ impl DiskPlayer {
     }
 
     /// Waits for the end of the process after its mount is gone.
-    pub(crate) fn ended(mut self) {
+    pub(crate) fn wait_for_end(mut self) {
         let mut waited = Duration::ZERO;
         while matches!(self.child.try_wait(), Ok(None)) {
             if waited >= PATIENCE {
@@ -135,7 +137,7 @@ pub(crate) fn image_in(point: &Path) -> PathBuf {
     point.join(IMAGE)
 }
 
-fn say(point: &Path, word: &str) -> io::Result<()> {
+fn write_word(point: &Path, word: &str) -> io::Result<()> {
     OpenOptions::new().write(true).open(point.join(PLAYED_STATUS))?.write_all(word.as_bytes())
 }
 
@@ -150,24 +152,24 @@ pub(crate) struct OrphanDisk<'a> {
     pub(crate) player: Option<(u32, u64)>,
 }
 
-/// Ends all waiting for a played disk: it answers at once from now on, or, if its process does not
-/// respond, every request fails.
+/// Unblocks everything that waits for a played disk. The disk answers at once from now on; if its
+/// process does not respond, all requests fail.
 pub(crate) fn rescue(machine: &KernelMounts, remains: OrphanDisk<'_>) {
-    let is_there = MountTable::read().is_ok_and(|table| {
+    let is_mounted = MountTable::read().is_ok_and(|table| {
         table
             .mounts
             .iter()
             .any(|mount| mount.point == remains.point && mount.fs_type == PLAYED_MOUNT)
     });
-    if !is_there {
+    if !is_mounted {
         return;
     }
-    // A thread that gets no answer is left behind until the connection breaks.
+    // The thread may block; it is abandoned until the connection breaks.
     let (sender, answer) = mpsc::channel();
     let point = remains.point.to_owned();
-    let sent = thread::Builder::new().spawn(move || sender.send(say(&point, HURRY)));
+    let sent = thread::Builder::new().spawn(move || sender.send(write_word(&point, HURRY)));
     if sent.is_ok() && answer.recv_timeout(PATIENCE).is_ok() {
-        // The word was accepted, or the connection is broken already.
+        // The disk accepted the word, or the connection is already broken.
         return;
     }
     if let Some((pid, start)) = remains.player
@@ -177,7 +179,7 @@ pub(crate) fn rescue(machine: &KernelMounts, remains: OrphanDisk<'_>) {
     }
     if let Some(number) = remains.mounted {
         let connection = Path::new(USER_SPACE_CONNECTIONS).join(number.minor.to_string());
-        // The write fails if the connection is gone, or connections are not shown.
+        // The write fails if the connection is gone, or fusectl is not mounted.
         let _nothing_to_abort = std::fs::write(connection.join("abort"), "1");
     }
 }

@@ -1,8 +1,8 @@
 //! The FUSE filesystem of a played disk: a directory with two files, the image and the status.
 //!
-//! Reads and writes are executed at once, and answered by the spindle later. Nothing here syncs or
-//! waits for anything but the file behind the image: anything else could itself be waiting for this
-//! filesystem.
+//! Reads and writes are executed at once; the spindle answers them later. The server never syncs,
+//! and waits only for the image file. Waiting for anything else could deadlock, since that may
+//! itself wait for this filesystem.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -32,9 +32,9 @@ const ROOT_INODE: u64 = 1;
 const IMAGE_INODE: u64 = 2;
 const STATUS_INODE: u64 = 3;
 /// Validity of attributes and entries, which never change.
-const FOREVER: Duration = Duration::from_secs(1 << 30);
+const ATTRIBUTE_VALIDITY: Duration = Duration::from_secs(1 << 30);
 /// Limit on concurrent kernel requests: more than the queue of any loop device holds.
-const UNDER_WAY: u16 = 1024;
+const REQUESTS_MAX: u16 = 1024;
 
 struct PlayedFilesystem {
     spindle: Arc<Spindle>,
@@ -42,15 +42,15 @@ struct PlayedFilesystem {
     bytes: u64,
     /// Status without current counters.
     status: PlayedStatus,
-    /// Status texts of open handles: each is fixed at the open, however many reads follow.
+    /// Status texts by open handle; each text is fixed when the handle is opened.
     texts: Mutex<BTreeMap<u64, Vec<u8>>>,
 }
 
-/// Serves a played disk on a FUSE connection that is mounted already, over an image, until it is
+/// Serves a played disk on an image through a FUSE connection that is already mounted, until it is
 /// unmounted.
 ///
 /// # Errors
-/// When the description is none of a disk, or the connection breaks.
+/// When the description is not that of a disk, or the connection breaks.
 pub fn serve_played_disk(
     fuse: OwnedFd,
     image: File,
@@ -59,23 +59,23 @@ pub fn serve_played_disk(
 ) -> io::Result<()> {
     let model = PlayedModel::read(name, text).map_err(io::Error::other)?;
     let bytes = image.metadata()?.len();
-    // A refusal shows in the lateness of the answers.
+    // A refusal is ignored: it only makes answers late, which is counted.
     let _refused = serve_a_device();
     let spindle = Arc::new(Spindle::new(&model.disk));
-    let turning = Arc::clone(&spindle);
-    let turning =
-        thread::Builder::new().name("spindle".to_owned()).spawn(move || turning.turn())?;
+    let shared = Arc::clone(&spindle);
+    let spindle_thread =
+        thread::Builder::new().name("spindle".to_owned()).spawn(move || shared.answer_queued())?;
     let path = path.to_string_lossy().into_owned();
     let status = PlayedStatus { image: path, ..model.status() };
     let texts = Mutex::default();
     let filesystem =
         PlayedFilesystem { spindle: Arc::clone(&spindle), image, bytes, status, texts };
-    // Only root gets here: the mount point is accessible to its owner alone.
+    // Any caller may be allowed, since only root can reach the mount point.
     let session = Session::from_fd(filesystem, fuse, SessionACL::All, Config::default())?;
     let served = session.run();
     spindle.end();
     // The thread ends after `end`.
-    let _ended = turning.join();
+    let _ended = spindle_thread.join();
     served
 }
 
@@ -112,7 +112,7 @@ impl PlayedFilesystem {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Stores the present status for a reader and returns its handle.
+    /// Stores the current status for a reader, and returns the reader's handle.
     fn open_status(&self) -> u64 {
         let status = PlayedStatus { counts: self.spindle.counts(), ..self.status.clone() };
         let text = serde_json::to_vec(&status).unwrap_or_default();
@@ -129,7 +129,7 @@ impl PlayedFilesystem {
         reply.data(&text[at(offset)..at(offset.saturating_add(u64::from(size)))]);
     }
 
-    /// Reads the part within the image; the rest of the kernel's buffer stays as it is.
+    /// Reads the part of the range within the image; the reply may be short.
     fn read_image(&self, offset: u64, size: u32) -> io::Result<Vec<u8>> {
         let bytes = self.bytes.saturating_sub(offset).min(u64::from(size));
         let mut data = vec![0; usize::try_from(bytes).map_err(io::Error::other)?];
@@ -140,10 +140,11 @@ impl PlayedFilesystem {
 
 impl Filesystem for PlayedFilesystem {
     fn init(&mut self, _: &Request, config: &mut KernelConfig) -> io::Result<()> {
-        // Without this capability requests come one at a time, and the disk's queue stays empty.
+        // Without this capability the kernel sends one direct request at a time, and the disk's
+        // queue stays empty.
         let _older_kernels_have_none = config.add_capabilities(InitFlags::FUSE_ASYNC_DIO);
-        let _known = config.set_max_background(UNDER_WAY);
-        let _known = config.set_congestion_threshold(UNDER_WAY);
+        let _known = config.set_max_background(REQUESTS_MAX);
+        let _known = config.set_congestion_threshold(REQUESTS_MAX);
         Ok(())
     }
 
@@ -154,14 +155,14 @@ impl Filesystem for PlayedFilesystem {
             _ => return reply.error(Errno::ENOENT),
         };
         match self.attributes(inode) {
-            Some(attributes) => reply.entry(&FOREVER, &attributes, Generation(0)),
+            Some(attributes) => reply.entry(&ATTRIBUTE_VALIDITY, &attributes, Generation(0)),
             None => reply.error(Errno::ENOENT),
         }
     }
 
     fn getattr(&self, _: &Request, inode: INodeNo, _: Option<FileHandle>, reply: ReplyAttr) {
         match self.attributes(inode.0) {
-            Some(attributes) => reply.attr(&FOREVER, &attributes),
+            Some(attributes) => reply.attr(&ATTRIBUTE_VALIDITY, &attributes),
             None => reply.error(Errno::ENOENT),
         }
     }
@@ -184,12 +185,13 @@ impl Filesystem for PlayedFilesystem {
         _flags: Option<fuser::BsdFileFlags>,
         reply: ReplyAttr,
     ) {
-        // A disk keeps its size; the status is "truncated" when a word is written to it.
+        // The disk's size is fixed; opening the status file for writing truncates it, which is
+        // ignored.
         match self.attributes(inode.0) {
             Some(_) if inode.0 == IMAGE_INODE && size.is_some_and(|size| size != self.bytes) => {
                 reply.error(Errno::EPERM);
             }
-            Some(attributes) => reply.attr(&FOREVER, &attributes),
+            Some(attributes) => reply.attr(&ATTRIBUTE_VALIDITY, &attributes),
             None => reply.error(Errno::ENOENT),
         }
     }
@@ -289,7 +291,7 @@ impl Filesystem for PlayedFilesystem {
     }
 
     fn flush(&self, _: &Request, _: INodeNo, _: FileHandle, _: LockOwner, reply: ReplyEmpty) {
-        // There is no page cache above to flush.
+        // No page cache above needs to be flushed.
         reply.ok();
     }
 
@@ -318,7 +320,7 @@ impl Filesystem for PlayedFilesystem {
         }
         let request = QueuedRequest::new(offset, length, true);
         match fallocate(self.image.as_fd(), flags | FallocateFlags::KEEP_SIZE, offset, length) {
-            // A disk with a head ignores a discard; it exists so that images stay sparse.
+            // A discard takes no modelled time; it only keeps images sparse.
             Ok(()) if is_discard => reply.ok(),
             Ok(()) => self.spindle.take(request, DelayedReply::Done(reply)),
             Err(errno) => reply.error(Errno::from_i32(errno.raw_os_error())),

@@ -1,5 +1,6 @@
-//! Timing of a played disk: requests of the kernel queue for the model's head, and are answered at
-//! the modelled time. A late answer delays no later one, since each is due by the model's clock.
+//! Timing of a played disk: kernel requests queue for the model's head, and are answered at the
+//! modelled time. A late answer does not delay the next ones, since the model's clock determines
+//! when each is due.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,7 +45,7 @@ impl QueuedRequest {
     }
 }
 
-/// Completed request whose FUSE reply is delayed until its modelled time.
+/// Completed request whose FUSE reply waits for its modelled time.
 struct PendingReply {
     answer: DelayedReply,
     bytes: u64,
@@ -56,7 +57,7 @@ struct SpindleState {
     waiting: BTreeMap<u64, PendingReply>,
     /// Number of the request that the head is serving.
     served: Option<u64>,
-    /// Pending flushes with the number of the first request that they need not wait for.
+    /// Pending flushes, each with the number of the first request for which it need not wait.
     flushes: Vec<(u64, ReplyEmpty)>,
     next_number: u64,
     counts: PlayedCounts,
@@ -71,7 +72,7 @@ pub(super) struct Spindle {
 }
 
 impl Spindle {
-    /// Idle disk that answers at once until switched to modelled times.
+    /// Creates an idle disk, which answers at once until it is switched to modelled times.
     pub(super) fn new(disk: &ModelledDisk) -> Self {
         let state = SpindleState {
             head: PlayedHead::new(disk),
@@ -86,12 +87,11 @@ impl Spindle {
     }
 
     fn state(&self) -> MutexGuard<'_, SpindleState> {
-        // A panic leaves no half-done state that matters to an answer.
+        // A panic leaves the state usable, so a poisoned lock is ignored.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a completed request for its answer at the time at which the modelled disk would have
-    /// completed it.
+    /// Queues a completed request; it is answered when the modelled disk would have completed it.
     pub(super) fn take(&self, request: QueuedRequest, answer: DelayedReply) {
         let QueuedRequest { at_ns, offset, bytes, is_write } = request;
         let mut state = self.state();
@@ -138,7 +138,7 @@ impl Spindle {
     }
 
     /// Answers queued requests until [`Spindle::end`] is called.
-    pub(super) fn turn(&self) {
+    pub(super) fn answer_queued(&self) {
         while let Some((answer, waiting)) = self.next() {
             let plays = !self.answers_at_once();
             if plays {

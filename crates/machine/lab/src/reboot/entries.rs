@@ -1,5 +1,5 @@
 //! Boot loader menus: finds the entry that boots a kernel. Reads grub.cfg and the entries of the
-//! Boot Loader Specification; writes nothing.
+//! Boot Loader Specification, and writes nothing.
 
 use std::fs;
 use std::path::Path;
@@ -12,11 +12,11 @@ const BYTES_MAX: u64 = 4 << 20;
 const ENTRIES: [&str; 3] = ["boot/loader/entries", "efi/loader/entries", "boot/efi/loader/entries"];
 /// Directories with unified kernel images, beneath the root.
 const IMAGES: [&str; 3] = ["boot/EFI/Linux", "efi/EFI/Linux", "boot/efi/EFI/Linux"];
-/// Words of kernel command lines that ask for a shell instead of the system.
+/// Words of kernel command lines that boot into a rescue shell instead of the system.
 const RESCUE: [&str; 4] = ["single", "recovery", "rescue", "emergency"];
 
 /// Finds the entry of a grub.cfg that boots this release, in the form of `grub-reboot`: the
-/// identifiers of its submenus and its own, separated by `>`.
+/// identifiers of the submenus and of the entry, separated by `>`.
 pub(super) fn in_grub_menu(menu: &str, release: &str) -> Option<String> {
     let mut open: Vec<Option<MenuEntry>> = Vec::new();
     for line in menu.lines() {
@@ -53,13 +53,15 @@ impl MenuEntry {
         let id = words.iter().position(is_key).and_then(after).cloned();
         let id = id
             .or_else(|| words.iter().find_map(|word| Some(word.strip_prefix("--id=")?.to_owned())));
-        // An entry without an identifier is named by its title, in which GRUB wants each > twice.
+        // An entry without an identifier is named by its title, in which GRUB requires each > to be
+        // doubled.
         let title = || words.get(1).map(|title| title.replace('>', ">>")).unwrap_or_default();
         Self { id: id.unwrap_or_else(title) }
     }
 }
 
-/// Splits a line of GRUB's script into words: quotation marks as in a shell, without expansion.
+/// Splits a line of GRUB's script into words: quotation marks work as in a shell, without
+/// expansion.
 fn words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -112,12 +114,13 @@ fn is_entry_of(path: &Path, release: &str) -> bool {
     };
     let is_rescue = value("options")
         .is_some_and(|options| options.split_whitespace().any(|word| RESCUE.contains(&word)));
-    let is_it = value("version").is_some_and(|version| version == release)
+    let is_release = value("version").is_some_and(|version| version == release)
         || value("linux").is_some_and(|image| is_image_of(&image, release));
-    is_it && !is_rescue
+    is_release && !is_rescue
 }
 
-/// True if a path is that of the image of this release: `/vmlinuz-6.1.0` or `/ID/6.1.0/linux`.
+/// True if a path has the form of a kernel image of this release: `/vmlinuz-6.1.0` or
+/// `/ID/6.1.0/linux`.
 fn is_image_of(path: &str, release: &str) -> bool {
     let mut parts = path.rsplit('/');
     let name = parts.next().unwrap_or_default();

@@ -36,7 +36,7 @@ pub enum RebootError {
     Command {
         /// Command line, as text.
         command: String,
-        /// Exit status in parentheses, after a blank.
+        /// Exit status in parentheses, preceded by a blank.
         ended: String,
         /// Output of the command.
         output: String,

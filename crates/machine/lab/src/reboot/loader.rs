@@ -8,7 +8,7 @@ use super::entries::{in_entries, in_grub_menu, text};
 use super::error::RebootError;
 use crate::machine::word;
 
-/// EFI variable of systemd-boot that shows that it has booted the machine.
+/// EFI variable that systemd-boot sets when it boots the machine.
 const LOADER_INFO: &str =
     "sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
 /// Folders of system programs, beneath the root.
@@ -25,7 +25,7 @@ treering_model::named_enum! {
         SystemdBoot = "systemd-boot",
         /// GRUB, by `grub-reboot`.
         Grub = "grub",
-        /// The running kernel, by `kexec`: firmware and boot loader take no part.
+        /// The running kernel, by `kexec`, without firmware and boot loader.
         Kexec = "kexec",
     }
 }
@@ -36,7 +36,7 @@ pub type CommandLine = Vec<String>;
 /// Commands of one boot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BootCommands {
-    /// Commands that make this kernel the next to be booted, once.
+    /// Commands that select this kernel for the next boot only.
     pub prepare: Vec<CommandLine>,
     /// Command that reboots the machine.
     pub boot: CommandLine,
@@ -51,7 +51,7 @@ impl BootLoader {
     /// Returns the requested loader, or the first that can boot a kernel once on this machine.
     ///
     /// # Errors
-    /// If the requested loader, or every loader, lacks a requirement, which is named.
+    /// When the requested loader, or every loader, lacks a requirement; the error names it.
     pub(super) fn choose(root: &Path, requested: Option<Self>) -> Result<Self, RebootError> {
         if let Some(requested) = requested {
             let usable = requested
@@ -78,7 +78,7 @@ impl BootLoader {
                     return Some("there is no bootctl".to_owned());
                 }
                 let wide = fs::read(root.join(LOADER_INFO)).unwrap_or_default();
-                // Four bytes of attributes, then UTF-16.
+                // The variable has four bytes of attributes, then UTF-16 text.
                 let info: String = wide
                     .get(4..)
                     .unwrap_or_default()
@@ -86,8 +86,8 @@ impl BootLoader {
                     .step_by(2)
                     .map(|&b| char::from(b))
                     .collect();
-                let is_it = info.starts_with("systemd-boot");
-                (!is_it).then(|| "it has not booted this machine".to_owned())
+                let is_booted = info.starts_with("systemd-boot");
+                (!is_booted).then(|| "it has not booted this machine".to_owned())
             }
             Self::Grub => {
                 let Some(grub) = grub(root) else {
@@ -113,7 +113,7 @@ impl BootLoader {
         }
     }
 
-    /// Commands that boot this kernel once.
+    /// Commands for a single boot of this kernel.
     ///
     /// # Errors
     /// When the kernel is not installed, or the loader does not know it.
@@ -148,7 +148,7 @@ impl BootLoader {
         Ok(BootCommands { prepare: vec![prepare], boot: systemctl("reboot") })
     }
 
-    /// Command that restores the usual next boot.
+    /// Command that makes the next boot the usual one again.
     pub(super) fn cancel(self, root: &Path) -> CommandLine {
         let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
         match self {
@@ -179,7 +179,7 @@ fn kexec(
     let image = image.ok_or_else(|| missing(format!("there is no /boot/vmlinuz-{release}")))?;
     let initrd = first(&[of("initrd.img-", ""), of("initramfs-", ".img"), of("initrd-", "")]);
     let line = word(&root.join("proc/cmdline")).unwrap_or_default();
-    // Words that the boot loader added for the running kernel are left out.
+    // Words that the boot loader added to the running kernel's command line are left out.
     let is_own = |word: &&str| !word.starts_with("BOOT_IMAGE=") && !word.starts_with("initrd=");
     let line: Vec<&str> = line.split_whitespace().filter(is_own).collect();
     let mut load = vec![tool(root, "kexec"), "-l".to_owned(), image.display().to_string()];
@@ -206,13 +206,14 @@ fn grub(root: &Path) -> Option<Grub> {
     })
 }
 
-/// Path of a program. Beneath another root only programs there count: tests of another machine
-/// never reach the programs of this one.
+/// Path of a program. Beneath another root only its own programs are found, so that tests never run
+/// programs of this machine.
 fn program(root: &Path, name: &str) -> Option<PathBuf> {
     PROGRAMS.iter().map(|folder| root.join(folder).join(name)).find(|path| path.is_file())
 }
 
-/// Path of a program to be run; the usual path if it is missing, so that the run fails with that.
+/// Path of a program to run; if it is missing, the usual path, so that running it fails with a
+/// clear error.
 fn tool(root: &Path, name: &str) -> String {
     let usual = || root.join("usr/bin").join(name);
     program(root, name).unwrap_or_else(usual).display().to_string()

@@ -1,6 +1,6 @@
-//! Reboots into other kernels: the next boot is set once, a systemd unit continues the campaign
-//! after it, and a record tells which kernel was requested. All changes to the machine are made
-//! here, beneath one root: `/`, or a directory in tests.
+//! Reboots into other kernels: the boot loader is set for one boot, a systemd unit continues the
+//! campaign after it, and a record has the requested kernel. This module makes all changes to the
+//! machine, beneath one root: `/`, or a directory in tests.
 
 mod entries;
 mod error;
@@ -30,8 +30,8 @@ const FOLDER: &str = "var/lib/treering/reboot";
 const LOCK: &str = "lock";
 const UNITS: &str = "etc/systemd/system";
 const WANTS: &str = "etc/systemd/system/multi-user.target.wants";
-/// Word on the kernel's command line that ends a campaign, for a machine that can be reached only
-/// there.
+/// Word on the kernel's command line that ends a campaign, for machines that are accessible only in
+/// the boot loader.
 const STOP_WORD: &str = "treering.stop";
 
 /// Control of the boots of a machine.
@@ -47,8 +47,8 @@ pub struct RebootLock {
 }
 
 impl RebootControl {
-    /// Controls the machine with this root: `/`, or a directory in its place. With another root
-    /// than `/` no program and no file of this machine is used.
+    /// Controls the machine with this root: `/`, or a directory in its place, with which no program
+    /// or file of this machine is used.
     pub fn new(root: &Path) -> Self {
         Self { root: root.to_owned() }
     }
@@ -66,20 +66,20 @@ impl RebootControl {
     /// Returns the requested boot loader, or the first that can boot a kernel once.
     ///
     /// # Errors
-    /// When there is none.
+    /// When there is no such boot loader.
     pub fn loader(&self, requested: Option<BootLoader>) -> Result<BootLoader, LabError> {
         Ok(BootLoader::choose(&self.root, requested)?)
     }
 
-    /// Commands that boot this kernel once.
+    /// Commands for a single boot of this kernel.
     ///
     /// # Errors
-    /// When it is not installed, or the boot loader does not know it.
+    /// When the kernel is not installed, or the boot loader has no entry for it.
     pub fn commands(&self, loader: BootLoader, release: &str) -> Result<BootCommands, LabError> {
         Ok(loader.commands(&self.root, release)?)
     }
 
-    /// Command that restores the usual next boot.
+    /// Command that makes the next boot the usual one again.
     pub fn cancel_command(&self, loader: BootLoader) -> CommandLine {
         loader.cancel(&self.root)
     }
@@ -114,7 +114,7 @@ impl RebootControl {
     /// Reads the record of the campaign; `None` without a campaign.
     ///
     /// # Errors
-    /// When its record cannot be read.
+    /// When the record cannot be read.
     pub fn record(&self) -> Result<Option<RebootRecord>, LabError> {
         let path = self.record_path();
         match fs::read_to_string(&path) {
@@ -128,14 +128,14 @@ impl RebootControl {
 
     /// True if a record, unit or link of a campaign exists.
     pub fn is_there(&self) -> bool {
-        let is_there = |path: PathBuf| path.symlink_metadata().is_ok();
-        is_there(self.record_path()) || is_there(self.unit_path()) || is_there(self.link_path())
+        let exists = |path: PathBuf| path.symlink_metadata().is_ok();
+        exists(self.record_path()) || exists(self.unit_path()) || exists(self.link_path())
     }
 
     /// Locks the campaign for this process, without waiting.
     ///
     /// # Errors
-    /// When another one has it, or the directory cannot be made.
+    /// When another process holds the lock, or the directory cannot be made.
     pub fn lock(&self) -> Result<RebootLock, LabError> {
         let folder = self.root.join(FOLDER);
         fs::create_dir_all(&folder).map_err(LabError::io("cannot make", &folder))?;
@@ -157,7 +157,7 @@ impl RebootControl {
     /// Writes the record and syncs it.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the record cannot be written.
     pub fn save(&self, record: &RebootRecord) -> Result<(), LabError> {
         write_whole(&self.record_path(), &record.to_text())
     }
@@ -165,7 +165,7 @@ impl RebootControl {
     /// Installs and enables the unit that continues the campaign after the next boot.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// When the unit cannot be written.
     pub fn install(&self, continuation: &ContinuationUnit, plan: &str) -> Result<(), LabError> {
         write_whole(&self.unit_path(), &continuation.unit(plan))?;
         let link = self.link_path();
@@ -187,26 +187,26 @@ impl RebootControl {
     /// Runs a command of a boot to its end.
     ///
     /// # Errors
-    /// When it cannot be started, or fails: with its own words.
+    /// When the command cannot be started, or fails; the error has its output.
     pub fn run(&self, command: &[String]) -> Result<(), LabError> {
         let Some((program, arguments)) = command.split_first() else { return Ok(()) };
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-        let done = run(Path::new(program), &arguments, &self.root)
+        let finished = run(Path::new(program), &arguments, &self.root)
             .map_err(LabError::io("cannot run", program))?;
-        let Some(ended) = done.failure else { return Ok(()) };
-        let (command, output) = (command.join(" "), done.output.trim().to_owned());
+        let Some(ended) = finished.failure else { return Ok(()) };
+        let (command, output) = (command.join(" "), finished.output.trim().to_owned());
         Err(RebootError::Command { command, ended: format!(" ({ended})"), output }.into())
     }
 
-    /// Ends the campaign: restores the usual next boot where another was set, and removes unit,
-    /// record and stop file. Results stay in the store.
+    /// Ends the campaign: makes the next boot the usual one again, and removes unit, record and
+    /// stop file. Results stay in the store.
     ///
     /// # Errors
-    /// When something of it stays.
+    /// When a part cannot be removed.
     pub fn end(&self) -> Result<(), LabError> {
         let campaign = self.record().ok().flatten();
         let mut removed = Ok(());
-        // The link goes first: without it the unit is not started any more.
+        // Removes the link first: without it the unit is not started any more.
         for path in [self.link_path(), self.unit_path(), self.stop_path()] {
             removed = removed.and(remove(&path));
         }
@@ -233,7 +233,8 @@ fn remove(path: &Path) -> Result<(), LabError> {
     }
 }
 
-/// Writes a file atomically: after a crash either the old or the new content is there, whole.
+/// Writes a file atomically: after a crash it has either the complete old or the complete new
+/// content.
 fn write_whole(path: &Path, text: &str) -> Result<(), LabError> {
     let folder = path.parent().unwrap_or(Path::new("/"));
     fs::create_dir_all(folder).map_err(LabError::io("cannot make", folder))?;

@@ -1,5 +1,5 @@
-//! On-disk record of a campaign across boots: plan, campaign, requested kernel, and whether it came
-//! up. Results are in the store, not here.
+//! On-disk record of a campaign across boots: plan, campaign, requested kernel, and the boot that
+//! reached it. Results are in the store.
 
 use std::str::FromStr;
 
@@ -33,7 +33,7 @@ pub struct BootRequest {
     pub from: String,
     /// True once the boot loader has accepted the request.
     pub is_set: bool,
-    /// Identifier of the boot in which the kernel came up.
+    /// Identifier of the boot with the requested kernel; `None` until it has come up.
     pub reached: Option<String>,
 }
 
@@ -54,7 +54,7 @@ impl RebootRecord {
         lines.join("\n")
     }
 
-    /// Parses a record; the error is the reason why it is damaged.
+    /// Parses a record; the error is the reason why it is invalid.
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
         let mut lines = text.lines();
         if lines.next() != Some(HEADER) {

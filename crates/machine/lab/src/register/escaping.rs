@@ -1,4 +1,5 @@
-//! Escaping of names and values in records: a line has no blanks and no control characters in them.
+//! Escaping of names and values in records, so that they contain no blanks and no control
+//! characters.
 
 use std::fmt::Write;
 
@@ -21,7 +22,7 @@ pub(crate) fn text(escaped: &str) -> Option<String> {
     String::from_utf8(unescape(escaped)?).ok()
 }
 
-/// Unescapes bytes; `None` for text that is not escaped so.
+/// Unescapes bytes; `None` for text that is not escaped in this way.
 pub(super) fn unescape(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut unread = text.as_bytes();

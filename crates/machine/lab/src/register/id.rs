@@ -1,8 +1,8 @@
-//! IDs of records, and the marks and file names that follow from them.
+//! IDs of records, and the marks and file names derived from them.
 
 use std::path::Path;
 
-/// Order of records: those of one process by their count.
+/// Sort key of records by creation: start time and ID of the process, and its count of records.
 pub(crate) type CreationOrder = [u64; 3];
 
 /// ID of a record: digits, letters `a` to `f` and dashes only.
@@ -38,7 +38,7 @@ impl RecordId {
         [(); 3].map(|()| parts.next().flatten().unwrap_or_default())
     }
 
-    /// Mark by which a loop device or tmpfs is recognised as treering's.
+    /// Mark that identifies a loop device or tmpfs as treering's.
     pub(crate) fn mark(&self) -> String {
         format!("{MARK}{}", self.0)
     }

@@ -1,8 +1,8 @@
-//! The register: an on-disk record of each resource of the lab, written before the resource is made
-//! and removed after it is gone, so that a killed run leaves nothing unrecorded.
+//! The register: an on-disk record of each resource of the lab. A record is written before its
+//! resource is made, and removed after it is gone, so that a killed run leaves nothing unrecorded.
 //!
-//! A record is locked by its owner as long as the owner lives: the kernel releases the lock with
-//! the process. `release` frees the leftovers.
+//! The owner holds a lock on the record, which the kernel releases when the process ends. `release`
+//! frees the leftovers.
 
 mod escaping;
 mod id;
@@ -48,8 +48,7 @@ pub(crate) struct LabRegister {
     plan: Option<PlanIdentity>,
 }
 
-/// A record owned by this process: its lock is held until it is dropped, its file stays until it is
-/// removed.
+/// A record owned by this process: dropping it releases the lock; the file stays until `remove`.
 #[derive(Debug)]
 pub(crate) struct OwnedRecord {
     path: PathBuf,
@@ -85,7 +84,7 @@ impl LabRegister {
     fn make(&self) -> Result<(), LabError> {
         for folder in [self.folder.clone(), self.folder.join("mounts")] {
             private_directory(&folder)?;
-            open_for_passage(&folder)?;
+            allow_passage(&folder)?;
         }
         private_directory(&self.folder.join("devices")).map(drop)
     }
@@ -105,7 +104,7 @@ impl LabRegister {
         self.folder.join("mounts").join(id.as_str())
     }
 
-    /// Path of an empty directory, in which programs are run.
+    /// Path of the empty directory in which programs are run.
     pub(crate) fn empty_folder(&self) -> Result<PathBuf, LabError> {
         private_directory(&self.folder.join("empty"))
     }
@@ -175,7 +174,7 @@ impl LabRegister {
             let is_held = lock_exclusive(&file) == Err(LockError::Held);
             let facts = read(&file);
             if !is_held && file.metadata().is_ok_and(|metadata| metadata.len() == 0) {
-                // The owner was killed before its first line was written: nothing was made yet.
+                // The owner was killed before it wrote the first line, so it made nothing yet.
                 fs::remove_file(&path).map_err(LabError::io("cannot remove", &path))?;
                 continue;
             }
@@ -210,7 +209,7 @@ impl LabRegister {
         self.folder.join(format!("{}.record", id.as_str()))
     }
 
-    /// Locks the register: one process at a time makes or lists records.
+    /// Locks the register, so that one process at a time makes or lists records.
     fn lock(&self) -> Result<File, LabError> {
         let path = self.folder.join("lock");
         let file = open_lock(&path)?;
@@ -237,12 +236,12 @@ impl OwnedRecord {
         &self.id
     }
 
-    /// Path of its file.
+    /// Path of the record's file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Appends lines that become known later, and syncs them.
+    /// Appends lines with facts that became known later, and syncs them.
     pub(crate) fn append(&mut self, text: &str) -> Result<(), LabError> {
         self.file
             .write_all(text.as_bytes())
@@ -253,12 +252,12 @@ impl OwnedRecord {
     /// Reads and parses the record.
     pub(crate) fn facts(&self) -> Result<RecordFacts, LabError> {
         let damaged = |why| DeviceError::Damaged { path: self.path.clone(), why };
-        // A second descriptor, since the first one is at the end of the file.
+        // Uses a second descriptor, since the first one is at the end of the file.
         let file = File::open(&self.path).map_err(LabError::io("cannot open", &self.path))?;
         Ok(read(&file).map_err(damaged)?)
     }
 
-    /// Removes the record, after its resource is gone.
+    /// Removes the record, once its resource is gone.
     pub(crate) fn remove(self) -> Result<(), LabError> {
         fs::remove_file(&self.path).map_err(LabError::io("cannot remove the record", &self.path))
     }
@@ -281,8 +280,8 @@ fn open_lock(path: &Path) -> Result<File, LabError> {
         .map_err(LabError::io("cannot open", path))
 }
 
-/// Checks that a directory belongs to this user and nobody else can write to it, making it if
-/// missing. Others could name their own files or devices in the records.
+/// Makes a missing directory, and checks that it belongs to this user and that nobody else can
+/// write to it: others could name any files or devices in the records.
 pub(crate) fn private_directory(path: &Path) -> Result<PathBuf, LabError> {
     match DirBuilder::new().recursive(true).mode(0o700).create(path) {
         // A dangling link, or a file, is examined below.
@@ -295,9 +294,9 @@ pub(crate) fn private_directory(path: &Path) -> Result<PathBuf, LabError> {
     }
 }
 
-/// Lets other users pass through a directory of root, but not list it: jobs that run as another
-/// user reach the filesystems that are mounted below.
-fn open_for_passage(path: &Path) -> Result<(), LabError> {
+/// Lets other users pass through a directory of root without listing it, so that jobs of other
+/// users reach the filesystems mounted below.
+fn allow_passage(path: &Path) -> Result<(), LabError> {
     if treering_sys::user_id() != 0 {
         return Ok(());
     }
@@ -404,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn other_users_pass_through_the_register_of_root_without_listing_it() {
+    fn other_users_can_traverse_but_not_list_the_register_of_root() {
         let top = tempfile::tempdir().unwrap();
         let register = LabRegister::open(&top.path().join("register")).unwrap();
         let expected = if treering_sys::user_id() == 0 { 0o711 } else { 0o700 };

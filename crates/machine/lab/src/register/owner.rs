@@ -1,9 +1,9 @@
-//! Owners of what the lab has made, in words for people.
+//! Descriptions of the runs that own the lab's resources.
 
 use crate::{LabLeftover, PlanIdentity, RebootControl};
 
 impl LabLeftover {
-    /// Words about the run that made it.
+    /// Describes the run that made the resource.
     pub fn owner(&self) -> String {
         let run = run_of(self.plan.as_ref());
         match self.pid {
@@ -22,12 +22,12 @@ fn run_of(plan: Option<&PlanIdentity>) -> String {
 }
 
 impl RebootControl {
-    /// Words about the pending reboots of a plan.
+    /// Describes the pending reboots of a plan.
     pub fn words(&self) -> String {
         format!("reboots of this machine ({})", self.unit_path().display())
     }
 
-    /// Words about the run that they belong to.
+    /// Describes the run that the reboots belong to.
     pub fn owner(&self) -> String {
         let record = self.record().ok().flatten();
         let run = run_of(record.as_ref().map(|record| &record.plan));

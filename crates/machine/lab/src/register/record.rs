@@ -1,5 +1,5 @@
-//! Text of a record: one fact per line, the later line wins, an unfinished last line is ignored. A
-//! record is accepted only in the form in which treering writes it.
+//! Text of a record: one fact per line. A later line overrides an earlier one, and an incomplete
+//! last line is ignored. Records are accepted only in the form in which treering writes them.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -18,7 +18,7 @@ const HEADER: &str = "treering lab 1";
 /// Identity of a file: device and inode number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileNumber {
-    /// Number of its filesystem (`st_dev`).
+    /// Device number of the filesystem (`st_dev`).
     pub(crate) device: u64,
     /// Inode number.
     pub(crate) inode: u64,
@@ -33,7 +33,7 @@ pub(crate) enum ResourceKind {
         image: PathBuf,
         /// Identity of the image file, known once it is made.
         file: Option<FileNumber>,
-        /// Number of the loop device, for messages: the device is found by its file and mark.
+        /// Number of the loop device, for messages only: the device is found by its file and mark.
         number: Option<u32>,
     },
     /// An image file, a played disk over it, and a loop device on that. The ID of the record
@@ -45,7 +45,7 @@ pub(crate) enum ResourceKind {
         file: Option<FileNumber>,
         /// Device number of the played disk's mount, known once it is mounted.
         mounted: Option<DeviceNumber>,
-        /// Process ID and start time of the process that plays it.
+        /// Process ID and start time of the process that plays the disk.
         player: Option<(u32, u64)>,
         /// Number of the loop device, for messages.
         number: Option<u32>,
@@ -54,48 +54,48 @@ pub(crate) enum ResourceKind {
     Mount {
         /// Filesystem type.
         fs_type: String,
-        /// Numbers of its devices; empty for a filesystem in memory.
+        /// Numbers of the filesystem's devices; empty for a filesystem in memory.
         devices: Vec<DeviceNumber>,
         /// Device number of the mount, known once it is mounted.
         mounted: Option<DeviceNumber>,
     },
     /// A device of the device mapper; the ID of the record determines its name and UUID.
     Mapping {
-        /// Type of its target, for messages.
+        /// Type of the device's target, for messages.
         target: String,
         /// Number of the device, known once it is made.
         number: Option<DeviceNumber>,
     },
-    /// An array of the driver md.
+    /// An md array.
     Array(RecordedArray),
-    /// A cache by bcache; the ID of the record determines its UUID.
+    /// A bcache device; the ID of the record determines its UUID.
     Cache {
-        /// Numbers of its backing device and of its cache device.
+        /// Numbers of the backing device and of the cache device.
         devices: Vec<DeviceNumber>,
     },
-    /// A foreign filesystem that is unmounted for a while, with its mount parameters.
+    /// A foreign filesystem that is temporarily unmounted, with its mount parameters.
     Unmounted(ForeignMount),
-    /// Settings of the kernel that are changed for a while.
+    /// Kernel settings that are temporarily changed.
     Settings {
         /// Changed attributes with their old values.
         changes: Vec<SettingChange>,
     },
-    /// A command that must run after a trial, since its counterpart has run before it.
+    /// A cleanup command that must run after a trial, since its prepare command has run.
     Cleanup(CleanupCommand),
     /// A control group.
     Group(RecordedGroup),
 }
 
-/// An array of the driver md.
+/// An md array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RecordedArray {
     /// RAID level.
     pub(crate) level: u32,
-    /// Number N of `/dev/mdN`, which was free before.
+    /// Number N of `/dev/mdN`, which was unused.
     pub(crate) number: u32,
-    /// Numbers of its disks.
+    /// Numbers of the array's disks.
     pub(crate) disks: Vec<DeviceNumber>,
-    /// Disk sequence number, known once it is made, where the kernel has it.
+    /// Disk sequence number, known once the array is made, if the kernel reports it.
     pub(crate) sequence: Option<u64>,
 }
 
@@ -106,7 +106,7 @@ pub(crate) struct RecordedGroup {
     pub(crate) folder: PathBuf,
     /// Identity of the folder, known once it is made.
     pub(crate) file: Option<FileNumber>,
-    /// Controllers that its parent passes on only for this group.
+    /// Controllers that were enabled in the parent group only for this group.
     pub(crate) enabled: Vec<String>,
 }
 
@@ -145,18 +145,18 @@ pub(crate) struct ForeignMount {
     pub(crate) options: String,
     /// ID of the mount that holds the mount point.
     pub(crate) parent: u64,
-    /// True if its loop device is detached with its last user.
+    /// True if the kernel detaches the loop device with its last user.
     pub(crate) autoclear: bool,
     /// Identity of the device.
     pub(crate) device: DeviceIdentity,
 }
 
-/// Identity of a device, distinct from a device that gets the same name or number later.
+/// Identity of a device, which differs from that of a later device with the same name or number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DeviceIdentity {
     /// Major and minor number.
     pub(crate) number: DeviceNumber,
-    /// Disk sequence number, which the kernel counts up for each new disk (`diskseq`, since Linux
+    /// Disk sequence number, which the kernel increments for each new disk (`diskseq`, since Linux
     /// 5.15).
     pub(crate) sequence: Option<u64>,
     /// Backing file of a loop device.
@@ -183,8 +183,7 @@ impl ResourceKind {
     }
 }
 
-/// Plan of a run. Resources are recorded with it, so that a resumed plan releases its own and no
-/// others.
+/// Plan of a run. Records name the plan, so that a resumed plan releases only its own resources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanIdentity {
     /// Name, for messages.
@@ -303,9 +302,9 @@ impl RecordFacts {
     /// Parses a record.
     ///
     /// # Errors
-    /// Why it is not believed.
+    /// The reason why the record is rejected.
     pub(crate) fn parse(text: &str) -> Result<Self, RecordError> {
-        // A line during which the writer was killed has no newline.
+        // A line without a newline was cut off by a kill.
         let whole = text.rfind('\n').map_or("", |end| &text[..end]);
         let mut lines = whole.lines();
         if lines.next() != Some(HEADER) {
@@ -340,7 +339,7 @@ pub(crate) fn loop_line(number: u32) -> String {
     format!("loop {number}\n")
 }
 
-/// Line with a controller that is passed on for a control group.
+/// Line with a controller that was enabled for a control group.
 pub(crate) fn controller_line(name: &str) -> String {
     format!("controller {}\n", escape(name.as_bytes()))
 }
@@ -661,7 +660,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unfinished_line_does_not_count() {
+    fn an_incomplete_line_is_ignored() {
         let whole = facts(image("/treering-1.img")).to_text();
         let killed = format!("{whole}loop 12");
         let Ok(RecordFacts { kind: ResourceKind::Loop { number, .. }, .. }) =

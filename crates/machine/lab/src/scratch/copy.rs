@@ -1,7 +1,7 @@
-//! Copying a tree: names, content with its holes, links, modes, owners and times.
+//! Copies a tree: names, content with holes, links, modes, owners and times.
 //!
 //! The caller walks through the original and passes each directory and entry, so that the copy is
-//! made in the order in which the original is read.
+//! made in reading order.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -52,18 +52,18 @@ impl CopyError {
 pub(crate) struct ImageCopier {
     confinement: Confinement,
     top: OwnedFd,
-    /// Names of the present directory and those above, with the attributes that each gets at the
-    /// end. Only the deepest is open.
+    /// Names of the current directory and its parents, with the attributes that each gets at the
+    /// end. Only the current one is open.
     path: Vec<(CString, Stat)>,
     current_dir: OwnedFd,
-    /// First path in the copy of each file with several links, by device and inode.
+    /// First path in the copy of each file with several links, by the original's device and inode.
     names: HashMap<(u64, u64), CString>,
     buffer: Vec<u8>,
     copied: CopiedTree,
 }
 
 impl ImageCopier {
-    /// Copies into the directory `to`. `from` is the top of the original.
+    /// Copies into the directory `to`. `from` is the top directory of the original.
     ///
     /// # Errors
     /// When the directory cannot be opened.
@@ -85,20 +85,20 @@ impl ImageCopier {
         self.copied
     }
 
-    /// Counts entries that could not be examined.
+    /// Adds to the number of entries that could not be examined.
     pub(crate) fn failed(&mut self, count: u64) {
         self.copied.failed += count;
     }
 
-    /// Makes a directory in the present one and enters it.
+    /// Makes a subdirectory of the current directory, and enters it.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When the directory cannot be made.
     pub(crate) fn enter(&mut self, dir: BorrowedFd<'_>, name: &CStr) -> Result<(), CopyError> {
         let failed = |errno| CopyError::new("make the directory", name)(errno);
         let like = rustix::fs::fstat(dir).map_err(failed)?;
         match make_dir(self.current_dir.as_fd(), name) {
-            // A fresh ext4 has lost+found.
+            // A fresh ext4 already has lost+found.
             Ok(()) | Err(Errno::EXIST) => {}
             Err(errno) => return Err(failed(errno)),
         }
@@ -108,26 +108,26 @@ impl ImageCopier {
         Ok(())
     }
 
-    /// Leaves the present directory, after setting its attributes.
+    /// Sets the attributes of the current directory, and leaves it.
     ///
     /// # Errors
-    /// When the one above cannot be opened.
+    /// When the parent directory cannot be opened.
     pub(crate) fn leave(&mut self) -> Result<(), CopyError> {
         let Some((name, like)) = self.path.pop() else { return Ok(()) };
         self.current_dir = open_dir(self.current_dir.as_fd(), c"..")
             .map_err(CopyError::new("leave the directory", &name))?;
         let dir = open_dir(self.current_dir.as_fd(), &name);
-        look_like(&dir.map_err(CopyError::new("open the directory", &name))?, &like);
+        copy_attributes(&dir.map_err(CopyError::new("open the directory", &name))?, &like);
         // Times are set last, so that entries made later in the parent do not change them.
         let _only_for_show =
             utimensat(&self.current_dir, &name, &times(&like), AtFlags::SYMLINK_NOFOLLOW);
         Ok(())
     }
 
-    /// Copies a file or symbolic link into the present directory; other kinds are counted.
+    /// Copies a file or symbolic link into the current directory; other kinds are only counted.
     ///
     /// # Errors
-    /// When it cannot be made or written. What of the original cannot be read is counted.
+    /// When the entry cannot be made or written. Unreadable parts of the original are only counted.
     pub(crate) fn entry(
         &mut self,
         dir: BorrowedFd<'_>,
@@ -184,19 +184,19 @@ impl ImageCopier {
         if !self.content(&file, &made, bytes).map_err(CopyError::new("write", name))? {
             self.copied.failed += 1;
         }
-        look_like(&made, &like);
+        copy_attributes(&made, &like);
         self.copied.files += 1;
         Ok(())
     }
 
-    /// Copies the data between the holes; false if some could not be read.
+    /// Copies the data between the holes; false if some data could not be read.
     fn content(&mut self, from: &OwnedFd, to: &OwnedFd, bytes: u64) -> Result<bool, Errno> {
         let mut at = 0;
         let mut is_whole = true;
         while at < bytes {
             let data = match seek(from, SeekFrom::Data(at)) {
                 Ok(data) => data,
-                // There is only a hole up to the end.
+                // Only a hole is left up to the end.
                 Err(Errno::NXIO) => break,
                 // The filesystem does not support SEEK_DATA.
                 Err(_) => at,
@@ -204,7 +204,8 @@ impl ImageCopier {
             let hole = seek(from, SeekFrom::Hole(data)).unwrap_or(bytes).min(bytes);
             let seeks = seek(from, SeekFrom::Start(data)).is_ok();
             seek(to, SeekFrom::Start(data))?;
-            let done = if seeks { self.stretch(from, to, hole.saturating_sub(data))? } else { 0 };
+            let done =
+                if seeks { self.copy_range(from, to, hole.saturating_sub(data))? } else { 0 };
             if data.saturating_add(done) < hole || done == 0 {
                 is_whole = data >= bytes;
                 break;
@@ -217,11 +218,11 @@ impl ImageCopier {
 
     /// Copies up to `bytes`; returns the number copied, which is less at the end of the file or
     /// after a read error.
-    fn stretch(&mut self, from: &OwnedFd, to: &OwnedFd, bytes: u64) -> Result<u64, Errno> {
+    fn copy_range(&mut self, from: &OwnedFd, to: &OwnedFd, bytes: u64) -> Result<u64, Errno> {
         let mut done = 0;
         while done < bytes {
-            let wanted = usize::try_from(bytes - done).unwrap_or(PIECE).min(PIECE);
-            let Ok(got @ 1..) = read(from.as_fd(), &mut self.buffer[..wanted]) else { break };
+            let length = usize::try_from(bytes - done).unwrap_or(PIECE).min(PIECE);
+            let Ok(got @ 1..) = read(from.as_fd(), &mut self.buffer[..length]) else { break };
             let mut unwritten = &self.buffer[..got];
             while !unwritten.is_empty() {
                 let written = write(to.as_fd(), unwritten)?;
@@ -233,7 +234,7 @@ impl ImageCopier {
         Ok(done)
     }
 
-    /// Path of an entry of the present directory, relative to the top of the copy.
+    /// Path of an entry of the current directory, relative to the top of the copy.
     fn path_of(&self, name: &CStr) -> CString {
         let mut path = Vec::new();
         for (dir, _) in &self.path {
@@ -245,14 +246,14 @@ impl ImageCopier {
     }
 }
 
-/// Opens a directory of the copy, which contains only what this process made.
+/// Opens a directory of the copy, without following links.
 fn open_dir(at: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(at, name, flags, Mode::empty())
 }
 
 /// Sets mode, owner and times; failures are ignored.
-fn look_like(made: &OwnedFd, like: &Stat) {
+fn copy_attributes(made: &OwnedFd, like: &Stat) {
     let (owner, group) = (Uid::from_raw(like.st_uid), Gid::from_raw(like.st_gid));
     let _only_for_show = fchown(made, Some(owner), Some(group));
     let _only_for_show = fchmod(made, Mode::from_raw_mode(like.st_mode & 0o7777));

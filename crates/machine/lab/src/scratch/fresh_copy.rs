@@ -1,5 +1,5 @@
-//! Comparison of a tree with a fresh copy of it: the tree is copied to an empty filesystem, and
-//! both are read with cold caches, in turns.
+//! Compares a tree with a fresh copy: copies the tree to an empty filesystem, and reads both in
+//! turns with cold caches.
 
 use std::ffi::CStr;
 use std::ops::ControlFlow;
@@ -25,7 +25,7 @@ use treering_sys::{
 use super::{CopyError, FilesystemProfile, ImageCopier, ScratchFilesystem};
 use crate::{EraseList, Lab, LabError, ReadOnlyView, ViewKind};
 
-/// Share of the content below which the reads of the device show that a cache was used.
+/// Minimum share of the content read from the device; below it, a cache must have served reads.
 const READ_SHARE_LEAST: f64 = 0.9;
 
 /// Error of a comparison with a fresh copy.
@@ -43,13 +43,13 @@ pub enum FreshCopyError {
     /// A tree cannot be surveyed.
     #[error(transparent)]
     Survey(SurveyError),
-    /// A call failed on the way through the tree: action and errno.
+    /// A call failed while walking the tree: action and errno.
     #[error("cannot {0}: {1}")]
     Walk(&'static str, Errno),
     /// An entry cannot be copied.
     #[error(transparent)]
     Copy(CopyError),
-    /// The copy cannot be written to its disk.
+    /// The copy cannot be written back to its disk.
     #[error("cannot write the copy: {0}")]
     Unwritten(Errno),
     /// A tree cannot be read.
@@ -58,7 +58,7 @@ pub enum FreshCopyError {
 }
 
 impl FreshCopyError {
-    /// Advice, if there is any.
+    /// Advice for the user, if any.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::CachesKept(_) => Some("cold reads require root"),
@@ -72,41 +72,42 @@ impl FreshCopyError {
     }
 }
 
-/// Comparison of a tree with a fresh copy of it.
+/// Comparison of a tree with a fresh copy.
 pub struct FreshCopyComparison<'w> {
     /// Path of the tree.
     pub path: &'w Path,
     /// The tree.
     pub view: &'w ReadOnlyView,
-    /// Device or directory for the copy; an image without one.
+    /// Device or directory for the copy; `None` for an image.
     pub on: Option<&'w Path>,
     /// Devices that may be erased.
     pub erasing: &'w EraseList,
-    /// Number of times that each of the two is read.
+    /// Number of times that each of the two trees is read.
     pub turns: u32,
     /// Flag that ends the comparison.
     pub stop: &'w StopFlag,
-    /// Callback for the present action and its number of files.
+    /// Callback for the current action and its number of files.
     pub progress: &'w dyn Fn(&'static str, u64),
 }
 
 impl FreshCopyComparison<'_> {
-    /// Copies the tree, and compares the two. The lab is opened when the tree was read.
+    /// Copies the tree, and compares it with the copy. `lab` is called only after the tree's
+    /// parameters are read.
     ///
     /// # Errors
     /// When the tree cannot be read or copied, or the comparison is stopped.
     pub fn run(&self, lab: impl FnOnce() -> Lab) -> Result<FreshCopy, FreshCopyError> {
-        // Before anything is made.
+        // Writes the tree back before anything is made.
         if !matches!(self.view.kind(), ViewKind::Private { .. }) {
             let _reported_by_whoever_wrote = sync_filesystem(self.view.root());
         }
-        cold()?;
+        drop_all_caches()?;
         let like = FilesystemProfile::read(self.view, self.path)?;
         let mut scratch = ScratchFilesystem::make(self.on, &like, self.erasing, &lab())?;
         let mut cautions: Vec<String> = like.cautions().iter().map(ToString::to_string).collect();
         cautions.extend(scratch.cautions().iter().map(ToString::to_string));
         let compared = self.compare(&mut scratch, cautions);
-        // Also when we were asked to stop.
+        // Releases the copy even after a stop request.
         let released = scratch.release();
         let copy = compared?;
         released?;
@@ -119,7 +120,7 @@ impl FreshCopyComparison<'_> {
         cautions: Vec<String>,
     ) -> Result<FreshCopy, FreshCopyError> {
         let cautions = [cautions, self.not_fresh(scratch)?].concat();
-        let aged = self.look(self.view.root())?;
+        let aged = self.survey(self.view.root())?;
         let copied = self.copy(scratch)?;
         let mkfs = scratch.command().to_vec();
         let on = match self.on {
@@ -133,12 +134,12 @@ impl FreshCopyComparison<'_> {
         sync_filesystem(top.as_fd()).map_err(FreshCopyError::Unwritten)?;
         drop(top);
         scratch.remount()?;
-        let fresh = self.look(scratch.open()?.as_fd())?;
+        let fresh = self.survey(scratch.open()?.as_fd())?;
         let mut copy =
             FreshCopy { aged, fresh, on, mkfs, copied, cautions, ..FreshCopy::default() };
         let mut orders = [0; 2];
         for turn in 0..self.turns {
-            // Each is the first as often as the other.
+            // The two trees take turns at being read first.
             for is_fresh in [turn % 2 == 1, turn % 2 == 0] {
                 let (order, read) = self.read(scratch, turn, is_fresh, &mut copy.cautions)?;
                 orders[usize::from(is_fresh)] = order;
@@ -153,7 +154,7 @@ impl FreshCopyComparison<'_> {
     /// Reasons why the target of the copy is not an empty filesystem, as cautions.
     fn not_fresh(&self, scratch: &ScratchFilesystem) -> Result<Vec<String>, FreshCopyError> {
         let Some(first) = scratch.other_entries().first() else { return Ok(Vec::new()) };
-        let layout = self.look(scratch.open()?.as_fd())?;
+        let layout = self.survey(scratch.open()?.as_fd())?;
         let more = match scratch.other_entries().len() - 1 {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -173,11 +174,11 @@ impl FreshCopyComparison<'_> {
         )])
     }
 
-    fn look(&self, top: BorrowedFd<'_>) -> Result<FileLayout, FreshCopyError> {
-        self.tell("looking", 0);
+    fn survey(&self, top: BorrowedFd<'_>) -> Result<FileLayout, FreshCopyError> {
+        self.report_progress("looking", 0);
         let plan = SurveyPlan { write_back: true, ..SurveyPlan::default() };
         let surveyed = survey(top, &plan, &mut |met, _| {
-            self.tell("looking", met.files);
+            self.report_progress("looking", met.files);
             self.go_on()
         });
         let LayoutSurvey { layout, .. } = surveyed.map_err(|error| {
@@ -190,7 +191,7 @@ impl FreshCopyComparison<'_> {
     fn copy(&self, scratch: &ScratchFilesystem) -> Result<CopiedTree, FreshCopyError> {
         let (from, to) = (self.view.root(), scratch.open()?);
         let copier = ImageCopier::new(from, to.as_fd()).map_err(FreshCopyError::Copy)?;
-        let mut copying = Copying { comparison: self, copier };
+        let mut copying = CopyVisitor { comparison: self, copier };
         let walked = traverse(Confinement::probe(from), from, &mut copying);
         walked?;
         Ok(copying.copier.copied())
@@ -204,9 +205,9 @@ impl FreshCopyComparison<'_> {
         is_fresh: bool,
         cautions: &mut Vec<String>,
     ) -> Result<(u64, ColdRead), FreshCopyError> {
-        let opened = scratch.open()?;
-        let top = if is_fresh { opened.as_fd() } else { self.view.root() };
-        cold()?;
+        let copy_top = scratch.open()?;
+        let top = if is_fresh { copy_top.as_fd() } else { self.view.root() };
+        drop_all_caches()?;
         let recorder = match record(top) {
             Ok(recorder) => Some(recorder),
             Err(missing) => {
@@ -223,11 +224,11 @@ impl FreshCopyComparison<'_> {
         let before = played();
         let _begins_here = recorder.as_ref().and_then(BlockRecorder::cut);
         let scanned = scan(top, &mut |scan| {
-            self.tell(what, scan.files);
+            self.report_progress(what, scan.files);
             self.go_on()
         });
-        let done = played().zip(before).map(|(after, before)| after.since(&before));
-        let disk_seconds = done.map(|done| done.busy_ns as f64 / 1e9);
+        let played_counts = played().zip(before).map(|(after, before)| after.since(&before));
+        let disk_seconds = played_counts.map(|played_counts| played_counts.busy_ns as f64 / 1e9);
         let digest = recorder.and_then(BlockRecorder::stop).map(|reported| reported.digest);
         let scan = scanned.map_err(|error| match error {
             ScanError::Stopped => FreshCopyError::Stopped,
@@ -249,7 +250,7 @@ impl FreshCopyComparison<'_> {
         Ok((order, ColdRead { turn, is_fresh, seconds, files, bytes, requests, disk_seconds }))
     }
 
-    fn tell(&self, what: &'static str, files: u64) {
+    fn report_progress(&self, what: &'static str, files: u64) {
         (self.progress)(what, files);
     }
 
@@ -258,8 +259,8 @@ impl FreshCopyComparison<'_> {
     }
 }
 
-/// Syncs and drops the kernel's caches, those of the layers below the files included.
-fn cold() -> Result<(), FreshCopyError> {
+/// Syncs and drops the kernel's caches, including those of the layers below the files.
+fn drop_all_caches() -> Result<(), FreshCopyError> {
     sync_machine();
     drop_caches().map_err(|error| FreshCopyError::CachesKept(error.errno()))
 }
@@ -271,14 +272,14 @@ fn record(top: BorrowedFd<'_>) -> Result<BlockRecorder, BlockTraceError> {
     BlockRecorder::begin(&devices, RecorderOptions::default(), Vec::new())
 }
 
-/// Cautions if a device was asked for less than the content.
+/// Adds a caution if fewer bytes than the content were read from a device.
 fn caution_caches(copy: &mut FreshCopy) {
     let is_encoded = copy.aged.extents.encoded.extents + copy.fresh.extents.encoded.extents > 0;
-    let least = copy.reads.iter().filter_map(|read| Some(read.requests?.bytes)).min();
-    let Some(least) = least.filter(|_| !is_encoded) else { return };
-    if (least as f64) < READ_SHARE_LEAST * copy.copied.bytes as f64 {
+    let fewest = copy.reads.iter().filter_map(|read| Some(read.requests?.bytes)).min();
+    let Some(fewest) = fewest.filter(|_| !is_encoded) else { return };
+    if (fewest as f64) < READ_SHARE_LEAST * copy.copied.bytes as f64 {
         copy.cautions.push(format!(
-            "a device was asked for only {least} of {} bytes: a cache served the rest, or data \
+            "a device was asked for only {fewest} of {} bytes: a cache served the rest, or data \
              was never written",
             copy.copied.bytes
         ));
@@ -286,7 +287,7 @@ fn caution_caches(copy: &mut FreshCopy) {
 }
 
 /// Visitor of a walk that copies each entry.
-struct Copying<'w> {
+struct CopyVisitor<'w> {
     comparison: &'w FreshCopyComparison<'w>,
     copier: ImageCopier,
 }
@@ -297,7 +298,7 @@ impl From<WalkError> for FreshCopyError {
     }
 }
 
-impl TreeVisitor for Copying<'_> {
+impl TreeVisitor for CopyVisitor<'_> {
     type Halt = FreshCopyError;
 
     fn enter(&mut self, dir: BorrowedFd<'_>, name: Option<&CStr>) -> Result<(), FreshCopyError> {
@@ -307,7 +308,7 @@ impl TreeVisitor for Copying<'_> {
     fn entry(&mut self, entry: &TreeEntry<'_>) -> Result<(), FreshCopyError> {
         let files = self.copier.copied().files;
         if files.is_multiple_of(64) {
-            self.comparison.tell("copying", files);
+            self.comparison.report_progress("copying", files);
         }
         if self.comparison.stop.is_raised() {
             return Err(FreshCopyError::Stopped);

@@ -1,5 +1,5 @@
-//! Parameters for making a filesystem like another: type, size, and the mkfs options that its
-//! superblock tells.
+//! Parameters for making a filesystem like another one: type, size, and the mkfs options that
+//! follow from its superblock.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -17,7 +17,7 @@ use crate::machine::{KernelMounts, block_number, word};
 use crate::view::{ReadOnlyView, ViewKind};
 use crate::{DeviceCaution, LabError};
 
-/// Parameters of a filesystem from which another like it is made.
+/// Parameters of a filesystem, for making another one like it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FilesystemProfile {
     /// Filesystem type.
@@ -34,13 +34,13 @@ pub struct FilesystemProfile {
     pub(super) below: PathBuf,
     /// Path of the image that holds the filesystem; true if it is read with direct I/O.
     image: Option<(PathBuf, bool)>,
-    /// Name of the disk that is played over the image.
+    /// Name of the played disk on the image, if any.
     disk: Option<String>,
     /// Reason why the size is unknown.
     problem: Option<String>,
 }
 
-/// Parser of a superblock: size of the filesystem in bytes, and options of its mkfs.
+/// Parser of a superblock: returns the size of the filesystem in bytes, and mkfs options.
 type SuperblockParser = fn(&File) -> Option<(u64, Vec<String>)>;
 
 /// Superblock parsers by filesystem type.
@@ -61,7 +61,7 @@ impl Superblock {
         self.0.get(at..at + N).and_then(|bytes| bytes.try_into().ok()).unwrap_or([0; N])
     }
 
-    /// True if one of the signatures is in this block, which begins at byte `at` of the device.
+    /// True if this block, which begins at byte `at` of the device, has one of the signatures.
     fn has(&self, at: u64, signatures: &[MagicSignature]) -> bool {
         signatures.iter().any(|signature| {
             let MagicPosition::Begin(offset) = signature.place else { return false };
@@ -72,11 +72,11 @@ impl Superblock {
         })
     }
 
-    fn little(&self, at: usize) -> u64 {
+    fn read_le(&self, at: usize) -> u64 {
         u64::from(u32::from_le_bytes(self.bytes(at)))
     }
 
-    fn big(&self, at: usize) -> u64 {
+    fn read_be(&self, at: usize) -> u64 {
         u64::from(u32::from_be_bytes(self.bytes(at)))
     }
 }
@@ -140,8 +140,8 @@ impl FilesystemProfile {
             let direct = loop_status(&file).ok().flatten().is_some_and(|loops| loops.direct_io);
             let backing = backing.map(PathBuf::from);
             match backing.as_deref().and_then(played_disk_at) {
-                // The directory of the played disk's file cannot hold another image; that of the
-                // real image can.
+                // The played disk's own FUSE directory cannot hold another image, so the real
+                // image's directory is used.
                 Some(PlayedStatus { disk, image, .. }) => {
                     self.disk = Some(disk);
                     Some((PathBuf::from(image), direct))
@@ -172,8 +172,8 @@ impl FilesystemProfile {
             .collect()
     }
 
-    /// Specification of an image with these parameters: in the directory of the original's image,
-    /// if it has one.
+    /// Specification of an image with these parameters, in the directory of the original's image,
+    /// if there is one.
     pub(super) fn image(&self) -> Result<DeviceSpec, LabError> {
         let Some(bytes) = self.bytes else {
             let why = self.problem.as_deref().unwrap_or("its size is unknown");
@@ -181,7 +181,7 @@ impl FilesystemProfile {
                 "cannot make an image like it: {why}; name an empty directory with --on"
             )));
         };
-        let beside = self.image.as_ref().and_then(|(image, _)| image.parent());
+        let directory = self.image.as_ref().and_then(|(image, _)| image.parent());
         Ok(DeviceSpec::Loop {
             // The size is a multiple of sectors and pages.
             bytes: bytes.next_multiple_of(4096),
@@ -189,32 +189,32 @@ impl FilesystemProfile {
             sparse: true,
             direct_io: self.image.as_ref().is_none_or(|(_, direct)| *direct),
             sector_bytes: 512,
-            directory: beside.filter(|beside| beside.is_dir()).map(Path::to_owned),
+            directory: directory.filter(|directory| directory.is_dir()).map(Path::to_owned),
             disk: self.disk.clone(),
         })
     }
 }
 
-/// Size and mke2fs options of an ext filesystem. With the same hash seed the entries of a directory
-/// come in the same order.
+/// Size and mke2fs options of an ext filesystem. The same hash seed gives directory entries the
+/// same order.
 fn ext(file: &File) -> Option<(u64, Vec<String>)> {
     let block = Superblock::read(file, 1024)?;
     ext_signature(&block.bytes(0))?;
-    let block_bytes = 1024_u64.checked_shl(u32::try_from(block.little(0x18)).ok()?)?;
-    let is_64bit = block.little(0x60) & 0x80 != 0;
-    let high = if is_64bit { block.little(0x150) } else { 0 };
-    let blocks = high << 32 | block.little(0x4);
+    let block_bytes = 1024_u64.checked_shl(u32::try_from(block.read_le(0x18)).ok()?)?;
+    let is_64bit = block.read_le(0x60) & 0x80 != 0;
+    let high = if is_64bit { block.read_le(0x150) } else { 0 };
+    let blocks = high << 32 | block.read_le(0x4);
     let inode_bytes = u16::from_le_bytes(block.bytes(0x58));
     let mut options = vec!["-b".to_owned(), block_bytes.to_string()];
     options.extend(["-I".to_owned(), inode_bytes.to_string()]);
-    options.extend(["-N".to_owned(), block.little(0).to_string()]);
+    options.extend(["-N".to_owned(), block.read_le(0).to_string()]);
     let seed = block.bytes::<16>(0xec);
     if seed != [0; 16] {
         let hex = format!("{:032x}", u128::from_be_bytes(seed));
         let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
         options.extend(["-E".to_owned(), format!("hash_seed={}", parts.join("-"))]);
     }
-    if block.little(0x5c) & 0x4 == 0 {
+    if block.read_le(0x5c) & 0x4 == 0 {
         options.extend(["-O".to_owned(), "^has_journal".to_owned()]);
     }
     Some((block_bytes.checked_mul(blocks)?, options))
@@ -226,7 +226,7 @@ fn xfs(file: &File) -> Option<(u64, Vec<String>)> {
     if !block.has(0, &XFS.signatures[..1]) {
         return None;
     }
-    let block_bytes = block.big(4);
+    let block_bytes = block.read_be(4);
     let directory_bytes = block_bytes.checked_shl(u32::from(block.bytes::<1>(192)[0]))?;
     let inode_bytes = u16::from_be_bytes(block.bytes(104));
     let sized = |letter: &str, suboption: &str, value: u64| {
@@ -234,7 +234,7 @@ fn xfs(file: &File) -> Option<(u64, Vec<String>)> {
     };
     let options = [
         sized("-b", "size", block_bytes),
-        sized("-d", "agcount", block.big(88)),
+        sized("-d", "agcount", block.read_be(88)),
         sized("-i", "size", u64::from(inode_bytes)),
         sized("-n", "size", directory_bytes),
     ];
@@ -249,7 +249,7 @@ fn btrfs(file: &File) -> Option<(u64, Vec<String>)> {
         return None;
     }
     let sized = |letter: &str, value: u64| [letter.to_owned(), value.to_string()];
-    let options = [sized("-s", block.little(0x90)), sized("-n", block.little(0x94))];
+    let options = [sized("-s", block.read_le(0x90)), sized("-n", block.read_le(0x94))];
     Some((u64::from_le_bytes(block.bytes(0x70)), options.concat()))
 }
 
@@ -261,8 +261,8 @@ mod tests {
 
     use super::{FilesystemProfile, btrfs, ext, xfs};
 
-    /// Image made by mkfs; `None` if there is no such mkfs.
-    fn made(dir: &Path, kind: &str, options: &[&str]) -> Option<File> {
+    /// Makes an image with mkfs; `None` if that mkfs is not installed.
+    fn make_image(dir: &Path, kind: &str, options: &[&str]) -> Option<File> {
         let image = dir.join(kind);
         File::create(&image).unwrap().set_len(512 << 20).unwrap();
         let mut mkfs = Command::new(format!("mkfs.{kind}"));
@@ -276,7 +276,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let seed = "hash_seed=04dd9889-cb9e-45c2-a5a4-7b3e83c771ee";
         let options = ["-b", "1024", "-I", "512", "-E", seed, "-O", "^has_journal"];
-        if let Some(image) = made(dir.path(), "ext4", &options) {
+        if let Some(image) = make_image(dir.path(), "ext4", &options) {
             let (bytes, mkfs) = ext(&image).unwrap();
             assert_eq!(bytes, 512 << 20);
             for pair in options.chunks(2) {
@@ -287,13 +287,14 @@ mod tests {
             assert!(!like.mkfs_without_size().contains(&"-N".to_owned()));
             assert!(like.mkfs_without_size().contains(&seed.to_owned()));
         }
-        if let Some(image) = made(dir.path(), "xfs", &["-d", "agcount=3", "-i", "size=1024"]) {
+        if let Some(image) = make_image(dir.path(), "xfs", &["-d", "agcount=3", "-i", "size=1024"])
+        {
             let (bytes, mkfs) = xfs(&image).unwrap();
             assert!((500 << 20..=512 << 20).contains(&bytes), "{bytes}");
             let mkfs = mkfs.join(" ");
             assert!(mkfs.contains("-d agcount=3") && mkfs.contains("-i size=1024"), "{mkfs}");
         }
-        if let Some(image) = made(dir.path(), "btrfs", &["-n", "32768"]) {
+        if let Some(image) = make_image(dir.path(), "btrfs", &["-n", "32768"]) {
             let (bytes, mkfs) = btrfs(&image).unwrap();
             assert_eq!((bytes, mkfs.join(" ")), (512 << 20, "-s 4096 -n 32768".to_owned()));
         }

@@ -1,5 +1,5 @@
-//! Empty filesystems to copy a tree to: an image or a device, made like the filesystem of the tree,
-//! or an empty directory named by the user; owned until released.
+//! Empty filesystems for a copy of a tree: an image or a device formatted like the filesystem of
+//! the tree, or an empty directory named by the user. They are owned until released.
 
 mod copy;
 mod fresh_copy;
@@ -21,10 +21,10 @@ use copy::ImageCopier;
 pub use fresh_copy::{FreshCopyComparison, FreshCopyError};
 pub use likeness::FilesystemProfile;
 
-/// Name of the copy in a directory of the user; `treering clean` knows it.
-const TREE: &str = "copy-1";
+/// Name of the copy in a directory of the user; `treering clean` recognises it.
+const COPY_NAME: &str = "copy-1";
 /// Entries of a fresh filesystem.
-const FRESH: [&str; 1] = ["lost+found"];
+const FRESH_ENTRIES: [&str; 1] = ["lost+found"];
 /// Trial name in the mark of a directory.
 const MARK: &str = "fresh-copy";
 
@@ -36,7 +36,7 @@ pub(crate) struct ScratchFilesystem {
     top: PathBuf,
     /// Path of the copy relative to the mount point.
     below: PathBuf,
-    /// Other entries on the filesystem of a directory.
+    /// Other entries on the filesystem of the user's directory.
     other_entries: Vec<String>,
 }
 
@@ -51,7 +51,8 @@ impl ScratchFilesystem {
     /// device or taking an empty directory.
     ///
     /// # Errors
-    /// When it cannot be made, the guard refuses the device, or the directory is not empty.
+    /// When the filesystem cannot be made, the guard refuses the device, or the directory is not
+    /// empty.
     pub(crate) fn make(
         on: Option<&Path>,
         like: &FilesystemProfile,
@@ -82,7 +83,8 @@ impl ScratchFilesystem {
         let device = LabDevice::acquire(&variant, erasing, lab)?;
         let volume = device.format(&variant.filesystem, &variant.mkfs)?;
         let mounted = volume.mount(&variant.mount)?;
-        // The copy is as deep as the original: filesystems spread the directories at their top.
+        // The copy has the same depth as the original, since filesystems spread top-level
+        // directories.
         let below = like.below.clone();
         let top = mounted.root().join(&below);
         std::fs::create_dir_all(&top).map_err(LabError::io("cannot make", &top))?;
@@ -103,18 +105,18 @@ impl ScratchFilesystem {
         let mut place = OwnedDirectory::take(&resolved)?;
         place.refuse_leftovers()?;
         let entries = place.target().facts()?.existing;
-        if let Some(name) = entries.iter().find(|name| !FRESH.contains(&name.as_str())) {
+        if let Some(name) = entries.iter().find(|name| !FRESH_ENTRIES.contains(&name.as_str())) {
             return Err(unfit(format!("{path} is not empty: it has {name}")));
         }
         let other_entries = other_entries(&resolved)?;
         place.mark(MARK, None)?;
-        let top = resolved.join(TREE);
-        if let Err(error) = place.target().make_tree(TREE) {
+        let top = resolved.join(COPY_NAME);
+        if let Err(error) = place.target().make_tree(COPY_NAME) {
             let _reported_is_why = place.unmark();
             return Err(error.into());
         }
         let storage = ScratchStorage::Theirs(Box::new(place));
-        Ok(Self { storage: Some(storage), top, below: PathBuf::from(TREE), other_entries })
+        Ok(Self { storage: Some(storage), top, below: PathBuf::from(COPY_NAME), other_entries })
     }
 
     /// Directory of the copy.
@@ -125,7 +127,7 @@ impl ScratchFilesystem {
     /// Opens the directory of the copy.
     ///
     /// # Errors
-    /// When it cannot be opened.
+    /// When the directory cannot be opened.
     pub(crate) fn open(&self) -> Result<OwnedFd, LabError> {
         let failed = LabError::io("cannot open", &self.top);
         open_top(&self.top).map_err(|errno| failed(errno.into()))
@@ -141,7 +143,7 @@ impl ScratchFilesystem {
         }
     }
 
-    /// Model of the played disk below it, if any.
+    /// Model of the played disk below the copy, if any.
     pub(crate) fn model(&self) -> Option<&PlayedModel> {
         match &self.storage {
             Some(ScratchStorage::Ours(mounted)) => mounted.device()?.model(),
@@ -149,8 +151,8 @@ impl ScratchFilesystem {
         }
     }
 
-    /// Other entries on the filesystem when the directory was taken; it is not fresh if there are
-    /// some.
+    /// Other entries that were on the filesystem when the directory was acquired; with any, it is
+    /// not fresh.
     pub(crate) fn other_entries(&self) -> &[String] {
         &self.other_entries
     }
@@ -169,7 +171,7 @@ impl ScratchFilesystem {
     /// user.
     ///
     /// # Errors
-    /// When it is in use.
+    /// When the filesystem is in use.
     pub(crate) fn remount(&mut self) -> Result<(), LabError> {
         if !matches!(self.storage, Some(ScratchStorage::Ours(_))) {
             return Ok(());
@@ -182,11 +184,11 @@ impl ScratchFilesystem {
         Ok(())
     }
 
-    /// Releases image and mount, or removes the copy in a directory of the user.
+    /// Releases image and mount, or removes the copy from the user's directory.
     ///
     /// # Errors
-    /// When something is in use or cannot be removed; `treering lab release` and `treering clean`
-    /// remove that later.
+    /// When a part is in use or cannot be removed; `treering lab release` or `treering clean` can
+    /// remove it later.
     pub(crate) fn release(mut self) -> Result<(), LabError> {
         self.free()
     }
@@ -205,8 +207,8 @@ impl ScratchFilesystem {
     }
 }
 
-/// Entries of a filesystem outside of a directory, as far as it is mounted: those of the
-/// directories above.
+/// Entries of a filesystem that are outside of a directory: siblings of the directory and of its
+/// parents up to the mount point.
 fn other_entries(directory: &Path) -> Result<Vec<String>, LabError> {
     let opened = open_top(directory);
     let opened = opened.map_err(|e| LabError::io("cannot open", directory)(e.into()))?;
@@ -221,7 +223,7 @@ fn other_entries(directory: &Path) -> Result<Vec<String>, LabError> {
         for entry in entries {
             let path = entry.map_err(failed)?.path();
             let name = path.strip_prefix(&mount.point).unwrap_or(&path).to_string_lossy();
-            if path != inner && !FRESH.contains(&name.as_ref()) {
+            if path != inner && !FRESH_ENTRIES.contains(&name.as_ref()) {
                 others.push(name.into_owned());
             }
         }
@@ -232,7 +234,7 @@ fn other_entries(directory: &Path) -> Result<Vec<String>, LabError> {
 
 impl Drop for ScratchFilesystem {
     fn drop(&mut self) {
-        // Leftovers are in the register, or have a mark.
+        // Leftovers are listed in the register, or by a mark.
         let _is_found_there = self.free();
     }
 }

@@ -1,5 +1,5 @@
-//! Attributes of the kernel: files in `/proc/sys` and `/sys` with one value each, and what they do
-//! to one another (Documentation/admin-guide/sysctl/vm.rst, Documentation/block/queue-sysfs.rst).
+//! Kernel attributes: files in `/proc/sys` and `/sys` with one value each, and their side effects
+//! on one another (Documentation/admin-guide/sysctl/vm.rst, Documentation/block/queue-sysfs.rst).
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -8,12 +8,12 @@ use std::path::{Component, Path, PathBuf};
 use crate::machine::{DeviceNumber, KernelMounts, names};
 use crate::{DeviceError, LabError};
 
-/// Sysctls of which writing one sets the other to 0.
+/// Pairs of sysctls; writing one sets the other to 0.
 const TWINS: [(&str, &str); 2] = [
     ("vm/dirty_bytes", "vm/dirty_ratio"),
     ("vm/dirty_background_bytes", "vm/dirty_background_ratio"),
 ];
-/// Attributes of a queue that the kernel changes when another attribute of the queue is written.
+/// Queue attributes that the kernel changes when another attribute of the queue is written.
 const RESET_WITH_OTHERS: [&str; 2] = ["queue/nr_requests", "queue/read_ahead_kb"];
 
 /// Objects that settings belong to.
@@ -33,12 +33,12 @@ pub(crate) enum SettingTarget<'a> {
     },
 }
 
-/// Folders of a mounted filesystem in sysfs; `None` where the kernel has none.
+/// Folders of a mounted filesystem in sysfs; `None` for a folder that the kernel does not have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FilesystemFolders {
-    /// Folder of the filesystem: `/sys/fs/ext4/sda1`.
+    /// Folder of the filesystem, such as `/sys/fs/ext4/sda1`.
     pub(crate) own: Option<PathBuf>,
-    /// Folder of its write-back: `/sys/class/bdi/8:0`.
+    /// Folder of its write-back settings, such as `/sys/class/bdi/8:0`.
     pub(crate) writeback: Option<PathBuf>,
 }
 
@@ -48,7 +48,7 @@ impl FilesystemFolders {
         let Some(device) = machine.block_folder(number) else { return Self::default() };
         let Some(name) = device.file_name().map(PathBuf::from) else { return Self::default() };
         let of_type = machine.sys.join("fs").join(fs_type);
-        // btrfs and bcachefs name their folders by UUID and list the devices inside.
+        // btrfs and bcachefs name their folders after the UUID, and list the devices inside.
         let lists_device = |folder: &PathBuf| {
             folder.join("devices").join(&name).exists()
                 || names(folder).iter().any(|entry| {
@@ -81,7 +81,7 @@ impl SettingTarget<'_> {
         let candidates: Vec<PathBuf> =
             match self {
                 Self::Machine => {
-                    // As sysctl(8): with slashes as separators, dots belong to the names.
+                    // As in sysctl(8), dots belong to the names if slashes are the separators.
                     let file =
                         if name.contains('/') { name.to_owned() } else { name.replace('.', "/") };
                     vec![
@@ -99,7 +99,7 @@ impl SettingTarget<'_> {
                             let inside = relative(name).ok_or_else(|| {
                                 refused("a sysfs attribute is written as in `queue/scheduler`")
                             })?;
-                            folders.iter().map(|folder| of_device(folder, inside)).collect()
+                            folders.iter().map(|folder| device_attribute(folder, inside)).collect()
                         }
                     }
                 }
@@ -130,11 +130,11 @@ impl SettingTarget<'_> {
 }
 
 /// Attribute of a device; a partition has the queue of its disk.
-fn of_device(folder: &Path, inside: &Path) -> PathBuf {
-    let own = folder.join(inside);
+fn device_attribute(folder: &Path, inside: &Path) -> PathBuf {
+    let path = folder.join(inside);
     match folder.parent() {
-        Some(disk) if !own.exists() && folder.join("partition").exists() => disk.join(inside),
-        _ => own,
+        Some(disk) if !path.exists() && folder.join("partition").exists() => disk.join(inside),
+        _ => path,
     }
 }
 
@@ -154,7 +154,8 @@ pub(super) fn is_setting(path: &Path, machine: &KernelMounts) -> bool {
     }
 }
 
-/// Rank in the order of writes: attributes that change others first, those that are changed last.
+/// Rank in the order of writes: first attributes with side effects, last attributes that these
+/// change.
 pub(super) fn priority(path: &Path) -> u8 {
     if path.ends_with("queue/scheduler") {
         0
@@ -187,7 +188,7 @@ pub(super) fn companions(path: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// True for an attribute that the kernel changes with others.
+/// True for an attribute that the kernel changes when another one is written.
 pub(super) fn is_companion(path: &Path) -> bool {
     let twins = TWINS.iter().any(|(bytes, ratio)| path.ends_with(bytes) || path.ends_with(ratio));
     twins || RESET_WITH_OTHERS.iter().any(|name| path.ends_with(name))
@@ -199,7 +200,7 @@ pub(super) fn is_same_value(kept: &str, value: &str) -> bool {
     let number = |text: &str| text.parse::<i128>().ok();
     // `write through` and tab-separated lists keep their words.
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    // -1 asks for the kernel's own default.
+    // The value -1 requests the kernel's own default.
     value == "-1"
         || words(kept) == words(value)
         || number(kept).is_some_and(|kept| number(value) == Some(kept))
@@ -226,7 +227,7 @@ impl<'a> Attribute<'a> {
         Ok(choice.unwrap_or(text).to_owned())
     }
 
-    /// Writes the value with one call, as the kernel wants it.
+    /// Writes the value with a single call, as the kernel requires.
     pub(super) fn write(&self, value: &str) -> Result<(), LabError> {
         let written = OpenOptions::new()
             .write(true)
@@ -240,8 +241,8 @@ impl<'a> Attribute<'a> {
         })
     }
 
-    /// Writes an old value. One of two twins was 0, which cannot be written: the other one, which
-    /// is put back too, sets it to 0.
+    /// Writes an old value. For a pair of sysctls, the 0 of one cannot be written; restoring the
+    /// other one sets it.
     pub(super) fn restore(&self, before: &str) -> Result<(), LabError> {
         let is_unset_twin = before == "0"
             && TWINS
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_that_the_kernel_changes_along_are_known() {
+    fn companion_attributes_are_listed() {
         let ratio = Path::new("/proc/sys/vm/dirty_ratio");
         assert_eq!(companions(ratio), [PathBuf::from("/proc/sys/vm/dirty_bytes")]);
         let scheduler = companions(Path::new("/sys/block/sda/queue/scheduler"));

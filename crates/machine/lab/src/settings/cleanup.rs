@@ -1,4 +1,4 @@
-//! Running the commands of a variant, for a trial and for what a killed run has left.
+//! Runs the commands of a variant, for a trial and for leftovers of a killed run.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,14 @@ use crate::register::CleanupCommand;
 use crate::tools::{self, ToolPath};
 use crate::{DeviceError, LabError};
 
-/// Runs a cleaning command, in the root directory if its own is gone.
+/// Runs a cleanup command, in `/` if its working directory is gone.
 pub(crate) fn clean_up(command: &CleanupCommand, tools: &ToolPath) -> Result<(), LabError> {
     let folder = Some(command.folder.as_path()).filter(|folder| folder.is_dir());
     run(&command.words, &command.environment, folder.unwrap_or(Path::new("/")), tools)
 }
 
-/// Runs a command in a folder with more environment variables; fails if it fails.
+/// Runs a command in a folder, with additional environment variables; a failing command is an
+/// error.
 pub(super) fn run(
     words: &[String],
     environment: &[(String, String)],

@@ -1,7 +1,8 @@
-//! Commands of a variant: one that prepares the place of a trial, and one that cleans up after it.
+//! Commands of a variant: one that prepares the target of a trial, and one that cleans up
+//! afterwards.
 //!
-//! The register has the cleaning command before the preparing one begins, so that `lab release`
-//! runs it after a kill.
+//! The cleanup command is recorded before the prepare command starts, so that `lab release` runs it
+//! after a kill.
 
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use crate::LabError;
 use crate::lab::Lab;
 use crate::register::{CleanupCommand, OwnedRecord, ResourceKind};
 
-/// Commands around a trial: a program and its arguments each, empty for no command.
+/// Commands around a trial; each is a program with its arguments, or empty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TrialCommands<'a> {
     /// Runs before the trial.
@@ -23,8 +24,8 @@ pub(crate) struct TrialCommands<'a> {
     pub(crate) folder: &'a Path,
 }
 
-/// The place of a trial after its preparation. Dropping runs the cleaning command; if it fails, it
-/// stays in the register.
+/// Prepared target of a trial. Dropping runs the cleanup command, which stays in the register if it
+/// fails.
 #[derive(Debug)]
 pub(crate) struct PreparedPlace {
     lab: Lab,
@@ -32,10 +33,11 @@ pub(crate) struct PreparedPlace {
 }
 
 impl PreparedPlace {
-    /// Records the cleaning command and runs the preparing one.
+    /// Records the cleanup command, and runs the prepare command.
     ///
     /// # Errors
-    /// When a command does not exist or the preparing one fails; the cleaning one has run then.
+    /// When a command does not exist, or the prepare command fails; the cleanup command has then
+    /// run.
     pub(crate) fn prepare(commands: TrialCommands<'_>, lab: &Lab) -> Result<Self, LabError> {
         let mut prepared = Self { lab: lab.clone(), cleanup: None };
         if !commands.cleanup.is_empty() {
@@ -55,10 +57,10 @@ impl PreparedPlace {
         Ok(prepared)
     }
 
-    /// Runs the cleaning command.
+    /// Runs the cleanup command.
     ///
     /// # Errors
-    /// When it fails. It stays in the register then.
+    /// When the command fails; it then stays in the register.
     pub(crate) fn clean_up(mut self) -> Result<(), LabError> {
         self.finish()
     }
@@ -127,7 +129,7 @@ mod tests {
         let commands =
             TrialCommands { prepare: &prepare, cleanup: &cleanup, environment: &[], folder };
         let mut prepared = PreparedPlace::prepare(commands, &lab).unwrap();
-        // A kill closes the record and runs no destructor.
+        // Simulates a kill, which closes the record and runs no destructor.
         drop(prepared.cleanup.take());
         drop(prepared);
         let left = lab.list().unwrap();

@@ -1,5 +1,5 @@
-//! Control groups of trials as the kernel has them: what is mounted, whether limits can be set, and
-//! the removal of a group. Making one is in `limited.rs`.
+//! Control groups in the kernel: the mounted hierarchy, checks that limits can be set, and the
+//! removal of a group. `limited.rs` makes the groups.
 //!
 //! Only control groups of version 2 are used.
 
@@ -22,13 +22,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(50);
 /// File of a group with its processes.
 pub(super) const PROCESSES: &str = "cgroup.procs";
-/// File of a group with the controllers of the groups below it.
-pub(super) const PASSED_ON: &str = "cgroup.subtree_control";
+/// File of a group with the controllers enabled for its child groups.
+pub(super) const CHILD_CONTROLLERS: &str = "cgroup.subtree_control";
 
-/// Checks that these limits can be set here. Nothing is made or changed.
+/// Checks that these limits can be set here. Changes nothing.
 ///
 /// # Errors
-/// When the kernel has no such controller for groups of version 2, or only root may.
+/// When the kernel has no such controller for groups of version 2, or the user is not root.
 pub(crate) fn check_limits(limits: &LimitSettings, machine: &KernelMounts) -> Result<(), LabError> {
     if limits.is_empty() {
         return Ok(());
@@ -38,7 +38,7 @@ pub(crate) fn check_limits(limits: &LimitSettings, machine: &KernelMounts) -> Re
         unfit("`limits` need control groups of version 2, which are not mounted here".into())
     })?;
     for name in limits.controllers() {
-        if !has(&root.join("cgroup.controllers"), name) {
+        if !has_word(&root.join("cgroup.controllers"), name) {
             let why = if is_of_version_1(machine, name) {
                 "it belongs to control groups of version 1 here"
             } else {
@@ -48,9 +48,9 @@ pub(crate) fn check_limits(limits: &LimitSettings, machine: &KernelMounts) -> Re
                 "`limits` need the controller `{name}` of control groups: {why}"
             )));
         }
-        // The root of all groups has no such file.
+        // The root group has no such file.
         let is_below = root.join("cgroup.events").exists();
-        if is_below && !has(&root.join(PASSED_ON), name) {
+        if is_below && !has_word(&root.join(CHILD_CONTROLLERS), name) {
             return Err(unfit(format!(
                 "`limits` need the controller `{name}`, which the control group of this \
                  container does not pass on"
@@ -63,8 +63,8 @@ pub(crate) fn check_limits(limits: &LimitSettings, machine: &KernelMounts) -> Re
     Ok(())
 }
 
-/// Removes a group, and takes back which controllers its parent passes on. Missing parts are no
-/// error.
+/// Removes a group, and disables the controllers that were enabled for it in the parent. Missing
+/// parts are no error.
 pub(crate) fn free_group(
     machine: &KernelMounts,
     id: &RecordId,
@@ -88,8 +88,8 @@ pub(crate) fn free_group(
         Err(error) => return Err(error),
     }
     group.enabled.iter().try_for_each(|controller| {
-        let passed_on = root.join(PASSED_ON);
-        if has(&passed_on, controller) {
+        let passed_on = root.join(CHILD_CONTROLLERS);
+        if has_word(&passed_on, controller) {
             write(&passed_on, &format!("-{controller}"))
         } else {
             Ok(())
@@ -121,12 +121,12 @@ pub(super) fn name(id: &RecordId) -> String {
     format!("treering-{}", id.as_str())
 }
 
-/// Root of the control groups of version 2, as far as it is mounted.
+/// Topmost mounted directory of the control groups of version 2.
 pub(super) fn root(machine: &KernelMounts) -> Option<PathBuf> {
     Some(mount(machine)?.0)
 }
 
-/// Mount point of the control groups of version 2, and the group that is mounted there.
+/// Mount point of the control groups of version 2, and the path of the group that is mounted there.
 fn mount(machine: &KernelMounts) -> Option<(PathBuf, PathBuf)> {
     let text = fs::read(machine.proc.join("self/mountinfo")).ok()?;
     let mounts = MountTable::parse(&text).mounts.into_iter();
@@ -144,7 +144,7 @@ pub(super) fn own_group(machine: &KernelMounts) -> Option<PathBuf> {
     Some(point.join(below))
 }
 
-/// True if a controller belongs to groups of version 1.
+/// True if a controller is used by groups of version 1.
 fn is_of_version_1(machine: &KernelMounts, controller: &str) -> bool {
     let groups = fs::read_to_string(machine.proc.join("self/cgroup")).unwrap_or_default();
     let name = if controller == "io" { "blkio" } else { controller };
@@ -155,8 +155,8 @@ fn is_of_version_1(machine: &KernelMounts, controller: &str) -> bool {
     })
 }
 
-/// True if a file of words has this one.
-pub(super) fn has(file: &Path, word: &str) -> bool {
+/// True if a file has this word.
+pub(super) fn has_word(file: &Path, word: &str) -> bool {
     fs::read_to_string(file).is_ok_and(|text| text.split_whitespace().any(|one| one == word))
 }
 
@@ -165,7 +165,7 @@ pub(super) fn identity(folder: &Path) -> Result<FileNumber, LabError> {
     Ok(FileNumber { device: metadata.dev(), inode: metadata.ino() })
 }
 
-/// Writes to a file of the kernel.
+/// Writes a value to a cgroup file.
 pub(super) fn write(path: &Path, value: &str) -> Result<(), LabError> {
     let written = OpenOptions::new().write(true).open(path);
     written.and_then(|mut file| file.write_all(value.as_bytes())).map_err(|error| {

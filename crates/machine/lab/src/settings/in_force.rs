@@ -1,6 +1,6 @@
-//! A variant's settings and commands around one trial, in their order: settings of the machine and
-//! of the devices before mkfs, those of the filesystem after the mount, then the command that
-//! prepares; all undone in the reverse order.
+//! Applies a variant's settings and commands for one trial: settings of the machine and of the
+//! devices before mkfs, settings of the filesystem after the mount, then the prepare command.
+//! Undoes everything in reverse order.
 
 use std::path::{Path, PathBuf};
 
@@ -13,9 +13,9 @@ use crate::machine::{DeviceNumber, block_number};
 use crate::{Lab, LabError};
 
 /// Prefixes of sysfs attributes that exist only while the filesystem is mounted.
-const OF_MOUNT: [&str; 2] = ["fs/", "bdi/"];
+const MOUNT_PREFIXES: [&str; 2] = ["fs/", "bdi/"];
 
-/// Settings of a variant that are in force for a trial. Dropping undoes them as far as possible.
+/// Settings of a variant that are applied for a trial. Dropping undoes them as far as possible.
 #[derive(Debug)]
 pub struct SettingsInForce {
     group: Option<ControlGroup>,
@@ -30,11 +30,11 @@ pub struct SettingsInForce {
 }
 
 impl SettingsInForce {
-    /// Writes the settings of the machine and of the devices with these nodes, on which a
-    /// filesystem of this type is about to be mounted.
+    /// Writes the settings of the machine and of the devices with these nodes, before a filesystem
+    /// of this type is mounted on them.
     ///
     /// # Errors
-    /// When the kernel has no such setting or refuses it.
+    /// When the kernel does not have a setting, or refuses it.
     pub fn begin(
         settings: &VariantSettings,
         (fs_type, nodes): (&str, Vec<PathBuf>),
@@ -49,15 +49,16 @@ impl SettingsInForce {
         Ok(Self { group: None, prepared: Vec::new(), applied, settings, fs_type, nodes, lab })
     }
 
-    /// Names the nodes that the filesystem is on, where layers are above the devices.
+    /// Sets the nodes below the filesystem, if there are layers on the devices.
     pub fn layered(&mut self, nodes: Vec<PathBuf>) {
         self.nodes = nodes;
     }
 
-    /// Writes the settings of the mounted filesystem; also after a remount, which resets them.
+    /// Writes the settings of the mounted filesystem. A remount resets them, so this is called
+    /// again after it.
     ///
     /// # Errors
-    /// When the kernel has no such setting or refuses it.
+    /// When the kernel does not have a setting, or refuses it.
     pub fn mounted(&mut self) -> Result<(), LabError> {
         let (of_mount, _) = split(&self.settings.sysfs);
         if of_mount.is_empty() {
@@ -68,8 +69,8 @@ impl SettingsInForce {
         self.applied.apply(&of_mount, &target, &self.lab)
     }
 
-    /// Runs the commands that prepare, that of the variant and then that of the job, in the work
-    /// directory, which is made if missing; `root` is the mount point.
+    /// Runs the prepare commands, first of the variant, then of the job, in the work directory,
+    /// which is made if missing. `root` is the mount point.
     ///
     /// # Errors
     /// When a command fails.
@@ -95,7 +96,7 @@ impl SettingsInForce {
         Ok(())
     }
 
-    /// Moves this process into a control group with the limits of the variant, if it has some.
+    /// Moves this process into a control group with the limits of the variant, if it has any.
     ///
     /// # Errors
     /// When the kernel refuses the group or a limit.
@@ -111,8 +112,8 @@ impl SettingsInForce {
         Ok(())
     }
 
-    /// Leaves the control group, runs the commands that clean up, and puts the settings back. All
-    /// are tried.
+    /// Leaves the control group, runs the cleanup commands, and restores the settings; continues
+    /// after errors.
     ///
     /// # Errors
     /// The first error.
@@ -123,7 +124,7 @@ impl SettingsInForce {
             let done = prepared.clean_up();
             cleaned = cleaned.and(done);
         }
-        // Its last processes may be those that the command has ended.
+        // The group goes last, since the cleanup commands may have ended its last processes.
         let removed = self.group.take().map_or(Ok(()), ControlGroup::remove);
         let restored = self.applied.put_back();
         left.and(cleaned).and(removed).and(restored)
@@ -133,18 +134,18 @@ impl SettingsInForce {
 impl Drop for SettingsInForce {
     fn drop(&mut self) {
         drop(self.group.take());
-        // The last command first; the settings follow.
+        // Cleans up the last command first; the settings are restored afterwards.
         while self.prepared.pop().is_some() {}
     }
 }
 
-/// Sysctl of a variant that the kernel does not have, with the error; nothing is written.
+/// First sysctl of a variant that the kernel does not have, with the error. Writes nothing.
 pub(crate) fn missing_sysctl(settings: &VariantSettings, lab: &Lab) -> Option<(String, LabError)> {
     missing(&settings.sysctl, &SettingTarget::Machine, lab)
 }
 
-/// Attribute in sysfs that the kernel does not have for a mounted filesystem of this type on these
-/// devices, or for `of_device`; nothing is written.
+/// First sysfs attribute that does not exist for a mounted filesystem of this type on these
+/// devices, or for the devices `of_device`. Writes nothing.
 pub(crate) fn missing_attribute(
     settings: &VariantSettings,
     (fs_type, nodes): (&str, &[PathBuf]),
@@ -175,7 +176,7 @@ fn device_folders(nodes: &[PathBuf], lab: &Lab) -> Vec<PathBuf> {
     numbers.filter_map(|number| lab.machine.block_folder(number)).collect()
 }
 
-/// Folders in sysfs of a mounted filesystem, by the first of its devices.
+/// Folders in sysfs of a mounted filesystem, found by its first device.
 fn filesystem_folders(fs_type: &str, nodes: &[PathBuf], lab: &Lab) -> FilesystemFolders {
     let number = nodes.first().and_then(|node| block_number(node));
     number.map_or_else(FilesystemFolders::default, |number| {
@@ -186,10 +187,10 @@ fn filesystem_folders(fs_type: &str, nodes: &[PathBuf], lab: &Lab) -> Filesystem
 /// Settings as (name, value).
 type Settings = Vec<(String, String)>;
 
-/// Sysfs attributes of the mounted filesystem, and the others.
+/// Splits sysfs attributes into those of the mounted filesystem and all others.
 fn split(sysfs: &[(String, String)]) -> (Settings, Settings) {
     let is_of_mount =
-        |(name, _): &(String, String)| OF_MOUNT.iter().any(|prefix| name.starts_with(prefix));
+        |(name, _): &(String, String)| MOUNT_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
     sysfs.iter().cloned().partition(is_of_mount)
 }
 

@@ -1,6 +1,7 @@
-//! Limits of a variant in force: a control group with this process and all that it starts.
+//! Applies the limits of a variant by a control group with this process and all processes that it
+//! starts.
 //!
-//! The register has the group before it is made, so that `lab release` removes it after a kill.
+//! The group is recorded before it is made, so that `lab release` removes it after a kill.
 
 use std::fs::DirBuilder;
 use std::path::PathBuf;
@@ -8,7 +9,8 @@ use std::path::PathBuf;
 use treering_model::LimitSettings;
 
 use super::control_group::{
-    PASSED_ON, PROCESSES, check_limits, free_group, has, identity, name, own_group, root, write,
+    CHILD_CONTROLLERS, PROCESSES, check_limits, free_group, has_word, identity, name, own_group,
+    root, write,
 };
 use crate::lab::Lab;
 use crate::machine::{DeviceNumber, KernelMounts};
@@ -17,19 +19,19 @@ use crate::register::{
 };
 use crate::{DeviceError, LabError};
 
-/// The group of a trial, with this process in it. Dropping leaves and removes it as far as
-/// possible; what remains is in the register.
+/// The group of a trial, with this process in it. Dropping leaves and removes the group; on failure
+/// it stays in the register.
 #[derive(Debug)]
 pub(crate) struct ControlGroup {
     machine: KernelMounts,
-    /// Group in which this process was before.
+    /// Former group of this process.
     home: PathBuf,
     record: Option<OwnedRecord>,
 }
 
 impl ControlGroup {
-    /// Makes a group with these limits, those of I/O for these devices, and moves this process into
-    /// it.
+    /// Makes a group with these limits, of which I/O limits apply to these devices, and moves this
+    /// process into it.
     ///
     /// # Errors
     /// When the kernel refuses the group or a limit.
@@ -52,9 +54,9 @@ impl ControlGroup {
         let folder = root.join(name(record.id()));
         let made = (|| {
             for controller in limits.controllers() {
-                if !has(&root.join(PASSED_ON), controller) {
+                if !has_word(&root.join(CHILD_CONTROLLERS), controller) {
                     record.append(&controller_line(controller))?;
-                    write(&root.join(PASSED_ON), &format!("+{controller}"))?;
+                    write(&root.join(CHILD_CONTROLLERS), &format!("+{controller}"))?;
                 }
             }
             DirBuilder::new().create(&folder).map_err(LabError::io("cannot make", &folder))?;
@@ -65,11 +67,12 @@ impl ControlGroup {
             write(&folder.join(PROCESSES), &std::process::id().to_string())
         })();
         let entered = Self { machine, home, record: Some(record) };
-        // Dropping it removes what has been made.
+        // On failure, dropping `entered` removes the group.
         made.map(|()| entered)
     }
 
-    /// Moves this process back to where it was; processes that it has started stay.
+    /// Moves this process back to its former group; processes that it has started stay in the
+    /// group.
     ///
     /// # Errors
     /// When the kernel refuses.
@@ -77,10 +80,10 @@ impl ControlGroup {
         write(&self.home.join(PROCESSES), &std::process::id().to_string())
     }
 
-    /// Removes the group, which this process has left.
+    /// Removes the group after this process has left it.
     ///
     /// # Errors
-    /// When processes are still in it. It stays in the register then.
+    /// When processes are still in the group; it then stays in the register.
     pub(crate) fn remove(mut self) -> Result<(), LabError> {
         self.finish()
     }
@@ -101,9 +104,9 @@ impl Drop for ControlGroup {
     }
 }
 
-/// Files of a group with the limits that they get.
+/// Files of a group, each with the limit to write.
 fn limit_files(limits: &LimitSettings, devices: &[DeviceNumber]) -> Vec<(&'static str, String)> {
-    /// Microseconds over which the CPU time is shared out.
+    /// Period of the CPU limit, in microseconds.
     const PERIOD_US: u64 = 100_000;
     let mut files = Vec::new();
     if let Some(bytes) = limits.memory_bytes {
@@ -140,7 +143,7 @@ mod tests {
     };
 
     #[test]
-    fn limits_are_written_in_the_words_of_the_kernel() {
+    fn limits_are_written_in_the_format_of_the_kernel() {
         let devices = [7, 8].map(|minor| DeviceNumber { major: 253, minor });
         let files = limit_files(&ALL, &devices);
         let expected = [
@@ -153,7 +156,7 @@ mod tests {
         assert!(limit_files(&LimitSettings::default(), &devices).is_empty());
     }
 
-    /// The lab of a machine with control groups of version 2, as root.
+    /// Lab on this machine, if the user is root and control groups of version 2 are usable.
     #[expect(clippy::disallowed_macros, reason = "a test that must be skipped says so")]
     fn real_lab(top: &Path) -> Option<Lab> {
         let lab = Lab::open(&top.join("register")).unwrap();
@@ -185,7 +188,8 @@ mod tests {
         drop(group);
         assert!(!inside.exists() && own_group(&lab.machine).unwrap() == home);
 
-        // A kill closes the record and runs no destructor, and the process is gone.
+        // Simulates a kill, which closes the record, runs no destructor, and leaves no process in
+        // the group.
         let mut group = ControlGroup::enter(&LimitSettings::default(), &[], &lab).unwrap();
         let inside = own_group(&lab.machine).unwrap();
         let pid = std::process::id().to_string();

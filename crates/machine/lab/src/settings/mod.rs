@@ -1,8 +1,8 @@
-//! Kernel settings of a variant: sysctls and sysfs attributes that are written for a trial and put
-//! back after it, also after a kill.
+//! Kernel settings of a variant: sysctls and sysfs attributes that are written for a trial and
+//! restored afterwards, even after a kill.
 //!
-//! The register has each old value before the new one is written. A value is put back only if the
-//! attribute still has the value that treering gave it.
+//! Each old value is recorded before the new one is written. An old value is restored only if the
+//! attribute still has the value that treering wrote.
 
 mod attribute;
 pub(crate) mod cleanup;
@@ -25,7 +25,7 @@ use attribute::{Attribute, FilesystemFolders, SettingTarget, companions, priorit
 pub use in_force::SettingsInForce;
 pub(crate) use in_force::{missing_attribute, missing_sysctl};
 
-/// Settings that are in force. Dropping puts them back as far as possible; what remains is in the
+/// Applied settings. Dropping restores the old values; those that cannot be restored stay in the
 /// register.
 #[derive(Debug)]
 pub(crate) struct AppliedSettings {
@@ -35,12 +35,12 @@ pub(crate) struct AppliedSettings {
 }
 
 impl AppliedSettings {
-    /// Settings of a lab, of which none is in force yet.
+    /// Empty set of applied settings for a lab.
     pub(crate) fn new(lab: &crate::Lab) -> Self {
         Self { machine: lab.machine.clone(), record: None, changes: Vec::new() }
     }
 
-    /// Writes these settings, given as name and value, for the target.
+    /// Writes these settings, as (name, value), for the target.
     ///
     /// # Errors
     /// When a setting does not exist, is refused by the kernel, or does not keep its value.
@@ -55,7 +55,7 @@ impl AppliedSettings {
             let paths = target.paths(name, &self.machine)?;
             requests.extend(paths.into_iter().map(|path| (path, value.as_str())));
         }
-        // The kernel changes some attributes with others: those are written after them.
+        // Writing some attributes changes others, which are therefore written afterwards.
         requests.sort_by_key(|(path, _)| priority(path));
         for (path, value) in requests {
             self.write(&path, value, &lab.register)?;
@@ -67,7 +67,8 @@ impl AppliedSettings {
         let attribute = Attribute::new(path);
         let mut befores = vec![(path.to_owned(), attribute.read()?)];
         for companion in companions(path) {
-            // An attribute that cannot be read here cannot be changed by the kernel either.
+            // Companions that cannot be read are skipped, since the kernel does not change them
+            // either.
             if let Ok(before) = Attribute::new(&companion).read() {
                 befores.push((companion, before));
             }
@@ -85,8 +86,8 @@ impl AppliedSettings {
             self.changes.push(SettingChange { path, before, after: None });
         }
         attribute.write(value)?;
-        let kept = attribute.read()?;
-        // What the kernel has changed along with it is ours too.
+        let read_back = attribute.read()?;
+        // Companions changed by the kernel count as changed by treering.
         for change in &mut self.changes {
             let current = Attribute::new(&change.path).read().ok();
             if current != change.after && current.as_ref() != Some(&change.before) {
@@ -96,19 +97,19 @@ impl AppliedSettings {
                 change.after = current;
             }
         }
-        if !attribute::is_same_value(&kept, value) {
-            let why = format!("the kernel keeps {kept}");
+        if !attribute::is_same_value(&read_back, value) {
+            let why = format!("the kernel keeps {read_back}");
             let (path, value) = (path.to_owned(), value.to_owned());
             return Err(DeviceError::Setting { path, value, why }.into());
         }
         Ok(())
     }
 
-    /// Puts the old values back.
+    /// Restores the old values.
     ///
     /// # Errors
-    /// When the kernel refuses an old value, or somebody else has changed a setting meanwhile,
-    /// which then keeps its value.
+    /// When the kernel refuses an old value, or another program has changed a setting, which then
+    /// keeps its value.
     pub(crate) fn put_back(&mut self) -> Result<(), LabError> {
         let changes = std::mem::take(&mut self.changes);
         let restored = put_back(&self.machine, changes);
@@ -183,7 +184,7 @@ mod tests {
         let lab = lab(top.path());
         let mut settings = AppliedSettings::new(&lab);
         settings.apply(&pairs(&[("vm.swappiness", "1")]), &SettingTarget::Machine, &lab).unwrap();
-        // A kill closes the record and runs no destructor.
+        // Simulates a kill, which closes the record and runs no destructor.
         let record = settings.record.take();
         settings.changes.clear();
         drop((record, settings));
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_somebody_else_changed_keeps_its_value() {
+    fn settings_changed_by_others_are_not_restored() {
         let top = tempfile::tempdir().unwrap();
         let lab = lab(top.path());
         let mut settings = AppliedSettings::new(&lab);
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_no_setting_are_refused() {
+    fn invalid_setting_names_are_refused() {
         let top = tempfile::tempdir().unwrap();
         let lab = lab(top.path());
         for name in ["vm.nothing", "../../etc/passwd", "vm", "", "vm..x", "/etc/passwd"] {

@@ -1,4 +1,4 @@
-//! Putting the old values of settings back, at the end of a trial and for a killed run.
+//! Restores the old values of settings, at the end of a trial and for a killed run.
 
 use std::fs;
 
@@ -7,19 +7,19 @@ use crate::machine::KernelMounts;
 use crate::register::SettingChange;
 use crate::{DeviceError, LabError};
 
-/// False if the register must keep the record, since putting back can succeed later.
+/// False if the register must keep the record, since a later attempt may succeed.
 pub(crate) fn is_final(restored: &Result<(), LabError>) -> bool {
     matches!(restored, Ok(()) | Err(LabError::Device(DeviceError::NotOurs { .. })))
 }
 
-/// Puts the old values back: attributes with side effects on others first.
+/// Restores the old values, first of attributes with side effects on others.
 pub(crate) fn put_back(
     machine: &KernelMounts,
     mut changes: Vec<SettingChange>,
 ) -> Result<(), LabError> {
     changes.sort_by_key(|change| priority(&change.path));
     let mut outcome = Ok(());
-    // Attributes that had the side effects of others have got new values by putting those back.
+    // Set once a value is written, since that may have changed companion attributes.
     let mut is_touched = false;
     for change in changes {
         let restored = put_back_one(machine, &change, is_touched);
@@ -33,7 +33,7 @@ pub(crate) fn put_back(
     outcome
 }
 
-/// Puts one value back; true if it had to be written.
+/// Restores one value; true if it had to be written.
 fn put_back_one(
     machine: &KernelMounts,
     change: &SettingChange,
@@ -41,7 +41,7 @@ fn put_back_one(
 ) -> Result<bool, LabError> {
     let path = &change.path;
     if fs::symlink_metadata(path).is_err() {
-        // The device or filesystem is gone, and its settings with it.
+        // The device or filesystem is gone, with its settings.
         return Ok(false);
     }
     if !is_setting(path, machine) {
@@ -55,7 +55,7 @@ fn put_back_one(
     }
     let is_ours = match &change.after {
         Some(after) => current == *after || (is_touched && is_companion(path)),
-        // Killed between the two lines of the record: the new value is not known.
+        // The run was killed before the new value was recorded.
         None => true,
     };
     if !is_ours {

@@ -1,4 +1,4 @@
-//! Directories with known files that are removed after use, also after the process was killed.
+//! Directories with known files, which are removed after use, even if the process was killed.
 
 use std::fs::{self, DirBuilder, File};
 use std::io;
@@ -12,9 +12,9 @@ use treering_sys::{lock_exclusive, user_id};
 
 /// Name of the lock file in each directory.
 const LOCK: &str = "lock";
-/// Age from which a directory without a lock counts as abandoned; a younger one may just be being
-/// made.
-const ABANDONED: Duration = Duration::from_secs(3600);
+/// Age from which a directory without a lock counts as abandoned; a younger one may be in the
+/// making.
+const ABANDONED_AGE: Duration = Duration::from_secs(3600);
 
 /// Error of making a directory.
 #[derive(Debug, Error)]
@@ -26,7 +26,7 @@ pub struct HeldDirectoryError {
     pub error: io::Error,
 }
 
-/// A directory that is removed when dropped, with these files in it.
+/// Directory with these files in it; both are removed on drop.
 #[derive(Debug)]
 pub struct HeldDirectory {
     path: PathBuf,
@@ -36,8 +36,8 @@ pub struct HeldDirectory {
 }
 
 impl HeldDirectory {
-    /// Makes a directory with a new name that begins with `prefix`, and removes those that killed
-    /// processes left beside it.
+    /// Makes a directory with a new name that begins with `prefix`, and removes similar directories
+    /// that killed processes left beside it.
     ///
     /// # Errors
     /// When the directory or its lock file cannot be made.
@@ -52,7 +52,7 @@ impl HeldDirectory {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&path);
         made.map_err(failed)?;
         let lock = File::create(path.join(LOCK)).map_err(failed)?;
-        // On filesystems without locks the remains of a killed process are not removed.
+        // Without lock support, the remains of a killed process are not removed.
         let _unsupported = lock_exclusive(&lock);
         Ok(Self { path, files, _lock: lock })
     }
@@ -69,13 +69,13 @@ impl Drop for HeldDirectory {
     }
 }
 
-/// Removes the remains of this user's killed processes: unlocked directories, with only these
-/// files.
+/// Removes the remains of this user's killed processes: unlocked directories that contain only
+/// these files.
 fn remove_abandoned(parent: &Path, prefix: &str, files: &[&str]) {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     for entry in entries {
         let is_named_so = entry.file_name().to_string_lossy().starts_with(prefix);
-        // Of the entry itself: links are not followed.
+        // Uses the metadata of the entry itself, without following links.
         let is_own_dir = |metadata: fs::Metadata| metadata.is_dir() && metadata.uid() == user_id();
         if !is_named_so || !entry.metadata().is_ok_and(is_own_dir) {
             continue;
@@ -85,7 +85,7 @@ fn remove_abandoned(parent: &Path, prefix: &str, files: &[&str]) {
             Ok(lock) => lock_exclusive(&lock).is_ok(),
             Err(_) => {
                 let made = entry.metadata().and_then(|metadata| metadata.modified());
-                made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age > ABANDONED))
+                made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age > ABANDONED_AGE))
             }
         };
         if is_abandoned {

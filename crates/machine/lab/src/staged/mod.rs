@@ -1,5 +1,4 @@
-//! Files that wait for their place: stores in memory, and directories that are held while they are
-//! used.
+//! Staged files: stores in memory, and directories that exist only while they are used.
 
 mod directory;
 mod store;

@@ -1,8 +1,9 @@
-//! Stores held in memory while the filesystem of their final path is under test, as files.
+//! Stores kept as files on a memory filesystem while the filesystem of their final path is under
+//! test.
 //!
-//! Each has a manifest beside it: the name before the store is made, device and inode once it is.
-//! The manifest is locked as long as the run lives. Only what a manifest lists, of that identity
-//! and of this user, is ever removed.
+//! Each store has a manifest beside it. The manifest has the name before the store is made, and
+//! device and inode afterwards. The run holds a lock on it. Only a file that a manifest lists, with
+//! that identity and owned by this user, is ever removed.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read, Write};
@@ -14,13 +15,13 @@ use treering_model::Fingerprint;
 use treering_sys::{LockError, lock_exclusive, user_id};
 
 const HEADER: &str = "treering staging 1\n";
-/// End of the names of staged stores.
+/// Suffix of the names of staged stores.
 pub const STAGED_STORE: &str = ".treering";
 const MANIFEST: &str = ".manifest";
 /// Maximum size of a manifest.
 const MANIFEST_BYTES_MAX: u64 = 4096;
 /// SQLite's files beside a store.
-const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+const SQLITE_SUFFIXES: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// Reason why a directory cannot hold staged stores.
 #[derive(Debug, Error)]
@@ -33,7 +34,7 @@ pub enum StagingError {
         /// Error of the system.
         error: io::Error,
     },
-    /// The directory cannot be looked at.
+    /// The directory cannot be examined.
     #[error("{0}")]
     Unread(io::Error),
     /// The directory is not this user's own.
@@ -53,16 +54,16 @@ pub enum StagingError {
 /// When the directory cannot be made or belongs to others.
 pub fn own_staging_directory(below: &Path, make: bool) -> Result<PathBuf, StagingError> {
     let user = user_id();
-    let own = below.join(format!("treering-{user}"));
+    let directory = below.join(format!("treering-{user}"));
     if make {
-        match DirBuilder::new().mode(0o700).create(&own) {
+        match DirBuilder::new().mode(0o700).create(&directory) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(StagingError::Unmade { path: own, error });
+                return Err(StagingError::Unmade { path: directory, error });
             }
             _ => {}
         }
     }
-    let metadata = fs::symlink_metadata(&own).map_err(StagingError::Unread)?;
+    let metadata = fs::symlink_metadata(&directory).map_err(StagingError::Unread)?;
     let why = if !metadata.is_dir() {
         "is not a directory"
     } else if metadata.uid() != user {
@@ -70,12 +71,12 @@ pub fn own_staging_directory(below: &Path, make: bool) -> Result<PathBuf, Stagin
     } else if metadata.mode() & 0o077 != 0 {
         "is open to other users"
     } else {
-        return Ok(own);
+        return Ok(directory);
     };
-    Err(StagingError::Unfit { path: own, why })
+    Err(StagingError::Unfit { path: directory, why })
 }
 
-/// Name prefix of the staged files of a store, by which a store finds its own.
+/// Name prefix of a store's staged files, by which they are found again.
 pub fn staged_prefix(place: &Path) -> String {
     let absolute = std::path::absolute(place).unwrap_or_else(|_| place.to_owned());
     format!("{}-", Fingerprint::from_bytes(absolute.as_os_str().as_encoded_bytes()).text())
@@ -87,23 +88,23 @@ pub fn staged_files(dir: &Path, prefix: &str) -> Vec<(String, Option<StagedFile>
     let mut names: Vec<String> =
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
     names.sort();
-    let mut found: Vec<(String, Option<StagedFile>)> = Vec::new();
+    let mut files: Vec<(String, Option<StagedFile>)> = Vec::new();
     for name in names.iter().filter(|name| name.starts_with(prefix)) {
         if let Some(stem) = name.strip_suffix(MANIFEST) {
             let store = format!("{stem}{STAGED_STORE}");
             if let Some(manifest) = StagedFile::read(dir, &store) {
-                found.push((store, Some(manifest)));
+                files.push((store, Some(manifest)));
             }
         }
     }
     for name in names.iter().filter(|name| name.starts_with(prefix) && name.ends_with(STAGED_STORE))
     {
-        let is_listed = found.iter().any(|(store, _)| store == name);
+        let is_listed = files.iter().any(|(store, _)| store == name);
         if !is_listed && is_own_file(&dir.join(name)) {
-            found.push((name.clone(), None));
+            files.push((name.clone(), None));
         }
     }
-    found
+    files
 }
 
 fn is_own_file(path: &Path) -> bool {
@@ -119,7 +120,7 @@ pub struct StagedFile {
     path: PathBuf,
     /// Path of the store.
     pub store: PathBuf,
-    /// Device and inode of the store, once made.
+    /// Device and inode of the store, once it is made.
     made: Option<(u64, u64)>,
     /// Lock on the manifest; `None` while the run that made the store is alive.
     lock: Option<File>,
@@ -129,13 +130,13 @@ impl StagedFile {
     /// Writes the manifest, then makes the empty store.
     ///
     /// # Errors
-    /// When one of the files cannot be made; none is left then.
+    /// When one of the files cannot be made; neither is then left.
     pub fn create(dir: &Path, name: &str) -> io::Result<Self> {
         let (path, store) = Self::paths(dir, name);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);
         let file = options.open(&path)?;
-        // Memory filesystems have locks.
+        // Memory filesystems support locks.
         let _locked = lock_exclusive(&file);
         let mut manifest = Self { path, store, made: None, lock: Some(file) };
         match manifest.make(&options) {
@@ -161,7 +162,7 @@ impl StagedFile {
         (dir.join(format!("{stem}{MANIFEST}")), dir.join(name))
     }
 
-    /// Reads the manifest of a store; `None` if there is none that belongs to this user.
+    /// Reads the manifest of a store; `None` if there is no manifest of this user.
     fn read(dir: &Path, name: &str) -> Option<Self> {
         let (path, store) = Self::paths(dir, name);
         if !is_own_file(&path) {
@@ -188,16 +189,16 @@ impl StagedFile {
     /// Removes the store, then the manifest.
     ///
     /// # Errors
-    /// When another file is there, or the files cannot be removed.
+    /// When the path has another file, or the files cannot be removed.
     pub fn remove(&self) -> io::Result<()> {
         match fs::symlink_metadata(&self.store) {
             Ok(there) => {
-                // Killed before its identity was known, it was empty.
-                let is_it = match self.made {
+                // A store whose run was killed before recording its identity is still empty.
+                let is_same_file = match self.made {
                     Some(made) => made == (there.dev(), there.ino()),
                     None => there.len() == 0,
                 };
-                if !is_it || !is_own(&there) {
+                if !is_same_file || !is_own(&there) {
                     let message = "it is another file than the one that was made";
                     return Err(io::Error::other(message));
                 }
@@ -218,7 +219,7 @@ impl StagedFile {
 /// # Errors
 /// When a file cannot be removed.
 pub fn remove_staged_files(store: &Path) -> io::Result<()> {
-    for suffix in BESIDE.into_iter().chain([""]) {
+    for suffix in SQLITE_SUFFIXES.into_iter().chain([""]) {
         let mut path = store.as_os_str().to_owned();
         path.push(suffix);
         let path = PathBuf::from(path);

@@ -1,4 +1,4 @@
-//! Removes trees of a killed run: those listed in its mark that are still the ones the run made.
+//! Removes trees of a killed run that its mark lists and that are still the ones made by the run.
 
 use std::path::Path;
 
@@ -8,18 +8,17 @@ use super::mark::remove_read;
 use super::removal::remove;
 use crate::{LabError, OwnedDirectory};
 
-/// Removes the trees of a killed run, and its mark last. `removing` is called before each tree.
+/// Removes the trees of a killed run, and finally its mark. `removing` is called before each tree.
 ///
 /// # Errors
-/// When there is no mark or it is not to be believed, a run is going on, or a tree cannot be
-/// removed.
+/// When there is no mark or it cannot be trusted, a run is active, or a tree cannot be removed.
 pub fn remove_leftovers(
     dir: &Path,
     mut removing: impl FnMut(&LeftoverTrees, &RunTree),
 ) -> Result<LeftoverTrees, LabError> {
     let nothing = || LabError::NothingLeft { path: dir.to_owned() };
     find_leftovers(dir)?.ok_or_else(nothing)?;
-    // The lock excludes a running run, and is held until the end.
+    // The lock excludes an active run, and is held until the end.
     let held = OwnedDirectory::take(dir)?;
     let (mark, left) = find_in(held.target())?.ok_or_else(nothing)?;
     for tree in &left.trees {
@@ -85,7 +84,7 @@ mod tests {
             fs::create_dir(path(mine)).unwrap();
             fs::write(path(mine).join("thesis.txt"), "mine").unwrap();
         }
-        // Another directory, or a file, under a name that the run had used.
+        // Puts another directory, and a file, under names that the run had used.
         fs::rename(path("kernel-7"), path("elsewhere")).unwrap();
         fs::create_dir(path("kernel-7")).unwrap();
         fs::remove_dir_all(path("kernel-8")).unwrap();
@@ -146,7 +145,7 @@ mod tests {
             assert!(matches!(refused, Err(LabError::MarkOfOther { user: 65_534, .. })));
         }
         assert_eq!(entries(top.path()), [".treering-run", "kernel-0", "kernel-1"]);
-        // A tree whose owner has changed is not the run's any more.
+        // A tree with another owner no longer counts as the run's.
         chown(&mark, Some(0), None).unwrap();
         chown(top.path().join("kernel-0"), Some(65_534), None).unwrap();
         assert_eq!(clean(top.path()).unwrap().spared.len(), 1);
@@ -154,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_of_the_name_of_a_mark_are_left_alone() {
+    fn other_files_named_like_a_mark_are_kept() {
         let top = tempfile::tempdir().unwrap();
         let mark = top.path().join(".treering-run");
         fs::create_dir(top.path().join("kernel-0")).unwrap();
@@ -182,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn an_inode_number_that_was_used_again_is_another_directory() {
+    fn a_reused_inode_number_is_another_directory() {
         let top = killed_in(&["kernel-0"]);
         let tree = top.path().join("kernel-0");
         let before = fs::metadata(&tree).unwrap();
@@ -190,8 +189,8 @@ mod tests {
         fs::create_dir(&tree).unwrap();
         fs::write(tree.join("thesis.txt"), "mine").unwrap();
         let after = fs::metadata(&tree).unwrap();
-        let is_told_apart = before.ino() != after.ino() || before.created().is_ok();
-        if !is_told_apart {
+        let is_distinguishable = before.ino() != after.ino() || before.created().is_ok();
+        if !is_distinguishable {
             println!("skipped: this filesystem uses numbers again and keeps no time of birth");
             return;
         }

@@ -1,4 +1,4 @@
-//! Distinguishes the directories listed in a mark from others that have their names now.
+//! Tells the directories listed in a mark from others that now have the same names.
 
 use std::io::ErrorKind;
 
@@ -18,15 +18,15 @@ pub struct LeftoverTrees {
     pub plan: Option<PlanIdentity>,
     /// Trees of the run, to be removed.
     pub trees: Vec<RunTree>,
-    /// Directories with names that the run announced, which stay.
+    /// Directories with names that the run announced, but which are not removed.
     pub spared: Vec<SparedTree>,
     /// True for a mark of an early version, which did not list the trees.
     pub has_no_list: bool,
 }
 
 impl LeftoverTrees {
-    /// True if a tree of the run exists, or may exist: no other run may begin here.
-    pub(crate) fn is_in_the_way(&self) -> bool {
+    /// True if a tree of the run exists, or may exist, so that no other run may begin here.
+    pub(crate) fn blocks_next_run(&self) -> bool {
         let may_be = self.spared.iter().any(|tree| tree.may_be_of_run);
         !self.trees.is_empty() || may_be || self.has_no_list
     }
@@ -37,29 +37,29 @@ impl LeftoverTrees {
 pub struct RunTree {
     /// Name in the target directory.
     pub name: String,
-    /// Time of birth, in seconds since 1970; time of the last change if the former is unknown.
+    /// Time of birth, or of the last change if that is unknown, in seconds since 1970.
     pub since_unix_s: i64,
     /// Identity: device, inode, owner, time of birth.
     pub made: FileIdentity,
-    /// True if the identity is the recorded one. Otherwise it is an empty directory with a name
-    /// that the run had announced.
+    /// True if the identity is the recorded one. False for an empty directory with a name that the
+    /// run had announced.
     pub(crate) is_identified: bool,
 }
 
-/// A directory that stays.
+/// A directory that is not removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SparedTree {
     /// Name in the target directory.
     pub name: String,
-    /// Reason why it stays, as a sentence without subject and full stop.
+    /// Reason why the directory is not removed, as a sentence without subject and full stop.
     pub why: &'static str,
     may_be_of_run: bool,
 }
 
-/// Separates the trees of a run from others that have their names now.
+/// Separates the trees of a run from others that now have the same names.
 pub(super) fn sort_out(target: &Target, manifest: &MarkContent) -> Result<LeftoverTrees, LabError> {
     let failed = |errno: Errno| LabError::io("cannot examine", target.path())(errno.into());
-    let here = identity_of(target.dir()).map_err(failed)?;
+    let current = identity_of(target.dir()).map_err(failed)?;
     let device_then = manifest.directory.map(|directory| directory.identity.device);
     let (mut trees, mut spared) = (Vec::new(), Vec::new());
     for listed in &manifest.trees {
@@ -68,7 +68,7 @@ pub(super) fn sort_out(target: &Target, manifest: &MarkContent) -> Result<Leftov
             Err(error) if error.source.kind() == ErrorKind::NotFound => continue,
             Err(error) => return Err(error.into()),
         };
-        match judge(target, listed, &identity, (device_then, here.device)) {
+        match judge(target, listed, &identity, (device_then, current.device)) {
             TreeVerdict::OfRun(tree) => trees.push(tree),
             TreeVerdict::Stays { why, may_be_of_run } => {
                 spared.push(SparedTree { name: listed.name.clone(), why, may_be_of_run });
@@ -85,8 +85,8 @@ enum TreeVerdict {
     Stays { why: &'static str, may_be_of_run: bool },
 }
 
-/// Judges the directory that has a listed name now. The device numbers are those of the marked
-/// directory, then and now.
+/// Judges the directory that now has a listed name. The device numbers are those of the marked
+/// directory, recorded and current.
 fn judge(
     target: &Target,
     listed: &ListedTree,

@@ -12,7 +12,7 @@ use crate::LabError;
 /// Finds the trees of a killed run; `None` without a mark.
 ///
 /// # Errors
-/// When the directory or its mark cannot be read, or the mark is not to be believed.
+/// When the directory or its mark cannot be read, or the mark cannot be trusted.
 pub fn find_leftovers(dir: &Path) -> Result<Option<LeftoverTrees>, LabError> {
     match Target::open(dir) {
         Ok(target) => Ok(find_in(&target)?.map(|(_mark, left)| left)),

@@ -23,9 +23,9 @@ pub(super) struct MarkedDirectory {
 }
 
 impl MarkedDirectory {
-    /// True if this is the directory that `other` was. Its filesystem may have been mounted again
-    /// under another device number.
-    pub(super) fn is_still(&self, other: &Self) -> bool {
+    /// True if both are the same directory, even if its filesystem now has another device number
+    /// after a remount.
+    pub(super) fn is_same_directory(&self, other: &Self) -> bool {
         let is_remounted = self.filesystem != 0
             && self.filesystem == other.filesystem
             && self.identity.born.is_some()
@@ -55,7 +55,7 @@ pub(super) struct MarkContent {
 }
 
 impl MarkContent {
-    /// Parses the text of a mark; `None` if it is another file.
+    /// Parses the text of a mark; `None` if the file is not a mark.
     pub(super) fn parse(marked: &str) -> Option<Self> {
         let mut manifest = Self { trial: "unknown".to_owned(), ..Self::default() };
         if marked.is_empty() {
@@ -69,12 +69,12 @@ impl MarkContent {
             _ => return None,
         }
         lines.for_each(|line| {
-            let _cut_short = manifest.take_in(line);
+            let _cut_short = manifest.parse_line(line);
         });
         Some(manifest)
     }
 
-    fn take_in(&mut self, line: &str) -> Option<()> {
+    fn parse_line(&mut self, line: &str) -> Option<()> {
         let (word, value) = line.split_once(' ')?;
         match word {
             "trial" => value.clone_into(&mut self.trial),
@@ -227,7 +227,7 @@ mod tests {
             for end in 0..line.len() {
                 let cut = format!("{top}{}", &line[..end]);
                 assert!(MarkContent::parse(&cut).unwrap().trees.is_empty(), "{cut}");
-                // A later run of the same process goes on in the middle of the line.
+                // The run continues in the middle of the truncated line.
                 let gone_on = format!("{cut}{will}{made}");
                 let trees = MarkContent::parse(&gone_on).unwrap().trees;
                 assert_eq!(trees.len(), 1, "{gone_on}");
@@ -250,15 +250,15 @@ mod tests {
     fn a_marked_directory_is_recognised_by_inode_and_birth_time() {
         let here = directory();
         let with = |identity, filesystem| MarkedDirectory { identity, filesystem };
-        assert!(here.is_still(&here));
-        assert!(!here.is_still(&with(identity(3), 9)));
+        assert!(here.is_same_directory(&here));
+        assert!(!here.is_same_directory(&with(identity(3), 9)));
         let later = FileIdentity { born: Some((1_764_000_001, 5)), ..identity(2) };
-        assert!(!here.is_still(&with(later, 9)));
+        assert!(!here.is_same_directory(&with(later, 9)));
         let elsewhere = FileIdentity { device: 8, ..identity(2) };
-        assert!(here.is_still(&with(elsewhere, 9)), "mounted again");
-        assert!(!here.is_still(&with(elsewhere, 10)), "a snapshot, or another filesystem");
-        assert!(!with(identity(2), 0).is_still(&with(elsewhere, 0)));
+        assert!(here.is_same_directory(&with(elsewhere, 9)), "mounted again");
+        assert!(!here.is_same_directory(&with(elsewhere, 10)), "a snapshot, or another filesystem");
+        assert!(!with(identity(2), 0).is_same_directory(&with(elsewhere, 0)));
         let unknown = FileIdentity { born: None, ..elsewhere };
-        assert!(!here.is_still(&with(unknown, 9)), "the numbers alone are not enough");
+        assert!(!here.is_same_directory(&with(unknown, 9)), "the numbers alone are not enough");
     }
 }

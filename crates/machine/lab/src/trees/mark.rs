@@ -56,17 +56,17 @@ impl TreeManifest for MarkFile {
     }
 
     fn not_made(&self, name: &CStr) {
-        // A leftover announcement can remove nothing but an empty directory.
+        // A remaining announcement can cause only the removal of an empty directory.
         let _still_announced = self.append(&failed_line(name));
     }
 
     fn removed(&self, name: &CStr) {
-        // A leftover entry is harmless: no other directory has its identity.
+        // A remaining entry is harmless, since no other directory has its identity.
         let _still_listed = self.append(&removed_line(name));
     }
 }
 
-/// Mark of the present run.
+/// Mark of the current run.
 #[derive(Debug)]
 pub(crate) struct RunMark {
     path: PathBuf,
@@ -76,21 +76,21 @@ pub(crate) struct RunMark {
 }
 
 impl RunMark {
-    /// Writes a mark into a directory, which lists the adopted trees and those made there from now
-    /// on. An existing mark is replaced: it was found to list nothing.
-    pub(crate) fn leave(
+    /// Writes a mark into a directory; it lists the adopted trees and those made from now on.
+    /// Replaces an existing mark, which the caller has found to list nothing.
+    pub(crate) fn write(
         target: &mut Target,
         (trial, plan): (&str, Option<&PlanIdentity>),
         adopted: &[RunTree],
     ) -> Result<Self, LabError> {
         let path = path_in(target.path());
         if let Some((identity, _empty)) = read_mark(target)? {
-            unlink(target.dir(), &identity, &path)?;
+            remove_mark_file(target.dir(), &identity, &path)?;
         }
         let create = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::APPEND;
         let made = MarkFile::open(target.dir(), create);
         let file = made.map_err(|errno| LabError::io("cannot make", &path)(errno.into()))?;
-        let written = marked(target).and_then(|directory| {
+        let written = directory_identity(target).and_then(|directory| {
             file.append(&header(trial, plan, &directory))?;
             for tree in adopted {
                 let name = CString::new(tree.name.as_str()).map_err(|_nul| Errno::INVAL)?;
@@ -99,8 +99,8 @@ impl RunMark {
             file.file.sync_all().map_err(|e| Errno::from_io_error(&e).unwrap_or(Errno::IO))
         });
         if let Err(errno) = written {
-            // No tree is made under this mark.
-            let _stays_and_lists_nothing = unlink(target.dir(), &file.identity, &path);
+            // A remaining mark is harmless: it lists nothing.
+            let _stays_and_lists_nothing = remove_mark_file(target.dir(), &file.identity, &path);
             return Err(LabError::io("cannot write", &path)(errno.into()));
         }
         let (identity, file) = (file.identity, Arc::new(file));
@@ -113,7 +113,7 @@ impl RunMark {
         self.file = None;
     }
 
-    /// Opens the file again in the present directory of the target.
+    /// Opens the file again in the target's current directory.
     pub(crate) fn reopen(&mut self, target: &mut Target) -> Result<(), LabError> {
         self.path = path_in(target.path());
         let failed = |errno: Errno| LabError::io("cannot open", &self.path)(errno.into());
@@ -121,7 +121,7 @@ impl RunMark {
         if file.identity.inode != self.identity.inode || file.identity.born != self.identity.born {
             return Err(failed(Errno::STALE));
         }
-        let directory = marked(target).map_err(failed)?;
+        let directory = directory_identity(target).map_err(failed)?;
         if file.identity.device != self.identity.device {
             file.append(&directory_line(&directory)).map_err(failed)?;
         }
@@ -132,7 +132,7 @@ impl RunMark {
         Ok(())
     }
 
-    /// Existing trees that the mark lists by now.
+    /// Existing trees that the mark lists so far.
     pub(crate) fn made_trees(&self, target: &Target) -> Result<Vec<RunTree>, LabError> {
         let failed = LabError::io("cannot read", &self.path);
         let Some(mark) = &self.file else { return Err(failed(Errno::STALE.into())) };
@@ -141,11 +141,11 @@ impl RunMark {
         Ok(if manifest.trees.is_empty() { Vec::new() } else { sort_out(target, &manifest)?.trees })
     }
 
-    /// Removes the mark through the open directory: its path may lead elsewhere by now, as after
+    /// Removes the mark through the open directory, since the path may now lead elsewhere, as after
     /// `umount -l`.
     pub(crate) fn remove(self, target: &mut Target) -> Result<(), LabError> {
         target.record_in(None);
-        unlink(target.dir(), &self.identity, &self.path)
+        remove_mark_file(target.dir(), &self.identity, &self.path)
     }
 }
 
@@ -154,15 +154,16 @@ fn path_in(dir: &Path) -> PathBuf {
 }
 
 /// Identity of the target directory, as recorded in a mark.
-pub(super) fn marked(target: &Target) -> Result<MarkedDirectory, Errno> {
+pub(super) fn directory_identity(target: &Target) -> Result<MarkedDirectory, Errno> {
     let identity = identity_of(target.dir())?;
     Ok(MarkedDirectory { identity, filesystem: filesystem_id(target.dir()).unwrap_or(0) })
 }
 
-/// Reads the mark in a directory; `None` without one, also for another file of this name.
+/// Reads the mark in a directory; `None` if there is no mark, or the file of this name is not a
+/// mark.
 ///
 /// # Errors
-/// When it cannot be read, belongs to another user, or was left in another directory.
+/// When the mark cannot be read, belongs to another user, or was written for another directory.
 pub(super) fn read_mark(target: &Target) -> Result<Option<(FileIdentity, MarkContent)>, LabError> {
     let path = path_in(target.path());
     let failed = |errno: Errno| LabError::io("cannot read", &path)(errno.into());
@@ -181,8 +182,8 @@ pub(super) fn read_mark(target: &Target) -> Result<Option<(FileIdentity, MarkCon
     }
     let text = read_whole(&mark.file).map_err(LabError::io("cannot read", &path))?;
     let Some(manifest) = text.and_then(|text| MarkContent::parse(&text)) else { return Ok(None) };
-    let here = marked(target).map_err(failed)?;
-    if manifest.directory.is_some_and(|directory| !directory.is_still(&here)) {
+    let current = directory_identity(target).map_err(failed)?;
+    if manifest.directory.is_some_and(|directory| !directory.is_same_directory(&current)) {
         return Err(LabError::MarkFromElsewhere { path });
     }
     Ok(Some((mark.identity, manifest)))
@@ -210,14 +211,14 @@ impl Read for FromStart<'_> {
     }
 }
 
-/// Removes the mark of this identity, and no other file of its name.
-pub(super) fn unlink(
+/// Removes the mark only if the file still has this identity.
+pub(super) fn remove_mark_file(
     dir: BorrowedFd<'_>,
     mark: &FileIdentity,
     path: &Path,
 ) -> Result<(), LabError> {
-    let is_there = identity_in(dir.as_fd(), MARK).map(|identity| identity.is_same_file(mark));
-    let removed = match is_there {
+    let is_same_file = identity_in(dir.as_fd(), MARK).map(|identity| identity.is_same_file(mark));
+    let removed = match is_same_file {
         Ok(true) => unlinkat(dir, MARK, AtFlags::empty()),
         Ok(false) => Err(Errno::STALE),
         Err(errno) => Err(errno),
@@ -227,5 +228,5 @@ pub(super) fn unlink(
 
 /// Removes the mark that was read in a directory.
 pub(super) fn remove_read(target: &Target, mark: &FileIdentity) -> Result<(), LabError> {
-    unlink(target.dir(), mark, &path_in(target.path()))
+    remove_mark_file(target.dir(), mark, &path_in(target.path()))
 }

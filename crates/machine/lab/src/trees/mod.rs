@@ -1,5 +1,5 @@
-//! Trees that a run makes in a user's directory: recorded in a mark during the run, found by the
-//! mark after a kill, and removed if they are still the run's own.
+//! Trees that a run makes in a user's directory. A mark lists them during the run; after a kill
+//! they are found by the mark, and removed if they are still the run's own.
 
 mod clean;
 mod judgement;

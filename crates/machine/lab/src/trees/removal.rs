@@ -7,7 +7,7 @@ use treering_engine::{RemoveError, Target};
 
 use super::judgement::RunTree;
 
-/// Removes a tree of a run, if it is still the same directory.
+/// Removes a tree of a run if it is still the directory that the run made.
 pub(crate) fn remove(target: &Target, tree: &RunTree) -> Result<(), RemoveError> {
     if tree.is_identified {
         let mut go_on = |_: &_| ControlFlow::Continue(());

@@ -1,4 +1,4 @@
-//! Leftovers of a killed run in words for people.
+//! Descriptions of a killed run's leftovers, for messages.
 
 use std::ffi::CString;
 use std::os::fd::AsFd;
@@ -11,7 +11,7 @@ use treering_sys::open_subdir;
 use super::{LeftoverTrees, RunTree};
 
 impl LeftoverTrees {
-    /// Words about a tree in the directory: size, age and run.
+    /// Describes a tree in the directory: size, age and run.
     pub fn described(&self, dir: &Path, tree: &RunTree, now_unix_s: i64) -> String {
         let size = size_of(dir, &tree.name).map_or_else(String::new, |(files, bytes)| {
             format!("{files} {}, {}, ", if files == 1 { "file" } else { "files" }, in_words(bytes))
@@ -46,8 +46,8 @@ fn size_of(dir: &Path, name: &str) -> Option<(u64, u64)> {
     let target = Target::open(dir).ok()?;
     let name = CString::new(name).ok()?;
     let tree = open_subdir(target.confinement(), target.dir(), &name).ok()?;
-    let found = census(tree.as_fd()).ok()?;
-    Some((found.files, found.bytes))
+    let counts = census(tree.as_fd()).ok()?;
+    Some((counts.files, counts.bytes))
 }
 
 /// Formats a number of bytes in the largest unit that gives at least 1.
@@ -75,7 +75,7 @@ mod tests {
     use super::{age, in_words};
 
     #[test]
-    fn sizes_and_ages_are_told_in_their_largest_whole_unit() {
+    fn sizes_and_ages_use_the_largest_whole_unit() {
         assert_eq!(
             [0, 1023, 1024, 3 << 19, 5 << 30].map(in_words),
             ["0 B", "1023 B", "1.0 KiB", "1.5 MiB", "5.0 GiB"]

@@ -68,7 +68,7 @@ fn a_partitioned_disk_is_refused_and_a_mounted_partition_blocks_erasing_it() {
     let disk = ForeignDisk::new(128 * MIB);
     let node = disk.node.to_str().unwrap();
     run(&sfdisk, &words(&["-q", "--no-tell-kernel", node]), "label: gpt\n,64M\n").unwrap();
-    // A kernel without GPT support is told of the partition; one with it has found it already.
+    // Tells kernels without GPT support about the partition; others have already found it.
     let _found_already = run(&partx, &words(&["-a", node]), "");
     let partition = Path::new(&format!("{node}p1")).to_owned();
     let began = Instant::now();
@@ -100,7 +100,7 @@ fn a_partitioned_disk_is_refused_and_a_mounted_partition_blocks_erasing_it() {
     assert!(is_unrecognisable(&disk.node));
 }
 
-/// True if no signature on the device is recognised any more; other blocks may still have data.
+/// True if no signature on the device is recognised any more; there may still be data.
 fn is_unrecognisable(node: &Path) -> bool {
     let obstacles = inspect(node).unwrap().obstacles;
     obstacles.iter().all(|obstacle| matches!(obstacle, FormatObstacle::Data { .. }))
@@ -243,8 +243,8 @@ fn partitions_without_a_table_in_the_backing_file_are_leftovers() {
     let delete = format!("`partx --delete {}` removes them", disk.node.display());
     let hint = refused.hint().unwrap();
     assert!(hint.contains(&delete) && !hint.contains("--erase"), "{hint}");
-    // Partitions of a named device are removed, too, although the kernel reads no tables of this
-    // loop device.
+    // Partitions of a named device are also removed, although the kernel reads no partition table
+    // of this loop device.
     let device = LabDevice::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
     device.release().unwrap();
     assert!(!has_partitions(&disk.node));
@@ -259,21 +259,22 @@ fn a_lab_loop_device_has_no_partitions_of_an_earlier_file() {
     let top = tempfile::TempDir::new_in("/var/tmp").unwrap();
     let image = top.path().join("disk.img");
     File::create_new(&image).unwrap().set_len(32 * MIB).unwrap();
-    // The kernel removes by itself the partitions that it found by itself.
+    // The kernel would itself remove partitions that it had found itself.
     let mut disk = ForeignDisk::without_partitions(top, image);
     if !add_partition(&disk.node) {
         return;
     }
     disk.detach();
     let left = has_partitions(&disk.node);
-    let again = ForeignDisk::without_partitions(tempfile::tempdir().unwrap(), disk.image.clone());
-    assert!(!has_partitions(&again.node));
-    if again.node != disk.node {
-        // Another test has taken the old loop device.
+    let reattached =
+        ForeignDisk::without_partitions(tempfile::tempdir().unwrap(), disk.image.clone());
+    assert!(!has_partitions(&reattached.node));
+    if reattached.node != disk.node {
+        // Another test has got the old loop device, so its partition is removed here.
         let _taken =
             run(&program("partx").unwrap(), &words(&["--delete", disk.node.to_str().unwrap()]), "");
     }
-    println!("partitions were left: {left}; the same device: {}", again.node == disk.node);
+    println!("partitions were left: {left}; the same device: {}", reattached.node == disk.node);
 }
 
 #[test]
@@ -304,21 +305,21 @@ fn a_second_loop_device_on_a_file_in_use_is_refused() {
     let second = ForeignDisk::attach(tempfile::tempdir().unwrap(), first.image.clone());
     let name = |disk: &ForeignDisk| disk.node.file_name().unwrap().to_str().unwrap().to_owned();
     let (first_name, second_name) = (name(&first), name(&second));
-    let same = format!("{first_name} is a loop device on the same bytes as {second_name}");
+    let same_bytes = format!("{first_name} is a loop device on the same bytes as {second_name}");
     let words = refused_in_use(&bench, &second.node);
-    assert!(words.contains(&same) && !words.contains("mounted"), "{words}");
+    assert!(words.contains(&same_bytes) && !words.contains("mounted"), "{words}");
     let point = bench.top.path().join("mounted");
     std::fs::create_dir(&point).unwrap();
     let options = MountOptions::parse::<&str>(&[]).unwrap();
     mount(first.node.as_os_str(), &point, "ext4", &options).unwrap();
     let words = refused_in_use(&bench, &second.node);
-    // A third loop device lies on the block device of the other.
+    // A third loop device is on top of the other one.
     let above = ForeignDisk::attach(tempfile::tempdir().unwrap(), first.node.clone());
     let through = refused_in_use(&bench, &above.node);
     drop(above);
     unmount(&point).unwrap();
     let mounted = format!("{first_name} is mounted at {}", point.display());
-    assert!(words.contains(&same) && words.contains(&mounted), "{words}");
+    assert!(words.contains(&same_bytes) && words.contains(&mounted), "{words}");
     assert!(through.contains(&mounted), "{through}");
     drop(second);
     assert!(!inspect(&first.node).unwrap().is_in_use());
@@ -354,12 +355,12 @@ fn data_of_an_unknown_kind_is_refused_until_the_device_is_named() {
             assert_eq!(inspect(&disk.node).unwrap().obstacles, []);
         }
         if program("mkfs.ext4").is_some() {
-            // Content of this run is no obstacle to its next round, but to the next run.
+            // Content of this run is no obstacle to its own next round, but is one to the next run.
             let device = device.format("ext4", &[]).unwrap().into_device();
             let device = device.format("ext4", &[]).unwrap().into_device();
             device.release().unwrap();
-            let again = reported(LabDevice::acquire(&variant, &EraseList::default(), &bench.lab));
-            assert!(again.contains("contains ext4"), "{again}");
+            let refusal = reported(LabDevice::acquire(&variant, &EraseList::default(), &bench.lab));
+            assert!(refusal.contains("contains ext4"), "{refusal}");
         }
     }
 }
@@ -380,7 +381,7 @@ fn only_the_named_device_is_erased_and_a_link_is_reported() {
     let words = reported(LabDevice::acquire(&both, &erasing(&first.node), &bench.lab));
     let refusal = format!("refusing to format {}", second.node.display());
     assert!(words.starts_with(&refusal), "{words}");
-    // The second device was refused, so the first was not touched: its superblock and copies are
+    // The second device was refused, so the first was not changed: its superblock and copies are
     // intact.
     let carries = |inspection: Inspection| {
         let is_ext4 = |obstacle: &FormatObstacle| match obstacle {
@@ -427,7 +428,7 @@ fn a_device_formatted_by_others_after_acquisition_is_refused() {
     write(b"a table of somebody's", 32 * MIB);
     let words = reported(device.format("ext4", &[]));
     assert!(words.contains("data of an unknown kind at 32.0 MiB (byte 33554432)"), "{words}");
-    // The byte may be anywhere, not only where data usually is.
+    // The search finds a byte anywhere, not only where data usually is.
     write(&[0; 21], 32 * MIB);
     let device = LabDevice::acquire(&variant, &EraseList::default(), &bench.lab).unwrap();
     write(b"x", 20 * MIB);
@@ -442,7 +443,7 @@ fn a_signature_written_to_the_file_below_is_found_while_another_holds_the_device
     }
     let disk = ForeignDisk::new(64 * MIB);
     let reader = File::open(&disk.node).unwrap();
-    // The first page of the device is in its cache from here on, as zeroes.
+    // The device's page cache now has the first page, as zeroes.
     reader.read_exact_at(&mut [0; 4096], 0).unwrap();
     let image = File::options().write(true).open(&disk.image).unwrap();
     image.write_all_at(b"XFSB", 0).unwrap();
@@ -464,7 +465,7 @@ fn a_device_that_cannot_be_read_is_refused() {
     let disk = ForeignDisk::new(64 * MIB);
     let name = format!("treering-test-{}", std::process::id());
     let node = disk.node.display();
-    // A range in the middle of the device fails.
+    // Reads of a range in the middle of the device fail.
     let table =
         format!("0 65536 linear {node} 0\n65536 16 error\n65552 65520 linear {node} 65552\n");
     if let Err(why) = run(&dmsetup, &words(&["create", "--noudevsync", &name]), &table) {

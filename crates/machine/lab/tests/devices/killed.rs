@@ -14,11 +14,11 @@ use crate::layers::{layered, on_file_of, overlay};
 use crate::workbench::{MIB, Workbench, can_make_devices, lab_in, on_images, words};
 
 const PLACE: &str = "TREERING_LAB_KILLED_IN";
-/// Body of the child without layers.
+/// Name of the test that is the child's body without layers.
 const PLAIN: &str = "works_until_it_is_killed";
 
-/// Body of the child process, not a test of its own: with the environment set it works until it is
-/// killed.
+/// Body of the child process, not a test itself: runs until it is killed, if the environment
+/// variable is set.
 #[test]
 fn works_until_it_is_killed() {
     let Some(top) = std::env::var_os(PLACE) else {
@@ -39,7 +39,7 @@ fn works_until_it_is_killed() {
     }
 }
 
-/// Body of the child process with layers, not a test of its own.
+/// Body of the child process with layers, not a test itself.
 #[test]
 fn works_on_layers_until_it_is_killed() {
     let Some(top) = std::env::var_os(PLACE) else {
@@ -82,7 +82,7 @@ fn kill_after(top: &Path, body: &str, word: &str, wait: Duration) {
     child.wait().unwrap();
 }
 
-/// Releases until no leftover remains: a mkfs that outlives its parent is waited for.
+/// Releases until no leftover remains, waiting for an mkfs that outlives its parent.
 fn release_all(lab: &Lab) {
     let began = Instant::now();
     loop {
@@ -180,7 +180,7 @@ fn resources_of_a_running_run_are_listed_and_kept() {
     let images: Vec<_> = left.iter().filter(|l| l.kind.to_string().starts_with("image")).collect();
     assert_eq!(images.len(), 2);
     let freed = bench.lab.release(left);
-    // Mounts of the run come and go meanwhile; its images do not.
+    // Mounts of the active run may come and go in the meantime, but its images stay.
     let freed_images =
         freed.iter().filter(|(l, freed)| l.kind.to_string().starts_with("image") && freed.is_ok());
     assert_eq!(freed_images.count(), 0);

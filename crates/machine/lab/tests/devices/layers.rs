@@ -8,7 +8,7 @@ use treering_model::{Layer, LoopLayer, OverlayLayer, Variant};
 
 use crate::workbench::{MIB, Workbench, can_make_devices, on_images, reported, words};
 
-/// Layer with a file on this filesystem.
+/// Loop layer with its file on this filesystem.
 pub(crate) fn on_file_of(filesystem: &str) -> Layer {
     Layer::Loop(LoopLayer {
         on: filesystem.to_owned(),
@@ -20,12 +20,12 @@ pub(crate) fn on_file_of(filesystem: &str) -> Layer {
     })
 }
 
-/// Layer above the filesystem.
+/// Overlay layer above the filesystem.
 pub(crate) fn overlay() -> OverlayLayer {
     OverlayLayer { mount: words(&["index=off"]) }
 }
 
-/// A variant of ext4 with these layers; `None` where the kernel lacks one.
+/// Variant of ext4 with these layers; `None` if the kernel lacks one of them.
 pub(crate) fn layered(bench: &Workbench, layers: Vec<Layer>) -> Option<(Variant, LabDevice)> {
     let mut variant = on_images("ext4", 1, 500 * MIB);
     variant.settings.layers = layers;

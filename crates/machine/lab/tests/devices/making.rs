@@ -1,4 +1,5 @@
-//! Every mkfs as the lab calls it, on a loop device, even if the kernel cannot mount the result.
+//! Runs every mkfs as the lab calls it, on a loop device, even if the kernel cannot mount the
+//! result.
 
 use treering_lab::filesystems::{MkfsRequest, arguments, makeable};
 use treering_lab::inspect;
@@ -6,7 +7,7 @@ use treering_lab::{FormatObstacle, ReadOnlyView};
 
 use crate::workbench::{ForeignDisk, MIB, can_make_devices, program, run};
 
-/// Device size, since btrfs keeps metadata twice on a device and needs more than its minimum.
+/// Minimum device size. btrfs needs more than its own minimum, since it duplicates metadata.
 const BYTES_MIN: u64 = 128 * MIB;
 
 #[test]
@@ -36,7 +37,7 @@ fn every_mkfs_overwrites_its_filesystem_and_leaves_its_signature() {
         });
         let mut own = signatures.filter(|signature| filesystem.leaves.contains(signature));
         assert!(own.next().is_some(), "{name}: {obstacles:?}");
-        // The signature of the image is recognised; a mount would need the kernel.
+        // Recognising the signature does not need kernel support, unlike a mount.
         assert!(treering_lab::is_image(&disk.image).unwrap(), "{name}");
         if let Err(error) = ReadOnlyView::open(&disk.image) {
             assert!(error.to_string().contains(name), "{name}: {error}");

@@ -1,4 +1,5 @@
-//! Rehearsals: refused options of mkfs and mount and missing settings are found, and nothing stays.
+//! Rehearsals find refused options of mkfs and mount and missing settings, and leave nothing
+//! behind.
 
 use treering_lab::{RefusedPart, rehearse};
 use treering_model::{ArrayLayer, GuestSpec, Layer, Variant};
@@ -70,7 +71,7 @@ fn a_filesystem_for_another_kernel_is_made_and_not_mounted() {
         println!("skipped: mkfs.f2fs is not installed");
         return;
     }
-    // The kernel here need not have it.
+    // The running kernel need not support f2fs.
     let mut variant = on_images("f2fs", 1, 128 * MIB);
     variant.guest = Some(GuestSpec::new("/boot/none".into()));
     assert_eq!(refused_part(&variant, &bench), None);

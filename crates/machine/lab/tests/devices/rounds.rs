@@ -1,4 +1,4 @@
-//! Acquire, format, mount, remount cold, release, and the same device again, for every filesystem.
+//! For every filesystem: acquire, format, mount, remount cold, release, and the same device again.
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
@@ -63,7 +63,7 @@ fn every_filesystem_is_created_mounted_remounted_and_recreated() {
         let dropped = drop_and_verify(mounted.root()).unwrap();
         assert!(matches!(dropped, CacheDrop::Verified(_)), "{name}: {dropped:?}");
         let device = mounted.release().unwrap();
-        // The lab's own filesystem is no obstacle to the next.
+        // The lab's own filesystem is no obstacle to the next one.
         let again = device.format(name, &[]).unwrap().mount(&[]).unwrap();
         assert!(!again.root().join("file").exists());
         again.release().unwrap().release().unwrap();
@@ -170,12 +170,12 @@ fn preallocated_images_stay_allocated_with_the_requested_sector_size() {
         LabDevice::acquire(&variant("xfs", spec.clone()), &EraseList::default(), &bench.lab)
             .unwrap();
     let image = device.members()[0].asked_path.clone();
-    let taken = |image: &Path| image.metadata().unwrap().blocks() * 512;
-    assert!(taken(&image) >= 320 * MIB);
+    let allocated_bytes = |image: &Path| image.metadata().unwrap().blocks() * 512;
+    assert!(allocated_bytes(&image) >= 320 * MIB);
     let mut device = device;
     for _ in 0..2 {
         let mounted = device.format("xfs", &[]).unwrap().mount(&[]).unwrap();
-        assert!(taken(&image) >= 320 * MIB, "mkfs has discarded what was preallocated");
+        assert!(allocated_bytes(&image) >= 320 * MIB, "mkfs has discarded what was preallocated");
         let made = mounted.format_record().unwrap();
         assert!(made.output.contains("sectsz=4096"), "{}", made.output);
         device = mounted.release().unwrap();
@@ -226,7 +226,7 @@ fn images_in_memory_and_behind_the_cache_are_cautioned() {
     device.release().unwrap();
     let direct = acquire(&bench, "ext4", 1, 64 * MIB).unwrap();
     assert!(!direct.cautions().iter().any(in_memory));
-    // No caution is left if the host filesystem supports direct I/O.
+    // There is no caution if the host filesystem supports direct I/O.
     let node = direct.members()[0].node.clone();
     let flag = Path::new("/sys/block").join(node.file_name().unwrap()).join("loop/dio");
     let is_direct = std::fs::read_to_string(flag).unwrap().trim() == "1";
@@ -343,7 +343,7 @@ fn failures_report_tool_and_kernel_messages_and_leave_nothing() {
     let volume = device.format("ext4", &[]).unwrap();
     let of_kernel = reported(volume.mount(&words(&["no-such-option=1"])));
     assert!(of_kernel.contains("cannot mount ext4") && of_kernel.contains("no-such-option"));
-    // Kernels before 5.2 give no message, and some filesystems give one only since later versions.
+    // Kernels before 5.2 return no message, and some filesystems do so only in later versions.
     let spoke = of_kernel.contains("nknown parameter") || of_kernel.contains("nrecognized mount");
     if !spoke {
         println!("skipped: the kernel says no more than {of_kernel}");
@@ -369,7 +369,7 @@ fn a_busy_mount_is_reported_registered_and_freed_later() {
     assert!(words.contains("is still in use by sh (process"), "{words}");
     let left = bench.lab.list().unwrap();
     assert_eq!(left.len(), 2, "{left:?}");
-    // A filesystem in use is released neither lazily nor in part.
+    // A filesystem in use is not released, neither lazily nor in part.
     assert!(bench.lab.release(left).iter().all(|(_, freed)| freed.is_err()));
     assert_eq!(bench.lab.list().unwrap().len(), 2);
     drop(user.stdin.take());

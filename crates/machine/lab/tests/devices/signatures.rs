@@ -1,7 +1,7 @@
-//! The guard recognises the output of real tools, on images and on a device.
+//! Tests that the guard recognises formats made by real tools, on images and on a device.
 //!
-//! An absent tool is named with its package. Formats that no tool of Debian makes without a special
-//! kernel or rare hardware are in the unit tests beside the signatures.
+//! The output names a missing tool with its package. Formats that no tool in Debian can make
+//! without a special kernel or rare hardware are in the unit tests beside the signatures.
 
 use std::fs::File;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::workbench::{
     ForeignDisk, MIB, Workbench, can_make_devices, erasing, on_blocks, program, run, words,
 };
 
-/// One format made by a tool.
+/// Format made by a tool.
 struct FormatCase {
     /// Name that the guard must report.
     name: &'static str,
@@ -29,13 +29,13 @@ struct FormatCase {
 /// Kind of file that the tool writes to.
 #[derive(Clone, Copy, PartialEq)]
 enum TargetFile {
-    /// An existing image.
+    /// An existing image file.
     Image,
-    /// An image that the tool makes itself.
-    Makes,
+    /// An image file that the tool makes itself.
+    ToolMakesImage,
     /// A block device only.
     Device,
-    /// An image that must not become a device: a running system would take hold of it.
+    /// An image that must not become a device, since a running system would assemble it.
     ImageOnly,
 }
 
@@ -120,22 +120,23 @@ const CASES: &[FormatCase] = &[
     image("UDF", "udftools", "mkudffs", &["--blocksize=2048", "{}"]),
     image("UDF", "udftools", "mkudffs", &["--blocksize=4096", "{}"]),
     image("ISO 9660", "genisoimage", "genisoimage", &["-quiet", "-o", "{}", "{tree}"])
-        .at(TargetFile::Makes),
+        .at(TargetFile::ToolMakesImage),
     image("HFS", "genisoimage", "genisoimage", &["-quiet", "-hfs", "-o", "{}", "{tree}"])
-        .at(TargetFile::Makes),
+        .at(TargetFile::ToolMakesImage),
     image("ISO 9660", "xorriso", "xorriso", &["-as", "mkisofs", "-quiet", "-o", "{}", "{tree}"])
-        .at(TargetFile::Makes),
+        .at(TargetFile::ToolMakesImage),
     image(
         "Mac partition table",
         "xorriso",
         "xorriso",
         &["-as", "mkisofs", "-quiet", "-hfsplus", "-o", "{}", "{tree}"],
     )
-    .at(TargetFile::Makes),
+    .at(TargetFile::ToolMakesImage),
     image("SquashFS", "squashfs-tools", "mksquashfs", &["{tree}", "{}", "-quiet"])
-        .at(TargetFile::Makes),
-    image("EROFS", "erofs-utils", "mkfs.erofs", &["{}", "{tree}"]).at(TargetFile::Makes),
-    image("cramfs", "util-linux-extra", "mkfs.cramfs", &["{tree}", "{}"]).at(TargetFile::Makes),
+        .at(TargetFile::ToolMakesImage),
+    image("EROFS", "erofs-utils", "mkfs.erofs", &["{}", "{tree}"]).at(TargetFile::ToolMakesImage),
+    image("cramfs", "util-linux-extra", "mkfs.cramfs", &["{tree}", "{}"])
+        .at(TargetFile::ToolMakesImage),
     image("minix", "util-linux", "mkfs.minix", &["-1", "{}"]).with_mebibytes(4),
     image("minix", "util-linux", "mkfs.minix", &["-1", "-n", "14", "{}"]).with_mebibytes(4),
     image("minix", "util-linux", "mkfs.minix", &["-2", "{}"]).with_mebibytes(4),
@@ -146,11 +147,11 @@ const CASES: &[FormatCase] = &[
     image("OCFS2", "ocfs2-tools", "mkfs.ocfs2", OCFS2).with_mebibytes(2560).with_input("y\n"),
     image("HFS", "hfsutils", "hformat", &["{}"]).with_mebibytes(40),
     image("UFS", "makefs", "makefs", &["-t", "ffs", "-o", "version=1", "-s", "8m", "{}", "{tree}"])
-        .at(TargetFile::Makes),
+        .at(TargetFile::ToolMakesImage),
     image("UFS", "makefs", "makefs", &["-t", "ffs", "-o", "version=2", "-s", "8m", "{}", "{tree}"])
-        .at(TargetFile::Makes),
+        .at(TargetFile::ToolMakesImage),
     image("UFS", "makefs", "makefs", &["-t", "ffs", "-B", "be", "-s", "8m", "{}", "{tree}"])
-        .at(TargetFile::Makes),
+        .at(TargetFile::ToolMakesImage),
     image("MBR partition table", "fdisk", "sfdisk", &["-q", "{}"]).with_input("label: dos\n,8M\n"),
     image("GPT partition table", "fdisk", "sfdisk", &["-q", "{}"]).with_input("label: gpt\n,8M\n"),
     image("GPT partition table (backup)", "fdisk", "sfdisk", &["-q", "{}"])
@@ -177,7 +178,7 @@ const CASES: &[FormatCase] = &[
     ),
 ];
 
-/// Runs the tool and returns its disk, or the reason why that is not possible here.
+/// Runs the tool and returns the disk, or the reason why the tool cannot run here.
 fn make(case: &FormatCase) -> Result<ForeignDisk, String> {
     let Some(tool) = program(case.program) else {
         return Err(format!("{} is absent (package {})", case.program, case.package));
@@ -193,7 +194,7 @@ fn make(case: &FormatCase) -> Result<ForeignDisk, String> {
         };
         case.arguments.iter().map(fill).collect::<Vec<_>>()
     };
-    if case.place != TargetFile::Makes {
+    if case.place != TargetFile::ToolMakesImage {
         File::create_new(&path).unwrap().set_len(case.mebibytes * MIB).unwrap();
     }
     if case.place == TargetFile::Device {
@@ -202,14 +203,14 @@ fn make(case: &FormatCase) -> Result<ForeignDisk, String> {
         return Ok(disk);
     }
     run(&tool, &fill(&path), case.input)?;
-    // veritysetup writes a second file beside it.
+    // veritysetup writes a second file beside the image.
     let beside = path.with_extension("img.hash");
     if beside.exists() {
         std::fs::rename(beside, &path).unwrap();
     }
     let made = File::options().write(true).open(&path).unwrap();
     let bytes = made.metadata().unwrap().len().next_multiple_of(4096);
-    // The disk is larger than a small image.
+    // Pads a small image to a disk of at least 1 MiB.
     made.set_len(bytes.max(MIB)).unwrap();
     let on_image = find_signatures(&File::open(&path).unwrap(), bytes.max(MIB)).unwrap();
     let is_known = on_image.iter().any(|signature| signature.name == case.name);

@@ -1,5 +1,5 @@
-//! SIGKILL while a user's filesystem is unmounted: the leftover is listed, and mounted again
-//! exactly as it was, unless the device has changed since.
+//! SIGKILL while a user's filesystem is unmounted: the leftover is listed, and mounted again with
+//! the same parameters, unless the device has changed since.
 #![expect(clippy::disallowed_methods, reason = "the environment tells the child what to do")]
 
 use std::ffi::OsStr;
@@ -27,14 +27,14 @@ use crate::workbench::{MIB, Workbench, can_make_devices, lab_in, program, run};
 const PLACE: &str = "TREERING_LAB_UNMOUNTING_IN";
 const ACT: &str = "TREERING_LAB_UNMOUNTING_BY";
 
-/// Lab of a test and of its children; its check of ext4 never ends if `waits`.
+/// Lab of a test and of its children; if `waits`, its checker for ext4 never ends.
 fn lab_of(top: &Path, waits: bool) -> Lab {
     let lab = lab_in(top).with_library(ImageLibrary::new(&top.join("library")));
     if waits { lab.with_tools_in(top.join("tools").as_os_str()) } else { lab }
 }
 
-/// Body of the child process, not a test of its own: with the environment set it works until it is
-/// killed.
+/// Body of the child process, not a test itself: runs until it is killed, if the environment
+/// variable is set.
 #[test]
 fn unmounts_until_it_is_killed() {
     let (Some(top), Some(act)) = (std::env::var_os(PLACE), std::env::var_os(ACT)) else {
@@ -99,7 +99,7 @@ impl UserMount {
 
 impl Drop for UserMount {
     fn drop(&mut self) {
-        // The killed process may hold the device for a moment.
+        // The killed process may still hold the device for a moment.
         for _ in 0..100 {
             if mounted_at(&self.point).is_none() || unmount(&self.point).is_ok() {
                 break;
@@ -158,7 +158,7 @@ fn kill(mut child: Child) {
     child.wait().unwrap();
 }
 
-/// Kills a process that saves an image while the filesystem is unmounted and checked.
+/// Kills a process that is saving an image, while the filesystem is unmounted for the check.
 fn killed_while_unmounted(top: &Path) {
     let (tools, started) = (top.join("tools"), top.join("started"));
     fs::create_dir_all(&tools).unwrap();
@@ -252,7 +252,7 @@ fn a_kill_while_saving_or_remounting_leaves_the_filesystem_recoverable() {
         kill(child);
         let when = format!("{act} {milliseconds}");
         let lab = lab_of(&top, false);
-        // A check that outlives its parent is waited for.
+        // The release waits for a checker that outlives its parent.
         let began = Instant::now();
         while !lab.list().unwrap().is_empty() {
             let freed = lab.release(lab.list().unwrap());
@@ -289,18 +289,18 @@ fn a_changed_mount_point_or_device_is_reported_and_left_alone() {
         assert_eq!(lab.left_unmounted().unwrap().len(), 1, "{words}");
     };
     let none = MountOptions::parse::<&str>(&[]).unwrap();
-    // Another filesystem is mounted there.
+    // Case: another filesystem is mounted at the mount point.
     mount(OsStr::new("mine"), &user.point, "tmpfs", &none).unwrap();
     refused("tmpfs from mine is mounted there now");
     assert_eq!(mounted_at(&user.point).unwrap().fs_type, "tmpfs");
     unmount(&user.point).unwrap();
-    // The filesystem is mounted elsewhere.
+    // Case: the filesystem is mounted elsewhere.
     let elsewhere = top.join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
     mount(user.before.source.as_os_str(), &elsewhere, "ext4", &none).unwrap();
     refused("it is mounted at");
     unmount(&elsewhere).unwrap();
-    // The directory is gone, or replaced by a link.
+    // Case: the directory is gone, or replaced by a link.
     fs::remove_dir(&user.point).unwrap();
     refused("there is no such directory");
     std::os::unix::fs::symlink(&elsewhere, &user.point).unwrap();
@@ -308,7 +308,7 @@ fn a_changed_mount_point_or_device_is_reported_and_left_alone() {
     fs::remove_file(&user.point).unwrap();
     fs::create_dir(&user.point).unwrap();
     assert!(mounted_at(&elsewhere).is_none());
-    // Another filesystem was made on the device.
+    // Case: another filesystem was made on the device.
     let swap_uuid = |with: &mut [u8; 16]| {
         use std::os::unix::fs::FileExt;
         let device = File::options().read(true).write(true).open(user.node()).unwrap();
@@ -343,7 +343,7 @@ fn a_reattached_device_is_distinguished_and_user_mounts_are_respected() {
     let error = only(lab.release(lab.left_unmounted().unwrap())).unwrap_err();
     assert!(error.to_string().contains("is not mounted again at"), "{error}");
     assert!(mounted_at(&user.point).is_none());
-    // The user attaches the image again, perhaps with another number, and mounts it.
+    // The user attaches the image again, perhaps under another number, and mounts it.
     let node = attach(&user.image);
     let none = MountOptions::parse::<&str>(&[]).unwrap();
     mount(node.as_os_str(), &user.point, "ext4", &none).unwrap();

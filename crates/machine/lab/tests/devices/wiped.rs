@@ -1,5 +1,5 @@
-//! Formats made by real tools are refused also when their beginning or end was wiped: by a backup
-//! superblock if there is one, and by any byte that is left.
+//! Tests that formats made by real tools are refused even if their beginning or end was wiped: by a
+//! backup superblock if there is one, and by any remaining byte.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -13,7 +13,7 @@ use crate::workbench::{
     words,
 };
 
-/// One format made by a tool, and the name of its backup copies.
+/// A format made by a tool, and the name of its backup copies.
 struct WipedFormat {
     program: &'static str,
     package: &'static str,
@@ -21,7 +21,8 @@ struct WipedFormat {
     arguments: &'static [&'static str],
     input: &'static str,
     mebibytes: u64,
-    /// Name of a backup copy found after the first MiB is gone; empty if there is none beyond that.
+    /// Name of a backup copy found after the first MiB is gone; empty if there is no copy beyond
+    /// it.
     copy: &'static str,
 }
 
@@ -75,7 +76,7 @@ const ALL: &[WipedFormat] = &[
         .with_input("label: gpt\n,8M\n"),
 ];
 
-/// Makes the format on a device; the error is the reason why that is not possible here.
+/// Makes the format on a device; the error is the reason why the tool cannot run here.
 fn make(made: &WipedFormat) -> Result<ForeignDisk, String> {
     let Some(tool) = program(made.program) else {
         return Err(format!("{} is absent (package {})", made.program, made.package));
@@ -83,7 +84,8 @@ fn make(made: &WipedFormat) -> Result<ForeignDisk, String> {
     let top = TempDir::new_in("/var/tmp").unwrap();
     let image = top.path().join("disk.img");
     File::create_new(&image).unwrap().set_len(made.mebibytes * MIB).unwrap();
-    // The content of the device is examined, not the partitions that a kernel makes of its table.
+    // The test examines the content of the device, not partitions that a kernel reads from its
+    // table.
     let disk = ForeignDisk::without_partitions(top, image);
     let mut arguments = words(made.arguments);
     if made.program == "cryptsetup" {
@@ -104,7 +106,7 @@ fn wipe(disk: &ForeignDisk, at: u64, bytes: u64) {
 }
 
 /// True if any byte of the disk is not zero.
-fn holds_something(disk: &ForeignDisk) -> bool {
+fn has_data(disk: &ForeignDisk) -> bool {
     let zeroes = vec![0; 1 << 20];
     let content = std::fs::read(&disk.image).unwrap();
     content.chunks(zeroes.len()).any(|piece| *piece != zeroes[..piece.len()])
@@ -148,11 +150,7 @@ fn formats_of_real_tools_are_refused_with_beginning_and_end_wiped() {
             }
             let inspection = inspect(&disk.node).unwrap();
             let is_free = inspection.obstacles.is_empty();
-            assert_eq!(
-                is_free,
-                !holds_something(&disk),
-                "{command}, {length} at {begin}: {inspection:?}"
-            );
+            assert_eq!(is_free, !has_data(&disk), "{command}, {length} at {begin}: {inspection:?}");
             if (begin, length) == (0, MIB) && !made.copy.is_empty() {
                 assert!(is_copy_of(&inspection, made.copy), "{command}: {inspection:?}");
             }
@@ -177,7 +175,7 @@ fn a_backup_superblock_is_named_with_its_place_and_erased_on_demand() {
     let named = "it contains ext4 (backup superblock) at 128.0 MiB (byte 134217728)";
     assert!(words.contains(named), "{words}");
     let device = LabDevice::acquire(&variant, &erasing(&disk.node), &bench.lab).unwrap();
-    // Remaining blocks do not hinder the following rounds.
+    // Remaining blocks are no obstacle to the following rounds.
     let device = device.format("ext4", &[]).unwrap().into_device();
     let device = device.format("ext4", &[]).unwrap().into_device();
     device.release().unwrap();
@@ -201,10 +199,10 @@ fn large_images_are_read_at_their_blocks_and_large_devices_are_sampled() {
     image.write_all_at(b"x", at).unwrap();
     assert_eq!(inspect(&below.node).unwrap().obstacles, [FormatObstacle::Data { offset: at }]);
     image.write_all_at(b"\0", at).unwrap();
-    // Allocated blocks of a loop device on a block device are unknown.
+    // The allocated blocks of a loop device on a block device cannot be listed.
     let above = ForeignDisk::attach(TempDir::new().unwrap(), below.node.clone());
     assert_places(&above.node, None);
-    // The zeroed part is longer than any part from which a sample is drawn.
+    // The data is longer than any part from which a sample is drawn.
     let data = vec![0x5a; 8 << 20];
     image.write_all_at(&data, at).unwrap();
     assert_places(&above.node, Some(at..at + data.len() as u64));

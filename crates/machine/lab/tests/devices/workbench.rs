@@ -1,4 +1,4 @@
-//! Helpers of the tests: a lab of their own, temporary loop devices, optional programs.
+//! Test helpers: a temporary lab, temporary loop devices, and optional programs.
 
 use std::fs::File;
 use std::io::Write;
@@ -37,7 +37,7 @@ pub(crate) struct Workbench {
 
 impl Workbench {
     pub(crate) fn new() -> Self {
-        // Images go to a disk, as in real use; /tmp may be in memory.
+        // Puts images on a disk, as in real use, since /tmp may be in memory.
         let top = tempfile::Builder::new().prefix("treering-lab-").tempdir_in("/var/tmp").unwrap();
         let lab = lab_in(top.path());
         Self { top, lab }
@@ -88,7 +88,7 @@ pub(crate) fn erasing(path: &Path) -> EraseList {
     EraseList::new([path.to_owned()])
 }
 
-/// Message of the error; `nothing went wrong` without one.
+/// Message of the error; `nothing went wrong` for a success.
 pub(crate) fn reported<T>(result: Result<T, LabError>) -> String {
     match result {
         Ok(_) => "nothing went wrong".to_owned(),
@@ -96,11 +96,11 @@ pub(crate) fn reported<T>(result: Result<T, LabError>) -> String {
     }
 }
 
-/// A loop device that is not of the lab, detached at the end.
+/// A loop device that does not belong to the lab; dropping detaches it.
 pub(crate) struct ForeignDisk {
     pub(crate) node: PathBuf,
     pub(crate) image: PathBuf,
-    /// Mark by which it is recognised while it is attached.
+    /// Mark that identifies the device while it is attached.
     mark: String,
     _top: TempDir,
 }
@@ -114,7 +114,7 @@ impl ForeignDisk {
         Self::attach(top, image)
     }
 
-    /// Disk on an image, in a directory that is removed with it.
+    /// Disk on an image, in a directory that is removed with the disk.
     pub(crate) fn attach(top: TempDir, image: PathBuf) -> Self {
         Self::attach_with(top, image, true)
     }
@@ -141,7 +141,7 @@ impl ForeignDisk {
 }
 
 impl ForeignDisk {
-    /// Detaches the device; its file stays.
+    /// Detaches the device; the image file stays.
     pub(crate) fn detach(&mut self) {
         let opened = open_device(&self.node, DeviceOpenMode::Look);
         if let Ok(device) = opened.and_then(|device| Ok((loop_status(&device)?, device))) {

@@ -1,4 +1,4 @@
-//! Jobs that are compared with another job on each variant: that which `against` names.
+//! Jobs that are compared on each variant with the job that `against` names.
 
 use treering_model::nearest::suggestion;
 
@@ -13,7 +13,7 @@ pub(super) fn baselines(
     sections: &[&Placed<JobTable>],
     jobs: &[PlannedJob],
 ) -> Result<Vec<Option<String>>, Fault> {
-    // The points of a sweep come from one section of the document.
+    // All points of a sweep have the span of one section of the document.
     let first_point = |place: usize| {
         sections.iter().position(|other| other.span == sections[place].span).unwrap_or(place)
     };
@@ -37,8 +37,8 @@ pub(super) fn baselines(
     Ok(places.into_iter().map(|place| Some(jobs[place?].name.clone())).collect())
 }
 
-/// Index of the job that `against` names: the first point of the job's own sweep for the name of
-/// the sweep, and the job itself for the point of a sweep with which the others are compared.
+/// Index of the job that `against` names. The name of the job's own sweep stands for the sweep's
+/// first point. A point of a sweep may name itself, since the other points are compared with it.
 fn named(
     name: &Entry<JobName>,
     (place, first, is_point): (usize, usize, bool),

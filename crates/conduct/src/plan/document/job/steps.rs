@@ -7,7 +7,7 @@ use super::super::tree::Placed;
 use crate::plan::error::{Fault, quoted};
 use crate::plan::{Conditions, Machine, PlanStep, PlannedJob};
 
-/// Step of a section; `None` for a job, which cannot say whether it is measured.
+/// Step of a section; `None` for a job, for which the key `measure` is refused.
 pub(super) fn step(
     section: &Placed<JobTable>,
     is_step: bool,
@@ -26,7 +26,7 @@ pub(super) fn step(
         let message = format!("{} is a step, which does not run on ranks", quoted(&job.name));
         return Err(Fault::at(section.span.clone(), message, "").hint("leave `ranks` out"));
     }
-    // The commands of a command are a part of its own job.
+    // A step that is a command has its own prepare and cleanup commands.
     let command = section.prepare.as_ref().or(section.cleanup.as_ref());
     if let Some(command) = command.filter(|_| !job.around.is_empty()) {
         let message = format!("{} is a step, which has no `{}`", quoted(&job.name), command.key);
@@ -37,7 +37,8 @@ pub(super) fn step(
     Ok(Some(PlanStep { is_measured: measure.is_none_or(|measure| measure.value) }))
 }
 
-/// Checks that a plan with steps makes a filesystem here for each trial, and measures a step.
+/// Checks that a plan with steps makes a filesystem on this machine for each trial, and measures at
+/// least one step.
 pub(in crate::plan::document) fn suits(
     top: &PlanTable,
     (variants, conditions, jobs): (&[Variant], &Conditions, &[PlannedJob]),

@@ -1,4 +1,5 @@
-//! Layers of a variant: what stands between its device and its filesystem, or above that.
+//! Layers of a variant: block layers between its device and its filesystem, and overlays above the
+//! filesystem.
 
 use std::ops::Range;
 
@@ -14,16 +15,16 @@ use crate::plan::document::format::{
     SnapshotTable, ThinTable, VariantTable,
 };
 use crate::plan::document::tree::{Optional, Placed};
-use crate::plan::document::values::Whole;
+use crate::plan::document::values::WholeNumber;
 use crate::plan::document::words;
 use crate::plan::error::{Fault, quoted};
 
 /// Names of all layers.
 const NAMES: [&str; 8] = ["loop", "crypt", "linear", "thin", "snapshot", "md", "bcache", "overlay"];
-/// Largest number of layers of a variant.
+/// Maximum number of layers of a variant.
 const LAYERS_MAX: usize = 8;
 
-/// Layers of the variant of a section, from the device upwards.
+/// Layers of a variant, from the device upwards.
 pub(in crate::plan::document) fn layers(
     section: &VariantTable,
     device: &DeviceSpec,
@@ -70,7 +71,7 @@ pub(in crate::plan::document) fn layers(
     Ok(layers)
 }
 
-/// Refuses an array with another number of disks than the device has, or with too few.
+/// Refuses an array whose number of disks differs from that of the device, or is too small.
 fn disks_fit(array: &ArrayLayer, devices: usize, span: &Range<usize>) -> Result<(), Fault> {
     let (level, disks_min) = (array.level, usize::from(array.disks_min()));
     if let Some(disks) = array.disks
@@ -197,7 +198,8 @@ fn of_cache(cache: &Placed<CacheTable>) -> Result<Layer, Fault> {
         }
         layer.bucket_bytes = bucket.0;
     }
-    layer.cache_percent = cache.cache_percent.value().map_or(layer.cache_percent, Whole::small);
+    layer.cache_percent =
+        cache.cache_percent.value().map_or(layer.cache_percent, WholeNumber::small);
     layer.sequential_cutoff = cache.sequential_cutoff.as_ref().map(|bytes| bytes.0);
     Ok(Layer::Bcache(layer))
 }
@@ -210,24 +212,25 @@ fn of_crypt(crypt: &Placed<CryptTable>) -> Result<Layer, Fault> {
         let message = format!("{} is no cipher with its mode and its IV", quoted(cipher));
         return Err(cipher.fault(message, "").hint("write for example \"aes-xts-plain64\""));
     }
-    let key_bits = crypt.key_bits.value().map_or(default.key_bits, Whole::small);
+    let key_bits = crypt.key_bits.value().map_or(default.key_bits, WholeNumber::small);
     if let Some(key) = crypt.key_bits.as_ref().filter(|_| key_bits % 8 != 0) {
         return Err(key.fault("a key has whole bytes", "write a multiple of 8"));
     }
-    let sector_bytes: u32 = crypt.sector_bytes.value().map_or(default.sector_bytes, Whole::small);
+    let sector_bytes: u32 =
+        crypt.sector_bytes.value().map_or(default.sector_bytes, WholeNumber::small);
     if let Some(sector) = crypt.sector_bytes.as_ref().filter(|_| !sector_bytes.is_power_of_two()) {
         let label = "write 512, 1024, 2048 or 4096";
         return Err(sector.fault("a unit of encryption is a power of two", label));
     }
-    // In the order of their names in the model.
-    let given = [
+    // Same order as `CryptLayer::FLAGS`.
+    let flag_values = [
         crypt.no_read_workqueue.value(),
         crypt.no_write_workqueue.value(),
         crypt.same_cpu_crypt.value(),
         crypt.submit_from_crypt_cpus.value(),
         crypt.allow_discards.value(),
     ];
-    let flags = CryptLayer::FLAGS.iter().zip(given).filter(|(_, is_on)| *is_on == Some(true));
+    let flags = CryptLayer::FLAGS.iter().zip(flag_values).filter(|(_, is_on)| *is_on == Some(true));
     Ok(Layer::Crypt(CryptLayer {
         cipher: crypt.cipher.as_ref().map_or(default.cipher, |cipher| cipher.text().to_owned()),
         key_bits,

@@ -1,4 +1,4 @@
-//! Backup superblocks whose offsets depend on the size of the device, or that need a second look:
+//! Backup superblocks whose offsets depend on the size of the device, or that need further checks:
 //! ext, allocation groups of XFS, anchors of UDF, metadata of LVM.
 //!
 //! Recovery tools find a filesystem by these copies after `wipefs` or `dd` removed the first
@@ -33,7 +33,8 @@ fn xfs(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::
     Ok(())
 }
 
-/// Anchors in block 256, and in the last block or 256 before it. A tag has a checksum of its own.
+/// Anchors in block 256, in the last block, or 256 blocks before that. The checksum of the tag is
+/// verified.
 fn udf(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     const TAG_ANCHOR: [u8; 2] = [2, 0];
     for block in [512u64, 1024, 2048, 4096] {

@@ -1,6 +1,6 @@
-//! Plain magic numbers, without further checks: those of filesystems, and the table of all others.
+//! Plain magic numbers, without further checks: those of filesystems, and a table of all others.
 //!
-//! Offsets and numbers are those of the on-disk formats; blkid(8) of util-linux knows the same.
+//! Offsets and numbers follow the on-disk formats, as in blkid(8) of util-linux.
 
 use std::io;
 
@@ -14,7 +14,7 @@ pub(super) const MBR: &str = "MBR partition table";
 
 struct MagicRow(&'static str, MagicPosition, &'static [u8]);
 
-/// Finds all magic numbers of the tables.
+/// Finds all magic numbers listed in the tables.
 pub(super) fn search(medium: &ProbedMedium<'_>) -> io::Result<Vec<DeviceSignature>> {
     let mut signatures = Vec::new();
     let of_filesystems = all().flat_map(|filesystem| filesystem.signatures);
@@ -38,19 +38,19 @@ pub(super) fn search(medium: &ProbedMedium<'_>) -> io::Result<Vec<DeviceSignatur
     Ok(signatures)
 }
 
-/// Magic numbers of backup copies that belong to no filesystem.
+/// Magic numbers of backup copies, except those of filesystems.
 const COPIES: &[MagicRow] = &[
     MagicRow("Ceph BlueStore", Begin(1 << 30), BLUESTORE),
     MagicRow("Ceph BlueStore", Begin(10 << 30), BLUESTORE),
     MagicRow("Ceph BlueStore", Begin(100 << 30), BLUESTORE),
     MagicRow("Ceph BlueStore", Begin(1000 << 30), BLUESTORE),
-    // The last block of the second allocation unit, of 1 MiB.
+    // Last block of the second 1 MiB allocation unit.
     MagicRow("Oracle ASM", Begin((1 << 20) + 254 * 4096 + 0x20), b"ORCLDISK"),
     MagicRow("Windows dynamic disk", End(1), b"PRIVHEAD"),
     MagicRow("Windows dynamic disk", End(192), b"PRIVHEAD"),
 ];
 
-/// Magic numbers that belong to no filesystem.
+/// Magic numbers, except those of filesystems.
 const MAGICS: &[MagicRow] = &[
     MagicRow("UBI", Begin(0), b"UBI#"),
     MagicRow("mpool", Begin(0), b"mpoolDev"),

@@ -1,8 +1,8 @@
-//! Known signatures on a device, found without any program of the machine.
+//! Known signatures on a device, found without external programs.
 //!
-//! A false alarm costs an `--erase`, a missed signature a user's data: so magic numbers count by
-//! themselves, without the checksums that usually go with them. The table of plain magic numbers is
-//! in `magics`, those that need a second look are in `probes`.
+//! A false alarm costs an `--erase`, but a missed signature costs a user's data, so a magic number
+//! counts even if its checksum is wrong. Plain magic numbers are in `magics`, formats that need
+//! further checks in `probes`.
 
 mod copies;
 mod magics;
@@ -18,9 +18,9 @@ use treering_model::filesystems::all;
 /// A known signature on a device.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeviceSignature {
-    /// Offset of its magic number, in bytes.
+    /// Offset of the magic number, in bytes.
     pub offset: u64,
-    /// Usual name of its owner: `ext4`, `LVM2 physical volume`.
+    /// Usual name of the format: `ext4`, `LVM2 physical volume`.
     pub name: &'static str,
     /// True for a backup copy, such as a backup superblock.
     pub is_copy: bool,
@@ -84,7 +84,7 @@ impl ProbedMedium<'_> {
         Ok(self.at(offset, magic.len())?.is_some_and(|bytes| bytes == magic))
     }
 
-    /// Offset of the 512-byte sector that is `back` sectors before the end; the last is 1.
+    /// Offset of the 512-byte sector that is `back` sectors before the end; 1 is the last sector.
     fn sector_from_end(&self, back: u64) -> Option<u64> {
         (self.bytes / 512).checked_sub(back).map(|sector| sector * 512)
     }
@@ -95,10 +95,11 @@ impl ProbedMedium<'_> {
     }
 }
 
-/// True if a signature is that of a filesystem that begins with a boot sector.
+/// True if the filesystem of a signature begins with a boot sector.
 fn is_boot_sector(signature: &str) -> bool {
-    let mut with_one = all().filter(|filesystem| filesystem.has_boot_sector);
-    with_one.any(|filesystem| filesystem.signatures.iter().any(|known| known.name == signature))
+    let mut boot_sector_filesystems = all().filter(|filesystem| filesystem.has_boot_sector);
+    boot_sector_filesystems
+        .any(|filesystem| filesystem.signatures.iter().any(|known| known.name == signature))
 }
 
 /// Finds all known signatures on a device or image of `bytes`, backup copies included, sorted by
@@ -112,7 +113,7 @@ pub fn find_signatures(file: &File, bytes: u64) -> io::Result<Vec<DeviceSignatur
     for probe in probes::ALL.iter().chain(copies::ALL) {
         probe(&medium, &mut signatures)?;
     }
-    // The two bytes at the end of a boot sector belong to the filesystem reported already.
+    // The 55 aa at the end of a boot sector belongs to the filesystem that is already reported.
     if signatures.iter().any(|signature| !signature.is_copy && is_boot_sector(signature.name)) {
         signatures.retain(|signature| signature.name != magics::MBR);
     }

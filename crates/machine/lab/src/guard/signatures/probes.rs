@@ -1,5 +1,5 @@
-//! Signatures that need a second look: offsets that depend on the size, numbers in either byte
-//! order, heuristics for formats without a magic number.
+//! Signatures that need further checks: offsets that depend on the device size, numbers in either
+//! byte order, and heuristics for formats without a magic number.
 
 use std::io;
 
@@ -12,7 +12,21 @@ pub(super) type SignatureProbe = fn(&ProbedMedium<'_>, &mut Vec<DeviceSignature>
 
 /// Probes of all formats of this module.
 pub(super) const ALL: &[SignatureProbe] = &[
-    ext, swap, md_raid, zfs, ufs, minix, udf, system_v, ends, promise, via, fat, amiga, atari, dasd,
+    ext,
+    swap,
+    md_raid,
+    zfs,
+    ufs,
+    minix,
+    udf,
+    system_v,
+    end_formats,
+    promise,
+    via,
+    fat,
+    amiga,
+    atari,
+    dasd,
 ];
 
 fn ext(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
@@ -23,7 +37,7 @@ fn ext(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::
     Ok(())
 }
 
-/// Swap: magic at the end of the first page, for each page size of the machine that made it.
+/// Swap: magic number at the end of the first page, for every page size.
 fn swap(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     for page in [0x1000u64, 0x2000, 0x4000, 0x8000, 0x1_0000] {
         let offset = page - 10;
@@ -54,24 +68,24 @@ fn md_raid(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> 
     Ok(())
 }
 
-/// ZFS: two labels at the beginning and two at the end, each with a ring of blocks of 1 KiB or
+/// ZFS: two labels at the beginning and two at the end, each with a ring of uberblocks of 1 KiB or
 /// more.
 fn zfs(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     const LABEL: u64 = 256 << 10;
-    const RING: u64 = 128 << 10;
+    const RING_OFFSET: u64 = 128 << 10;
     const RING_LENGTH: usize = 128 << 10;
     let magic = 0x00ba_b10c_u64;
     let end = medium.bytes & !(LABEL - 1);
     let labels = [Some(0), Some(LABEL), end.checked_sub(2 * LABEL), end.checked_sub(LABEL)];
     for label in labels.into_iter().flatten() {
-        let Some(ring) = medium.at(label + RING, RING_LENGTH)? else {
+        let Some(ring) = medium.at(label + RING_OFFSET, RING_LENGTH)? else {
             continue;
         };
         let at = ring.chunks_exact(1024).position(|block| {
             block[..8] == magic.to_le_bytes() || block[..8] == magic.to_be_bytes()
         });
         if let Some(at) = at {
-            let offset = label + RING + at as u64 * 1024;
+            let offset = label + RING_OFFSET + at as u64 * 1024;
             signatures.extend(ZFS.leaves.iter().map(|name| DeviceSignature::new(offset, name)));
         }
     }
@@ -129,8 +143,8 @@ fn system_v(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) ->
     Ok(())
 }
 
-/// Formats with their backup copy, or their only superblock, at the end.
-fn ends(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
+/// Formats with a backup copy, or the only superblock, at the end of the device.
+fn end_formats(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     for sector in [512u64, 4096] {
         if let Some(offset) = (medium.bytes / sector).checked_sub(1).map(|last| last * sector)
             && medium.has(offset, b"EFI PART")?
@@ -164,7 +178,7 @@ fn promise(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> 
     Ok(())
 }
 
-/// VIA RAID: the two bytes that end every boot sector, confirmed by a checksum.
+/// VIA RAID: magic number 55 aa, which every boot sector has, confirmed by a checksum.
 fn via(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     let Some(offset) = medium.sector_from_end(1) else {
         return Ok(());
@@ -179,7 +193,7 @@ fn via(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::
     Ok(())
 }
 
-/// Old FAT without a name: a plausible boot sector.
+/// Old FAT without a type name: a plausible boot sector.
 fn fat(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     let Some(boot) = medium.at(0, 64)? else {
         return Ok(());
@@ -199,7 +213,7 @@ fn fat(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::
     Ok(())
 }
 
-/// Amiga partition table: in any of the first 16 sectors.
+/// Amiga partition table, which can be in any of the first 16 sectors.
 fn amiga(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     for sector in 0..16u64 {
         let offset = sector * 512;
@@ -210,8 +224,8 @@ fn amiga(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io
     Ok(())
 }
 
-/// Atari partition table, which has no magic number: a partition in use with a name of three
-/// letters that fits the disk.
+/// Atari partition table, which has no magic number: recognised by a used partition that has a
+/// three-letter name and fits on the disk.
 fn atari(medium: &ProbedMedium<'_>, signatures: &mut Vec<DeviceSignature>) -> io::Result<()> {
     let sectors = medium.bytes / 512;
     for place in 0..4u64 {
