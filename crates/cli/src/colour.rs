@@ -10,7 +10,7 @@ use crate::launcher::is_launched;
 /// Value of the color option; applies to all output of the process.
 static TYPED: OnceLock<ColorChoice> = OnceLock::new();
 
-/// The option, for every command of treering's own.
+/// Declares the option, for every command of treering's own.
 pub(crate) fn option() -> Arg {
     Arg::new("color")
         .long("color")
@@ -20,8 +20,7 @@ pub(crate) fn option() -> Arg {
         .help("Color the output: auto, always or never [default: auto]")
 }
 
-/// Reads the option from a command line that is not parsed yet, since the parser's errors obey it
-/// too.
+/// Reads the option from an unparsed command line, since it applies to the parser's errors, too.
 pub(crate) fn remember(typed: &[OsString]) -> ColorChoice {
     *TYPED.get_or_init(|| find(typed).unwrap_or_default())
 }

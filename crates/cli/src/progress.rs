@@ -28,7 +28,7 @@ pub(crate) struct ProgressShow {
     bar: Option<ProgressBar>,
     ticker: Option<Ticker>,
     phase: String,
-    /// Lines about the layouts of an aging run; `None` for other runs.
+    /// Printer of lines about the layouts of an aging run; `None` for other runs.
     aging: Option<AgingLines>,
 }
 
@@ -103,7 +103,7 @@ impl TrialSink for ProgressShow {
     }
 }
 
-/// True for tasks that a dry run lists; walking and removing a temporary tree does not count.
+/// True for the tasks that a dry run lists; walks and the removal of a temporary tree are none.
 fn is_operation(kind: &str) -> bool {
     !matches!(kind, "walk native" | "remove native")
 }
@@ -132,7 +132,7 @@ impl Ticker {
                 last = now;
             }
         };
-        // If no thread can be made, the bar has no rate; the workers report the error.
+        // If the thread cannot be started, the bar has no rate; the workers report the error.
         let thread = Builder::new().name("progress".to_owned()).spawn(renew).ok();
         Self { over, thread }
     }

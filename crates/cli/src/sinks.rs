@@ -13,8 +13,8 @@ use crate::failure::Failure;
 use crate::storage;
 
 /// Writes a trial to its store. If the store fails after the trial has begun, for example on a full
-/// disk, the trial is stopped in order, so that its measurements so far can be shown; a trial whose
-/// results are optional goes on.
+/// disk, the trial is stopped in an orderly way, so that its measurements so far can be shown; a
+/// trial with optional results continues.
 pub(crate) struct Recording<'a> {
     recorder: Recorder<'a>,
     /// True if the trial runs even when the store cannot record its beginning.
@@ -28,7 +28,7 @@ pub(crate) struct Recording<'a> {
 }
 
 impl<'a> Recording<'a> {
-    /// Maximum number of buffered events, in memory; enough for any but the longest trial.
+    /// Maximum number of events buffered in memory, enough for all but the longest trials.
     const EVENTS_MAX: u32 = 100_000;
 
     pub(crate) fn new(
@@ -68,7 +68,7 @@ impl TrialSink for Recording<'_> {
                 self.missed(&error);
                 Ok(())
             }
-            // Everything before it is on disk, too.
+            // A written end of a phase means that all earlier events are on disk, too.
             Ok(()) if matches!(event, TrialEvent::PhaseEnded(_) | TrialEvent::Ended { .. }) => {
                 *self.unwritten = None;
                 Ok(())
@@ -114,7 +114,7 @@ impl TrialSink for EventLines {
             .map_err(|error| SinkError::new("cannot write an event as JSON", error))?;
         line.push(b'\n');
         match self.out.write_all(&line).and_then(|()| self.out.flush()) {
-            // A reader that went away does not end the trial.
+            // A closed pipe does not end the trial.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                 self.out = Box::new(io::sink());
                 Ok(())

@@ -1,8 +1,9 @@
-//! Chooses the store of a command, and where results wait when the store is under test.
+//! Selects the store of a command, and where results wait while the store is on the filesystem
+//! under test.
 //!
-//! A store is never written on the filesystem under test. One that the user named there is refused;
-//! the default one is written in memory during the run and moved to its place at the end, or by the
-//! next command when the run was killed.
+//! A store is never written on the filesystem under test. A store there that the user named is
+//! rejected; the default one is kept in memory during the run and moved to its path at the end, or
+//! by the next command if the run was killed.
 
 use std::path::{Path, PathBuf};
 
@@ -64,7 +65,7 @@ impl Keeping {
         }
     }
 
-    /// Caution about a staged store: it takes memory, and drops of caches do not free it.
+    /// Caution about a staged store: it occupies memory that drops of caches do not free.
     pub(crate) fn caution(&self) -> Option<Caution> {
         let Self::Staged { staged, place } = self else { return None };
         let message = format!(
@@ -119,7 +120,7 @@ pub(crate) fn no_results() -> Failure {
         .hint("`treering run compilebench --dir DIR` makes some")
 }
 
-/// A store that the user named is not on the filesystem of any of these.
+/// Rejects a store that the user named, if it is on the filesystem of one of these targets.
 pub(crate) fn refuse_under_test(named: &Path, targets: &[&Path]) -> Result<(), Failure> {
     if !is_any(named, targets)? {
         return Ok(());
@@ -147,7 +148,7 @@ fn is_same(store: &Path, target: &Path) -> Result<bool, Failure> {
         .map_err(|error| Failure::environment(format!("cannot tell where the store is: {error}")))
 }
 
-/// Makes a store in the first memory filesystem that is not under test.
+/// Creates a store in the first memory filesystem that is not under test.
 fn stage(place: &Path, targets: &[&Path], trial: TrialId) -> Result<StagedStore, Failure> {
     let mut unusable = Vec::new();
     for dir in places::staging_dirs() {

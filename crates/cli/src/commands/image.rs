@@ -54,8 +54,8 @@ fn verify(library: &ImageLibrary, names: &[String]) -> ExitCode {
     worst
 }
 
-/// An image to be saved once its filesystem is aged; every check that can refuse the save has
-/// passed.
+/// A planned save of a filesystem that is still to be aged; every check that can refuse the save
+/// has passed.
 pub(super) struct Saving {
     name: String,
     lab: Lab,

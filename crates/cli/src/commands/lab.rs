@@ -1,5 +1,5 @@
 //! `treering lab`: lists the capabilities of the lab and the leftovers of killed runs, and frees
-//! the latter.
+//! the leftovers.
 
 use std::fs::File;
 use std::io::{Write, stdout};
@@ -41,17 +41,17 @@ pub(crate) fn run(verb: &LabVerb) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Opens the lab of this user, after mounting again the filesystems that killed runs had unmounted,
+/// Opens the lab of this user, after mounting the filesystems again that killed runs had unmounted,
 /// and printing their names.
 ///
-/// Where no directory for its records can be had, that is reported by whatever would record.
+/// If no directory can hold the lab's records, the first operation that needs one reports it.
 pub(crate) fn open() -> Lab {
     let lab = opened(&mut Vec::new());
     mount_again(&lab, &Terminal);
     lab
 }
 
-/// Opens the lab for what is made only for a moment, and leaves leftovers as they are.
+/// Opens the lab for filesystems that exist only for a moment; leftovers are not touched.
 pub(super) fn recording() -> Lab {
     opened(&mut Vec::new())
 }
@@ -78,8 +78,8 @@ pub(crate) fn look() -> Lab {
     lab
 }
 
-/// Opens the lab in the first usable directory; the errors of the directories before it go to
-/// `unusable`.
+/// Opens the lab in the first usable directory; the errors of unusable directories before it are
+/// appended to `unusable`.
 fn opened(unusable: &mut Vec<LabError>) -> Lab {
     for directory in places::lab_dirs() {
         match Lab::open(&directory) {
@@ -108,8 +108,8 @@ fn configured(lab: Lab) -> Lab {
     }
 }
 
-/// Restores such mounts before a run, since its directory may be on one of them. Only root can
-/// mount.
+/// Mounts filesystems again that killed runs had unmounted, before a run, since its directory may
+/// be on one of them. Only root can mount.
 pub(super) fn mount_again_before_run() {
     if is_root() {
         mount_again(&configured(Lab::unopened(&first_directory())), &Terminal);
@@ -130,7 +130,7 @@ fn list(args: &OutputArgs, reboots: &RebootControl) -> Result<(), Failure> {
     output::write(&page::leftovers(rows.chain(traces).chain(reboots).collect()), args)
 }
 
-/// Ends the reboots of a plan; a running trial is the last.
+/// Ends the reboots of a plan; a running trial is its last.
 fn end_reboots(reboots: &RebootControl, dry_run: bool) -> Result<(), Failure> {
     if !reboots.is_there() {
         return Ok(());
@@ -146,7 +146,7 @@ fn end_reboots(reboots: &RebootControl, dry_run: bool) -> Result<(), Failure> {
 }
 
 fn release(dry_run: bool, reboots: &RebootControl) -> Result<(), Failure> {
-    // First, so that the machine is not rebooted any more even if a later step fails.
+    // Reboots end first, so that the machine is not rebooted even if a later step fails.
     end_reboots(reboots, dry_run)?;
 
     let mut unusable = Vec::new();
@@ -168,7 +168,7 @@ fn release(dry_run: bool, reboots: &RebootControl) -> Result<(), Failure> {
     Err(Failure::environment(format!("not freed: {}", failed.join("; "))))
 }
 
-/// Attaches a played disk until the process is told to end.
+/// Attaches a played disk until the process is asked to end.
 fn disk(args: &DiskArgs) -> Result<(), Failure> {
     let bytes = size("--size", &args.size)?;
     let model = PlayedModel::find(&args.disk)?;
@@ -206,7 +206,7 @@ fn disk(args: &DiskArgs) -> Result<(), Failure> {
     Ok(device.release()?)
 }
 
-/// Process that plays a disk; connected to its parent by standard input and output.
+/// Process that plays a disk, connected to its parent by standard input and output.
 fn play(path: &Path, name: &str, text: &str) -> Result<(), Failure> {
     let failed =
         |error: std::io::Error| Failure::environment(format!("cannot play {name}: {error}"));

@@ -1,4 +1,4 @@
-//! `treering links`: links with the names of the imitated tools, to the treering that is running.
+//! `treering links`: creates links with the names of the imitated tools to the running treering.
 
 use std::fs;
 use std::io::{self, Write, stdout};
@@ -9,16 +9,16 @@ use std::process::ExitCode;
 use crate::arguments::LinksArgs;
 use crate::failure::{Failure, Kind};
 
-/// Link name that always counts as treering, whatever the running executable is called.
+/// Link target that always counts as treering, whatever the running executable is called.
 const USUAL_NAME: &str = "treering";
 
-/// State of the path at which a link is to be made.
+/// State of the path of a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
     Nothing,
     /// The link exists already.
     TheLink,
-    /// A link to this treering by another path, to another treering, or to a path where one was.
+    /// A link to this treering by another path, to another treering, or a dangling link to one.
     AnotherLink,
     /// A file or link that does not belong to treering.
     Foreign,
@@ -88,12 +88,12 @@ fn look(path: &Path, target: &Path, running: &Path) -> io::Result<Found> {
     Ok(if is_named_so || leads_here { Found::AnotherLink } else { Found::Foreign })
 }
 
-/// Makes a link where there is no file, or replaces another link to treering.
+/// Creates a link if the path is free, or replaces another link to treering.
 fn make(path: &Path, target: &Path, found: Found) -> io::Result<()> {
     match found {
         Found::Nothing => symlink(target, path),
         Found::AnotherLink => {
-            // The name always leads somewhere, also for who looks in between.
+            // The link is replaced atomically, so that the name never vanishes.
             let mut name = path.file_name().unwrap_or_default().to_owned();
             name.push(format!(".{}", std::process::id()));
             let new = path.with_file_name(name);

@@ -1,8 +1,7 @@
 //! fio under its own name: a command line that cannot run natively is passed to the installed fio
 //! unchanged, with its output, and the report is stored as a trial.
 //!
-//! Which job is run natively is decided in `classic.rs`, and how reports of fio are read, in the
-//! importer.
+//! `classic` decides which jobs run natively, and fio's importer reads the reports.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -23,7 +22,7 @@ use crate::failure::{Failure, output_failed};
 use crate::storage::{Keeping, failure as store_failure};
 
 /// Environment variable set for the started fio, so that a copy of treering with fio's name does
-/// not start itself again and again.
+/// not start itself endlessly.
 const WITHIN: &str = "TREERING_WITHIN_FIO";
 /// Environment variable that suppresses the line on standard error about who runs a job.
 const QUIET: &str = "TREERING_QUIET";
@@ -32,7 +31,7 @@ const REPORT_BYTES_MAX: u64 = 256 << 20;
 /// Version that treering answers as fio.
 const VERSION: &str = "fio-3.33";
 
-/// A command line of fio, apart from the options that are treering's own.
+/// A command line of fio, separated from treering's own options.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Asked {
     words: Vec<OsString>,
@@ -56,7 +55,8 @@ impl Asked {
             match name {
                 "--no-store" => asked.no_store = true,
                 "--dry-run" => asked.dry_run = true,
-                // The parser's own list of every option; fio has --debug=parse instead.
+                // This option only lists the options of treering's parser; fio has --debug=parse
+                // instead.
                 "--show-options" => {}
                 "--label" => {
                     let value = value.or_else(|| typed.next()).unwrap_or_default();
@@ -91,8 +91,8 @@ impl Asked {
         found
     }
 
-    /// Answers `--cmdhelp` and `--enghelp` as far as the options are supported natively; `None`
-    /// without either option.
+    /// Answers `--cmdhelp` and `--enghelp` for natively supported options; `None` without either
+    /// option.
     fn help(&self) -> Option<Result<ExitCode, Failure>> {
         let mut words = self.words.iter().filter_map(|word| word.to_str());
         let help = words.find_map(native_help)?;
@@ -152,7 +152,7 @@ pub(super) fn run(refusal: Failure, input: Option<Vec<u8>>) -> Result<ExitCode, 
     if !asked.no_store && !asked.dry_run {
         let report = asked.output().map_or(said, |path| read(&path));
         if let Err(failure) = keep(&asked, &report, refusal.message(), began_ms) {
-            // fio's exit code is about the job.
+            // The exit code stays fio's, which is about the job.
             say(&format!("treering: nothing is stored: {}", failure.message()));
         }
     }
@@ -177,7 +177,7 @@ fn tell(refusal: &Failure, fio: &Path) {
 fn read(path: &Path) -> Vec<u8> {
     let mut bytes = Vec::new();
     let file = fs::File::open(path);
-    // Without a report no trial is stored.
+    // If there is no report, no trial is stored.
     let _read = file.map(|file| file.take(REPORT_BYTES_MAX).read_to_end(&mut bytes));
     bytes
 }

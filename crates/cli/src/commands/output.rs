@@ -33,7 +33,7 @@ pub(crate) fn write(report: &Report, args: &OutputArgs) -> Result<(), Failure> {
     with_writer(args.output.as_deref(), |out| format.render(report, out))
 }
 
-/// Refuses a format that does not exist, before the work for a page begins.
+/// Rejects an unknown format before the work for a page begins.
 pub(crate) fn check_format(args: &OutputArgs) -> Result<(), Failure> {
     match args.format() {
         None | Some("json" | "terminal" | "plain") => Ok(()),

@@ -1,5 +1,5 @@
-//! `treering overview`: the whole store in one HTML file. This module chooses what is read from the
-//! store and how much at a time; `treering_report` builds the file.
+//! `treering overview`: the whole store in one HTML file. This module selects the data to read from
+//! the store, and reads a part at a time; `treering_report` writes the file.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use crate::arguments::OverviewArgs;
 use crate::failure::Failure;
 use crate::storage::{failure, no_results, open_to_read};
 
-/// Writes the file, and its first section to standard error.
+/// Writes the file, and prints its first section on standard error.
 pub(crate) fn run(args: &OverviewArgs) -> Result<ExitCode, Failure> {
     let Some(store) = open_to_read(args.series.store.store.as_deref())? else {
         return Err(no_results());
@@ -46,7 +46,7 @@ pub(crate) fn run(args: &OverviewArgs) -> Result<ExitCode, Failure> {
     let (summary, count) = (rendered.summary, rendered.trials);
     let all = stored.summaries.len();
     let said = writeln!(io::stderr(), "{summary} The file has {count} of {all} trials.");
-    // The file is there, whoever listens.
+    // The file is complete even if standard error is closed.
     said.or(Ok(())).map(|()| ExitCode::SUCCESS)
 }
 
@@ -80,13 +80,13 @@ impl<'s> Stored<'s> {
         self.names.get(&trial).cloned().unwrap_or_default()
     }
 
-    /// The newest trials that ended.
+    /// Newest trials that have ended.
     fn newest(&self) -> Vec<(TrialId, String)> {
         let ended = self.summaries.iter().filter(|one| one.state != TrialState::Running);
         ended.take(MOST_TRIALS).map(|one| (one.trial, self.name(one.trial))).collect()
     }
 
-    /// The trials of each campaign in the order of time, the newest campaign first.
+    /// Trials of each campaign in the order of time, the newest campaign first.
     fn by_campaign(&self) -> Vec<(TrialId, Vec<&TrialSummary>)> {
         let mut all: Vec<(TrialId, Vec<&TrialSummary>)> = Vec::new();
         let mut places: HashMap<TrialId, usize> = HashMap::new();

@@ -1,4 +1,4 @@
-//! `treering store`: the store as a file: what it holds, whether it is sound, and its unused space.
+//! `treering store`: maintains the store file: size, integrity, and unused space.
 
 use std::io::{Write, stdout};
 use std::process::ExitCode;

@@ -124,8 +124,8 @@ fn a_filesystem_that_is_remounted_between_rounds_keeps_no_preallocation() {
         shown["extents_per_file"].as_f64().unwrap()
     };
     let (remounted, kept) = (pieces(&["--remount-every", "10"]), pieces(&[]));
-    // What each file had at first, and what came in ten rounds; without a remount the file grows
-    // into what is kept free behind it.
+    // A file has one piece at first, and gets one in each of ten rounds; without a remount it grows
+    // into the space preallocated behind it.
     assert!(remounted > 9.0 && remounted <= 11.0, "{remounted}");
     assert!(kept < 6.0, "{kept}");
 }
@@ -199,7 +199,7 @@ fn the_layouts_of_equal_runs_are_set_side_by_side() {
     }
     let words = ["age", "spread", "--format", "json"];
     let page = program.run(words).ends_with(0).stdout;
-    // Two are equal: the others have another list, or another size.
+    // Only two runs are equal: the others have another list or another size.
     assert_eq!(page.matches("\"2 runs\"").count(), 1, "{page}");
     let list = last(&program);
     assert!(page.contains(list.fact("age.fingerprint").unwrap()), "{page}");
@@ -226,7 +226,7 @@ fn a_filesystem_is_aged_until_its_layout_is_steady_or_it_is_full() {
         assert_eq!(trial.ending, Ending::Completed);
         let stopped = trial.fact("age.stopped_by").unwrap();
         assert!(stopped.starts_with("steady=traversal:20%: it drifts by"), "{kind}: {stopped}");
-        // Before and after.
+        // The layout is measured before and after.
         let phases =
             trial.metrics.iter().filter(|one| one.name == "layout_traversal_score_percent");
         let values: Vec<f64> = phases.map(|one| one.value).collect();
@@ -242,7 +242,7 @@ fn a_filesystem_is_aged_until_its_layout_is_steady_or_it_is_full() {
     }
 }
 
-/// Files below a directory in which some block of 4 KiB is all zeros.
+/// Files below a directory that have at least one 4 KiB block of zeros.
 fn with_zeros(dir: &Path) -> Vec<std::path::PathBuf> {
     let is_zero = |block: &[u8]| block.iter().all(|byte| *byte == 0);
     let has_zeros =
@@ -296,7 +296,7 @@ fn fast_forward_of_a_known_future_leaves_data_everywhere_and_the_same_files() {
             (&history, "written=5M"),
         ] {
             let files = [false, true].map(|fast_forward| {
-                // 2000 operations on trees might need so much.
+                // 2000 operations on trees may need this much space.
                 let place = LoopFs::new(kind, 8000);
                 let words = ["age", place.path().to_str().unwrap(), "--no-store", "--quiet"];
                 let end = ["--until", until];
@@ -316,7 +316,7 @@ fn fast_forward_of_a_known_future_leaves_data_everywhere_and_the_same_files() {
 fn fast_forward_without_fallocate_is_refused_and_leaves_nothing() {
     require_root!();
     require_loop_fs!("ext4");
-    // As ext2 and ext3 are.
+    // The filesystem has no extents, like ext2 and ext3.
     let place = LoopFs::with_options("ext4", 600, &["-O", "^extent,^64bit"]);
     let target = place.path().to_str().unwrap();
     let history = temp_dir();
@@ -348,7 +348,8 @@ fn git(place: &Path, words: &[&str], input: &[u8]) {
     assert!(child.wait().unwrap().success(), "git {words:?}");
 }
 
-/// The stream of a repository: files come, change, move and go, a branch is merged.
+/// Stream for `git fast-import`: files are added, changed, renamed and deleted, and a branch is
+/// merged.
 fn repository(place: &Path, commits: u32) {
     git(place, &["init", "-q", "--initial-branch=main", "."], b"");
     let mut stream = String::new();
@@ -407,7 +408,7 @@ fn the_history_of_a_repository_is_replayed_without_it() {
         text.contains("w 7 odd%0Ana%C3%A4me %25\n") && text.contains("d src/d0/f0\n"),
         "{text}"
     );
-    // Compared with what git itself checks out.
+    // The aged tree must equal the one that git checks out.
     git(&source, &["checkout", "-q", "-f", "main"], b"");
     let wanted: BTreeMap<_, _> = tree_of(&source)
         .into_iter()
@@ -422,7 +423,7 @@ fn the_history_of_a_repository_is_replayed_without_it() {
     let trial = last(&program);
     assert_eq!(trial.ending, Ending::Completed);
     assert_eq!(trial.fact("age.operations"), Some("205"));
-    // What is wrong is said.
+    // Errors in the arguments and in the history are reported.
     program.run(["age", target, "-p", "source-history"]).ends_with(2).complains("--history is");
     program.run(["age", target, "--history", file, "--until", "operations=1"]).ends_with(2);
     fs::write(file, "treering history 1\nstep\nw 3 ../out\n").unwrap();

@@ -1,4 +1,4 @@
-//! blogbench from outside: its output and trees, the stored trial, and the ends of runs.
+//! blogbench as a user runs it: its output and trees, the stored trial, and the ends of runs.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ use treering_testkit::{
 use crate::program;
 use crate::trial::{again, calls, cautions, count, failure, last};
 
-/// Few threads, two rows of a second.
+/// Options for few threads and two rows of one second.
 const SMALL: [&str; 12] = ["-i", "2", "-s", "1", "-w", "1", "-W", "1", "-c", "1", "-r", "2"];
 
 /// Directory in memory, where a sync does not wait for other programs.
@@ -72,7 +72,7 @@ fn a_classic_run_says_what_the_original_says_and_leaves_its_blogs() {
     let (writes, reads) = (score(&ran.stdout, WRITES), score(&ran.stdout, READS));
     assert_eq!(writes, rows[1][0]);
     assert!(ran.stdout.ends_with(&format!("\n\n{WRITES}{writes:>14}\n{READS}{reads:>14}\n\n")));
-    // Each kind of file, and nothing unfinished.
+    // Files of each kind exist, and no unfinished ones.
     let files = tree_of(place.path());
     for kind in ["article", "picture", "comment"] {
         let of_kind = |path: &&String| path.contains(&format!("/{kind}-"));
@@ -85,7 +85,7 @@ fn a_classic_run_says_what_the_original_says_and_leaves_its_blogs() {
         let value = figure(&trial, name);
         assert!((value - printed as f64).abs() < 0.5, "{name}: {value} for {printed}");
     }
-    // What was done after the last row is not in it.
+    // Rows omit the work after the last row.
     let written: u64 = rows.iter().map(|row| row[2] + row[4]).sum();
     let renamed = calls(&trial, "writer", Op::Rename) + calls(&trial, "rewriter", Op::Rename);
     assert!(renamed >= written, "{renamed} of {written}");
@@ -165,7 +165,7 @@ fn a_native_run_measures_by_the_second_and_removes_its_blogs() {
     }
     let work = trial.phases.iter().find(|phase| phase.name == "benchmark").unwrap();
     assert!(!work.intervals.is_empty(), "what each second did is there");
-    // Kept, and then in the way.
+    // Kept trees prevent another run.
     program.run(words.iter().chain(&SMALL).chain(&["--keep"])).ends_with(0);
     assert!(place.path().join("blogbench-0/blog-0").is_dir());
     let again = program.run(words.iter().chain(&SMALL)).ends_with(2);
@@ -197,7 +197,7 @@ fn a_full_filesystem_ends_with_the_scores_of_what_was_done() {
     let trial = last(&program);
     assert!(failure(&trial).contains("blog-"), "the path is named: {}", failure(&trial));
     assert_eq!(cautions(&trial), ["may_not_fit"]);
-    // It may have been full before the first row.
+    // The filesystem may have been full before the first row.
     let rows = rows(&ran.stdout);
     let last_row = rows.last().map_or(0, |row| row[0]);
     assert_eq!(score(&ran.stdout, WRITES), last_row, "{ran}");
@@ -214,7 +214,7 @@ fn an_interrupt_ends_with_the_scores_of_what_was_done() {
         assert!(began.elapsed() < Duration::from_secs(60), "blogs are made");
         sleep(Duration::from_millis(10));
     }
-    // Until a row is there.
+    // The first row takes a second.
     sleep(Duration::from_millis(1500));
     run.send("INT");
     let ran = run.finish().ends_with(130);

@@ -75,7 +75,7 @@ fn latency(ns: u64) -> Latency {
     latency
 }
 
-/// A trial with everything that is drawn.
+/// Records a trial that has every kind of chart.
 pub(crate) fn record(
     store: &mut Store,
     trial: TrialId,
@@ -140,7 +140,7 @@ pub(crate) fn record(
 
 /// Observations of a browser that shows a page in a window of this width, as JSON.
 pub(crate) fn seen(browser: &Path, page: &Path, width: u32, dark: bool) -> Value {
-    // No window is as narrow as a phone, but a frame is.
+    // A browser window cannot be as narrow as a phone, but a frame can.
     let around = page.with_file_name("around.html");
     let frame = format!(
         "<!DOCTYPE html><meta name=color-scheme content='light dark'><script>\
@@ -183,7 +183,7 @@ fn from_base64(text: &str) -> Vec<u8> {
     bytes
 }
 
-/// A browser, where one is installed.
+/// Path of a browser, if one is installed.
 pub(crate) fn browser() -> Option<&'static Path> {
     let known = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
     let found = known.into_iter().map(Path::new).find(|path| path.exists());
@@ -193,7 +193,7 @@ pub(crate) fn browser() -> Option<&'static Path> {
     found
 }
 
-/// The file of a store that a test makes up.
+/// Path of a store with made-up trials.
 pub(crate) fn made_up(program: &Program) -> PathBuf {
     std::fs::create_dir_all(program.data()).unwrap();
     program.data().join("made-up.treering")

@@ -24,7 +24,7 @@ fn prepared() -> Program {
     program
 }
 
-/// The trials of a store, oldest first.
+/// Trials of a store, oldest first.
 fn trials(store: &Path) -> Vec<Trial> {
     let store = Store::open(store, Access::ReadOnly).unwrap();
     store.check().unwrap();
@@ -55,7 +55,7 @@ fn directories<'a>(store: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&compare[..], more, &JOB[..]].concat()
 }
 
-/// A file for results on another filesystem than the directories.
+/// A store on another filesystem than the directories.
 struct Results(TempDir);
 
 impl Results {
@@ -102,7 +102,7 @@ fn variants_are_compared_with_what_the_plan_says_and_again_from_the_store() {
         (&page["baseline"]["name"], &page["baselines"][0]["name"]),
         (&"a".into(), &"c".into())
     );
-    // A baseline that is asked for is everybody's.
+    // A baseline in the arguments replaces those of the plan.
     let asked = ["report", "--store", &store, "--plan", "pairs", "--baseline", "variant:b"];
     let asked = program.run(asked.into_iter().chain(["--format", "json"])).ends_with(0).stdout;
     let page: Value = serde_json::from_str(&asked).unwrap();
@@ -167,7 +167,7 @@ fn directories_are_compared_in_rounds_and_nothing_stays_in_them() {
         assert!(tree_of(&program.home().join(dir)).is_empty(), "{dir}");
         assert_eq!(fs::read_dir(program.home().join(dir)).unwrap().count(), 0, "{dir}");
     }
-    // The page can be had again, by the plan's name as by the printed command.
+    // The page can be printed again, by the plan's name or by the printed command.
     let again = program.run(["report", "--plan", "quick", "--store", &store, "--format", "json"]);
     let again: Value = serde_json::from_str(&again.ends_with(0).stdout).unwrap();
     assert_eq!(again["comparisons"], document["comparisons"]);
@@ -209,7 +209,7 @@ fn a_killed_campaign_goes_on_where_it_was() {
     for dir in ["a", "b"] {
         let work = program.home().join(dir).join("treering-work");
         if !work.join(".treering-run").exists() {
-            // As if the kill had come just before the mark was written.
+            // A kill before the mark was written leaves an empty mark.
             fs::create_dir_all(&work).unwrap();
             fs::write(work.join(".treering-run"), "").unwrap();
         }
@@ -226,13 +226,13 @@ fn a_killed_campaign_goes_on_where_it_was() {
     for dir in ["a", "b"] {
         assert_eq!(fs::read_dir(program.home().join(dir)).unwrap().count(), 0, "{dir}");
     }
-    // More rounds of the same plan go on with it, too; nothing is run twice.
+    // A continued plan may have more rounds, and repeats no trial.
     let more = directories(&store, &["--rounds", "5", "--no-warm-up", "--control", "--resume"]);
     program.run(&more).ends_with(0);
     let mut completed = trials(&results.path());
     completed.retain(|trial| trial.ending == Ending::Completed);
     assert_eq!(completed.len(), 15);
-    // And where all of it is there, that is said, and the page is shown.
+    // If all rounds are complete, the run says so and shows the page.
     let ran = program.run(&more).ends_with(0);
     assert!(ran.stderr.contains("all 5 rounds are complete; nothing to run"), "{ran}");
     assert!(ran.stdout.contains("operation_seconds"), "{ran}");
@@ -252,7 +252,7 @@ fn before_the_first_round_it_says_what_it_comes_to_and_what_is_too_few() {
     assert!(at("1 primary comparison: at least 6 rounds are needed") < first, "{ran}");
     let few = "caution: 2 rounds cannot show a difference: its primary comparison needs";
     assert!(at(few) < first, "{ran}");
-    // The dry run says the same, and by default there are enough.
+    // The dry run has the same caution, and the default number of rounds is sufficient.
     let dry = program.run(directories(&store, &["--rounds", "2", "--dry-run"])).ends_with(0);
     assert!(dry.stdout.contains("2 rounds and a warm-up round: 6 trials, about "), "{dry}");
     assert!(dry.stdout.contains("earlier trials"), "{dry}");
@@ -296,7 +296,7 @@ fn a_warm_up_that_fails_in_every_variant_ends_the_comparison() {
     let ran = program.run([&compare[..], &["--", "false"]].concat()).ends_with(4);
     assert!(ran.stderr.contains("the warm-up failed in every variant"), "{ran}");
     assert_eq!(trials(&results.path()).len(), 2, "only the warm-up");
-    // One variant that works is enough to go on.
+    // One variant without failures is enough to continue.
     let one = ["--rounds", "1", "--", "sh", "-c", "case $PWD in */a/*) exit 0; esac; exit 1"];
     let ran = program.run([&compare[..], &one[..]].concat()).ends_with(4);
     assert!(!ran.stderr.contains("the warm-up failed in every variant"), "{ran}");
@@ -373,7 +373,7 @@ fn a_resumed_plan_names_and_frees_what_its_killed_run_left() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     let line = |plan: &'static str| ["compare", plan, "--store", &store];
-    // A store that the other plan does not share, so that trials can be counted.
+    // The other plan has its own store, so that trials can be counted.
     let elsewhere = Results::new();
     for (file, name, results) in [("a.toml", "first", &results), ("b.toml", "second", &elsewhere)] {
         let plan = PLAN.replace("name = \"two\"", &format!("name = \"{name}\""));
@@ -394,7 +394,7 @@ fn a_resumed_plan_names_and_frees_what_its_killed_run_left() {
         line.contains("freed ") && line.ends_with(", which a killed run of this plan left")
     };
     assert!(ran.stderr.lines().any(of_own), "{ran}");
-    // What another plan left is named, with the command that frees it, and stays.
+    // Leftovers of another plan are named with the command that frees them, and stay.
     let of_other = |line: &str| {
         line.contains("another run that was killed left image ")
             && line.ends_with("; `treering lab release` frees it")
@@ -429,7 +429,7 @@ fn a_resumed_plan_leaves_the_trees_of_others_and_says_how_to_remove_them() {
         assert!(ran.stderr.contains("treering clean "), "{ran}");
         assert!(tree.exists(), "{ran}");
     }
-    // None of that counts as a trial that failed.
+    // Refused runs do not count as failed trials.
     program.run(["clean", "a/treering-work"]).ends_with(0);
     program.run(&resume).ends_with(0);
     let all = trials(&results.path());
@@ -461,7 +461,8 @@ fn cells_of_excluded_trials_are_not_repeated_and_more_rounds_take_their_place() 
     assert_eq!((pairs, trials(&results.path()).len()), (2, 6));
     assert!(cautions.contains("trials_excluded") && cautions.contains("a backup ran"));
 
-    // A round more is a whole one, whose trials take turns; the round with the gap stays out.
+    // An additional round is complete, with trials in turns; the round with the gap stays
+    // incomplete.
     let (said, pairs, _) = compare("4", &["--resume"]);
     assert_eq!(pairs, 3, "{said}");
     let after = trials(&results.path());
@@ -476,7 +477,7 @@ fn cells_of_excluded_trials_are_not_repeated_and_more_rounds_take_their_place() 
 fn a_rule_for_stopping_counts_no_round_with_an_excluded_trial() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
-    // So wide that the fewest rounds suffice.
+    // The interval may be so wide that the minimum number of rounds suffices.
     let asked = ["--precision", "1000%", "--most-rounds", "9", "--no-warm-up"];
     let fresh = directories(&store, &asked);
     let resume = directories(&store, &[&asked[..], &["--resume"]].concat());
@@ -495,7 +496,7 @@ fn a_rule_for_stopping_counts_no_round_with_an_excluded_trial() {
         let reason = ["--reason", "a backup ran", "--store", &store];
         program.run([&["exclude", &out.trial.text()][..], &reason].concat()).ends_with(0);
     }
-    // Two of the six are gone, so that two more are measured, and no more than that.
+    // Two of the six rounds are excluded, so exactly two more are measured.
     program.run(&resume).ends_with(0).complains("enough after 8 rounds");
     assert_eq!((last_round(), trials(&results.path()).len()), (8, 16));
     program.run(&resume).ends_with(0).complains("nothing to run");
@@ -533,7 +534,7 @@ fn ctrl_c_ends_it_with_everything_given_back() {
 fn a_place_that_is_lost_on_the_way_makes_failed_trials_and_the_others_go_on() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
-    // Trials that last, so that the place is lost while the other one is worked in.
+    // Trials last long enough to lose one directory during a trial in the other.
     FourLists::wide(200, 3000).write_to(&program.home().join("wide"));
     let compare = ["compare", "--directories", "a,b", "--store", &store, "--no-warm-up"];
     let more = ["--rounds", "4", "--no-control", "--format", "json"];
@@ -552,13 +553,13 @@ fn a_place_that_is_lost_on_the_way_makes_failed_trials_and_the_others_go_on() {
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     let codes = document["cautions"].as_array().unwrap().iter().map(|one| &one["code"]);
     assert!(codes.into_iter().any(|code| code == "failed_trial"), "{document}");
-    // Never as zero: rounds that one side failed are in no comparison.
+    // A failed round must not count as zero: it is in no comparison.
     let whole = 4 - failed.len();
     let comparisons = document["comparisons"].as_array().unwrap();
     assert!(comparisons.iter().all(|one| one["pairs"] == whole), "{whole}: {document}");
 }
 
-/// Two filesystems of this machine by a plan, one with a mount option.
+/// Plan of two filesystems on this machine, one with a mount option.
 const PLAN: &str = r#"
 name = "two"
 question = "Is xfs better than ext4 at nothing much?"
@@ -633,7 +634,7 @@ fn a_plan_is_conducted_on_filesystems_made_for_it() {
         let kind = if cell.variant == "ext4" { "ext4" } else { "xfs" };
         assert_eq!(fact(trial, "filesystem.type").unwrap(), kind);
         assert!(fact(trial, "mkfs.command").unwrap().contains(&format!("mkfs.{kind}")));
-        // Tests beside this one drop the caches too, in the wrong moment then.
+        // Concurrent tests also drop the caches, which may disturb this trial.
         let dropped = fact(trial, "caches.dropped").unwrap();
         assert!(["verified", "unverified"].contains(&&*dropped), "{dropped}");
         let options = fact(trial, "filesystem.mount_options").unwrap_or_default();
@@ -689,7 +690,7 @@ fn a_quick_plan_can_be_printed_and_read_again() {
     assert!(tree_of(&program.home().join("a")).is_empty());
 }
 
-/// Two ext4 of this machine, one without a journal.
+/// Plan of two ext4 on this machine, one without a journal.
 const WATCHED: &str = r#"
 name = "watched"
 rounds = 2
@@ -715,7 +716,7 @@ initial-dirs = 2
 runs = 4
 "#;
 
-/// The comparisons of a document that are, or are not, of observing rounds.
+/// Comparisons of observing rounds, or those of measured rounds.
 fn of_rounds(document: &Value, observed: bool) -> Vec<&Value> {
     let all = document["comparisons"].as_array().unwrap().iter();
     all.filter(|one| one["observed"] == observed).collect()
@@ -739,7 +740,7 @@ fn traces_and_layouts_come_in_rounds_of_their_own() {
 
     let plain: Value = serde_json::from_str(&program.run(line(&[])).ends_with(0).stdout).unwrap();
     assert!(of_rounds(&plain, true).is_empty());
-    // Rounds to be watched can be had later; nothing is measured again.
+    // Observing rounds can be added later without measuring again.
     let ran = program.run(line(&["--trace", "--layout", "--resume"])).ends_with(0);
     assert!(ran.stderr.contains("6 of 8 trials are done"), "{ran}");
     assert!(ran.stderr.contains("observing round 1: no journal"), "{ran}");
@@ -762,7 +763,7 @@ fn traces_and_layouts_come_in_rounds_of_their_own() {
     assert!(seen.iter().all(|one| is_seen(one["name"].as_str().unwrap())), "{seen:?}");
     assert!(seen.iter().any(|one| one["name"] == "layout_traversal_score_percent"), "{seen:?}");
     assert!(seen.iter().all(|one| one["pairs"] == 1 && one["verdict"] == "single-run"));
-    // Nothing more is to be done, and what is watched otherwise is watched again.
+    // Nothing is left to run, and another kind of observation is run again.
     let ran = program.run(line(&["--trace", "--layout", "--resume"])).ends_with(0);
     assert!(ran.stderr.contains("8 of 8 trials are done"), "{ran}");
     let ran = program.run(line(&["--trace", "--layout-every", "2", "--resume"])).ends_with(0);

@@ -80,8 +80,8 @@ fn a_handicap_slows_every_task_and_is_reported() {
     let program = prepared();
     let place = program.home().join("w");
     let few = ["--initial-dirs", "1", "--runs", "2", "--latency", "all"];
-    // What a task took beyond its calls, in parts of what they took: a lower bound, since whatever
-    // else the machine does comes on top.
+    // Time of a task outside its calls, relative to the calls: a lower bound, since other load on
+    // the machine adds to it.
     let least_share = |trial: &Trial| {
         let over = |task: &TaskTotals| {
             let latencies = task.ops.iter().map(|op| &op.latency);

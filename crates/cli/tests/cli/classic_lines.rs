@@ -1,5 +1,4 @@
-//! The lines, the summary, the options and the exit codes of the original, byte for byte but for
-//! the numbers.
+//! Lines, summary, options and exit codes of the original, equal byte for byte except for numbers.
 
 use std::os::unix::fs::symlink;
 use std::process::Command;
@@ -17,7 +16,7 @@ fn prepared() -> Program {
     program
 }
 
-/// A line with each number of two decimals as `#`.
+/// Line with each number of two decimals replaced by `#`.
 fn masked(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;
@@ -42,7 +41,7 @@ fn masks_hide_numbers_of_two_decimals_only() {
     assert_eq!(masked("x 1.234 5.6 7. 8"), "x 1.234 5.6 7. 8");
 }
 
-/// The masked line of an operation, from its line in a dry run.
+/// Masked line of an operation, from its line in a dry run.
 fn timed(outline: &str) -> String {
     match outline.split(' ').next().unwrap() {
         "delete" | "stat" => format!("{outline} in # seconds"),
@@ -51,7 +50,7 @@ fn timed(outline: &str) -> String {
     }
 }
 
-/// The summary's rows with their unit, in the order of the original.
+/// Rows of the summary with their units, in the order of the original.
 const ROWS: [(&str, &str); 11] = [
     ("intial create", "MB/s"),
     ("create", "MB/s"),
@@ -303,7 +302,7 @@ fn a_dry_run_of_the_default_equals_both_published_listings() {
     assert!(tree_of(place.path()).is_empty(), "a dry run touches no disk");
 }
 
-/// The lines of operations of a published listing, without time and rate.
+/// Lines of operations in a published listing, without time and rate.
 fn published(report: &str, listing: usize) -> Vec<&str> {
     let start = report.match_indices("using working directory").nth(listing).unwrap().0;
     let starts = ["native ", "create dir ", "patch dir ", "compile dir ", "read dir ", "stat dir "];

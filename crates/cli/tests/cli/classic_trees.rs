@@ -31,7 +31,8 @@ fn after_each_operation_the_files_are_those_of_the_lists() {
     let lists = FourLists::tiny();
     lists.write_to(&program.home().join("lists"));
     let mut last_kinds = BTreeSet::new();
-    // The sequence of a seed is always the same: each run is the one before and one operation more.
+    // A seed determines the sequence of operations: each run is the previous one with one operation
+    // more.
     for runs in 0..48 {
         let (dir, runs) = (format!("w{runs}"), runs.to_string());
         let ran = run(&program, &["-D", &dir, "-i", "3", "-r", &runs, "-n", "--no-store"]);

@@ -1,4 +1,4 @@
-//! Any program as a workload: its figures on real filesystems, and programs that behave badly.
+//! Any program as a workload: its figures on real filesystems, and misbehaving programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ fn output(trial: &Trial) -> String {
     serde_json::to_value(&task.counters).unwrap().to_string()
 }
 
-/// Programs that work below a directory.
+/// Programs whose working directory is below a directory.
 fn working_in(place: &Path) -> Vec<PathBuf> {
     let processes = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     let is_there = |process: &PathBuf| {
@@ -153,14 +153,14 @@ fn output_of_any_size_and_any_bytes_is_bounded() {
 fn processes_that_outlive_it_are_ended_even_if_they_hold_its_pipes() {
     let program = program();
     let place = program.home().join("d");
-    // One that keeps the output open, and a daemon that has left the session and ignores SIGTERM.
+    // One process keeps the output open, and a daemon has left the session and ignores SIGTERM.
     let text = "sleep 1000 & (setsid sh -c 'trap \"\" TERM; sleep 1000 & wait' >/dev/null 2>&1 &)";
     run(&program, &["--shell", text]).ends_with(0);
     let trial = last(&program);
     assert_eq!(trial.ending, Ending::Completed);
     assert!(cautions(&trial).contains(&"processes_left"), "{:?}", trial.cautions);
     assert_eq!(working_in(&place), [] as [PathBuf; 0]);
-    // A server for the command, started before it and stopped after it, is nothing left behind.
+    // A server that is started before the command and stopped after it counts as no leftover.
     let words = ["--prepare", "sleep 1000 >log 2>&1 & echo $! >pid", "--cleanup"];
     let words = [&words[..], &["kill $(cat pid)", "--shell", "kill -0 $(cat pid)"]].concat();
     run(&program, &words).ends_with(0);
@@ -244,7 +244,8 @@ fn postgres() -> Option<PathBuf> {
 fn pgbench_is_a_workload_with_a_server_from_prepare_to_cleanup() {
     let Some(bin) = postgres() else { return skip("PostgreSQL is not installed") };
     if is_root() {
-        // The server refuses to run as root, and may then enter no directory of this test's.
+        // The server refuses to run as root, and another user may not be able to enter this test's
+        // directory.
         return as_postgres(&bin);
     }
     pgbench(&program(), &bin, "mkdir pg", "sh -c");

@@ -25,7 +25,7 @@ fn spoil(program: &Program, file: &str, lines: &[u8]) -> usize {
     FourLists::tiny().write_to(&dir);
     let mut text = fs::read(dir.join(file)).unwrap();
     text.retain(|byte| *byte != b'\r');
-    // Lines that are wrong together stand alone.
+    // Several invalid lines replace the whole list.
     if lines.iter().filter(|byte| **byte == b'\n').count() > 1 {
         text = Vec::new();
     }

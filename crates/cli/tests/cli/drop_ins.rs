@@ -78,7 +78,7 @@ fn ranks_of_a_tool_are_one_trial_that_can_be_shown_again() {
         let line = format!("-n 10 -u -N 1 -w 100 -e 100 -X -d {}", dir.display());
         let mut command = mpi.tool(3, "mdtest");
         let ran = words(command.arg("--store").arg(&store), &line).ends_with(0);
-        // Each rank compares what another one wrote: from one seed, the time of rank 0.
+        // Each rank checks data of another rank, so all must use one seed, the time of rank 0.
         assert!(!ran.stdout.contains("WARNING") && !ran.stdout.contains("ERROR"), "{ran}");
         let trial = only(&store);
         assert_eq!(

@@ -8,7 +8,7 @@ use crate::trial::last;
 const PROFILE: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/ffsb/mail-server-small.ffsb");
 
-/// Small runs of every workload, natively.
+/// Small native runs of every workload.
 const RUNS: [&[&str]; 8] = [
     &["compilebench", "--dataset", "linux-6.1-small", "-i", "1", "-r", "0"],
     &["fs_mark", "--files", "3", "--size", "10000"],
@@ -38,7 +38,7 @@ fn every_workload_prints_its_calls_and_the_same_each_time() {
     }
 }
 
-/// Calls of this kind, of all tasks.
+/// Number of calls of this kind in all tasks.
 fn made(trial: &Trial, op: Op) -> u64 {
     let ops = trial.tasks.iter().flat_map(|task| &task.ops);
     ops.filter(|one| one.op == op).map(|one| one.calls).sum()

@@ -18,7 +18,7 @@ use crate::program;
 struct Tool {
     words: &'static str,
     header: &'static str,
-    /// The exit code on a read-only filesystem, for a missing directory, and for a file.
+    /// Exit codes on a read-only filesystem, for a missing directory, and for a file.
     codes: [i32; 3],
 }
 
@@ -34,7 +34,7 @@ const TOOLS: [Tool; 10] = [
     Tool {
         words: "compilebench -s lists -i 1 -r 0 -n -D {}",
         header: "using working directory",
-        // A missing one is made.
+        // A missing directory is created.
         codes: [1, 0, 1],
     },
     Tool { words: "blogbench -i 1 -s 1 -d {}", header: "Scratch dir = [", codes: [0, 1, 1] },
@@ -170,7 +170,7 @@ fn fio_reports_the_error_of_a_target_in_json() {
         assert_eq!(report["jobs"][0]["error"], error, "{ran}");
         assert_eq!(report["jobs"][0]["write"]["total_ios"], 0, "{ran}");
     }
-    // What only reads has nothing to fail of.
+    // A job that only reads cannot fail here.
     let file = format!("--filename={}", place.path().join("content").display());
     program.run(["fio", "--name=j", &file, "--size=64k", "--rw=read"]).ends_with(0);
 }
@@ -195,7 +195,7 @@ fn ior_prints_no_row_of_a_test_that_failed() {
         assert_eq!(ran.stdout.lines().find(rows), None, "{ran}");
         assert!(!ran.stdout.contains("Stat()"), "{ran}");
     }
-    // The row of the test before it stays.
+    // The row of an earlier test stays.
     let program = program();
     fs::create_dir(program.home().join("f")).unwrap();
     let ran = program.run(["ior", "-w", "-b", "64k", "-t", "64k", "-o", "f"]).ends_with(255);
@@ -227,7 +227,7 @@ fn one_variant_is_refused_before_the_first_trial() {
     assert!(ran.stderr.contains("--directories: 'a' alone"), "{ran}");
     assert!(ran.stderr.contains("hint: name two or more: --directories A,B"), "{ran}");
     assert!(!program.data().exists(), "nothing was kept");
-    // What is only printed can be given a second variant by hand.
+    // A single variant can be printed, since the user may add a second one.
     program.run(["compare", "--directories", "a", "--print-plan"]).ends_with(0);
 }
 
@@ -250,12 +250,12 @@ fn a_comparison_fails_if_every_trial_of_a_variant_failed() {
     let said = format!("treering: every trial of '{}' failed; the first: ", place.path().display());
     let line = ran.stderr.lines().find(|line| line.starts_with(&said));
     assert!(line.is_some_and(|line| line.contains("Read-only file system")), "{ran}");
-    // A gate says so too.
+    // A gate fails, too.
     let ran = program.run(words.iter().chain(&["--gate"]).chain(&job));
     assert_ne!(ran.code, Some(0), "{ran}");
 }
 
-/// The program without `getrandom`, which fails with this error.
+/// Runs the program with a `getrandom` that fails with this error.
 fn without_getrandom(program: &Program, error: &str, words: &[&str]) -> Option<FinishedCommand> {
     let of_ours = program.command(words);
     let mut command = Command::new("strace");
@@ -284,7 +284,7 @@ fn random_numbers_come_from_a_file_without_the_call() {
     }
 }
 
-/// The standard library takes other errors of the call for a bug.
+/// The standard library panics on other errors of the call.
 #[test]
 fn a_panic_is_reported_in_a_line_with_a_code_of_its_own() {
     let program = program();

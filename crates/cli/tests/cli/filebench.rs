@@ -1,4 +1,4 @@
-//! filebench from outside: the output, trees and trials of scripts; the ends of runs.
+//! filebench as a user runs it: output, trees and trials of scripts, and the ends of runs.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use treering_testkit::{FinishedCommand, LoopFs, Program, require_loop_fs, temp_d
 use crate::program;
 use crate::trial::{again, failure, last};
 
-/// Files of 5000 bytes that are deleted, made, read and looked at by two threads.
+/// Script in which two threads delete, create, read and stat files of 5000 bytes.
 const MIX: &str = "set $dir=w\nset $nfiles=1000\nset $nthreads=2\n\
     define fileset name=set,path=$dir,entries=$nfiles,size=5000,dirwidth=10,prealloc=50\n\
     define process name=p { thread name=t,memsize=10m,instances=$nthreads {\n\
@@ -29,7 +29,7 @@ fn write(program: &Program, text: &str) {
     fs::write(program.home().join("w.f"), text).unwrap();
 }
 
-/// Runs a file as the original would.
+/// Runs a script as the original would.
 fn classic(program: &Program, text: &str) -> FinishedCommand {
     write(program, text);
     program.run(["filebench", "-f", "w.f"])
@@ -46,7 +46,7 @@ fn figure(trial: &Trial, scope: &Scope, name: &str) -> f64 {
     found.unwrap_or_else(|| panic!("no {name}")).value
 }
 
-/// The count of a line of the table.
+/// Count in a line of the table.
 fn count(ran: &FinishedCommand, flowop: &str) -> u64 {
     let line = ran.stdout.lines().find(|line| line.starts_with(&format!("{flowop} ")));
     let line = line.unwrap_or_else(|| panic!("no {flowop}: {ran}"));
@@ -87,13 +87,13 @@ fn a_classic_run_says_what_the_original_says() {
     assert!(ran.stdout.contains(&format!("IO Summary: {all:5} ops ")), "{ran}");
     let trial = last(&program);
     assert_eq!(figure(&trial, &Scope::Trial, "operations"), all as f64);
-    // What is read again is what was reported.
+    // An import of the output has the reported figures.
     let log = program.home().join("log.txt");
     fs::write(&log, &ran.stdout).unwrap();
     program.run(["import", "log.txt"]).ends_with(0);
     let imported = last(&program);
     assert!(imported.metrics.iter().any(|metric| metric.primary), "{imported:?}");
-    // The tree stays, and the next run removes it.
+    // The tree stays until the next run removes it.
     let tree = tree_of(&program.home().join("w"));
     assert!(tree.keys().all(|path| path.starts_with("set")), "{tree:?}");
     classic(&program, &format!("{MIX}run 1\n")).ends_with(0);
@@ -131,7 +131,7 @@ fn who_runs_out_of_files_gets_no_number() {
     assert!(failure(&trial).contains("could not obtain a file"), "{trial:?}");
     let is_seen = |name: &str| is_counter(name) || is_call_latency(name);
     assert!(trial.metrics.iter().all(|metric| is_seen(&metric.name)), "{trial:?}");
-    // As the file itself wants it, that is the end.
+    // In this quit mode, the same event ends the run successfully.
     let ran = classic(&program, &format!("set mode quit firstdone {text}run 60")).ends_with(0);
     assert_eq!(count(&ran, "d"), 20);
 }
@@ -160,9 +160,9 @@ fn threads_hold_one_another_back() {
     let ran = classic(&program, text).ends_with(0);
     let (taken, posted) = (count(&ran, "taken"), count(&ran, "posted"));
     assert!(taken > 0, "{ran}");
-    // Ten are posted for each that is taken, and at most 20 more.
+    // Each take needs ten posts; at most 20 more may be left.
     assert!((taken * 10..=taken * 10 + 31).contains(&posted), "{taken} {posted}: {ran}");
-    // Nobody posts: that is reported, and does not last.
+    // A thread that waits for a post that never comes is reported, and the run ends.
     let stuck = text
         .replace("flowop sempost name=post,target=s,value=1,blocking", "flowop block name=b")
         .replace("run 1", "run 600");

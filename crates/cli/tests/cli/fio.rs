@@ -1,4 +1,4 @@
-//! fio from outside: the output, files and trials of jobs, beside the original if it is installed.
+//! fio as a user runs it: output, files and trials of jobs, beside the original if it is installed.
 
 use std::fs;
 use std::path::Path;
@@ -64,7 +64,7 @@ pub(crate) fn schema(value: &Value, path: &str, all: &mut Vec<String>) {
     }
 }
 
-/// Jobs of which the work is fixed.
+/// Jobs with a fixed amount of work.
 const JOBS: [&str; 18] = [
     "[a]\nrw=randread\nsize=256k\n",
     "[a]\nrw=randrw\nrwmixread=70\nsize=1m\nfsync=8\nnumjobs=2\ngroup_reporting\nthread\n",
@@ -108,7 +108,8 @@ fn work_is_the_originals_on_a_real_filesystem() {
         let document = json(&ran);
         let mut expected = done(&original);
         let got = done(&document);
-        // What a read between two writes repeats is counted alike; the trees are the same.
+        // The counts are equal even where a read between two writes repeats some, and so are the
+        // trees.
         assert_eq!(got, expected, "{job}");
         expected.clear();
         assert_eq!(tree_of(&ours), tree_of(&theirs), "{job}");
@@ -146,7 +147,7 @@ fn the_report_has_the_originals_forms() {
     }
     let terse = run(&program, job, &["--output-format", "terse"]).ends_with(0).stdout;
     let fields: Vec<usize> = terse.lines().map(|line| line.split(';').count()).collect();
-    // Of a disk there are nine more; a directory in memory has none.
+    // A disk adds nine fields; a directory in memory has none.
     let fields: Vec<usize> = fields.iter().map(|count| 121 + (count - 121) % 9).collect();
     assert_eq!(fields, [121, 121], "{terse}");
     assert!(terse.starts_with("3;fio-3.33;a;0;0;60;"), "{terse}");
@@ -299,7 +300,7 @@ fn jobs_can_be_typed() {
     assert_eq!(work[0].2, [[0; 3], [65536, 16, 0], [0; 3]]);
     assert_eq!(work[1].2, [[65536, 16, 0], [0; 3], [0; 3]]);
     program.run(again(&program)).ends_with(0);
-    // What is typed before a name holds for the jobs of a file too.
+    // Options before a file name apply to the jobs of the file, too.
     fs::create_dir(program.home().join("place")).unwrap();
     let words = ["--directory=place", "--output-format", "json", "--section=x"];
     let job = "[x]\nrw=write\nsize=8k\n[y]\nsize=4k\n";
@@ -315,7 +316,7 @@ fn logs_have_a_line_for_each_request_or_for_each_time() {
     let program = program();
     fs::create_dir(program.home().join("logs")).unwrap();
     let job = "[r]\nrw=read\nsize=64k\nwrite_bw_log\n[w]\nrw=write\nsize=64k\nioengine=libaio\n";
-    // As MMTests calls it.
+    // MMTests runs fio with these options.
     run(&program, job, &["--minimal", "--write_lat_log", "logs/fio"]).ends_with(0);
     let lines = |name: &str| -> Vec<Vec<u64>> {
         let text = fs::read_to_string(program.home().join(name)).unwrap();
@@ -363,7 +364,7 @@ fn hot_data_are_reported() {
         let mut heat = trial.artifacts.iter().filter(|one| one.kind == HeatReport::KIND);
         heat.nth(place).unwrap().read(HeatReport::KIND, HeatReport::VERSION).unwrap()
     };
-    // The files are laid out first: what the one job needs, then all.
+    // First the files are laid out: those of one job, then all.
     let counts = read(0).total;
     assert_eq!((counts.reads, counts.written_bytes), (0, 22 << 20));
     let heat = read(1);

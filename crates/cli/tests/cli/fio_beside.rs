@@ -21,12 +21,12 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(' ').filter(|word| !word.is_empty())
 }
 
-/// The original, in this directory.
+/// Runs the original in this directory.
 fn original(dir: &Path, line: &str) -> Output {
     Command::new("fio").args(words(line)).current_dir(dir).output().unwrap()
 }
 
-/// Ours, where no fio is installed that could.
+/// Runs treering with a PATH that has no installed fio.
 fn ours(program: &Program, dir: &Path, line: &str) -> FinishedCommand {
     let mut command = program.command(["fio", "--no-store"].into_iter().chain(words(line)));
     FinishedCommand::run(command.current_dir(dir).env("PATH", "/no/such/directory"))
@@ -240,7 +240,7 @@ fn exit_codes_and_errors_of_jobs_are_the_originals() {
     });
 }
 
-/// Values of `--verify`; `pattern` with its further option.
+/// Values of `--verify`; `pattern` has a further option.
 const KINDS: [&str; 18] = [
     "md5",
     "crc64",
@@ -277,7 +277,7 @@ fn each_verifies_what_the_other_wrote() {
             let by_fio = original(dir.path(), &read).status.code();
             fs::remove_file(dir.path().join("v")).unwrap();
             assert_eq!(original(dir.path(), &write).status.code(), Some(0), "{line}");
-            // What the original says of its own blocks is the measure.
+            // The expected result is that of the original on its own blocks.
             let expected = original(dir.path(), &read).status.code();
             let by_us = ours(&program, dir.path(), &read).code;
             assert_eq!((by_fio, by_us), (expected, expected), "{line}");
@@ -304,7 +304,7 @@ fn a_block_that_is_not_what_was_written_ends_the_job() {
     let (received, expected) = (dumped("received"), dumped("expected"));
     let differ = received.iter().zip(&expected).skip(56).filter(|(one, other)| one != other);
     assert_eq!((received.len(), expected.len(), differ.count()), (4096, 4096, 1));
-    // It goes on where such errors are borne, and counts them.
+    // With this option the job continues after such errors, and counts them.
     let ran = ours(&program, dir.path(), &format!("{read} --continue_on_error=verify"));
     let job = &document(&ran.ends_with(0).stdout)["jobs"][0];
     assert_eq!((&job["total_err"], &job["first_error"]), (&Value::from(1), &Value::from(84)));
@@ -347,7 +347,7 @@ fn requests(document: &Value) -> Vec<u64> {
 #[test]
 fn reports_during_a_run_are_whole_grow_and_end_with_the_result() {
     require_tool!("fio");
-    // The clones hold the rates: there is time for reports, however slow the machine is.
+    // The rate limit leaves time for reports, however slow the machine is.
     let line = "--ioengine=null --rw=randread --size=400k --rate_iops=100 --name=a --numjobs=2 \
                 --name=b --stonewall --thread --status-interval=200ms --output-format=json";
     let (program, dir) = (program(), temp_dir());
@@ -383,7 +383,7 @@ fn reports_during_a_run_come_in_every_format_and_only_the_last_is_kept() {
     let groups = text.matches("Run status group 0").count();
     assert!(groups >= 3 && terse.len() == 2 * groups, "{text}");
     assert!(terse[0].starts_with("3;fio-3.33;a;") && terse[1].starts_with("3;fio-3.33;b;1;0;0;"));
-    // What has not begun is no row of the normal format.
+    // The normal format has no row for a job that has not begun.
     assert!(text.matches("\nb: (groupid=1").count() < groups, "{text}");
     let mut command = program.command(["fio"].into_iter().chain(words(line)));
     FinishedCommand::run(command.current_dir(dir.path())).ends_with(0);
@@ -405,7 +405,7 @@ fn a_signal_asks_for_a_report() {
         let sent = Command::new("kill").args([name, &child.id().to_string()]).status().unwrap();
         assert!(sent.success());
     };
-    // The handler is there once the process says that it catches the signal.
+    // The handler is installed once the process status lists the signal as caught.
     let catches = || {
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
@@ -505,7 +505,7 @@ fn parsing_alone_looks_at_no_file_of_the_jobs() {
     let Some(calls) = traced(&command, dir.path(), "%file") else { return };
     let of_jobs = |call: &&TracedCall| call.call.contains("none") || call.call.contains("a.0.");
     let named: Vec<_> = calls.iter().filter(of_jobs).collect();
-    // The program's own start names the words of its command line.
+    // Only the start of the program itself names these files.
     assert!(named.iter().all(|call| call.call.starts_with("execve")), "{named:?}");
 }
 
@@ -520,7 +520,7 @@ fn as_many_clones_and_open_files_as_people_ask_for_run_natively() {
                 --output-format=json";
     let ran = ours(&program, dir.path(), line);
     let job = document(&ran.stdout)["jobs"][0].take();
-    // Fewer where the limit of the system is lower: then it is said.
+    // A lower limit of the system allows fewer clones, and the error says so.
     let is_whole = ran.code == Some(0) && job["write"]["total_ios"] == 10_000;
     assert!(is_whole || job["error"] == 24, "{ran}");
 }

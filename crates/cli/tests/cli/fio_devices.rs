@@ -15,7 +15,7 @@ use crate::program;
 
 const MIB: u64 = 1 << 20;
 
-/// Device on a new file of zeros, and the directory of the file.
+/// Creates a device on a file of zeros; also returns the directory of the file.
 fn device() -> (BlockDevice, TempDir) {
     let dir = temp_dir();
     let file = dir.path().join("image");
@@ -23,7 +23,7 @@ fn device() -> (BlockDevice, TempDir) {
     (BlockDevice::on(&file), dir)
 }
 
-/// Ours, where no fio is installed that could.
+/// Runs treering with a PATH that has no installed fio.
 fn ours(program: &Program, line: &str) -> FinishedCommand {
     let words = ["fio", "--no-store", "--name=a", "--output-format=json"];
     let mut command = program.command(words.into_iter().chain(line.split(' ')));
@@ -35,7 +35,7 @@ fn original(dir: &Path, line: &str) -> Output {
     Command::new("fio").args(words).current_dir(dir).output().unwrap()
 }
 
-/// Requests and bytes of each job in both directions, and the disk that is named.
+/// Requests and bytes of each job in both directions, and the named disk.
 fn work(text: &str) -> (Vec<[u64; 5]>, Value) {
     let begin = text.find('{').unwrap_or_else(|| panic!("no JSON: {text}"));
     let document: Value = serde_json::from_str(&text[begin..]).unwrap();
@@ -80,7 +80,7 @@ fn requests_to_a_device_are_those_of_the_original() {
         if theirs.contains("\"jobs\"") {
             assert_eq!(work(&mine.stdout), work(&theirs), "{line}");
         }
-        // The device is still one, and its file as long as before.
+        // The device node is unchanged, and its file has the same length.
         let kind = fs::metadata(device.path()).unwrap().file_type();
         assert!(std::os::unix::fs::FileTypeExt::is_block_device(&kind), "{line}");
         assert_eq!(fs::metadata(dir.path().join("image")).unwrap().len(), 16 * MIB, "{line}");
@@ -101,7 +101,7 @@ fn what_is_mounted_is_read_and_not_written() {
     assert!(refused.stderr.contains(&format!("refusing to write to {device}:")), "{refused}");
     assert!(refused.stderr.contains("is mounted at"), "{refused}");
     assert!(refused.stderr.contains("allow_mounted_write=1"), "{refused}");
-    // The last MiB of a new filesystem holds nothing.
+    // The last MiB of a new filesystem is free.
     let beyond = line("--rw=randwrite --offset=31m --allow_mounted_write=1");
     ours(&program, &beyond).ends_with(0);
 }
@@ -129,7 +129,7 @@ fn natively_a_device_is_written_if_it_is_empty_or_named() {
         program.run(words.into_iter().chain([target.as_str()]).chain(more.iter().copied()))
     };
     run(&["w.fio"]).ends_with(0);
-    // Now there is something on it.
+    // The device is not empty any more.
     let refused = run(&["w.fio"]).ends_with(3);
     assert!(refused.stderr.contains("it is not empty"), "{refused}");
     assert!(refused.stderr.contains("--erase"), "{refused}");

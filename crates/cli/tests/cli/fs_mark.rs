@@ -1,4 +1,4 @@
-//! fs_mark from outside: output and trees of the original and of treering, side by side.
+//! fs_mark as a user runs it: output and trees of the original and of treering, side by side.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -48,7 +48,7 @@ fn fourth_column(text: &str) -> Vec<f64> {
     rows(text).iter().map(|row| row[3].parse().unwrap()).collect()
 }
 
-/// Paths below a directory, random characters and times as letters.
+/// Paths below a directory, with random characters and times replaced by letters.
 fn shapes(top: &Path) -> BTreeSet<String> {
     let mut shapes = BTreeSet::new();
     let mut pending = vec![PathBuf::new()];
@@ -141,7 +141,7 @@ fn a_log_that_cannot_be_opened_is_reported_as_by_the_original() {
     assert_eq!(theirs.stderr, line);
 }
 
-/// The calls of the workers on files, in words that both programs share.
+/// Calls of each worker on files, in a form that is the same for both programs.
 fn by_worker(command: &Command, dir: &Path) -> Option<Vec<Vec<String>>> {
     let calls = "mkdir,mkdirat,open,openat,openat2,write,fsync,sync,unlink,unlinkat";
     let mut by_process: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -273,7 +273,7 @@ fn wrong_command_lines_end_with_1_in_the_originals_words() {
         assert!(ran.stderr.contains(said) && ran.stdout.is_empty(), "{words}: {ran}");
         assert!(!program.home().join("a").exists(), "{words}");
     }
-    // Natively as everywhere else.
+    // Native runs have the usual exit code.
     program.run(["run", "fs_mark", "--dir", "a", "--sync-method", "9"]).ends_with(2);
     program.run(["run", "fs_mark", "--dir", "a", "-Q"]).ends_with(2);
 }
@@ -292,7 +292,7 @@ fn what_the_original_dies_of_works() {
     assert_eq!(rows(&ran.stdout)[0][1], "70");
     let ran = classic(&program, "-d missing/below -n 1").ends_with(1);
     let ran = ran.complains("fill_dir:mkdir missing/below failed: No such file or directory");
-    // The original has said how it runs before.
+    // The original prints its parameters before the error.
     assert!(ran.stdout.starts_with("\n#  fs_mark  -d  missing/below"), "{ran}");
     assert!(ran.stdout.ends_with("Files/sec     App Overhead\n"), "{ran}");
 }
@@ -419,7 +419,7 @@ fn a_native_run_makes_measures_and_removes() {
         assert!(metric(&trial, "unlink", "files_per_second").unwrap() > 0.0);
         assert_eq!(fs::read_dir(program.home().join("w")).unwrap().count(), 0);
         let primary: Vec<_> = trial.metrics.iter().filter(|metric| metric.primary).collect();
-        // The rate, and the p99 of fsync.
+        // Primary metrics are the rate, and the p99 of fsync.
         assert_eq!(primary.len(), 2);
     }
 }

@@ -15,7 +15,7 @@ fn with_lists(lists: &FourLists) -> Program {
     program
 }
 
-/// Runs natively in this directory.
+/// Words of a native run in this directory.
 fn words<'a>(dir: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
     let before = ["run", "compilebench", "--dataset", "./lists", "--dir", dir.to_str().unwrap()];
     [&before, more].concat()

@@ -86,7 +86,7 @@ fn a_client_that_is_cut_off_ends_the_run_with_its_rank() {
     assert_ne!(ran.code, Some(0), "{ran}");
     let trial = only(&store);
     let Ending::Failed { why } = &trial.ending else { panic!("{:?}", trial.ending) };
-    // The client gives up by itself, or its rank is given up.
+    // Either the client reports the error, or its rank is lost.
     let is_named = why.contains("Transport endpoint is not connected") || why.contains("rank 2 on");
     assert!(is_named, "{why}");
 }

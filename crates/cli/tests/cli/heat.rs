@@ -1,4 +1,4 @@
-//! Hot data from block traces, and where they lie on the device.
+//! Hot data from block traces, and their location on the device.
 
 use std::fs;
 
@@ -45,7 +45,7 @@ fn requests_are_put_to_files_and_places() {
     assert_eq!(heat.hottest_files[0].counts.reads, 1000);
     let hot = &heat.hottest_ranges[..2];
     assert!(hot.iter().all(|range| range.offset < 2 << 20), "{hot:?}");
-    // What the device got lies where the calls went to.
+    // Requests to the device have the locations of the calls.
     let requests = layer(of(LayoutHeat::KIND, LayoutHeat::REQUESTS).last().unwrap());
     let hottest = |heat: &LayoutHeat| {
         let cells = heat.cells.iter().enumerate();

@@ -8,12 +8,12 @@ use treering_testkit::Program;
 
 use crate::program;
 
-/// Logs of fs_mark, one for each day of a month; the rate from a day on is another one.
+/// Creates fs_mark logs, one for each day of a month.
 pub(crate) fn month(rate: impl Fn(u32) -> f64) -> Program {
     let program = program();
     let mut log = String::new();
     for day in 1..=28 {
-        // Scatter of about one percent, without chance.
+        // The scatter of about one percent is deterministic.
         let rate = rate(day) * (1.0 + f64::from(day * day * 37 % 29) / 1400.0);
         _ = write!(
             log,
@@ -84,7 +84,7 @@ fn the_gate_knows_what_is_recent_and_better_is_no_fault() {
     ignoring("15%", 0);
     ignoring("a lot", 2);
     month(|day| if day < 25 { 900.0 } else { 1000.0 }).run(["history", "--gate"]).ends_with(0);
-    // One label is one point.
+    // All trials have one label, so the history has one point.
     program.run(["history", "--by", "label", "--gate"]).ends_with(5);
 }
 
@@ -118,11 +118,11 @@ fn an_acknowledged_change_is_known_and_stops_no_gate() {
     assert_eq!(found["series"][0]["changes"][0]["known"], "known: compiler 14", "{found}");
     let page = program.run(["history"]).ends_with(0).stdout;
     assert!(page.contains("known, worse (-9.9 %) from 2025-11-17 on"), "{page}");
-    // Points of another key are the same change.
+    // A history by another key has the same changes.
     let found = data(&program, &["--by", "import.lines"]);
     assert_eq!(found["series"][0]["changes"][0]["known"], "known: compiler 14", "{found}");
 
-    // An export and a pack carry it.
+    // Exports and packs include the acknowledgement.
     let export = program.home().join("export.json");
     let export = export.to_str().unwrap();
     program.run(["export", "-o", export]).ends_with(0);

@@ -1,4 +1,4 @@
-//! Runs stopped by a signal or killed, their stored results, and the cleaning afterwards.
+//! Runs stopped by a signal or killed: their stored results, and the removal of their files.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn with_files(files: u32) -> Program {
     program
 }
 
-/// A program whose results are on another filesystem than its home.
+/// Program with files whose results are on another filesystem than its home.
 fn with_files_and_results_apart(files: u32) -> (Program, TempDir) {
     let results = temp_dir_in(Path::new("/dev/shm"));
     (with_files(files).with_data(results.path().join("data")), results)
@@ -146,7 +146,7 @@ fn what_a_killed_run_left_is_found_reported_and_removed() {
     run.wait_for("initial create kernel-0 ");
     fs::write(dir.join("kernel-4000"), "a file").unwrap();
     wait_for_task(&store(&program), "initial create", "kernel-3");
-    // Nobody may clean up behind a run that goes on.
+    // Another process must not clean up after a run that is still running.
     program.run(["clean", "w"]).ends_with(3).complains("another run is working in");
     run.send("KILL");
     let ran = run.finish();
@@ -205,7 +205,7 @@ fn what_a_killed_run_of_any_workload_left_is_removed() {
     ];
     for workload in treering_registry::workloads() {
         let name = workload.manifest().name;
-        // Three have tests of their own: above, in `ffsb_places`, and in `commands`.
+        // These workloads are tested elsewhere: above, in `ffsb_places`, and in `command`.
         assert!(
             ["compilebench", "ffsb", "command"].contains(&name)
                 || long.iter().any(|words| words[0] == name),
@@ -217,7 +217,7 @@ fn what_a_killed_run_of_any_workload_left_is_removed() {
         let mut all = vec!["run", words[0], "--dir", words[0], "--quiet"];
         all.extend(&words[1..]);
         let run = start(&program, &all);
-        // A tree with something in it.
+        // The test waits until a tree is not empty.
         let is_begun = |entry: &fs::DirEntry| {
             fs::read_dir(entry.path()).is_ok_and(|mut inside| inside.next().is_some())
         };
@@ -245,7 +245,7 @@ fn a_killed_classic_run_keeps_its_finished_tasks() {
     let trial = last(&program);
     assert_eq!(trial.ending, Ending::Interrupted);
     assert!(tasks(&trial).contains(&("initial create", "kernel-3")));
-    // As with the original its trees stay; a second run appends.
+    // As with the original, the trees stay; a second run appends.
     let again = ["compilebench", "-n", "-D", "w", "-s", "lists", "-i", "1", "-r", "0"];
     program.run(again).ends_with(0).complains("files will be appended to");
 }
@@ -257,7 +257,7 @@ fn a_second_signal_ends_at_once_and_clean_removes_what_is_left() {
     run.wait_for("initial create kernel-40 ");
     run.send("INT");
     run.wait_for("removing kernel-0");
-    // Within a second the same signal would be the same one.
+    // An equal signal within a second would count as the same one.
     run.send("TERM");
     let ran = run.finish();
     if ran.code == Some(130) {
@@ -274,7 +274,7 @@ fn the_same_signal_twice_within_a_moment_is_one_signal() {
     let program = with_files(300);
     let mut run = start(&program, &LONG_NATIVE);
     run.wait_for("initial create kernel-5 ");
-    // As from a terminal and from the program that started it.
+    // The terminal and a parent program may both send the signal.
     run.send("INT");
     run.send("INT");
     let ran = run.finish().ends_with(130);
@@ -350,7 +350,7 @@ fn an_ignored_sigint_ends_a_job_that_the_installed_fio_runs() {
     fs::write(program.home().join("j.fio"), job).unwrap();
     let mut run = in_background(&program, &["fio", "j.fio", "--no-store"]);
     run.wait_for("runs this job");
-    // The command is run by the job, when fio has installed its handlers.
+    // The job runs this command after fio has installed its handlers.
     wait_until("its job begins", || program.home().join("a.prerun.txt").exists());
     run.send("INT");
     let ran = run.finish();

@@ -1,5 +1,5 @@
-//! IO500 from outside: a rehearsal on one process and on ranks, its advice about a full run, and a
-//! stand-in for the installed program.
+//! IO500 as a user runs it: a rehearsal on one process and on ranks, its advice about a full run,
+//! and a fake of the installed program.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -28,7 +28,7 @@ const SMALL: &[&str] = &[
     "120",
 ];
 
-/// The phases that have a rate.
+/// Phases that have a rate.
 fn phases() -> Vec<&'static str> {
     measured().map(|step| step.name).collect()
 }
@@ -59,7 +59,7 @@ fn a_rehearsal_has_all_phases_and_says_what_a_full_run_needs() {
     assert_eq!((trial.beginning.workload.as_str(), &trial.ending), ("io500", &Ending::Completed));
     assert_eq!(rates(&trial), phases());
     assert_eq!(fact(&trial, FOUND_FACT), Some("2"));
-    // Lines are broken between words.
+    // Lines are wrapped between words.
     let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "Only IO500 itself scores",
@@ -77,7 +77,7 @@ fn a_rehearsal_has_all_phases_and_says_what_a_full_run_needs() {
     let names: Vec<&str> = trial.metrics.iter().map(|metric| metric.name.as_str()).collect();
     assert!(names.iter().all(|name| !name.contains("score")), "{names:?}");
     assert_eq!(fs::read_dir(program.home().join("w")).unwrap().count(), 0, "nothing stays");
-    // The same without the page, under its other name.
+    // The rehearsal has another name as a workload, and --quiet prints no page.
     let again = ["run", "io500", "--dir", "w", "--quiet", "--worker-kind", "processes"];
     let ran = program.run(again.iter().chain(SMALL)).ends_with(0);
     assert_eq!(ran.stdout, "");
@@ -118,7 +118,7 @@ fn ranks_rehearse_together() {
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "nothing stays");
 }
 
-/// Stand-in for io500 that leaves the same result files.
+/// Fake io500 that leaves the same result files.
 const PROGRAM: &str = r#"#!/bin/sh
 mkdir -p results/now
 cat >results/now/result.txt <<END

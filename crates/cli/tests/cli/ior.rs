@@ -1,4 +1,4 @@
-//! ior from outside: output and files of the original and of treering, side by side.
+//! ior as a user runs it: output and files of the original and of treering, side by side.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -33,7 +33,7 @@ pub(crate) fn shape(text: &str) -> Vec<String> {
                     words.push(word);
                 }
             }
-            // A figure of some thousands has no decimals.
+            // Figures of some thousands have no decimals, so only their presence counts.
             format!("{} with {}", words.join(" "), if figures > 0 { "figures" } else { "none" })
         })
         .collect()
@@ -52,7 +52,7 @@ pub(crate) fn files(dir: &Path) -> Vec<(String, Vec<u8>)> {
     found
 }
 
-/// Ranks and words. With -G the data are the same.
+/// Number of ranks and command line of each case; `-G` makes the data equal.
 const LINES: [(u32, &str); 16] = [
     (1, "-b 1m -t 256k"),
     (2, "-b 512k -t 128k -s 2 -i 2 -G 7 -k -v"),
@@ -88,8 +88,8 @@ fn lines_and_files_are_those_of_the_original() {
     }
 }
 
-/// Three tests: write a file, then read and compare it, then one rank of two writes its own file.
-/// The last test has no `RUN` directive.
+/// Script of three tests: write a file, then read and compare it, then write one file by one of two
+/// ranks. The last test has no `RUN` directive.
 pub(crate) const SCRIPT: &str = "a script
 IOR START
     blockSize=256k, transferSize=64k # and so on
@@ -181,7 +181,7 @@ fn what_cannot_be_is_refused_before_anything_is_done() {
     }
 }
 
-/// `--dry-run` was once taken for the beginning of the name of a refused option.
+/// An earlier version took `--dry-run` for an abbreviation of a refused option.
 #[test]
 fn a_dry_run_lists_the_tests_and_does_nothing() {
     let program = program();
@@ -309,7 +309,7 @@ fn files_about_ranks_and_operations_are_those_of_the_original() {
     assert_eq!(begins, ["access,rank", "write,0", "write,1", "read,0", "read,1"]);
     for rank in 0..2 {
         let operations = fs::read_to_string(program.home().join(format!("op-0-0000{rank}.csv")));
-        // Those of the last test: four transfers and the head.
+        // The log has the operations of the last test: four transfers and the heading.
         assert_eq!(operations.unwrap().lines().count(), 5);
     }
     for file in ["out/f.00000000", "out/d/g.00000001"] {

@@ -16,7 +16,7 @@ FSUse%        Count         Size    Files/sec     App Overhead
      0         1000            0      RATE            12345
 ";
 
-/// A store with three trials, in a file of its own.
+/// Creates a store with three trials in a separate file.
 fn stored() -> (Program, PathBuf) {
     let program = program();
     let store = program.home().join("some.treering");

@@ -69,7 +69,7 @@ fn completed(kept: &[Trial]) -> usize {
     kept.iter().filter(|trial| trial.ending == Ending::Completed).count()
 }
 
-/// Compares as the plan says.
+/// Runs the comparison of this plan.
 fn compared(program: &Program, place: &Path, store: &Path, plan: &str) -> FinishedCommand {
     let file = place.join("plan.toml");
     fs::write(&file, plan).unwrap();
@@ -197,7 +197,7 @@ fn qemu_goes_with_treering_when_that_is_killed() {
     running.kill().unwrap();
     running.wait().unwrap();
     let gone = || !Path::new(&format!("/proc/{qemu}")).exists();
-    // It is killed with us; that takes it a moment.
+    // QEMU is killed with its parent, which takes a moment.
     for _ in 0..1000 {
         if gone() {
             break;
@@ -205,7 +205,7 @@ fn qemu_goes_with_treering_when_that_is_killed() {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(gone(), "QEMU {qemu} is left");
-    // Another run on this machine may have released it meanwhile.
+    // Another run on this machine may have released the leftovers already.
     program.run(["lab", "release"]).ends_with(0);
     nothing_stays(&program);
 }
@@ -215,7 +215,7 @@ fn a_feature_that_the_kernel_does_not_know_is_named() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();
-    // A mkfs that is newer than the kernel.
+    // A fake mkfs makes a filesystem with features newer than the kernel.
     let newer = place.path().join("mkfs.ext4");
     let script = "#!/bin/sh\n\
                   PATH=/usr/sbin:/sbin:/usr/bin:/bin\n\

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::program;
 
-/// The imitated tools, by the names of their originals.
+/// Names of the imitated tools.
 const NAMES: [&str; 10] = [
     "compilebench",
     "fs_mark",

@@ -1,5 +1,5 @@
-//! Open-loop loads, and the search for the highest rate that meets a latency bound. No time is
-//! asserted: the bounds are far below or far above the latencies of any machine.
+//! Open-loop loads, and the search for the highest rate that meets a latency bound. Tests assert no
+//! times: the bounds are far below or far above the latencies of any machine.
 
 use std::fs;
 use std::path::Path;
@@ -82,7 +82,7 @@ fn requests_by_the_clock_all_count_from_when_they_were_due() {
         let all = shown["metrics"].as_array().unwrap();
         all.iter().find(|one| one["name"] == name).map(|one| one["value"].as_f64().unwrap())
     };
-    // The last arrival is at the end itself, or just before it.
+    // The last arrival is at the end of the run, or just before it.
     let due = value("due_operations").unwrap();
     assert!((199.0..=200.0).contains(&due), "{due}");
     assert_eq!(value("unfinished_operations"), Some(0.0), "the grace is long");
@@ -127,7 +127,8 @@ fn the_rate_of_a_played_disk_is_found() {
     let (running, node) = attached(&program, disk.to_str().unwrap(), 128);
     FinishedCommand::run(std::process::Command::new("mkfs.ext4").args(["-q", &node])).ends_with(0);
     let mounted = Here::new(&program, &node);
-    // Half a millisecond a request: 100 a second are far below what it does, and 100000 far above.
+    // A request takes half a millisecond: 100 requests per second are far below the capacity of the
+    // disk, and 100000 far above.
     let job = "[reads]\nrw=randread\nbs=4k\nsize=64m\niodepth=8\ndirect=1\n";
     let words = ["--p50", "200ms", "--max-rate", "100k", "--precision", "50%"];
     let ran = search(&program, &store, job, mounted.path(), &words).ends_with(0);

@@ -1,4 +1,4 @@
-//! mdtest from outside: output and trees of the original and of treering, side by side.
+//! mdtest as a user runs it: output and trees of the original and of treering, side by side.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -53,7 +53,7 @@ pub(crate) fn tree(top: &Path) -> BTreeSet<(PathBuf, Option<Vec<u8>>)> {
     found
 }
 
-/// Ranks and words. With -G the data are the same.
+/// Number of ranks and command line of each case; `-G` makes the data equal.
 const LINES: [(u32, &str); 13] = [
     (1, "-n 10 -C"),
     (4, "-n 10 -C -u -N 1"),
@@ -93,7 +93,7 @@ fn what_the_original_refuses_is_refused_with_its_exit_code() {
         ("-n 10 -I 3", "items must be a multiple of items per directory", 1),
         ("-B=1", "and with barriers", 1),
         ("-a DFS", "only POSIX calls are made", 1),
-        // What only we refuse.
+        // Only treering rejects this option.
         ("--warningAsErrors", "see the numbers of missing items", 2),
     ] {
         let program = program();
@@ -113,7 +113,7 @@ fn the_run_that_aborts_in_the_original_works() {
     assert!(tree(&program.home().join("there")).is_empty());
     let trial = last(&program);
     assert_eq!(trial.ending, Ending::Completed);
-    // 4 ranks, 9 leaves, 2 iterations.
+    // Each of 4 ranks has 9 leaves and 2 iterations.
     assert_eq!(calls(&trial, "file-stat", Op::Stat), 4 * 9 * 20 * 2);
     assert!(metric(&trial, "file-create", "operations_per_second").unwrap() > 0.0);
 }
@@ -168,7 +168,7 @@ fn a_native_run_shifts_reports_and_leaves_nothing() {
         assert!(metric(&trial, kind, "operations_per_second").unwrap() > 0.0, "{kind}");
         assert!(metric(&trial, kind, "worker_skew_ratio").unwrap() >= 1.0, "{kind}");
     }
-    // 16 in each of 3 directories, of 50.
+    // Each of 3 directories gets 16 of the 50 items.
     assert_eq!(calls(&trial, "file-create", Op::Create), 3 * 48 * 2);
 }
 

@@ -43,12 +43,12 @@ impl Mpi {
         ["openmpi", "mpich"].into_iter().filter_map(Self::of)
     }
 
-    /// The program as a file.
+    /// Path of the program.
     pub(crate) fn binary(&self) -> &Path {
         &self.binary
     }
 
-    /// The launcher, to be given programs.
+    /// Command of the launcher; the caller adds a program.
     pub(crate) fn launcher(&self) -> Command {
         let mut command = Command::new(format!("mpirun.{}", self.name));
         self.program.prepare(&mut command);
@@ -85,7 +85,7 @@ pub(crate) fn elsewhere() -> TempDir {
     temp_dir_in(Path::new("/dev/shm"))
 }
 
-/// A run of fs_mark in a directory, into a store.
+/// Adds the arguments of a run of fs_mark in a directory, with a store.
 pub(crate) fn fs_mark(command: &mut Command, dir: &str, store: &Path, files: &str) {
     command.args(["run", "fs_mark", "--threads", "2", "--size", "4096", "--quiet", "--files"]);
     command.arg(files).args(["--dir", dir]).arg("--store").arg(store);
@@ -115,7 +115,7 @@ fn processes(text: &str) -> Vec<(u32, usize)> {
     fs::read_dir("/proc").unwrap().flatten().filter_map(of).collect()
 }
 
-/// Waits until something is so.
+/// Sends a signal to a process.
 #[track_caller]
 fn signal(name: &str, process: u32) {
     let done = Command::new("kill").args(["-s", name, &process.to_string()]).status().unwrap();

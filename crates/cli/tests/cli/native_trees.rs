@@ -15,7 +15,7 @@ use crate::trial::{again, calls, cautions, last, living, standing, tasks};
 /// The shipped data set of the tests.
 const DATA_SET: &str = "linux-6.1-small";
 
-/// The files of each state, by the name of the state.
+/// Files of each state, by the name of the state.
 fn states(dataset: &Dataset) -> BTreeMap<&'static str, FileSizes> {
     let names = ["unpatched", "patched", "unpatched compiled", "patched compiled"];
     let files = |state| {
@@ -39,7 +39,7 @@ fn run_and_compare(program: &Program, place: &LoopFs, options: &[&str]) -> Trial
     let states = states(&library::load(DATA_SET, &[]).unwrap());
     let expected = standing(&living(&trial), |state| &states[state]);
     let found = tree_of(&dir);
-    // Maps of thousands of files: only the differences are worth reading.
+    // The maps have thousands of files, so only differences are printed.
     let differing: Vec<_> =
         found.iter().filter(|(path, size)| expected.get(*path) != Some(size)).collect();
     let missing: Vec<_> = expected.keys().filter(|path| !found.contains_key(*path)).collect();
@@ -51,7 +51,7 @@ fn run_and_compare(program: &Program, place: &LoopFs, options: &[&str]) -> Trial
     trial
 }
 
-/// The numbers of a trial fit each other.
+/// Asserts that the figures of a trial are consistent.
 fn is_sane(trial: &Trial) {
     let mut by_kind: BTreeMap<&str, (u64, f64, u64)> = BTreeMap::new();
     for task in &trial.tasks {
@@ -98,7 +98,7 @@ fn can_drop_caches() -> bool {
     fs::OpenOptions::new().write(true).open("/proc/sys/vm/drop_caches").is_ok()
 }
 
-/// Everything that is tested on each kind of filesystem.
+/// Runs every test of this file on a filesystem of this kind.
 fn ages_exactly(kind: &str) {
     let program = program();
     let place = LoopFs::new(kind, 1200);
@@ -157,7 +157,7 @@ fn btrfs_is_aged_exactly() {
     ages_exactly("btrfs");
 }
 
-/// The trial that lines of events tell.
+/// Builds the trial from the printed events.
 fn replayed(lines: &str) -> Trial {
     let mut builder = TrialBuilder::default();
     for line in lines.lines() {

@@ -43,7 +43,7 @@ fn what_is_not_native_is_run_by_the_installed_fio_and_kept() {
     assert_eq!(fact("fio.command"), "fio j.fio");
     assert!(fact("fio.reason").contains("block_error"));
     assert!(!trial.metrics.is_empty());
-    // The report in a file is read there.
+    // A report that fio writes to a file is read from there.
     program.run(["fio", "j.fio", "--output=r.json", "--output-format=json"]).ends_with(0);
     let report = fs::read(program.home().join("r.json")).unwrap();
     assert!(serde_json::from_slice::<Value>(&report).is_ok());
@@ -124,14 +124,14 @@ fn program_options_that_need_no_fio_are_taken() {
     let words =
         ["--readonly", "--max-jobs=1", "--eta-newline=1", "--alloc-size=9", "--append-terse"];
     let words = [&["j.fio"], &words[..]].concat();
-    // No file is made for it.
+    // The file exists, since --readonly creates none.
     fs::write(program.home().join("a.0.0"), vec![0; 64 << 10]).unwrap();
     let ran = alone(&program, &words).ends_with(0);
     assert!(ran.stdout.contains("3;fio-3.33;a;0;0;64;"), "{ran}");
     assert!(ran.stdout.contains("Run status group 0"), "{ran}");
     written(&program, "[a]\nrw=write\nsize=64k\nnumjobs=2\n");
     alone(&program, &["j.fio", "--readonly"]).ends_with(1).complains("[a] writes");
-    // As the original, which takes the limit and does not look at it.
+    // The original takes this limit and ignores it, too.
     alone(&program, &["j.fio", "--max-jobs=1"]).ends_with(0);
 }
 
@@ -147,7 +147,7 @@ fn several_job_files_run_one_after_the_other() {
     let reported = |job: &Value, way: &str| {
         (job["groupid"].as_u64().unwrap(), job[way]["total_ios"].as_u64().unwrap())
     };
-    // What is global in the first file does not hold in the second.
+    // Global options of the first file do not apply to the second.
     assert_eq!((reported(&jobs[0], "write"), reported(&jobs[1], "read")), ((0, 8), (1, 16)));
     let ran = alone(&program, &["--showcmd", "a.fio", "b.fio"]).ends_with(0);
     let lines = "fio --bs=8k --size=64k --name=x --rw=write \nfio --name=y --size=64k --rw=read \n";
@@ -231,7 +231,7 @@ fn no_room_is_the_error_of_the_job() {
         let document: Value = serde_json::from_str(&ran.stdout).unwrap();
         let job = &document["jobs"][0];
         assert_eq!(job["error"], 28, "{ran}");
-        // The request that failed counts, its bytes don't.
+        // A failed request is counted, but its bytes are not.
         let number = |name: &str| job["write"][name].as_u64().unwrap();
         assert_eq!(number("total_ios"), number("io_bytes") / 65536 + 1, "{ran}");
     }
@@ -297,7 +297,7 @@ fn rates_of_a_group_are_those_of_all_its_clones() {
     let document: Value = serde_json::from_str(&ran.stdout).unwrap();
     let read = &document["jobs"][0]["read"];
     let number = |name: &str| read[name].as_f64().unwrap();
-    // Where nothing else hinders them it is 4000; one clone alone cannot make more than 1000.
+    // Without other load, the rate is 4000; a single clone cannot exceed 1000.
     let samples = number("iops_samples");
     assert!(samples == 0.0 || number("iops_max") >= number("iops_min"));
     if number("iops") > 2500.0 && samples >= 8.0 {
@@ -321,9 +321,9 @@ fn a_log_has_a_line_for_every_request_of_a_long_job() {
         assert_eq!(lines(&format!("l_clat.{clone}.log")), 204_800);
         assert_eq!(lines(&format!("l_lat.{clone}.log")), 204_800);
     }
-    // The calls of a clone are its requests, two opens and closes, two names and the version.
+    // Calls of a clone are its requests, two opens and closes, two names and the version.
     assert_eq!(lines("io"), 2 * (204_800 + 7));
-    // A second run begins the clones' own logs anew, and appends to the common one.
+    // A second run truncates the logs of single clones, and appends to the common one.
     alone(&program, &["j.fio"]).ends_with(0);
     assert_eq!((lines("l_lat.1.log"), lines("io")), (204_800, 4 * (204_800 + 7)));
 }

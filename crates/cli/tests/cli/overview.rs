@@ -54,7 +54,7 @@ const first = (start) => [...document.querySelectorAll("a")]
 })();
 </script>"##;
 
-/// Twelve days of a campaign of two variants, the newest days half as fast.
+/// Creates a campaign of two variants over twelve days, with half the speed on the newest days.
 fn hostile_store(file: &Path) {
     let mut store = Store::open(file, Access::ReadWrite).unwrap();
     for day in 1..=12 {
@@ -125,7 +125,7 @@ fn every_series_comparison_and_trial_has_its_place() {
         let is_place = page.contains(&format!("id=\"{link}\""));
         assert!(is_place || names.contains(&link), "{link} leads nowhere");
     }
-    // Nothing of the store is markup, and no script ends early.
+    // Stored names appear neither as markup nor as the end of a script.
     assert!(!page.contains("<img") && !page.contains(HOSTILE), "hostile text");
     assert_eq!(page.matches("<script").count(), page.matches("</script>").count());
 }

@@ -1,4 +1,4 @@
-//! Directories that cannot be worked in, and some that can.
+//! Directories in which a run must be refused, and some in which it works.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -24,7 +24,7 @@ fn prepared() -> Program {
 
 const SMALL: [&str; 4] = ["--initial-dirs", "1", "--runs", "2"];
 
-/// The words of a small native run.
+/// Words of a small native run.
 fn native<'a>(dir: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let words = ["run", "compilebench", "--dataset", "./lists", "--dir", dir];
     [&words, &SMALL[..], more].concat()
@@ -35,7 +35,7 @@ fn run_unprivileged<A: AsRef<OsStr>>(program: &Program, words: &[A]) -> Finished
     if !is_root() {
         return program.run(words);
     }
-    // A copy: the folder it was built in may be closed to others.
+    // Another user may not be able to read the build directory, so the program is copied.
     let copy: PathBuf = program.home().join("treering");
     program.copy_to(&copy);
     fs::set_permissions(&copy, Permissions::from_mode(0o755)).unwrap();
@@ -120,7 +120,7 @@ fn a_directory_with_trees_is_refused() {
     assert!(ran.stderr.contains("kernel-7"), "{ran}");
     assert!(ran.stderr.contains("hint: name an empty directory"), "{ran}");
     assert_eq!(tree_of(&program.home().join("w")).len(), 1, "nothing was touched");
-    // Without the mark of a killed run nothing may be removed either.
+    // Without the mark of a killed run, `clean` removes nothing.
     let clean = program.run(["clean", "w"]).ends_with(0);
     assert!(clean.stdout.contains("w: nothing to clean (no mark of a killed run)"), "{clean}");
     assert_eq!(tree_of(&program.home().join("w")).len(), 1);

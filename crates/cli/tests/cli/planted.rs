@@ -1,4 +1,4 @@
-//! Cautions about a trial whose cause is real, each beside a trial without the cause.
+//! Cautions about a trial, each with a real cause and beside a trial without the cause.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -51,7 +51,7 @@ fn memory_that_a_control_group_limits_is_reported_and_that_it_ran_short() {
     };
     let program = prepared();
     fs::create_dir_all(program.home().join("w")).unwrap();
-    // Written at once: tests beside this one have the machine drop its caches.
+    // The run writes at once, since concurrent tests make the machine drop its caches.
     let large = ["--files", "4", "--size", "96M", "--sync-method", "none"];
     let large = [&["run", "fs_mark", "--dir", "w", "--quiet"], &large[..]].concat();
     group.run(&program, &large).ends_with(0);
@@ -63,7 +63,7 @@ fn memory_that_a_control_group_limits_is_reported_and_that_it_ran_short() {
     assert!(short.message.contains("reached its memory limit"), "{short:?}");
     let outside = trial(&program, "w", &["--sync", "end"]);
     assert!(!outside.cautions.iter().any(|one| one.message.contains("memory to 48 MiB")));
-    // The machine the tests run on may be limited itself, but not by so little.
+    // The machine itself may have a memory limit, but not such a small one.
     assert!(matches!(fact(&outside, "conditions.memory_limit_hits"), None | Some("0")));
     assert_eq!(caution(&outside, CautionCode::MemorySqueezed), None);
 }
@@ -92,7 +92,7 @@ fn processors_that_are_kept_from_us_are_reported() {
 fn caches_that_somebody_else_drops_are_reported() {
     require_root!();
     let program = prepared();
-    // More events than a pipe holds: it cannot end before the first are read.
+    // The run has more events than a pipe can hold, so it cannot end before the first are read.
     let mut more = words("w", &["--initial-dirs", "3", "--runs", "300", "--events=-"]);
     more.push("--no-store");
     let mut running = program.command(&more).spawn().unwrap();
@@ -120,7 +120,7 @@ fn what_is_still_to_be_written_of_before_is_reported() {
     let found = thread::scope(|scope| {
         scope.spawn(|| {
             let bytes = vec![7_u8; 4 << 20];
-            // Of two files one is always whole.
+            // The loop alternates between two files, so that one is always complete.
             for name in ["one", "other"].iter().cycle() {
                 if over.load(Ordering::Relaxed) {
                     break;
@@ -135,7 +135,7 @@ fn what_is_still_to_be_written_of_before_is_reported() {
         while !ready.load(Ordering::Relaxed) {
             thread::yield_now();
         }
-        // Somebody may sync the whole machine just then.
+        // Another process may sync the whole machine at that time.
         let is_reported = (0..10).any(|_| {
             let trial = trial(&program, "w", &["--sync", "none"]);
             caution(&trial, CautionCode::NotQuiet).is_some()
@@ -177,7 +177,7 @@ fn a_trial_that_is_over_before_anything_is_written_is_reported() {
     }
 }
 
-/// Image of a filesystem about which the kernel warns at each mount.
+/// Creates an image of a filesystem about which the kernel warns at each mount.
 fn overdue(dir: &Path) -> std::path::PathBuf {
     let image = dir.join("overdue");
     File::create(&image).unwrap().set_len(8 << 20).unwrap();

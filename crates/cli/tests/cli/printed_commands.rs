@@ -1,4 +1,4 @@
-//! Commands that pages print, 'Again' and 'One more trial' among them, are run as they stand.
+//! Commands that pages print, including those under 'Again' and 'One more trial', run as printed.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -9,14 +9,15 @@ use treering_testkit::{FinishedCommand, Program, temp_dir_in};
 
 use crate::program;
 
-/// Commands of a page as text: lines that begin with the program, with what follows a backslash.
+/// Commands of a page as text: lines that begin with the program, joined with their continuation
+/// lines.
 fn commands(page: &str) -> Vec<String> {
     let mut commands: Vec<String> = Vec::new();
     let mut goes_on = false;
     for line in page.lines() {
         let words = line.trim();
         if goes_on {
-            // A word that is split goes on without a space.
+            // The continuation of a word has no leading space.
             let before = commands.last_mut().unwrap();
             let glue = if line.starts_with(' ') { " " } else { "" };
             *before = format!("{}{glue}{words}", before.trim_end_matches('\\').trim_end());
@@ -30,7 +31,7 @@ fn commands(page: &str) -> Vec<String> {
     commands
 }
 
-/// Runs a command by a shell, in the home of the program.
+/// Runs a command with a shell, in the home of the program.
 fn typed(program: &Program, command: &str) -> FinishedCommand {
     let tools = program.home().join("tools");
     if !tools.exists() {

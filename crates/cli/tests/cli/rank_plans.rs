@@ -12,8 +12,7 @@ use crate::kernels::{fact, trials};
 use crate::mpi::Mpi;
 use crate::program;
 
-/// A plan in the home of a program, the directory that it works in, and its store on another
-/// filesystem.
+/// A plan in the home of a program, the directory under test, and the store on another filesystem.
 struct Planned {
     program: Program,
     place: TempDir,
@@ -89,11 +88,11 @@ pub(crate) fn keys(mpi: &Mpi) -> String {
 
 const MAKE: &str = "[[job]]\nname = \"make\"\nworkload = \"fs_mark\"\n\
                     options = { threads = 2, files = 20, size = 4096 }\n";
-/// A job that takes long enough to be disturbed.
+/// Job that takes long enough to be disturbed.
 const LONG: &str = "[[job]]\nname = \"long\"\nworkload = \"fs_mark\"\nranks = 3\n\
                     options = { threads = 2, files = 2000, size = 4096, iterations = 500 }\n";
 
-/// A job that each rank runs in full.
+/// Job that each rank runs in full.
 const APART: &str = "[[job]]\nname = \"apart\"\nworkload = \"bonnie++\"\nranks = 2\n\
                      options = { size = \"1M\", files = 16, seeks = 10 }\n";
 
@@ -128,7 +127,7 @@ fn each_trial_of_a_sweep_over_ranks_is_one_launch() {
         planned.nothing_stays();
         let page = planned.program.run(planned.words("sweep", &[])).ends_with(0).stdout;
         assert!(page.contains("3 ranks give ") && page.contains("there are 2."), "{page}");
-        // All is done: nothing is run again.
+        // All trials are complete, so nothing is run.
         planned.program.run(planned.words("compare", &["--resume"])).ends_with(0);
         assert_eq!(trials(&planned.store()).len(), 4);
     }

@@ -101,7 +101,7 @@ fn rates_of_ranks_are_those_of_all_of_them() {
         assert_eq!(rate.tasks, 3 * 2, "{words:?}: two workers of each rank");
         let seconds = metric("elapsed_seconds").value;
         assert!((rate.value * seconds / all.value - 1.0).abs() < 1e-9, "{words:?}");
-        // Those of a rank are fewer: each has read something.
+        // A single rank has read fewer bytes, but some.
         let of_rank = |number: usize| {
             let own = format!("rank-{number}/");
             let tasks = trial.tasks.iter().filter(|task| task.subject.starts_with(&own));
@@ -119,7 +119,7 @@ fn scores_of_blogs_are_those_of_all_ranks() {
     let written = named("write_score").expect("a score").value;
     let benchmark = trial.phases.iter().find(|phase| phase.name == "benchmark").unwrap();
     let made = benchmark.ops.iter().find(|op| op.op == Op::MakeDir).unwrap().calls;
-    // Each blog begins with its directory.
+    // The first file of each blog needs its directory.
     assert!(0.0 < written && written <= made as f64, "{written} {made}");
     let writers = trial.tasks.iter().filter(|task| task.kind == "writer").count();
     assert_eq!(writers, 2 * 3, "those of both");

@@ -1,5 +1,5 @@
-//! Documentation of the command line: the help of every verb as one golden, and the documents that
-//! name its options.
+//! Documentation of the command line: the help of every verb as one golden file, and the documents
+//! that name its options.
 
 use std::path::Path;
 
@@ -17,13 +17,13 @@ fn help(program: &Program, verb: &[String], pages: &mut String) {
     *pages += &format!("$ {title} --help\n{}\n", reported.stdout);
     let all = reported.stdout.lines();
     let lines: Vec<&str> = if verb.is_empty() {
-        // The verbs are in groups, the old names in one line.
+        // The top level lists the verbs in groups, and the imitated tools in one line.
         all.take_while(|line| *line != "Options:").collect()
     } else {
         let commands = all.skip_while(|line| *line != "Commands:").skip(1);
         commands.take_while(|line| !line.is_empty()).collect()
     };
-    // Names begin in the third column; what stands further right goes on from the line before.
+    // Names begin in the third column; a line with more indentation continues the previous one.
     let names = lines.into_iter().flat_map(|line| {
         let names = line.strip_prefix("  ").filter(|rest| !rest.starts_with(' '));
         let names = names.unwrap_or_default();
@@ -64,7 +64,7 @@ fn without_a_verb_the_help_is_shown_and_the_command_line_is_wrong() {
     );
 }
 
-/// Options of `treering run` that are no keys of plans, each with the reason.
+/// Options of `treering run` that are not keys of plans, each with the reason.
 const NOT_IN_PLANS: [(&str, &str); 16] = [
     ("dir", "a variant has a device or a directory"),
     ("label", "a trial has the name of its variant"),
@@ -118,7 +118,7 @@ fn every_option_of_a_run_is_a_key_of_plans_or_has_a_reason_not_to_be() {
     }
 }
 
-/// The document of a workload, whose file has a plain name.
+/// Text of the document of a workload.
 fn document(name: &str) -> String {
     let name = name.trim_end_matches('+');
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
@@ -129,7 +129,7 @@ fn document(name: &str) -> String {
 fn the_classic_table_has_every_option_in_both_spellings() {
     for workload in treering_registry::workloads() {
         let manifest = workload.manifest();
-        // Without the rows of native options.
+        // Rows of native options are left out.
         let document = treering_script::with_option_table(&document(manifest.name), &[]);
         for spec in manifest.classic {
             let long = format!("`--{}`", spec.name);
@@ -174,7 +174,7 @@ fn the_help_names_every_option_with_its_default() {
                 continue;
             }
             let words = verb.iter().chain([&manifest.name, &"--help"]);
-            // Lines are broken between words only.
+            // Lines are wrapped between words only.
             let help = program.run(words).stdout.split_whitespace().collect::<Vec<_>>().join(" ");
             for spec in specs {
                 let name = match spec.value {

@@ -1,5 +1,5 @@
-//! `treering repeat`: repeats the plan of a pack, or its run; with job files that are only in the
-//! pack; and cleans up after killed merges.
+//! `treering repeat`: repeats the plan of a pack, or its runs, with job files that are only in the
+//! pack; killed merges are cleaned up.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use treering_testkit::{
 
 use crate::program;
 
-/// A profile of FFSB that takes a moment.
+/// Profile of FFSB that takes a moment.
 const PROFILE: &str = "num_filesystems=1\nnum_threadgroups=1\ndirectio=0\ntime=1\n\
     [filesystem0]\nlocation=DIR\nnum_files=20\nnum_dirs=2\nmin_filesize=1000\n\
     max_filesize=2000\n[end0]\n[threadgroup0]\nnum_threads=1\nread_weight=1\nread_size=1000\n\
@@ -22,7 +22,7 @@ const PROFILE: &str = "num_filesystems=1\nnum_threadgroups=1\ndirectio=0\ntime=1
 /// `PATH` that includes the directories of mkfs.
 const SEARCH: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
 
-/// A place for stores that is on no filesystem under test.
+/// Directory for stores that is on no filesystem under test.
 fn results() -> TempDir {
     temp_dir_in(Path::new("/dev/shm"))
 }
@@ -133,7 +133,7 @@ fn a_block_device_of_here_takes_the_place_of_that_of_the_pack_when_it_is_named()
     to.run(words).ends_with(2).complains("--block DEVICE");
     assert!(!store.exists());
     let named = [&words[..], &["--block", here.path()]].concat();
-    // What is on it is as safe as in any comparison.
+    // Data on the device are protected as in any comparison.
     let made = Command::new("mkfs.ext4").args(["-q", here.path()]).env("PATH", SEARCH).status();
     assert!(made.unwrap().success());
     to.run(&named).ends_with(3).complains("--erase");
@@ -169,7 +169,7 @@ fn a_run_without_a_plan_is_repeated_as_often_as_it_is_packed() {
         named.map(|(_, value)| value.clone())
     };
     assert!(all.iter().all(|trial| files(trial) == Some("30".to_owned())));
-    // A data set of the reader's own is known by its files, and has to be here.
+    // A data set of the user is identified by its files, and must exist on this machine.
     let store = place.path().join("own.treering");
     let run = ["run", "compilebench", "--dataset", "./lists", "--initial-dirs", "1", "--runs", "1"];
     let run = [&run[..], &["--dir", "w", "--quiet", "--store", store.to_str().unwrap()]].concat();

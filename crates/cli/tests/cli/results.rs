@@ -1,5 +1,4 @@
-//! Stored results, reported again: lists, single trials, exports; and readers that close the pipe
-//! early.
+//! Stored results: lists, single trials, exports, and readers that close the pipe early.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
@@ -39,7 +38,7 @@ fn trials_are_listed_newest_first_and_found_by_the_shortest_prefix() {
     assert!(place("third") < place("second") && place("second") < place("first"), "{listed}");
     for trial in &trials {
         let id = trial.beginning.trial.text();
-        // The list tells the shortest unique beginning of each.
+        // The list has the shortest unique prefix of each id.
         let row = listed.lines().find(|line| line.contains(&trial.beginning.label)).unwrap();
         let short = row.split(',').nth(1).unwrap();
         assert!(id.starts_with(short) && short.len() >= 8, "{row}");
@@ -196,9 +195,9 @@ fn a_trial_has_charts_of_its_calls_where_there_are_pictures() {
     program.run(words).ends_with(0);
     let text = std::fs::read_to_string(&page).unwrap();
     assert!(text.contains("class=\"chart latencies\""), "{text}");
-    // A run of a moment has no timeline, and the page says so.
+    // A very short run has no timeline, and the page says so.
     assert!(text.contains("Rate over time"), "{text}");
-    // Which calls take time enough to be drawn, the machine decides.
+    // The machine's speed decides which calls take long enough to be drawn.
     let files = std::fs::read_dir(program.home().join("charts")).unwrap();
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let latencies = names.filter(|name| name.starts_with("charts-latency-")).count();

@@ -1,5 +1,5 @@
-//! Settings of a plan's variants on a real filesystem: in force during a trial, put back after it,
-//! and refused where the kernel has none of the name.
+//! Settings of a plan's variants on a real filesystem: in force during a trial, restored after it,
+//! and refused if the kernel has no setting of that name.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use treering_testkit::{require_loop_fs, temp_dir_in};
 
 use crate::program;
 
-/// Sysctl that changes no behaviour of other tests: how often statistics are folded.
+/// Sysctl that does not affect other tests: the interval at which statistics are folded.
 const SYSCTL: &str = "/proc/sys/vm/stat_interval";
 
 /// Trials of a store.
@@ -241,7 +241,8 @@ fn layers_are_built_for_each_trial_told_by_its_facts_and_taken_down() {
     assert_eq!(fs::read_to_string(&noted).unwrap(), "overlayfs\n".repeat(2));
     let page: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
     let cautions = page["contenders"][0]["cautions"].to_string();
-    // What the layers change is what is compared, but for the size of the filesystem.
+    // Differences that the layers cause are the subject of the comparison, except for the size of
+    // the filesystem.
     for code in ["devices_differ", "known_of_one_side", "filesystems_differ"] {
         assert!(!cautions.contains(code), "{code}: {cautions}");
     }

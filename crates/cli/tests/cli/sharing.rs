@@ -1,4 +1,4 @@
-//! Packs: the same trials in another store, no names of this machine in the file, and refusals.
+//! Packs: equal trials in another store, no names of this machine in the file, and refusals.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use treering_testkit::Program;
 
 use crate::program;
 
-/// The name of a person, and of the directory in which she measures.
+/// Name of the user, and of the directory under test.
 const USER: &str = "quillfeather";
 
 /// Program whose store has a completed plan of two directories.
@@ -87,12 +87,12 @@ fn a_pack_names_neither_machine_nor_user_nor_place() {
         assert!(!text.contains(name), "{name} in {text}");
     }
     assert!(text.contains("/path-1") && text.contains("[[variant]]"), "{text}");
-    // What was left out does not make another trial of it.
+    // Trials are recognised although names were left out.
     let file = file.to_str().unwrap();
     let again = from.command(["merge", file]).env("USER", USER).output().unwrap();
     let again = String::from_utf8(again.stdout).unwrap();
     assert!(again.contains("0 trials added, 2 there already"), "{again}");
-    // The variants are still two.
+    // The two variants are still distinct.
     let to = program();
     to.run(["merge", file]).ends_with(0);
     let page = to.run(["report", "--plan", "quick", "--full"]).ends_with(0).stdout;
@@ -147,7 +147,8 @@ fn a_pack_is_recognised_where_nobody_knows_the_names_in_its_texts() {
     for name in [USER, "oak", "10.1.2.3"] {
         assert!(!text.contains(name), "{name} in {text}");
     }
-    // Another machine, another user: the names are in the store, and nobody says that they are.
+    // On another machine, the names in the store are known to nobody, but the trials are
+    // recognised.
     let merged = other.run(["merge", file.to_str().unwrap()]).ends_with(0).stdout;
     assert!(merged.contains("0 trials added, 2 there already"), "{merged}");
     let new = program();

@@ -37,7 +37,7 @@ fn completion_knows_workloads_data_sets_personalities_formats_and_filesystems() 
         (&["treering", "compare", "--filesystems", "ext4,x"], "ext4,xfs"),
         (&["treering", "completions", "bash", "db"], "dbench"),
         (&["treering", "list", "--color", "n"], "never"),
-        // Under the names of imitated tools their own command lines are completed.
+        // Links with the names of imitated tools complete the options of those tools.
         (&["fs_mark", "--no-st"], "--no-store"),
         (&["/usr/local/bin/dbench", "--load"], "--loadfile"),
     ] {
@@ -125,7 +125,7 @@ fn a_directory_that_is_not_there_is_refused_and_not_made() {
     assert!(refused.stderr.contains("there is no directory a/b"), "{refused}");
     assert!(refused.stderr.contains("mkdir a/b"), "{refused}");
     assert!(!program.home().join("a").exists());
-    // What touches no disk needs none.
+    // A dry run needs no directory.
     run(&["run", "fs_mark", "--dir", "a/b", "--files", "1", "--dry-run"]).ends_with(0);
 }
 
@@ -150,7 +150,7 @@ fn a_device_may_be_named_without_its_directory() {
     let program = program();
     let ran = program.run(["doctor", "loop0"]);
     assert!(!ran.stderr.contains("No such file"), "{ran}");
-    // A file of that name here is what is meant.
+    // A file of this name in the current directory takes precedence.
     fs::write(program.home().join("loop0"), "").unwrap();
     let ran = program.run(["layout", "--extents", "loop0"]);
     assert!(!ran.stdout.contains("/dev/loop0") && !ran.stderr.contains("/dev/loop0"), "{ran}");

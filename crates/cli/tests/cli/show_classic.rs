@@ -92,7 +92,7 @@ fn fio() {
     assert!(said.contains("pid="), "{said}");
 }
 
-/// A job file that comes on standard input is kept as one that is named.
+/// A job file from standard input is stored like a named one.
 #[test]
 fn fio_from_standard_input() {
     let program = program();

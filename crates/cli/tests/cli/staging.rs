@@ -22,7 +22,7 @@ fn words<'a>(dir: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
     [&before, more].concat()
 }
 
-/// The file in which a run's results wait, from its caution.
+/// Path of the staged results, from the caution of the run.
 fn waiting_place(line: &str) -> PathBuf {
     let (_, rest) = line.split_once("results are held in ").unwrap();
     PathBuf::from(rest.split(" (").next().unwrap())

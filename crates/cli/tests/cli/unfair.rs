@@ -13,7 +13,7 @@ use crate::faults::{Cgroup, Partitioned, Setting, run};
 use crate::program;
 use crate::trial::last;
 
-/// Cautions about places; other codes speak of rounds and of the machine the tests run on.
+/// Cautions about the targets; other codes are about rounds and the machine of the tests.
 const OF_PLACES: [&str; 10] = [
     "kernel_settings_differ",
     "filesystems_differ",
@@ -27,7 +27,7 @@ const OF_PLACES: [&str; 10] = [
     "machines_differ",
 ];
 
-/// Settings of the machine are changed by one test alone, while no other runs here.
+/// Lock for the settings of the machine: a test that changes them runs alone.
 static SETTINGS: RwLock<()> = RwLock::new(());
 
 fn prepared() -> Program {
@@ -36,7 +36,7 @@ fn prepared() -> Program {
     program
 }
 
-/// Held while settings of the machine must stay.
+/// Lock guard of tests that need unchanged settings.
 fn settled() -> RwLockReadGuard<'static, ()> {
     SETTINGS.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -98,7 +98,7 @@ fn filesystems_that_are_made_or_mounted_otherwise_are_cautioned() {
     let filler = full.path().join("filler");
     run(Command::new("fallocate").args(["-l", "200M"]).arg(&filler)).unwrap();
     assert_eq!(against_base("full", &full), only("free_space_differs"));
-    // All of this was too short to say much.
+    // These trials were too short for a verdict.
     let (_, message) = cautions(&program, "base", "twin")
         .into_iter()
         .find(|(code, _)| code == "too_short")
@@ -139,10 +139,10 @@ fn partitions_of_one_disk_are_cautioned() {
     trial(&program, &places[0], "first");
     trial(&program, &places[1], "second");
     assert_eq!(of_places(&program, "first", "second"), only("same_disk"));
-    // One place twice is no two places.
+    // The same target twice is not two targets on one disk.
     trial(&program, &places[0], "again");
     assert_eq!(of_places(&program, "first", "again"), BTreeSet::new());
-    // The doctor sees it in a plan, before anything is erased.
+    // The doctor has the caution for a plan, before anything is erased.
     let variant = |name: &str, node: usize| {
         let node = disk.node(node);
         let device = format!("device = {{ block = \"{}\" }}", node.display());
@@ -215,7 +215,7 @@ fn cautioned_while_changed(name: &str, change: impl FnOnce() -> (Setting, String
     let found = cautions(&program, "base", "changed");
     let said = found.iter().find(|(code, _)| code == "kernel_settings_differ");
     let (_, message) = said.unwrap_or_else(|| panic!("{name}: {found:?}"));
-    // Of a list of choices only the chosen one is compared.
+    // Only the selected value of a list of choices is compared.
     let chosen = value.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     let value = chosen.map_or(value.as_str(), |(word, _)| word);
     assert!(message.contains(name) && message.contains(value), "{message}");

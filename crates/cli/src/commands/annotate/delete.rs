@@ -16,7 +16,7 @@ use crate::clock;
 use crate::failure::Failure;
 use crate::storage::failure;
 
-/// Ending of the name of the file with the reasons.
+/// Suffix of the name of the file with the reasons.
 const REASONS: &str = ".deleted";
 
 /// Deletes trials.
@@ -54,7 +54,7 @@ pub(crate) fn run(args: &DeleteArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Asks on the terminal.
+/// Asks for a confirmation on the terminal.
 fn is_confirmed(count: usize) -> Result<bool, Failure> {
     if !stdin().is_terminal() || !stderr().is_terminal() {
         let message = "there is no terminal to ask on";
@@ -62,7 +62,7 @@ fn is_confirmed(count: usize) -> Result<bool, Failure> {
             .hint("--yes deletes without asking, --dry-run shows what would be deleted"));
     }
     let what = if count == 1 { "it".to_owned() } else { format!("these {count}") };
-    // Errors of a terminal that is closed meanwhile leave the answer empty, which is a no.
+    // If the terminal was closed meanwhile, the answer stays empty, which means no.
     _ = write!(stderr(), "Delete {what} for good? [y/N] ");
     let mut answer = String::new();
     _ = stdin().read_line(&mut answer);

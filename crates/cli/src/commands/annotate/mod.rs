@@ -1,5 +1,5 @@
-//! `treering label`, `exclude` and `include`: what is said of stored trials afterwards. Nothing
-//! that was recorded is changed.
+//! `treering label`, `exclude` and `include`: annotate stored trials. Recorded data are never
+//! changed.
 
 mod delete;
 
@@ -62,7 +62,7 @@ struct Named {
 
 impl Named {
     fn find(names: &[String], store: &StoreArgs) -> Result<Self, Failure> {
-        // Opening to read moves in the results that wait in memory, and does not make a store.
+        // Opening the store to read moves waiting results into it, and does not create it.
         let reader = open_to_read(store.store.as_deref())?.ok_or_else(no_results)?;
         let mut ids = Vec::new();
         for name in names {

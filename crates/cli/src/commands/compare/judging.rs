@@ -13,7 +13,7 @@ use treering_store::Store;
 use crate::failure::{Failure, Kind};
 use crate::storage::failure;
 
-/// The number of primary metrics of a contender that are reported after each round.
+/// Number of primary metrics of a contender that are reported after each round.
 const SHOWN: usize = 4;
 
 /// Compares the measured trials of variants, the first of which is the baseline.

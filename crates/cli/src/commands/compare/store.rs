@@ -45,8 +45,9 @@ impl<'a> PlanStore<'a> {
         self.newest.as_ref()?.take()
     }
 
-    /// Opens the destination of a trial. An optional one goes on even if results cannot be stored,
-    /// as the imitated tool stores none; but not if the user named the store.
+    /// Opens the destination of a trial. If the trial's results are optional, as for imitated
+    /// tools, which store none, it runs even if they cannot be stored, unless the user named the
+    /// store.
     fn keeping(&self, trial: &RecordedTrial<'_>) -> Result<Keeping, Failure> {
         match Keeping::open(self.named, !self.keeps, trial.under_test, trial.trial) {
             Err(failure) if trial.is_optional && self.named.is_none() => {
@@ -94,7 +95,7 @@ impl ResultStore for PlanStore<'_> {
         let trials = match open_to_read(self.named) {
             Ok(Some(store)) => store.trials(&filter).map_err(|error| failure(&error))?,
             Ok(None) => Vec::new(),
-            // A store that is not there yet will be made.
+            // A missing store will be created.
             Err(_) if !resumes => Vec::new(),
             Err(error) => return Err(error),
         };
@@ -177,7 +178,7 @@ impl ResultStore for PlanStore<'_> {
 
 impl SeriesStore for PlanStore<'_> {
     fn ended_trials(&self, plan: &str) -> Result<Vec<Trial>, Failure> {
-        // A store that is not there yet will be made.
+        // A missing store will be created.
         if self.named.is_some_and(|place| !place.exists()) {
             return Ok(Vec::new());
         }

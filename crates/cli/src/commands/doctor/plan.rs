@@ -1,5 +1,5 @@
-//! The doctor's examination of a plan: what cannot run, and which cautions its comparison would
-//! give.
+//! Examination of a plan by the doctor: variants that cannot run, and cautions that its comparison
+//! would give.
 
 use treering_analysis::compare::{
     ComparedVariant, ComparisonCautionCode as Code, ComparisonTerms, Factor, compare,

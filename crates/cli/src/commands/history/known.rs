@@ -1,4 +1,5 @@
-//! Changes of level that are known: `treering history --acknowledge POINT` and `--withdraw POINT`.
+//! Acknowledgements of changes of level: `treering history --acknowledge POINT` and `--withdraw
+//! POINT`.
 
 use std::process::ExitCode;
 
@@ -15,8 +16,8 @@ use crate::failure::Failure;
 use crate::places;
 use crate::storage::{failure, open_to_write};
 
-/// Acknowledges the changes of the series at a point, or withdraws that; `None` if neither is
-/// asked for.
+/// Acknowledges the changes of level at a point, or withdraws the acknowledgement; `None` if
+/// neither option is given.
 pub(super) fn change(args: &HistoryArgs, found: &History) -> Result<Option<ExitCode>, Failure> {
     let anchor = args.series.anchor.as_deref();
     let annotations = match (&args.acknowledge, &args.withdraw) {

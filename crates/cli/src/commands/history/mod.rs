@@ -24,7 +24,7 @@ use crate::exit_codes::UNCLEAR;
 use crate::failure::{Failure, Kind};
 use crate::storage::{failure, no_results, open_to_read};
 
-/// Maximum number of series whose trials the foot of the page tells about.
+/// Maximum number of series whose trials are named at the foot of the page.
 const ORIGIN_SERIES: usize = 20;
 
 /// Shows the history.
@@ -64,7 +64,7 @@ pub(super) fn origin_of(store: &Store, found: &History) -> Result<PageOrigin, Fa
     Ok(PageOrigin::of_ends(trials.iter()))
 }
 
-/// Gives each point that has none a link: the address with the key of the point.
+/// Adds the link to each point that has none: the address with the key of the point.
 fn add_links(found: &mut History, address: &str) -> Result<(), Failure> {
     const KEY: &str = "{}";
     let is_web = ["https://", "http://"].iter().any(|scheme| address.starts_with(scheme));
@@ -109,8 +109,8 @@ pub(super) fn found(store: &Store, args: &SeriesArgs) -> Result<History, Failure
     Ok(found)
 }
 
-/// Names of the facts that identify the points of a history by `by`. (For a trial outside of plans
-/// the filesystem is the variant.)
+/// Names of the facts that identify the points of a history by `by`. For a trial outside of plans
+/// the variant is the filesystem.
 fn facts_of(by: &str) -> Vec<&str> {
     match by {
         "kernel" => vec!["guest.kernel_release", "kernel.release"],
@@ -127,7 +127,7 @@ pub(super) fn dated(trial: Trial, by: &str) -> Option<DatedTrial> {
         }
         "label" => Some(&trial.beginning.label).filter(|label| !label.is_empty())?.clone(),
         "date" => {
-            // A log without a date has the beginning of 1970.
+            // A log without a date has the start of 1970.
             let known = Some(trial.beginning.started_unix_ms).filter(|&started| started > 0)?;
             Timestamp::from_millisecond(known).ok()?.strftime("%Y-%m-%d").to_string()
         }
@@ -177,11 +177,11 @@ fn no_series(args: &SeriesArgs, dated: &[DatedTrial], store: &Store) -> Failure 
     Failure::usage(message).hint(hint)
 }
 
-/// Changes that count for a gate.
+/// Terms of the gate: which changes count.
 pub(super) struct GateTerms {
-    /// Number of newest points in which a level has to begin.
+    /// Number of newest points in which a level must begin.
     recent: usize,
-    /// Share of the old level by which a level has to differ.
+    /// Share of the old level by which a level must differ.
     smallest_change: f64,
 }
 

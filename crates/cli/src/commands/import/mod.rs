@@ -21,7 +21,7 @@ use crate::failure::Failure;
 use crate::places;
 use crate::storage::{failure, open_to_write};
 
-/// Maximum number of trials in the store that are each named; more are counted.
+/// Maximum number of skipped trials that are named; more are only counted.
 const SKIPPED_MAX: usize = 3;
 
 /// Imports the files.
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
             ImportReader::new(source.as_ref()).map_err(wrong).map_err(unreadable_file)?;
         let mut outlines = file.scan.outlines.iter().peekable();
         while let Some(line) = outlines.peek().map(|outline| outline.lines.0) {
-            // One trial at a time is in memory, however many there are.
+            // Only one trial at a time is in memory.
             let mut take = |content| -> Result<(), Failure> {
                 let changed =
                     || ImportFileError::unread(&file.path, "it changed while it was read");
@@ -95,7 +95,8 @@ pub(crate) fn run(args: &ImportArgs) -> Result<ExitCode, Failure> {
     first_failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// Failure for files without an output. The first remark says why what begins like one is none.
+/// Failure for files without an output. The first remark explains why text that begins like an
+/// output is none.
 fn nothing_found(files: &[ImportFile]) -> Failure {
     let known = format!("supported logs: {}", tools().collect::<Vec<_>>().join(", "));
     let mut remarks = remarks(files).into_iter();

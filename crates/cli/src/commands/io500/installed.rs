@@ -1,5 +1,5 @@
-//! Runs an installed io500 with a configuration, and stores its results: figures as from an import,
-//! and the result files. No figure is computed here.
+//! Runs an installed io500 with a configuration, and stores its results: figures as an import would
+//! read them, and the result files. No figure is computed here.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -90,7 +90,7 @@ pub(super) fn run(args: &InstalledArgs) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Starts the program and waits for its end; a signal that stops treering is passed on.
+/// Starts the program and waits for its end; a signal that stops treering is forwarded.
 fn start(args: &InstalledArgs) -> Result<EndedChild, Failure> {
     let signals = watch_signals()?;
     let words = args.launcher.as_deref().unwrap_or_default().split_whitespace();
@@ -106,7 +106,7 @@ fn start(args: &InstalledArgs) -> Result<EndedChild, Failure> {
         .map_err(|error| Failure::environment(format!("cannot wait for io500: {error}")))
 }
 
-/// The trial of a result, as an import makes it.
+/// Trial of a result, as an import creates it.
 fn figures(path: &Path, beginning: TrialHeader) -> Result<Trial, Failure> {
     let text = read_result(path).map_err(unreadable_result)?;
     let imported = import(text.as_bytes());

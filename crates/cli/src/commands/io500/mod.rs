@@ -1,5 +1,5 @@
-//! `treering io500`: a rehearsal of its phases with what a full run needs, and runs of the
-//! installed program.
+//! `treering io500`: a rehearsal of its phases that projects the requirements of a full run, and
+//! runs of the installed program.
 
 mod installed;
 
@@ -24,7 +24,7 @@ pub(crate) fn run(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             let completed = done.conclusion.ending == Ending::Completed;
             let trial = done.trial.as_ref().filter(|trial| completed && is_rehearsal(trial));
             match trial {
-                // Events on standard output are all that is there.
+                // Events on standard output must not be followed by other text.
                 Some(trial) if !own.quiet && own.events.as_deref() != Some(Path::new("-")) => {
                     let dir = own.dir.as_deref().unwrap_or(Path::new("."));
                     tell(trial, dir)

@@ -54,7 +54,7 @@ fn list(path: &Path, write_back: bool, buffer: &mut ExtentBuffer) -> Result<File
         |error: std::io::Error| Failure::environment(format!("{}: {error}", path.display()));
     let file = File::open(path).map_err(failed)?;
     if write_back {
-        // An old error of writing is no reason not to look.
+        // A write error of another process must not prevent listing.
         let _reported_by_whoever_wrote = sync_filesystem(file.as_fd());
     }
     let facts = filesystem_facts(&file).map_err(|errno| failed(errno.into()))?;

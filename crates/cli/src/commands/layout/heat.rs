@@ -56,8 +56,8 @@ pub(super) fn run(args: &LayoutArgs, trace: &Path) -> Result<ExitCode, Failure> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Feeds the requests of a trace to `requests`. The only device of a trace is taken for that of the
-/// filesystem, whatever its name: the image may have been on another loop device then.
+/// Passes the requests of a trace to `requests`. If a trace has one device, it counts as that of
+/// the filesystem, whatever its name: the image may have been on another loop device then.
 fn hear(trace: &Path, requests: &mut HotRequests) -> Result<(), Failure> {
     let mut devices: Vec<TraceDevice> = Vec::new();
     let mut is_decided = false;

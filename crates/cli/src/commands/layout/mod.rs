@@ -1,5 +1,5 @@
-//! `treering layout`: positions of files on disk, and free space: of a directory, a device or an
-//! image, which are never written to.
+//! `treering layout`: locations of files on disk, and free space, of a directory, a device or an
+//! image, none of which are written to.
 
 mod extents;
 mod fresh_copy;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     if let Some(trace) = &args.heat {
         return heat::run(args, trace);
     }
-    // A walk may take minutes.
+    // A walk may take minutes, so the format is checked first.
     output::check_format(&args.output)?;
     let opened = ReadOnlyView::open(&args.path)?;
     let is_html = output::is_html(args.output.format());
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Writes the map to a file of its own; an existing file must be a chart of treering's.
+/// Writes the map to a separate file; an existing file must be a chart that treering wrote.
 fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
     let failed = |error: &dyn Display| {
         let message = format!("cannot write {}: {error}", file.display());
@@ -80,7 +80,8 @@ fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
     written.map_err(|error| failed(&error))
 }
 
-/// The survey, with its progress on a terminal. It can be killed at any time: nothing is left.
+/// Surveys the filesystem, and shows the progress on a terminal. It can be killed at any time
+/// without leaving anything behind.
 fn watched(view: &ReadOnlyView, plan: &SurveyPlan) -> Result<LayoutSurvey, Failure> {
     let bar = stderr().is_terminal().then(|| {
         let bar = ProgressBar::new_spinner();

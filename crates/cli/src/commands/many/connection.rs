@@ -1,4 +1,4 @@
-//! The connection with the other ranks that a launcher started.
+//! Connection with the other ranks that a launcher started.
 
 use treering_conduct::Connection;
 use treering_engine::RankLink;
@@ -7,16 +7,16 @@ use crate::failure::{Failure, Kind};
 #[cfg(feature = "mpi")]
 use crate::launcher::said_size;
 
-/// The connection with the other ranks.
+/// Connection with the other ranks.
 #[cfg(feature = "mpi")]
 pub(super) struct Connected(treering_mpi::MpiConnection);
 
 #[cfg(feature = "mpi")]
 impl Connected {
-    /// Connects; `None` where there is one process only.
+    /// Connects with the other ranks; `None` if there is only one process.
     ///
     /// # Errors
-    /// When the launcher has started more than MPI knows of.
+    /// If the launcher has started more processes than MPI reports.
     pub(super) fn open() -> Result<Option<Self>, Failure> {
         Self::of_launch().map(|one| Some(one).filter(|one| one.0.size() > 1))
     }

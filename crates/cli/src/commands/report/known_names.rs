@@ -31,7 +31,7 @@ impl TrialProperty {
         }
     }
 
-    /// Statement that no trial has this value.
+    /// Message that no trial has this value.
     fn nobody(self, value: &str) -> String {
         match self {
             Self::Plan => format!("no trial is of a plan named '{value}'"),
@@ -40,7 +40,7 @@ impl TrialProperty {
         }
     }
 
-    /// Hint where no trial has the property at all.
+    /// Hint if no trial has the property at all.
     fn nothing(self) -> &'static str {
         match self {
             Self::Plan => "no trial in the store is of a plan: `treering compare` makes some",
@@ -50,7 +50,7 @@ impl TrialProperty {
     }
 }
 
-/// Refuses a value that no trial of the store has, and lists those that are there.
+/// Rejects a value that no trial of the store has, and lists the existing values.
 pub(crate) fn check_known(
     store: &Store,
     property: TrialProperty,
@@ -65,13 +65,13 @@ pub(crate) fn check_known(
     Err(Failure::usage(property.nobody(value)).hint(hint))
 }
 
-/// Hint with the known names, those nearest to an unknown one first.
+/// Hint with the known names, those most similar to an unknown one first.
 fn names(unknown: &str, known: BTreeSet<&str>) -> String {
     let meant = nearest(unknown, known.iter().copied());
     hint(meant, by_nearness(unknown, known))
 }
 
-/// Hint with the known metrics, those nearest to an unknown one first.
+/// Hint with the known metrics, those most similar to an unknown one first.
 pub(super) fn metrics(unknown: &str, known: &BTreeSet<String>) -> String {
     let edits = |name: &&str| MetricEdits::between(unknown, name).sum();
     let mut nearest: Vec<&str> = known.iter().map(String::as_str).collect();

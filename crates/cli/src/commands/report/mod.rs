@@ -61,7 +61,7 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
     let cells = all.iter().filter_map(|one| one.cell.as_ref());
     let of_campaign = cells.filter(|cell| cell.campaign == *trial && cell.role == CellRole::Round);
     let there: BTreeSet<&str> = of_campaign.map(|cell| cell.variant.as_str()).collect();
-    // A variant for another kernel has no trials yet.
+    // Variants for another kernel may have no trials yet.
     let (there, absent): (Vec<&str>, Vec<&str>) =
         variants.iter().partition(|name| there.contains(**name));
     if there.len() < 2 && args.page.gate && !compares_jobs {
@@ -88,7 +88,7 @@ pub(crate) fn of_campaign(campaign: &Campaign<'_>) -> Result<ExitCode, Failure> 
     compare_variants(&asked, &absent, |_| Ok(()))
 }
 
-/// Variants of a campaign all of whose trials failed, each with its first error.
+/// Variants of a campaign that have only failed trials, each with its first error.
 pub(crate) fn failed_variants(
     campaign: TrialId,
     args: &CompareArgs,
@@ -96,7 +96,7 @@ pub(crate) fn failed_variants(
     let opened = open_to_read(args.page.store.store.as_deref())?.ok_or_else(no_results)?;
     let all = opened.trials(&Filter::default()).map_err(|error| failure(&error))?;
     let mut variants: Vec<(String, Option<String>)> = Vec::new();
-    // The oldest comes last.
+    // Trials are listed newest first.
     for trial in all.iter().rev() {
         let cell = trial.cell.as_ref();
         let of_campaign = |cell: &&Cell| cell.campaign == campaign && cell.role == CellRole::Round;
@@ -121,7 +121,8 @@ pub(crate) fn run(args: &ReportArgs) -> Result<ExitCode, Failure> {
     compare_variants(args, &[], |compared| check_primary(args, compared))
 }
 
-/// Compares the variants that have trials, once `check` has passed them; `absent` have none.
+/// Compares the variants that have trials, after `check` has accepted them; `absent` lists those
+/// without trials.
 fn compare_variants(
     args: &ReportArgs,
     absent: &[&str],
@@ -153,7 +154,7 @@ fn compare_variants(
     let variants = selection.variants(&query).map_err(failed_selection)?;
     let mut compared = compared(&source, &selection, &variants)?;
     check(&compared)?;
-    // A parameter that the plan ignores may be one of a job without trials yet.
+    // Jobs without trials yet may have parameters that the plan ignores.
     compared.ignore_parameters(&planned.ignore);
     if let Some(name) = compared.ignore_parameters(&args.ignore) {
         return Err(unknown_parameter(name));
@@ -164,13 +165,13 @@ fn compare_variants(
     Ok(gating.answer(&outcome, absent))
 }
 
-/// Error of a parameter to ignore that no trial has.
+/// Error for an ignored parameter that no trial has.
 fn unknown_parameter(name: &str) -> Failure {
     let message = format!("--ignore: no trial of the variants has a parameter '{name}'");
     Failure::usage(message).hint("`treering show ID` lists the parameters of a trial")
 }
 
-/// Refuses a primary metric of the command line that no trial of the variants has.
+/// Rejects a primary metric of the command line that no trial of the variants has.
 fn check_primary(args: &ReportArgs, compared: &ComparedTrials) -> Result<(), Failure> {
     let contenders = compared.contenders.iter().chain(&compared.observed);
     let trials = std::iter::once(&compared.baseline).chain(contenders).flat_map(|one| &one.trials);
@@ -226,12 +227,12 @@ fn tell(
         if format.is_none() {
             let (format, output) =
                 (args.page.format().map(str::to_owned), args.page.output.clone());
-            // What is brief is meant for a mail.
+            // Brief output is meant for mail.
             let width = args.page.width.or(args.page.brief.then_some(MAIL_COLUMNS));
             output::write(&page, &OutputArgs { format, output, width })?;
         }
         if let Some(dir) = &args.page.charts {
-            // An answer has no charts.
+            // A short answer has no charts.
             let whole = match detail {
                 PageDetail::Full => page,
                 _ => paged(about, source, &mut compared, PageDetail::Full)?,
@@ -257,7 +258,7 @@ fn judged(args: &ReportArgs, compared: &ComparedTrials) -> Result<Outcome, Failu
     Ok(outcome)
 }
 
-/// The page of a comparison.
+/// Builds the page of a comparison.
 fn paged(
     (args, variants, outcome): (&ReportArgs, &[SelectedVariant], &Outcome),
     source: &StoredTrials<'_>,
@@ -300,8 +301,8 @@ fn origin_of(
     })
 }
 
-/// The page of a campaign with the verdict of each contender in a sentence; `None` where its
-/// variants cannot be compared. Trials are given in the order of time.
+/// Page of a campaign with the verdict on each contender in a sentence; `None` if its variants
+/// cannot be compared. Trials are in the order of time.
 pub(crate) fn page_of_campaign(
     store: &Store,
     campaign: &str,
@@ -318,14 +319,14 @@ pub(crate) fn page_of_campaign(
     let variants = selection.variants(&query).map_err(failed_selection)?;
     let mut compared = compared(&source, &selection, &variants)?;
     compared.ignore_parameters(&planned.ignore);
-    // Variants without any job in common, for example.
+    // The variants may have no job in common.
     let Ok(outcome) = judged(&args, &compared) else { return Ok(None) };
     let about = (&args, &variants[..], &outcome);
     let page = paged(about, &source, &mut compared, PageDetail::Full)?;
     Ok(Some((page, sentences(&outcome))))
 }
 
-/// Refuses an unknown format before any trial is read.
+/// Rejects an unknown format before any trial is read.
 pub(crate) fn check_format(name: Option<&str>) -> Result<(), Failure> {
     let Some(name) = name else { return Ok(()) };
     if DataFormat::by_name(name).is_some() || formats::by_name(name).is_some() {

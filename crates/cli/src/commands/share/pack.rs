@@ -42,7 +42,7 @@ pub(crate) fn run(args: &PackArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The trials that are asked for, oldest first.
+/// Selected trials, oldest first.
 fn selected(store: &Store, args: &PackArgs) -> Result<Vec<TrialSummary>, Failure> {
     let filter = Filter {
         workload: args.workload.clone(),

@@ -1,5 +1,5 @@
-//! `treering watch`: adds a point to a series. The watched kernel or variant is measured in turns
-//! with an anchor that never changes, and the history of their ratios shows changes of level.
+//! `treering watch`: adds a point to a series. The watched kernel or variant and an anchor that
+//! never changes are measured alternately; the history of their ratios shows changes of level.
 
 use std::convert::Infallible;
 use std::process::ExitCode;
@@ -103,13 +103,14 @@ fn show(
     Ok(if args.gate { gate(&series, gate_terms) } else { ExitCode::SUCCESS })
 }
 
-/// Number of points that the series lacks to be judged, or to tell a new level from an outlier.
+/// Number of points that the series lacks before it can be judged, or a new level be told from an
+/// outlier.
 fn points_needed(series: &HistorySeries) -> Option<usize> {
     let suspect = series.suspect.as_ref().and_then(|suspect| suspect.points_needed);
     suspect.or_else(|| FEWEST_POINTS.checked_sub(series.points.len()).filter(|points| *points > 0))
 }
 
-/// The first change for the worse among the newest points of the series.
+/// First change for the worse among the newest points of the series.
 fn worse_point(history: &History, recent: usize) -> Option<WorsePoint> {
     let changes = history.series.iter().filter_map(|series| {
         let shift = series.shifts.last().filter(|shift| shift.is_alarming())?;
