@@ -67,7 +67,7 @@ fn a_directory_is_measured_and_its_profile_makes_files_like_its_own() {
 }
 
 #[test]
-fn a_workload_may_carry_a_profile_out() {
+fn a_profile_can_use_another_workload() {
     let program = program();
     let place = temp_dir();
     let target = place.path().to_str().unwrap();
@@ -85,7 +85,7 @@ fn a_workload_may_carry_a_profile_out() {
 }
 
 #[test]
-fn files_of_a_data_set_stand_where_it_says() {
+fn data_set_files_are_created_below_the_named_directory() {
     let program = program();
     let place = temp_dir();
     let (file, target) = (place.path().join("tree.toml"), place.path().join("target"));
@@ -108,7 +108,7 @@ fn files_of_a_data_set_stand_where_it_says() {
 }
 
 #[test]
-fn a_filesystem_that_is_remounted_between_rounds_keeps_no_preallocation() {
+fn remounts_between_rounds_discard_preallocation() {
     require_root!();
     require_loop_fs!("xfs");
     let pieces = |remounts: &[&str]| {
@@ -131,7 +131,7 @@ fn a_filesystem_that_is_remounted_between_rounds_keeps_no_preallocation() {
 }
 
 #[test]
-fn what_cannot_be_remounted_is_refused() {
+fn targets_that_cannot_be_remounted_are_refused() {
     let place = temp_dir();
     let target = place.path().to_str().unwrap();
     let words = ["age", target, "-p", "round-robin", "--until", "operations=20", "--no-store"];
@@ -146,7 +146,7 @@ fn what_cannot_be_remounted_is_refused() {
 }
 
 #[test]
-fn a_directory_that_is_not_empty_is_no_fresh_filesystem() {
+fn a_non_empty_directory_is_cautioned() {
     let program = program();
     let place = temp_dir();
     let target = place.path().join("target");
@@ -160,7 +160,7 @@ fn a_directory_that_is_not_empty_is_no_fresh_filesystem() {
 }
 
 #[test]
-fn it_must_be_told_where_and_until_when() {
+fn target_and_end_condition_are_required() {
     let program = program();
     program.run(["age"]).ends_with(2);
     program.run(["age", "/nowhere/at/all", "--until", "operations=1"]).ends_with(2);
@@ -172,7 +172,7 @@ fn it_must_be_told_where_and_until_when() {
 }
 
 #[test]
-fn the_same_seed_has_the_same_fingerprint_and_another_has_another() {
+fn equal_seeds_have_equal_fingerprints() {
     let program = program();
     let prints = ["1", "1", "2"].map(|seed| {
         let place = temp_dir();
@@ -186,7 +186,7 @@ fn the_same_seed_has_the_same_fingerprint_and_another_has_another() {
 }
 
 #[test]
-fn the_layouts_of_equal_runs_are_set_side_by_side() {
+fn layouts_of_equal_runs_are_compared() {
     require_root!();
     require_loop_fs!("ext4");
     let program = program();
@@ -251,7 +251,7 @@ fn with_zeros(dir: &Path) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn fast_forward_leaves_data_everywhere_and_the_same_files() {
+fn fast_forward_writes_all_data_and_the_same_files() {
     require_root!();
     for kind in ["ext4", "xfs", "btrfs"] {
         require_loop_fs!(kind);
@@ -271,7 +271,7 @@ fn fast_forward_leaves_data_everywhere_and_the_same_files() {
 }
 
 #[test]
-fn fast_forward_of_a_known_future_leaves_data_everywhere_and_the_same_files() {
+fn fast_forward_of_a_history_writes_all_data_and_the_same_files() {
     require_root!();
     let place = temp_dir();
     let history = place.path().join("history");
@@ -393,7 +393,7 @@ fn repository(place: &Path, commits: u32) {
 }
 
 #[test]
-fn the_history_of_a_repository_is_replayed_without_it() {
+fn an_extracted_history_is_replayed_without_its_repository() {
     let program = program();
     let place = temp_dir();
     let (source, target) = (place.path().join("source"), place.path().join("target"));

@@ -123,7 +123,7 @@ fn exclusions_travel_with_exports() {
 }
 
 #[test]
-fn data_are_whole_and_what_is_not_known_is_absent() {
+fn json_is_complete_and_omits_unknown_values() {
     let program = imported(&[("old", "100.0")]);
     let list = data(&program, &["list"]);
     assert_eq!(
@@ -164,7 +164,7 @@ fn data_are_whole_and_what_is_not_known_is_absent() {
 }
 
 #[test]
-fn a_plan_that_is_not_there_names_those_that_are() {
+fn an_unknown_plan_is_reported_with_the_known_ones() {
     let program = program();
     let plan = ["compare", "--directories", "a,b", "--rounds", "1", "--no-warm-up", "-q"];
     let more = ["--no-control", "--name", "filesystems", "--", "--dataset", "./lists"];
@@ -178,7 +178,7 @@ fn a_plan_that_is_not_there_names_those_that_are() {
 }
 
 #[test]
-fn runs_end_with_the_figures_that_are_looked_for_first() {
+fn summaries_begin_with_the_primary_figures() {
     let program = program();
     let job = "[mixed]\nrw=randrw\nbs=4k\nsize=1m\nioengine=psync\nrandrepeat=1\n";
     std::fs::write(program.home().join("j.fio"), job).unwrap();

@@ -26,7 +26,7 @@ int main(int count, char **words) {
 ";
 
 #[test]
-fn what_is_no_fault_of_a_revision_ends_the_bisection() {
+fn errors_unrelated_to_the_revision_end_the_bisection() {
     let program = program();
     let place = temp_dir();
     let plan = place.path().join("plan.toml");
@@ -178,7 +178,7 @@ fn git_bisect_run_names_the_revision_at_which_the_kernel_became_slower() {
 }
 
 #[test]
-fn ctrl_c_ends_a_step_that_goes_on_by_the_sequential_rule() {
+fn ctrl_c_ends_a_sequential_bisection_step() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();

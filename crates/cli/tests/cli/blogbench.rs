@@ -53,7 +53,7 @@ fn figure(trial: &Trial, name: &str) -> f64 {
 }
 
 #[test]
-fn a_classic_run_says_what_the_original_says_and_leaves_its_blogs() {
+fn a_classic_run_prints_the_original_output_and_keeps_its_blogs() {
     let (program, place) = (program(), place());
     let ran = classic(&program, place.path(), &SMALL).ends_with(0);
     let dir = place.path().display();
@@ -102,7 +102,7 @@ fn the_printed_command_runs_a_classic_trial_again() {
 }
 
 #[test]
-fn command_lines_that_are_wrong_are_refused_as_the_original_does_or_with_a_reason() {
+fn invalid_command_lines_are_refused_like_the_original_or_with_a_reason() {
     let program = program();
     let none = program.run(["blogbench"]).ends_with(1);
     assert!(none.stderr.starts_with("Missing scratch directory (--directory=... option).\n\n"));
@@ -123,7 +123,7 @@ fn command_lines_that_are_wrong_are_refused_as_the_original_does_or_with_a_reaso
 }
 
 #[test]
-fn without_readers_it_ends_and_small_reads_are_as_many() {
+fn a_run_without_readers_ends_and_small_reads_are_counted() {
     let (program, place) = (program(), place());
     let alone = ["-i", "1", "-s", "1", "-r", "0", "-W", "0", "-c", "0"];
     let ran = classic(&program, place.path(), &alone).ends_with(0);
@@ -136,7 +136,7 @@ fn without_readers_it_ends_and_small_reads_are_as_many() {
 }
 
 #[test]
-fn a_native_run_measures_by_the_second_and_removes_its_blogs() {
+fn a_native_run_has_rates_per_second_and_removes_its_blogs() {
     let (program, place) = (program(), place());
     let dir = place.path().to_str().unwrap();
     let words = ["run", "blogbench", "--dir", dir, "--max-size", "500M"];
@@ -173,7 +173,7 @@ fn a_native_run_measures_by_the_second_and_removes_its_blogs() {
 }
 
 #[test]
-fn room_is_bounded_unless_more_is_asked_for() {
+fn old_blogs_are_overwritten_if_space_is_limited() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(64));
     let ran = classic(&program, place.path(), &SMALL).ends_with(0);
@@ -188,7 +188,7 @@ fn room_is_bounded_unless_more_is_asked_for() {
 }
 
 #[test]
-fn a_full_filesystem_ends_with_the_scores_of_what_was_done() {
+fn a_full_filesystem_ends_the_run_with_scores() {
     require_loop_fs!("ext4");
     let (program, place) = (program(), LoopFs::new("ext4", 300));
     let words = ["-i", "1000", "-s", "1", "-r", "2", "--max-size", "8G"];
@@ -204,7 +204,7 @@ fn a_full_filesystem_ends_with_the_scores_of_what_was_done() {
 }
 
 #[test]
-fn an_interrupt_ends_with_the_scores_of_what_was_done() {
+fn an_interrupt_ends_the_run_with_scores() {
     let (program, place) = (program(), place());
     let dir = place.path().to_str().unwrap();
     let words = ["blogbench", "-d", dir, "-i", "100000", "-s", "1", "-r", "2", "--max-size", "99M"];

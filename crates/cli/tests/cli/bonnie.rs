@@ -77,7 +77,7 @@ const LINES: [&str; 8] = [
 ];
 
 #[test]
-fn tables_lines_and_progress_are_those_of_the_original() {
+fn tables_lines_and_progress_equal_the_original() {
     require_root!();
     let Some(original) = installed(ORIGINAL) else { return };
     at_once(&LINES, |words| {
@@ -174,7 +174,7 @@ fn both(original: &Path, words: &str, large: bool) -> Option<(Vec<String>, Vec<S
 }
 
 #[test]
-fn the_large_file_sees_the_calls_of_the_original() {
+fn calls_on_the_large_file_equal_the_original() {
     require_loop_fs!("ext4");
     let Some(original) = installed(ORIGINAL) else { return };
     for words in ["-s 1:64k:60:3 -n 0 -f", "-s 2:256k:40:2 -n 0 -f -b"] {
@@ -214,7 +214,7 @@ fn the_large_file_sees_the_calls_of_the_original() {
 }
 
 #[test]
-fn the_many_files_see_the_calls_of_the_original() {
+fn calls_on_the_small_files_equal_the_original() {
     require_loop_fs!("ext4");
     let Some(original) = installed(ORIGINAL) else { return };
     for words in [
@@ -251,7 +251,7 @@ fn piped(program: &Path, text: &str) -> FinishedCommand {
 }
 
 #[test]
-fn lines_are_read_by_the_originals_tools_and_by_our_importer() {
+fn csv_lines_are_read_by_the_original_tools_and_the_importer() {
     require_root!();
     let words = "-d . -u root -r 0 -z 7 -m oak -s 4:4k:200:12 -n 1:2000:1000:3:4k -f -q";
     let versions = ["1.96", "1.97", "1.98"];
@@ -299,7 +299,7 @@ fn lines_are_read_by_the_originals_tools_and_by_our_importer() {
 }
 
 #[test]
-fn a_classic_trial_has_the_figures_that_the_table_leaves_out() {
+fn a_classic_trial_has_figures_that_the_table_omits() {
     require_root!();
     let program = program();
     let words = "-d . -u root -r 0 -s 4 -n 1 -f -c 2 -q";
@@ -328,7 +328,7 @@ fn a_classic_trial_has_the_figures_that_the_table_leaves_out() {
 }
 
 #[test]
-fn a_native_run_says_how_sure_its_rates_are_and_that_all_was_in_memory() {
+fn a_native_run_reports_precision_and_cached_data() {
     require_loop_fs!("ext4");
     let (program, place) = (program(), LoopFs::new("ext4", 128));
     let dir = place.path().join("w");
@@ -361,7 +361,7 @@ fn zeros_on_a_compressing_filesystem_are_cautioned() {
 }
 
 #[test]
-fn wrong_command_lines_end_with_1_in_the_originals_words() {
+fn invalid_command_lines_exit_with_1_and_the_original_message() {
     require_root!();
     let program = program();
     let says = |words: &str, text: &str| {
@@ -386,7 +386,7 @@ fn wrong_command_lines_end_with_1_in_the_originals_words() {
 }
 
 #[test]
-fn a_second_way_to_write_f_and_both_names_of_the_link_work() {
+fn both_forms_of_f_and_both_link_names_work() {
     require_root!();
     let program = program();
     for name in ["bonnie++", "bonnie"] {
@@ -419,7 +419,7 @@ fn a_prompt_waits_for_a_line_before_each_test() {
 
 /// The semaphore key is machine-wide, so a single test covers every case.
 #[test]
-fn processes_meet_at_semaphores_also_with_the_original() {
+fn processes_synchronise_at_semaphores_even_with_the_original() {
     require_root!();
     let Some(original) = installed(ORIGINAL) else { return };
     let program = program();
@@ -451,7 +451,7 @@ fn processes_meet_at_semaphores_also_with_the_original() {
 }
 
 #[test]
-fn what_a_run_made_is_gone_when_it_is_stopped_or_fails() {
+fn files_are_removed_when_a_run_is_stopped_or_fails() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(48));
     let dir = place.path().display();
@@ -468,7 +468,7 @@ fn what_a_run_made_is_gone_when_it_is_stopped_or_fails() {
 }
 
 #[test]
-fn files_are_those_of_the_user_who_was_named() {
+fn a_run_has_the_permissions_of_the_requested_user() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(16));
     let dir = place.path().join("own");
@@ -483,7 +483,7 @@ fn files_are_those_of_the_user_who_was_named() {
 
 /// Numbers are parsed like `atoi`: a suffix has no effect, and 0 makes no semaphores.
 #[test]
-fn units_of_memory_and_no_processes_are_read_as_by_the_original() {
+fn memory_suffixes_and_zero_processes_are_parsed_like_the_original() {
     require_root!();
     let program = program();
     let small = classic(&program, "-d . -u root -n 0 -r 16m -s 31m").ends_with(1);

@@ -83,7 +83,7 @@ fn failed_first(program: &Program, ran: FinishedCommand, whys: &[&str]) {
 }
 
 #[test]
-fn every_workload_on_an_ext4_that_turned_read_only_says_first_why_it_failed() {
+fn every_workload_reports_first_that_an_ext4_turned_read_only() {
     require_loop_fs!("ext4");
     let features = Path::new("/sys/fs/ext4/features");
     if !features.exists() {
@@ -110,7 +110,7 @@ fn every_workload_on_an_ext4_that_turned_read_only_says_first_why_it_failed() {
 }
 
 #[test]
-fn an_xfs_that_was_shut_down_says_first_why_the_trial_failed() {
+fn a_trial_reports_first_that_an_xfs_was_shut_down() {
     require_loop_fs!("xfs");
     for words in [LONG[0], LONG[1], LONG[7]] {
         let program = prepared();
@@ -126,7 +126,7 @@ fn an_xfs_that_was_shut_down_says_first_why_the_trial_failed() {
 }
 
 #[test]
-fn a_filesystem_that_was_unmounted_lazily_is_worked_in_and_cleaned_to_the_end() {
+fn a_lazily_unmounted_filesystem_is_used_and_cleaned_to_the_end() {
     require_loop_fs!("ext4");
     let program = prepared();
     let place = LoopFs::with_options("ext4", 600, &["-N", "400000"]);
@@ -150,7 +150,7 @@ fn a_filesystem_that_was_unmounted_lazily_is_worked_in_and_cleaned_to_the_end() 
 }
 
 #[test]
-fn a_store_without_room_is_named_after_the_summary_of_what_was_measured() {
+fn a_full_store_is_reported_after_the_summary() {
     require_root!();
     let program = prepared();
     let place = LoopFs::in_memory(2);
@@ -178,7 +178,7 @@ fn a_store_without_room_is_named_after_the_summary_of_what_was_measured() {
 }
 
 #[test]
-fn a_classic_run_without_a_place_for_results_runs_and_says_so_in_one_line() {
+fn a_classic_run_without_a_store_prints_one_line() {
     let program = prepared();
     let words = ["compilebench", "-n", "-s", "lists", "-i", "2", "-r", "0", "-D", "w"];
     let homeless = |words: &[&str]| {
@@ -205,7 +205,7 @@ fn a_classic_run_without_a_place_for_results_runs_and_says_so_in_one_line() {
 }
 
 #[test]
-fn a_limit_of_open_files_is_raised_or_named() {
+fn a_limit_of_open_files_is_raised_or_reported() {
     let program = prepared();
     let job = "[a]\nrw=randrw\nsize=8m\nnrfiles=64\nopenfiles=64\nfile_service_type=random\n";
     fs::write(program.home().join("many.fio"), job).unwrap();
@@ -226,7 +226,7 @@ fn a_limit_of_open_files_is_raised_or_named() {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_wrong_usage() {
+fn a_missing_file_is_a_usage_error() {
     let program = prepared();
     for words in [
         &["import", "nowhere"][..],

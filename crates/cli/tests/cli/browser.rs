@@ -214,7 +214,7 @@ pub(crate) fn is_harmless(seen: &Value, said: &str) {
 }
 
 #[test]
-fn a_browser_shows_it_all_and_asks_for_nothing() {
+fn a_browser_shows_complete_pages_without_requests() {
     let Some(browser) = browser() else { return };
     let program = program();
     let file = made_up(&program);

@@ -73,7 +73,7 @@ impl Results {
 }
 
 #[test]
-fn variants_are_compared_with_what_the_plan_says_and_again_from_the_store() {
+fn baselines_of_a_plan_apply_to_its_run_and_to_reports() {
     let program = prepared();
     let results = Results::new();
     for name in ["c", "d"] {
@@ -114,7 +114,7 @@ fn variants_are_compared_with_what_the_plan_says_and_again_from_the_store() {
 }
 
 #[test]
-fn the_foot_of_a_page_repeats_the_campaign_as_typed_or_by_its_plan() {
+fn the_page_foot_has_the_command_that_repeats_the_campaign() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     let asked = ["--rounds", "1", "--no-warm-up", "-q", "--format", "html"];
@@ -135,7 +135,7 @@ fn the_foot_of_a_page_repeats_the_campaign_as_typed_or_by_its_plan() {
 }
 
 #[test]
-fn directories_are_compared_in_rounds_and_nothing_stays_in_them() {
+fn directories_are_compared_in_rounds_and_left_empty() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     let asked = ["--rounds", "2", "--control", "--format", "json"];
@@ -191,7 +191,7 @@ fn wait_for_trials(store: &Path, count: usize) {
 }
 
 #[test]
-fn a_killed_campaign_goes_on_where_it_was() {
+fn a_killed_campaign_resumes_where_it_stopped() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     let line = directories(&store, &["--rounds", "4", "--no-warm-up", "--control"]);
@@ -240,7 +240,7 @@ fn a_killed_campaign_goes_on_where_it_was() {
 }
 
 #[test]
-fn before_the_first_round_it_says_what_it_comes_to_and_what_is_too_few() {
+fn the_estimate_and_too_few_rounds_are_reported_first() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     let ran = program.run(directories(&store, &["--rounds", "2"])).ends_with(0);
@@ -266,7 +266,7 @@ fn before_the_first_round_it_says_what_it_comes_to_and_what_is_too_few() {
 }
 
 #[test]
-fn a_metric_that_no_job_gives_fails_before_anything_runs() {
+fn an_unknown_primary_metric_fails_before_the_first_trial() {
     let program = prepared();
     fs::write(
         program.home().join("plan.toml"),
@@ -304,7 +304,7 @@ fn a_warm_up_that_fails_in_every_variant_ends_the_comparison() {
 }
 
 #[test]
-fn a_variant_that_is_compared_with_nothing_is_a_caution_before_the_first_trial() {
+fn an_uncompared_variant_is_cautioned_before_the_first_trial() {
     let program = prepared();
     let plan = PLAN.replace(
         "[[job]]\nname = \"small\"",
@@ -320,7 +320,7 @@ fn a_variant_that_is_compared_with_nothing_is_a_caution_before_the_first_trial()
 }
 
 #[test]
-fn the_quick_plan_has_one_question_for_each_workload() {
+fn the_quick_plan_has_one_primary_metric_for_each_workload() {
     let program = prepared();
     for (workload, options, primary) in [
         ("compilebench", &JOB[..], "operation_seconds"),
@@ -337,7 +337,7 @@ fn the_quick_plan_has_one_question_for_each_workload() {
 }
 
 #[test]
-fn commands_in_the_documents_compare_with_the_rounds_that_they_need() {
+fn documented_comparisons_have_enough_rounds() {
     require_loop_fs!("xfs");
     require_loop_fs!("btrfs");
     let program = prepared();
@@ -366,7 +366,7 @@ fn commands_in_the_documents_compare_with_the_rounds_that_they_need() {
 }
 
 #[test]
-fn a_resumed_plan_names_and_frees_what_its_killed_run_left() {
+fn a_resumed_plan_frees_leftovers_of_its_killed_run() {
     require_loop_fs!("ext4");
     require_loop_fs!("xfs");
     let _alone = only_release();
@@ -406,7 +406,7 @@ fn a_resumed_plan_names_and_frees_what_its_killed_run_left() {
 }
 
 #[test]
-fn a_resumed_plan_leaves_the_trees_of_others_and_says_how_to_remove_them() {
+fn a_resumed_plan_keeps_foreign_trees_and_names_the_removal_command() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     program.run(directories(&store, &["--rounds", "1", "--no-warm-up"])).ends_with(0);
@@ -438,7 +438,7 @@ fn a_resumed_plan_leaves_the_trees_of_others_and_says_how_to_remove_them() {
 }
 
 #[test]
-fn cells_of_excluded_trials_are_not_repeated_and_more_rounds_take_their_place() {
+fn additional_rounds_replace_those_with_excluded_trials() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     let compare = |rounds: &str, more: &[&str]| {
@@ -474,7 +474,7 @@ fn cells_of_excluded_trials_are_not_repeated_and_more_rounds_take_their_place() 
 }
 
 #[test]
-fn a_rule_for_stopping_counts_no_round_with_an_excluded_trial() {
+fn stopping_rules_ignore_rounds_with_excluded_trials() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     // The interval may be so wide that the minimum number of rounds suffices.
@@ -503,7 +503,7 @@ fn a_rule_for_stopping_counts_no_round_with_an_excluded_trial() {
 }
 
 #[test]
-fn time_ends_it_but_never_before_the_rounds_that_are_needed() {
+fn a_time_limit_never_ends_before_the_required_rounds() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     let asked = ["--minutes", "0.01", "--no-warm-up"];
@@ -517,7 +517,7 @@ fn time_ends_it_but_never_before_the_rounds_that_are_needed() {
 }
 
 #[test]
-fn ctrl_c_ends_it_with_everything_given_back() {
+fn ctrl_c_ends_a_campaign_and_releases_everything() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     let mut run = program.start(directories(&store, &["--rounds", "50"]));
@@ -531,7 +531,7 @@ fn ctrl_c_ends_it_with_everything_given_back() {
 }
 
 #[test]
-fn a_place_that_is_lost_on_the_way_makes_failed_trials_and_the_others_go_on() {
+fn a_directory_lost_during_a_campaign_fails_only_its_trials() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     // Trials last long enough to lose one directory during a trial in the other.
@@ -601,7 +601,7 @@ threshold = "10%"
 "#;
 
 #[test]
-fn a_plan_is_conducted_on_filesystems_made_for_it() {
+fn a_plan_runs_on_filesystems_made_for_it() {
     require_loop_fs!("ext4");
     require_loop_fs!("xfs");
     let (program, results) = (prepared(), Results::new());
@@ -645,7 +645,7 @@ fn a_plan_is_conducted_on_filesystems_made_for_it() {
 }
 
 #[test]
-fn a_variant_that_cannot_be_mounted_ends_it_and_nothing_stays() {
+fn an_unmountable_variant_ends_the_plan_without_leftovers() {
     require_loop_fs!("ext4");
     let (program, results) = (prepared(), Results::new());
     let plan = PLAN.replace("\"noatime\"", "\"noatime,no-such-option\"");
@@ -664,7 +664,7 @@ fn a_variant_that_cannot_be_mounted_ends_it_and_nothing_stays() {
 }
 
 #[test]
-fn a_wrong_plan_is_refused_with_its_line() {
+fn an_invalid_plan_is_refused_with_its_line() {
     let program = prepared();
     fs::write(program.home().join("plan.toml"), PLAN.replace("runs = 4", "rnus = 4")).unwrap();
     let ran = program.run(words(&["plan.toml"])).ends_with(2);
@@ -723,7 +723,7 @@ fn of_rounds(document: &Value, observed: bool) -> Vec<&Value> {
 }
 
 #[test]
-fn traces_and_layouts_come_in_rounds_of_their_own() {
+fn traces_and_layouts_are_recorded_in_separate_rounds() {
     require_loop_fs!("ext4");
     let (program, results) = (prepared(), Results::new());
     fs::write(program.home().join("plan.toml"), WATCHED).unwrap();
@@ -780,7 +780,7 @@ fn traces_and_layouts_come_in_rounds_of_their_own() {
 }
 
 #[test]
-fn measured_rounds_are_watched_where_that_is_asked_for() {
+fn measured_rounds_are_observed_if_requested() {
     let (program, results) = (prepared(), Results::new());
     let store = results.text();
     let more = ["--rounds", "1", "--layout", "--observe-in", "measured", "--format", "json"];
@@ -795,7 +795,7 @@ fn measured_rounds_are_watched_where_that_is_asked_for() {
 }
 
 #[test]
-fn watching_nothing_in_some_rounds_is_refused() {
+fn observing_rounds_without_an_observer_are_refused() {
     let program = prepared();
     for wrong in [
         &["--observe-rounds", "2"][..],

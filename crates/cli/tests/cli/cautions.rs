@@ -33,7 +33,7 @@ fn has(trial: &Trial, code: CautionCode) -> bool {
 }
 
 #[test]
-fn other_programs_that_keep_the_processors_busy_are_reported() {
+fn other_programs_that_use_the_cpus_are_reported() {
     let program = prepared();
     let over = AtomicBool::new(false);
     let trial = thread::scope(|scope| {
@@ -55,7 +55,7 @@ fn other_programs_that_keep_the_processors_busy_are_reported() {
 }
 
 #[test]
-fn data_that_shrink_on_a_compressing_filesystem_are_reported() {
+fn compressed_data_are_reported() {
     require_loop_fs!("btrfs");
     let program = prepared();
     let place = LoopFs::new("btrfs", 256);
@@ -113,7 +113,7 @@ fn the_doctor_looks_at_a_directory_on_a_loop_device() {
 }
 
 #[test]
-fn the_guard_shows_its_verdict_of_a_device_and_what_it_looked_at() {
+fn the_guard_prints_its_verdict_and_findings() {
     require_root!();
     require_loop_fs!("ext4");
     let program = program();

@@ -89,7 +89,7 @@ fn runs_of(summary: &[(&str, usize)], tag: &str) -> usize {
 }
 
 #[test]
-fn every_line_and_the_summary_are_those_of_the_original() {
+fn every_line_and_the_summary_equal_the_original() {
     let program = prepared();
     let arguments = ["compilebench", "-D", "w", "-s", "lists", "-i", "3", "-r", "60"];
     let outline = program.run(arguments.iter().chain(&["--dry-run"])).ends_with(0);
@@ -147,7 +147,7 @@ fn a_classic_run_becomes_a_trial_with_its_parameters() {
 }
 
 #[test]
-fn no_store_keeps_nothing() {
+fn with_no_store_nothing_is_stored() {
     let program = prepared();
     let words = ["compilebench", "-D", "w", "-s", "lists", "-i", "1", "-r", "0", "--no-store"];
     program.run(words).ends_with(0);
@@ -170,7 +170,7 @@ fn a_trace_needs_a_device() {
 }
 
 #[test]
-fn options_are_spelt_as_with_the_originals_parser() {
+fn options_are_parsed_like_the_original() {
     let program = prepared();
     let outline = |words: &[&str]| {
         let before = ["compilebench", "--dry-run", "-s", "lists"];
@@ -201,7 +201,7 @@ fn options_are_spelt_as_with_the_originals_parser() {
 }
 
 #[test]
-fn wrong_values_are_refused_by_name() {
+fn invalid_values_are_refused_with_the_option_name() {
     let program = prepared();
     for (words, complaint) in [
         (["-i", "x"], "--initial-dirs: 'x' is not a whole number"),
@@ -219,7 +219,7 @@ fn wrong_values_are_refused_by_name() {
 }
 
 #[test]
-fn a_link_with_the_originals_name_is_the_original() {
+fn a_link_with_the_original_name_runs_the_tool() {
     let program = prepared();
     let link = program.home().join("compilebench");
     symlink(env!("CARGO_BIN_EXE_treering"), &link).unwrap();
@@ -236,7 +236,7 @@ fn a_link_with_the_originals_name_is_the_original() {
 }
 
 #[test]
-fn sources_are_those_of_the_present_directory_or_shipped_ones() {
+fn data_sets_come_from_the_current_directory_or_the_program() {
     let program = prepared();
     let outline = |dir: &str| {
         let mut command = program.command(["compilebench", "--dry-run", "-i", "1", "-r", "0"]);
@@ -247,7 +247,7 @@ fn sources_are_those_of_the_present_directory_or_shipped_ones() {
 }
 
 #[test]
-fn no_sync_neither_syncs_nor_drops_and_otherwise_each_operation_does() {
+fn each_operation_syncs_and_drops_caches_unless_disabled() {
     let program = prepared();
     let run = |words: &[&str]| {
         let before = ["compilebench", "-D", "w", "-s", "lists", "-i", "2", "-r", "8"];
@@ -268,7 +268,7 @@ fn no_sync_neither_syncs_nor_drops_and_otherwise_each_operation_does() {
 }
 
 #[test]
-fn requests_have_the_size_asked_for() {
+fn requests_have_the_given_size() {
     let program = prepared();
     let run = |size: &str| {
         let words = ["compilebench", "-D", "w", "-s", "lists", "-i", "1", "-r", "0", "-b", size];

@@ -26,7 +26,7 @@ fn assert_standing(model: &Model, dir: &Path, when: &str) {
 }
 
 #[test]
-fn after_each_operation_the_files_are_those_of_the_lists() {
+fn files_equal_the_lists_after_each_operation() {
     let program = program();
     let lists = FourLists::tiny();
     lists.write_to(&program.home().join("lists"));
@@ -62,7 +62,7 @@ fn every_byte_is_the_letter_a() {
 }
 
 #[test]
-fn a_second_run_in_a_directory_appends_and_says_so() {
+fn a_second_run_in_a_directory_appends_and_reports_it() {
     let program = program();
     let lists = FourLists::tiny();
     lists.write_to(&program.home().join("lists"));
@@ -90,7 +90,7 @@ fn a_second_run_in_a_directory_appends_and_says_so() {
 }
 
 #[test]
-fn tops_of_deleted_trees_stay_and_their_names_are_not_used_again() {
+fn top_directories_of_deleted_trees_stay_and_are_not_reused() {
     let program = program();
     let lists = FourLists::tiny();
     lists.write_to(&program.home().join("lists"));

@@ -65,7 +65,7 @@ fn a_command_has_times_cpu_io_and_numbers_of_its_output() {
 }
 
 #[test]
-fn on_real_filesystems_what_it_wrote_is_counted_and_stays() {
+fn written_bytes_are_counted_and_files_stay_on_real_filesystems() {
     for kind in ["ext4", "xfs"] {
         require_loop_fs!(kind);
         let (program, mounted) = (program(), LoopFs::new(kind, 512));
@@ -86,7 +86,7 @@ fn on_real_filesystems_what_it_wrote_is_counted_and_stays() {
 }
 
 #[test]
-fn a_number_that_is_missing_is_no_metric_and_a_caution() {
+fn a_missing_number_gives_a_caution_instead_of_a_metric() {
     let program = program();
     let words = ["--metric=a=rate: (.*),unit=s", "--metric=b=^b=(\\d+)$,unit=ops/s", "--"];
     run(&program, &[&words[..], &["printf", "rate: none\\nb=7\\n"]].concat()).ends_with(0);
@@ -99,7 +99,7 @@ fn a_number_that_is_missing_is_no_metric_and_a_caution() {
 }
 
 #[test]
-fn a_command_that_fails_fails_the_trial_with_its_last_lines() {
+fn a_failing_command_fails_the_trial_with_its_last_lines() {
     let program = program();
     let text = r"seq 1000 >&2; printf 'disk \033[31mfull\n' >&2; exit 3";
     let words = ["--cleanup", "touch cleaned", "--shell", text];
@@ -113,7 +113,7 @@ fn a_command_that_fails_fails_the_trial_with_its_last_lines() {
 }
 
 #[test]
-fn a_command_that_cannot_be_meant_is_refused_before_anything_runs() {
+fn invalid_commands_are_refused_before_they_run() {
     let program = program();
     for (words, why) in [
         (&["--"][..], "no command is given"),
@@ -150,7 +150,7 @@ fn output_of_any_size_and_any_bytes_is_bounded() {
 }
 
 #[test]
-fn processes_that_outlive_it_are_ended_even_if_they_hold_its_pipes() {
+fn leftover_processes_are_ended_even_if_they_hold_pipes() {
     let program = program();
     let place = program.home().join("d");
     // One process keeps the output open, and a daemon has left the session and ignores SIGTERM.
@@ -168,7 +168,7 @@ fn processes_that_outlive_it_are_ended_even_if_they_hold_its_pipes() {
 }
 
 #[test]
-fn a_signal_ends_all_of_its_process_group() {
+fn a_signal_ends_the_whole_process_group() {
     let program = program();
     let place = program.home().join("d");
     let text = "trap '' INT; sh -c 'sleep 1000; true' & sh -c 'sleep 1000; true'";

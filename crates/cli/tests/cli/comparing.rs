@@ -79,7 +79,7 @@ fn fill(file: &Path) {
 }
 
 #[test]
-fn the_gate_answers_with_its_code() {
+fn the_gate_sets_the_exit_code() {
     let program = program();
     let file = made_up(&program);
     fill(&file);
@@ -131,7 +131,7 @@ fn the_gate_answers_with_its_code() {
 }
 
 #[test]
-fn a_gate_decides_on_trials_that_took_no_turns_only_if_that_is_accepted() {
+fn a_gate_needs_an_accepted_caution_for_trials_not_interleaved() {
     let program = program();
     let file = made_up(&program);
     let mut store = Store::open(&file, Access::ReadWrite).unwrap();
@@ -151,7 +151,7 @@ fn a_gate_decides_on_trials_that_took_no_turns_only_if_that_is_accepted() {
 /// Two builds of one program have different paths and are measured alternately; the new one is
 /// slower.
 #[test]
-fn two_builds_under_different_paths_are_one_command_where_the_user_says_so() {
+fn builds_under_different_paths_are_compared_with_ignore() {
     let program = program();
     let file = made_up(&program);
     let mut store = Store::open(&file, Access::ReadWrite).unwrap();
@@ -215,7 +215,7 @@ fn trials_of_an_earlier_plan_are_not_pooled_with_those_of_the_newest() {
 }
 
 #[test]
-fn a_gate_never_passes_where_nothing_was_compared() {
+fn a_gate_never_passes_without_a_comparison() {
     let program = program();
     std::fs::create_dir_all(program.data()).unwrap();
     let (file, empty) = (program.data().join("made-up"), program.data().join("empty"));

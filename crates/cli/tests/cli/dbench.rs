@@ -146,7 +146,7 @@ fn a_pass_is_played_printed_and_stored() {
 }
 
 #[test]
-fn the_way_of_mmtests_has_the_time_of_each_pass() {
+fn mmtests_mode_prints_the_time_of_each_pass() {
     let program = with_load("1");
     let lines = fs::read_to_string(program.home().join("load.txt")).unwrap().lines().count() - 1;
     let fill = ["--run-once", "--skip-cleanup", "-D", "w", "-c", "load.txt", "--lines", "1-600"];
@@ -171,7 +171,7 @@ fn the_way_of_mmtests_has_the_time_of_each_pass() {
 }
 
 #[test]
-fn seconds_are_reported_while_it_goes_on() {
+fn a_line_is_printed_every_second() {
     let program = with_load("1");
     let ran = program.run(["dbench", "-t", "3", "-c", "load.txt", "1", "-D", "w"]).ends_with(0);
     // On a busy machine, a second may be skipped.
@@ -191,7 +191,7 @@ fn seconds_are_reported_while_it_goes_on() {
 }
 
 #[test]
-fn native_runs_leave_nothing_and_show_what_fsync_takes() {
+fn native_runs_leave_nothing_and_report_fsync_latency() {
     let program = program();
     let words = ["run", "dbench", "--dir", "d", "--clients", "2", "--passes", "2", "--blocks", "1"];
     program.run(words).ends_with(0);
@@ -234,7 +234,7 @@ fn a_stored_trial_can_be_repeated() {
 }
 
 #[test]
-fn what_is_wrong_is_reported_in_the_words_of_the_original_or_with_its_place() {
+fn errors_have_the_original_message_or_a_line_number() {
     let program = program();
     let ran = program.run(["dbench", "-D", "w"]).ends_with(1);
     assert!(ran.stderr.contains("You need to specify NPROCS"), "{ran}");
@@ -257,7 +257,7 @@ fn what_is_wrong_is_reported_in_the_words_of_the_original_or_with_its_place() {
 }
 
 #[test]
-fn a_client_that_cannot_go_on_ends_it_for_all() {
+fn a_failing_client_ends_the_run_for_all() {
     let program = program();
     fs::create_dir(program.home().join("w")).unwrap();
     load(&program, "Mkdir \"/clients\" *\nSleep 10 *\nUnlink \"/clients/none\" NT_STATUS_OK\n");
@@ -275,7 +275,7 @@ fn a_client_that_cannot_go_on_ends_it_for_all() {
 }
 
 #[test]
-fn a_failure_is_reported_with_the_first_error_that_came_before_it() {
+fn a_failure_is_reported_with_the_first_earlier_error() {
     let program = program();
     fs::create_dir(program.home().join("w")).unwrap();
     let words = |clients| ["run", "dbench", "load.txt", "--dir", "w", "--clients", clients];
@@ -336,7 +336,7 @@ fn shapes(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn lines_and_the_mix_are_those_of_the_original() {
+fn lines_and_the_operation_mix_equal_the_original() {
     let program = with_load("1");
     let place = temp_dir_in(Path::new("/dev/shm"));
     fs::copy(program.home().join("load.txt"), place.path().join("load.txt")).unwrap();

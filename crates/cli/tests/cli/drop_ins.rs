@@ -27,7 +27,7 @@ const MDTEST: [&str; 5] = [
 ];
 
 #[test]
-fn mdtest_under_a_launcher_prints_and_leaves_what_one_process_does() {
+fn mdtest_under_a_launcher_equals_a_single_process() {
     for mpi in Mpi::all() {
         for line in MDTEST {
             let (alone, place) = (crate::program(), temp_dir());
@@ -44,7 +44,7 @@ fn mdtest_under_a_launcher_prints_and_leaves_what_one_process_does() {
 }
 
 #[test]
-fn ior_under_a_launcher_prints_and_leaves_what_one_process_does() {
+fn ior_under_a_launcher_equals_a_single_process() {
     for mpi in Mpi::all() {
         for line in [
             "-b 256k -t 64k -G 7 -k -C -o out/f",
@@ -102,7 +102,7 @@ fn ranks_of_a_tool_are_one_trial_that_can_be_shown_again() {
 }
 
 #[test]
-fn what_a_tool_refuses_is_refused_once_with_its_exit_code() {
+fn a_refusal_is_printed_once_with_the_exit_code_of_the_tool() {
     for mpi in Mpi::all() {
         let place = temp_dir();
         for (tool, line, message, code) in [

@@ -21,7 +21,7 @@ const RUNS: [&[&str]; 8] = [
 ];
 
 #[test]
-fn every_workload_prints_its_calls_and_the_same_each_time() {
+fn every_workload_prints_its_calls_reproducibly() {
     let program = program();
     let job = "[a]\nrw=randwrite\nsize=64k\nbs=4k\n";
     std::fs::write(program.home().join("j.fio"), job).unwrap();
@@ -45,7 +45,7 @@ fn made(trial: &Trial, op: Op) -> u64 {
 }
 
 #[test]
-fn what_is_printed_is_what_a_run_does() {
+fn printed_calls_equal_those_of_a_run() {
     let program = program();
     let words = ["run", "fs_mark", "--files", "20", "--size", "10000", "--threads", "2"];
     let printed = program.run(words.iter().chain(&["--dry-run", "--calls"])).ends_with(0).stdout;

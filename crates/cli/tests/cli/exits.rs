@@ -94,13 +94,13 @@ fn each_ends(kind: usize, target: impl Fn(&Program) -> String) {
 }
 
 #[test]
-fn a_missing_directory_ends_each_tool_as_its_original() {
+fn each_tool_fails_like_the_original_on_a_missing_directory() {
     require_root!();
     each_ends(MISSING, |_| "missing/below".to_owned());
 }
 
 #[test]
-fn a_file_in_place_of_the_directory_ends_each_tool_as_its_original() {
+fn each_tool_fails_like_the_original_on_a_file() {
     require_root!();
     each_ends(FILE, |program| {
         fs::write(program.home().join("file"), "mine").unwrap();
@@ -118,7 +118,7 @@ fn read_only() -> LoopFs {
 }
 
 #[test]
-fn a_read_only_target_ends_each_tool_as_its_original() {
+fn each_tool_fails_like_the_original_on_a_read_only_target() {
     require_root!();
     let place = read_only();
     each_ends(READ_ONLY, |_| place.path().to_str().unwrap().to_owned());
@@ -126,7 +126,7 @@ fn a_read_only_target_ends_each_tool_as_its_original() {
 
 /// Compares with the originals, if installed, on the same targets.
 #[test]
-fn exit_codes_are_those_of_installed_originals() {
+fn exit_codes_equal_those_of_installed_originals() {
     require_root!();
     let place = read_only();
     for tool in &TOOLS {
@@ -203,7 +203,7 @@ fn ior_prints_no_row_of_a_test_that_failed() {
 }
 
 #[test]
-fn filebench_completes_no_filesets_that_do_not_fit() {
+fn filebench_fails_if_filesets_do_not_fit() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(4));
     let text = format!(
@@ -274,7 +274,7 @@ fn without_getrandom(program: &Program, error: &str, words: &[&str]) -> Option<F
 }
 
 #[test]
-fn random_numbers_come_from_a_file_without_the_call() {
+fn random_numbers_come_from_a_file_if_getrandom_fails() {
     for error in ["ENOSYS", "EPERM"] {
         let program = program();
         fs::create_dir(program.home().join("w")).unwrap();
@@ -286,7 +286,7 @@ fn random_numbers_come_from_a_file_without_the_call() {
 
 /// The standard library panics on other errors of the call.
 #[test]
-fn a_panic_is_reported_in_a_line_with_a_code_of_its_own() {
+fn a_panic_is_reported_in_a_line_with_its_own_exit_code() {
     let program = program();
     fs::create_dir(program.home().join("w")).unwrap();
     let words = ["run", "fs_mark", "--dir", "w", "--files", "5", "-q"];

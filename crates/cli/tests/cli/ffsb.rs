@@ -137,7 +137,7 @@ const STATS: &str = "[stats]\nenable_stats=1\nenable_range=1\nmsec_range 0 1\nms
 const MIX: &str = "readall_weight=4\ncreate_weight=2\ndelete_weight=1\nstat_weight=1\nop_delay=1\n";
 
 #[test]
-fn a_classic_run_says_what_the_original_says() {
+fn a_classic_run_prints_the_original_output() {
     let program = program();
     let profile = Profile::new("num_files=30\nnum_dirs=3", &format!("{MIX}{STATS}"));
     let ran = profile.run(&program).ends_with(0);
@@ -203,7 +203,7 @@ fn the_printed_command_runs_a_classic_trial_again() {
 }
 
 #[test]
-fn several_groups_have_tables_of_their_own_and_delays() {
+fn each_thread_group_has_a_table_and_a_delay() {
     let program = program();
     let mut profile = Profile::new("num_files=10", "stat_weight=1\nop_delay=100");
     profile.group += "\n[end]\n[threadgroup1]\nnum_threads=1\nopen_close_weight=1\nop_delay=50";
@@ -218,7 +218,7 @@ fn several_groups_have_tables_of_their_own_and_delays() {
 }
 
 #[test]
-fn a_link_is_the_tool_and_a_wrong_call_ends_with_1() {
+fn a_link_runs_the_tool_and_invalid_calls_exit_with_1() {
     let program = program();
     let link = program.home().join("ffsb");
     symlink(env!("CARGO_BIN_EXE_treering"), &link).unwrap();
@@ -251,7 +251,7 @@ fn a_link_is_the_tool_and_a_wrong_call_ends_with_1() {
 }
 
 #[test]
-fn a_time_of_0_makes_the_files_only() {
+fn a_time_of_0_only_creates_files() {
     let program = program();
     let mut profile = Profile::new("num_files=20\nnum_dirs=4", "stat_weight=1").seconds(0);
     let ran = profile.run(&program).ends_with(0);
@@ -268,7 +268,7 @@ fn a_time_of_0_makes_the_files_only() {
 }
 
 #[test]
-fn who_runs_out_of_files_ends_with_a_report() {
+fn a_run_without_remaining_files_ends_with_a_report() {
     let program = program();
     let profile = Profile::new("num_files=400", "delete_weight=1").seconds(100_000);
     let ran = profile.run(&program).ends_with(1).complains("no files are left");
@@ -284,7 +284,7 @@ fn who_runs_out_of_files_ends_with_a_report() {
 }
 
 #[test]
-fn an_interrupt_ends_with_the_report_of_what_was_done() {
+fn an_interrupt_ends_the_run_with_a_report() {
     let program = program();
     let profile = Profile::new("num_files=30", "stat_weight=1\nop_delay=2").seconds(100_000);
     // Output of the command shows that the work begins.
@@ -305,7 +305,7 @@ fn an_interrupt_ends_with_the_report_of_what_was_done() {
 }
 
 #[test]
-fn an_interrupt_while_files_are_made_ends_without_a_report() {
+fn an_interrupt_during_setup_ends_without_a_report() {
     let (program, place) = (program(), temp_dir_in(Path::new("/dev/shm")));
     let location = place.path().join("w");
     let mut profile = Profile::new("", "stat_weight=1").at(&location);
@@ -323,7 +323,7 @@ fn an_interrupt_while_files_are_made_ends_without_a_report() {
 }
 
 #[test]
-fn a_full_filesystem_ends_with_the_report_of_what_was_done() {
+fn a_full_filesystem_ends_the_run_with_a_report() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(16));
     let profile = Profile::new("num_files=10", "create_weight=1").at(place.path().join("w"));
@@ -341,7 +341,7 @@ fn a_full_filesystem_ends_with_the_report_of_what_was_done() {
 }
 
 #[test]
-fn a_command_is_run_as_the_original_does_and_natively_when_allowed() {
+fn callouts_run_like_the_original_and_natively_if_allowed() {
     let program = program();
     let profile = Profile::new("num_files=3", "stat_weight=1\nop_delay=100");
     let profile = profile.top("callout = echo hello there > said; exit 7");
@@ -362,7 +362,7 @@ fn a_command_is_run_as_the_original_does_and_natively_when_allowed() {
 }
 
 #[test]
-fn natively_operations_are_the_headline() {
+fn operations_per_second_is_primary_in_native_runs() {
     let program = program();
     let profile = Profile::new("num_files=50\nnum_dirs=3", "stat_weight=3\nreadall_weight=1");
     profile.native(&program, &["--operations", "4999"]).ends_with(0);
@@ -390,7 +390,7 @@ fn natively_operations_are_the_headline() {
 }
 
 #[test]
-fn a_seed_gives_the_same_files_again() {
+fn a_seed_reproduces_the_files() {
     let mut profile = Profile::new("num_dirs=3", "create_weight=2\ndelete_weight=1");
     profile.files = "num_files=20\nnum_dirs=3\nmin_filesize=0\nmax_filesize=9000".to_owned();
     profile.group = profile.group.replace("num_threads=2", "num_threads=1");
@@ -406,7 +406,7 @@ fn a_seed_gives_the_same_files_again() {
 }
 
 #[test]
-fn directories_are_made_while_files_come_into_them_and_names_never_grow() {
+fn directories_and_files_are_created_concurrently_with_bounded_names() {
     // This test is not about a disk, so it runs in memory.
     let (program, place) = (program(), temp_dir_in(Path::new("/dev/shm")));
     let mut profile = Profile::new("num_files=1", "createdir_weight=1\ncreate_weight=3");
@@ -459,7 +459,7 @@ fn profiles_are_compared_in_a_plan() {
 
 /// The published table of FFSB 6.0-RC2 has 4 KiB files in 25.8 % for a weight of 33 %.
 #[test]
-fn sizes_are_drawn_as_by_the_original_where_that_is_asked_for() {
+fn sizes_can_be_drawn_like_the_original() {
     let program = program();
     let text =
         "[filesystem]\nlocation=w\nnum_files=4000\nsize_weight 1 33\nsize_weight 2 67\n[end]\n";

@@ -28,7 +28,7 @@ fn names(count: u32) -> BTreeSet<String> {
 }
 
 #[test]
-fn files_of_an_earlier_run_are_made_anew_or_taken_over() {
+fn files_of_an_earlier_run_are_recreated_or_reused() {
     let program = program();
     let place = program.home().join("w");
     let mix = "create_weight=3\ndelete_weight=1\ncreatedir_weight=1\nmetaop_weight=1";
@@ -63,7 +63,7 @@ fn files_of_an_earlier_run_are_made_anew_or_taken_over() {
 }
 
 #[test]
-fn files_that_no_run_can_have_made_are_not_taken_over() {
+fn foreign_files_are_not_reused() {
     for (paths, dirs) in [
         (["data/datafile18446744073709551615", "data/datafile0"], 0),
         (["data/datafile9999999999999999", "data/datafile0"], 0),
@@ -105,7 +105,7 @@ fn a_large_file_of_an_earlier_run_is_read_at_random() {
 }
 
 #[test]
-fn what_is_somebody_elses_ends_the_run_before_anything_is_removed() {
+fn foreign_files_end_the_run_before_any_removal() {
     let program = program();
     let place = program.home().join("w");
     let profile = Profile::new("num_files=10\nnum_dirs=2", "stat_weight=1").seconds(0);
@@ -158,7 +158,7 @@ fn two(first: &Path, second: &Path) -> Profile {
 }
 
 #[test]
-fn several_filesystems_are_worked_on_at_once() {
+fn several_filesystems_are_used_concurrently() {
     let program = program();
     let (first, second) = (program.home().join("a"), program.home().join("b"));
     fs::create_dir(&second).unwrap();
@@ -191,7 +191,7 @@ fn one_directory_under_two_names_is_refused() {
 }
 
 #[test]
-fn locations_have_any_length_and_are_made() {
+fn locations_of_any_length_are_created() {
     let program = program();
     let room = program.home().join("r");
     fs::create_dir(&room).unwrap();
@@ -241,7 +241,7 @@ fn aged(kind: &str, megabytes: u64, bytes: &str) -> f64 {
 }
 
 #[test]
-fn aging_ends_where_it_should() {
+fn aging_ends_at_the_desired_utilization() {
     // xfs frees the blocks of deleted files later: on a busy machine, a quarter of the blocks that
     // were used at the end of aging were free afterwards.
     for (kind, megabytes, least) in [("ext4", 256, 32.0), ("xfs", 320, 20.0)] {
@@ -254,7 +254,7 @@ fn aging_ends_where_it_should() {
 /// Sixteen files for each of three threads would fill three quarters of the filesystem. At 40 %,
 /// three files are being written, and five more follow.
 #[test]
-fn aging_by_large_files_ends_where_it_should() {
+fn aging_with_large_files_ends_at_the_desired_utilization() {
     for (kind, megabytes, least) in [("ext4", 256, 32.0), ("xfs", 320, 20.0)] {
         require_loop_fs!(kind);
         let used = aged(kind, megabytes, "4m");
@@ -263,7 +263,7 @@ fn aging_by_large_files_ends_where_it_should() {
 }
 
 #[test]
-fn direct_calls_move_whole_blocks_whatever_the_sizes() {
+fn direct_io_transfers_whole_blocks() {
     for kind in ["ext4", "xfs"] {
         require_loop_fs!(kind);
         let (program, place) = (program(), LoopFs::new(kind, 320));
@@ -294,7 +294,7 @@ fn direct_calls_move_whole_blocks_whatever_the_sizes() {
 }
 
 #[test]
-fn two_runs_cannot_have_one_location_and_clean_removes_what_a_killed_one_left() {
+fn a_location_has_one_run_and_clean_removes_leftovers_of_a_killed_one() {
     // If results were on the filesystem under test, they would wait in memory and stay there after
     // a kill.
     let results = temp_dir_in(Path::new("/dev/shm"));

@@ -54,7 +54,7 @@ fn count(ran: &FinishedCommand, flowop: &str) -> u64 {
 }
 
 #[test]
-fn a_classic_run_says_what_the_original_says() {
+fn a_classic_run_prints_the_original_output() {
     let program = program();
     let ran = classic(&program, &format!("{MIX}run 1\n")).ends_with(0);
     let mut rest = ran.stdout.as_str();
@@ -100,7 +100,7 @@ fn a_classic_run_says_what_the_original_says() {
 }
 
 #[test]
-fn what_is_no_fileset_is_not_removed() {
+fn only_filesets_are_removed() {
     let program = program();
     let photo = program.home().join("w/set/photo.jpg");
     fs::create_dir_all(photo.parent().unwrap()).unwrap();
@@ -115,7 +115,7 @@ fn what_is_no_fileset_is_not_removed() {
 }
 
 #[test]
-fn who_runs_out_of_files_gets_no_number() {
+fn threads_without_remaining_files_have_no_result() {
     let program = program();
     let text = "define fileset name=a,path=w,entries=20,size=1k,dirwidth=5,prealloc\n\
                 define process name=p { thread name=t { flowop deletefile name=d,filesetname=a } }\n";
@@ -150,7 +150,7 @@ fn snapshots_and_histograms_are_reported() {
 }
 
 #[test]
-fn threads_hold_one_another_back() {
+fn threads_synchronise_by_semaphores() {
     let program = program();
     let text = "define fileset name=a,path=w,entries=4,size=8k,dirwidth=50,prealloc\n\
         define process name=taker { thread name=t { flowop semblock name=s,value=10,highwater=10\n\
@@ -204,7 +204,7 @@ fn a_native_run_is_reported_and_can_be_repeated() {
 }
 
 #[test]
-fn what_cannot_be_done_is_refused_with_its_place() {
+fn unsupported_statements_are_refused_with_their_location() {
     let program = program();
     native(&program, &format!("{MIX}system \"rm -rf /\"\nrun 1"), &[])
         .ends_with(2)

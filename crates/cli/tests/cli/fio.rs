@@ -89,7 +89,7 @@ const JOBS: [&str; 18] = [
 ];
 
 #[test]
-fn work_is_the_originals_on_a_real_filesystem() {
+fn work_equals_the_original_on_a_real_filesystem() {
     require_root!();
     require_tool!("fio");
     let (program, place) = (program(), LoopFs::in_memory(64));
@@ -127,7 +127,7 @@ fn work_is_the_originals_on_a_real_filesystem() {
 }
 
 #[test]
-fn the_report_has_the_originals_forms() {
+fn reports_have_the_original_formats() {
     let program = program();
     let job = "[global]\nsize=64k\n[a]\nrw=randrw\nnumjobs=2\ngroup_reporting\n[b]\nstonewall\n\
                rw=write\nfsync=4\n";
@@ -172,7 +172,7 @@ fn the_report_has_the_originals_forms() {
 }
 
 #[test]
-fn bins_hold_every_request() {
+fn histograms_count_every_request() {
     let program = program();
     let job = "[a]\nrw=randrw\nsize=1m\nioengine=libaio\niodepth=4\n";
     let document = json(&run(&program, job, &["--output-format", "json+"]).ends_with(0));
@@ -189,7 +189,7 @@ fn bins_hold_every_request() {
 }
 
 #[test]
-fn what_is_not_done_here_is_refused_and_nothing_is_made() {
+fn unsupported_jobs_are_refused_before_files_are_created() {
     let program = program();
     for (line, said) in [
         ("zonemode=zbd", "j.fio:3:10: zonemode: 'zbd' is not known here"),
@@ -224,7 +224,7 @@ fn every_option_can_be_shown() {
 }
 
 #[test]
-fn natively_a_job_is_kept_and_removed_and_can_be_repeated() {
+fn a_native_job_is_stored_cleaned_up_and_repeatable() {
     let program = program();
     let other = temp_dir();
     let job = format!(
@@ -257,7 +257,7 @@ fn natively_a_job_is_kept_and_removed_and_can_be_repeated() {
 }
 
 #[test]
-fn time_is_what_ends_timed_jobs_and_a_signal_all() {
+fn timed_jobs_end_by_time_and_all_jobs_by_a_signal() {
     let program = program();
     let job = "[global]\nsize=1m\ntime_based\n[a]\nrw=randwrite\nruntime=100ms\nexitall\n\
                exit_what=all\n[b]\nrw=read\nruntime=1000\n[c]\nstonewall\nruntime=1000\n";
@@ -275,7 +275,7 @@ fn time_is_what_ends_timed_jobs_and_a_signal_all() {
 }
 
 #[test]
-fn a_full_filesystem_is_a_failure_that_is_reported() {
+fn a_full_filesystem_is_reported_as_a_failure() {
     require_root!();
     let (program, place) = (program(), LoopFs::in_memory(16));
     for engine in ["psync", "libaio"] {
@@ -291,7 +291,7 @@ fn a_full_filesystem_is_a_failure_that_is_reported() {
 }
 
 #[test]
-fn jobs_can_be_typed() {
+fn jobs_can_be_given_on_the_command_line() {
     let program = program();
     let words =
         ["fio", "--size=64k", "--name", "a", "--rw=write", "--thread", "--name=b", "--rw", "read"];
@@ -312,7 +312,7 @@ fn jobs_can_be_typed() {
 }
 
 #[test]
-fn logs_have_a_line_for_each_request_or_for_each_time() {
+fn logs_have_a_line_for_each_request_or_interval() {
     let program = program();
     fs::create_dir(program.home().join("logs")).unwrap();
     let job = "[r]\nrw=read\nsize=64k\nwrite_bw_log\n[w]\nrw=write\nsize=64k\nioengine=libaio\n";
@@ -385,7 +385,7 @@ fn hot_data_are_reported() {
 }
 
 #[test]
-fn files_are_opened_as_sync_says() {
+fn files_are_opened_with_the_flags_of_sync() {
     let program = program();
     for (sync, flag) in [("none", None), ("sync", Some("O_SYNC")), ("dsync", Some("O_DSYNC"))] {
         let job = format!("[a]\nrw=write\nsize=16k\nsync={sync}\n");

@@ -175,7 +175,7 @@ fn a_steady_state_is_reported_as_by_the_original() {
 }
 
 #[test]
-fn counts_files_and_names_are_the_originals() {
+fn counts_files_and_names_equal_the_original() {
     require_tool!("fio");
     at_once(LINES, |line| {
         let program = program();
@@ -218,7 +218,7 @@ const CODES: &[&str] = &[
 ];
 
 #[test]
-fn exit_codes_and_errors_of_jobs_are_the_originals() {
+fn exit_codes_and_job_errors_equal_the_original() {
     require_tool!("fio");
     at_once(CODES, |line| {
         let program = program();
@@ -263,7 +263,7 @@ const KINDS: [&str; 18] = [
 ];
 
 #[test]
-fn each_verifies_what_the_other_wrote() {
+fn each_program_verifies_the_data_of_the_other() {
     require_tool!("fio");
     let layouts =
         ["--bs=4k", "--bsrange=1k-8k", "--bs=4k --verify_interval=512 --verify_offset=256"];
@@ -286,7 +286,7 @@ fn each_verifies_what_the_other_wrote() {
 }
 
 #[test]
-fn a_block_that_is_not_what_was_written_ends_the_job() {
+fn a_corrupt_block_ends_the_job() {
     let (program, dir) = (program(), temp_dir());
     let line = "--name=v --filename=v --size=64k --verify=md5";
     ours(&program, dir.path(), &format!("{line} --rw=write --do_verify=0")).ends_with(0);
@@ -312,7 +312,7 @@ fn a_block_that_is_not_what_was_written_ends_the_job() {
 }
 
 #[test]
-fn a_log_of_requests_is_done_again() {
+fn a_request_log_is_replayed() {
     let (program, dir) = (program(), temp_dir());
     let line = "--name=a --filename=x:y --size=256k --rw=randrw --fsync=8 --write_iolog=log";
     ours(&program, dir.path(), line).ends_with(0);
@@ -345,7 +345,7 @@ fn requests(document: &Value) -> Vec<u64> {
 }
 
 #[test]
-fn reports_during_a_run_are_whole_grow_and_end_with_the_result() {
+fn interim_reports_are_complete_and_end_with_the_result() {
     require_tool!("fio");
     // The rate limit leaves time for reports, however slow the machine is.
     let line = "--ioengine=null --rw=randread --size=400k --rate_iops=100 --name=a --numjobs=2 \
@@ -372,7 +372,7 @@ fn reports_during_a_run_are_whole_grow_and_end_with_the_result() {
 }
 
 #[test]
-fn reports_during_a_run_come_in_every_format_and_only_the_last_is_kept() {
+fn interim_reports_have_every_format_and_only_the_last_is_stored() {
     let (program, dir) = (program(), temp_dir());
     let line = "--ioengine=null --rw=randread --size=200k --rate_iops=100 --name=a --name=b \
                 --stonewall --status-interval=100ms --output-format=normal,terse --output=r.txt";
@@ -426,7 +426,7 @@ fn a_signal_asks_for_a_report() {
 }
 
 #[test]
-fn warnings_are_printed_and_fatal_where_that_is_asked_for() {
+fn warnings_are_printed_and_optionally_fatal() {
     require_tool!("fio");
     let common = "--name=a --size=64k --output-format=terse --ioengine=null";
     for (line, code) in [
@@ -498,7 +498,7 @@ fn both_json_formats_are_one_document_with_buckets() {
 }
 
 #[test]
-fn parsing_alone_looks_at_no_file_of_the_jobs() {
+fn parse_only_opens_no_job_files() {
     let (program, dir) = (program(), temp_dir());
     let line = "--parse-only --name=a --size=1m --nrfiles=2000 --directory=none --rw=randread";
     let command = program.command(["fio", "--no-store"].into_iter().chain(words(line)));
@@ -510,7 +510,7 @@ fn parsing_alone_looks_at_no_file_of_the_jobs() {
 }
 
 #[test]
-fn as_many_clones_and_open_files_as_people_ask_for_run_natively() {
+fn many_clones_and_open_files_run_natively() {
     let (program, dir) = (program(), temp_dir());
     let line = "--name=a --ioengine=null --size=4k --numjobs=1100 --thread --group_reporting \
                 --output-format=json";

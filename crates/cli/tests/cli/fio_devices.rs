@@ -67,7 +67,7 @@ const LINES: &[&str] = &[
 ];
 
 #[test]
-fn requests_to_a_device_are_those_of_the_original() {
+fn requests_to_a_device_equal_the_original() {
     require_root!();
     require_tool!("fio");
     at_once(LINES, |line| {
@@ -88,7 +88,7 @@ fn requests_to_a_device_are_those_of_the_original() {
 }
 
 #[test]
-fn what_is_mounted_is_read_and_not_written() {
+fn a_mounted_device_is_read_but_not_written() {
     require_root!();
     let (program, place) = (program(), LoopFs::new("ext4", 32));
     let table = fs::read_to_string("/proc/self/mounts").unwrap();
@@ -107,7 +107,7 @@ fn what_is_mounted_is_read_and_not_written() {
 }
 
 #[test]
-fn what_another_device_is_made_of_is_not_written() {
+fn a_member_of_another_device_is_not_written() {
     require_root!();
     let (program, (device, _dir)) = (program(), device());
     let _above = BlockDevice::on(Path::new(device.path()));
@@ -117,7 +117,7 @@ fn what_another_device_is_made_of_is_not_written() {
 }
 
 #[test]
-fn natively_a_device_is_written_if_it_is_empty_or_named() {
+fn native_runs_write_empty_or_named_devices_only() {
     require_root!();
     let (program, (device, dir)) = (program(), device());
     let job = format!("[a]\nfilename={}\nsize=1m\nrw=randwrite\nverify=crc32c\n", device.path());
@@ -141,7 +141,7 @@ fn natively_a_device_is_written_if_it_is_empty_or_named() {
 }
 
 #[test]
-fn other_devices_and_missing_ones_are_no_places_for_files() {
+fn missing_and_foreign_device_paths_are_refused() {
     let program = program();
     for (path, why) in [("/dev/null", "no block device"), ("/dev/no-such-disk", "No such file")] {
         let ran = ours(&program, &format!("--filename={path} --size=1m --rw=write")).ends_with(1);

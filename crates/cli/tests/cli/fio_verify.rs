@@ -46,7 +46,7 @@ fn good_data_is_not_reported_as_corrupt() {
 }
 
 #[test]
-fn each_place_is_read_back_once_where_writes_overlap() {
+fn overlapping_writes_are_verified_once_for_each_offset() {
     let dir = temp_dir();
     ours(dir.path(), OVERLAPPING).ends_with(0);
     let log = fs::read_to_string(dir.path().join("log")).unwrap();
@@ -62,7 +62,7 @@ fn each_place_is_read_back_once_where_writes_overlap() {
 }
 
 #[test]
-fn a_block_that_changed_is_found_where_writes_overlap() {
+fn a_changed_block_is_found_among_overlapping_writes() {
     let dir = temp_dir();
     ours(dir.path(), &format!("{OVERLAPPING} --do_verify=0")).ends_with(0);
     let log = fs::read_to_string(dir.path().join("log")).unwrap();

@@ -108,7 +108,7 @@ fn a_copy_in_a_directory_is_removed_again() {
 /// Reproduces a published script whose `mkfs.ext4 -f` fails, so that each copy is put beside the
 /// earlier ones.
 #[test]
-fn a_copy_beside_older_copies_is_not_called_fresh_in_silence() {
+fn a_copy_beside_older_copies_is_cautioned() {
     require_root!();
     require_loop_fs!("ext4");
     let (aged, unaged) = (LoopFs::new("ext4", 400), LoopFs::new("ext4", 400));
@@ -157,7 +157,7 @@ fn an_interrupted_comparison_leaves_nothing() {
 }
 
 #[test]
-fn a_place_that_is_too_small_says_so() {
+fn a_target_that_is_too_small_is_reported() {
     require_root!();
     require_loop_fs!("ext4");
     let (aged, fresh) = (LoopFs::new("ext4", 200), LoopFs::new("ext4", 16));

@@ -72,7 +72,7 @@ fn a_plan_runs_on_all_clients_each_in_its_mount() {
 }
 
 #[test]
-fn a_client_that_is_cut_off_ends_the_run_with_its_rank() {
+fn a_disconnected_client_ends_the_run_with_its_rank() {
     let Some(mpi) = prepared() else { return };
     let (shared, data) = (GlusterClients::new(4, 600), temp_dir());
     let store = data.path().join("results.db");
@@ -92,7 +92,7 @@ fn a_client_that_is_cut_off_ends_the_run_with_its_rank() {
 }
 
 #[test]
-fn a_full_brick_ends_the_run_and_says_so() {
+fn a_full_brick_ends_the_run_with_an_error() {
     let Some(mpi) = prepared() else { return };
     let (shared, data) = (GlusterClients::new(2, 400), temp_dir());
     let store = data.path().join("results.db");

@@ -10,7 +10,7 @@ use crate::program;
 use crate::trial::last;
 
 #[test]
-fn requests_are_put_to_files_and_places() {
+fn requests_are_attributed_to_files_and_regions() {
     require_root!();
     require_loop_fs!("xfs");
     let place = LoopFs::new("xfs", 400);
@@ -59,7 +59,7 @@ fn requests_are_put_to_files_and_places() {
 }
 
 #[test]
-fn a_trace_tells_which_files_were_hot() {
+fn a_trace_shows_which_files_were_hot() {
     require_root!();
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);
@@ -106,7 +106,7 @@ fn a_trace_tells_which_files_were_hot() {
 }
 
 #[test]
-fn requests_that_cannot_be_put_to_files_are_reported_of() {
+fn unattributed_requests_are_reported() {
     require_root!();
     require_loop_fs!("btrfs");
     let place = LoopFs::new("btrfs", 256);

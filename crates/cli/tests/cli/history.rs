@@ -36,7 +36,7 @@ fn data(program: &Program, words: &[&str]) -> Value {
 }
 
 #[test]
-fn a_change_of_level_has_its_day_its_size_and_its_interval() {
+fn a_change_of_level_has_a_day_a_size_and_an_interval() {
     let program = month(|day| if day < 17 { 1000.0 } else { 900.0 });
     let found = data(&program, &[]);
     assert_eq!(found["format"], "treering history");
@@ -72,7 +72,7 @@ fn a_month_without_a_change_has_none_and_one_bad_day_is_suspect() {
 }
 
 #[test]
-fn the_gate_knows_what_is_recent_and_better_is_no_fault() {
+fn the_gate_ignores_old_changes_and_improvements() {
     let program = month(|day| if day < 17 { 1000.0 } else { 900.0 });
     program.run(["history", "--gate"]).ends_with(0);
     program.run(["history", "--gate", "--recent", "12"]).ends_with(1);
@@ -89,7 +89,7 @@ fn the_gate_knows_what_is_recent_and_better_is_no_fault() {
 }
 
 #[test]
-fn what_is_not_there_is_named_with_what_is() {
+fn unknown_names_are_reported_with_the_known_ones() {
     let program = month(|_| 1000.0);
     program.run(["history", "--by", "weather"]).ends_with(2).complains("weather");
     let ran = program.run(["history", "--metric", "speed"]).ends_with(2);
@@ -99,7 +99,7 @@ fn what_is_not_there_is_named_with_what_is() {
 }
 
 #[test]
-fn an_acknowledged_change_is_known_and_stops_no_gate() {
+fn an_acknowledged_change_passes_the_gate() {
     let program = month(|day| if day < 17 { 1000.0 } else { 900.0 });
     let gate = |code: i32| {
         program.run(["history", "--gate", "--recent", "20"]).ends_with(code);

@@ -103,7 +103,7 @@ fn every_trial_of_a_plan_starts_from_the_saved_image() {
 }
 
 #[test]
-fn what_is_not_what_was_saved_is_refused() {
+fn a_damaged_image_is_refused() {
     require_root!();
     require_loop_fs!("ext4");
     let program = program();
@@ -186,7 +186,7 @@ fn what_is_not_what_was_saved_is_refused() {
 }
 
 #[test]
-fn a_block_device_gets_an_image_when_it_is_named_for_erasing_and_what_was_there_is_gone() {
+fn an_image_is_restored_to_a_device_named_for_erasing() {
     require_root!();
     for kind in ["ext4", "xfs", "btrfs"] {
         require_loop_fs!(kind);
@@ -233,7 +233,7 @@ fn a_block_device_gets_an_image_when_it_is_named_for_erasing_and_what_was_there_
 }
 
 #[test]
-fn what_cannot_be_saved_leaves_nothing_and_the_filesystem_is_mounted() {
+fn a_failed_save_leaves_no_files_and_a_mounted_filesystem() {
     require_root!();
     require_loop_fs!("ext4");
     let small = LoopFs::in_memory(2);

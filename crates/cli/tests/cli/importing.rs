@@ -81,7 +81,7 @@ fn a_mail_with_two_sides_is_compared_within_one_run() {
 }
 
 #[test]
-fn what_was_imported_is_not_imported_again() {
+fn imported_trials_are_not_imported_again() {
     let program = program();
     let mail = write_both(&program);
     program.run(["import", &mail, "--dry-run"]).ends_with(0);
@@ -99,7 +99,7 @@ fn what_was_imported_is_not_imported_again() {
 }
 
 #[test]
-fn an_export_comes_back_as_it_was() {
+fn an_imported_export_equals_the_original() {
     let program = program();
     let mail = write_both(&program);
     program.run(["import", &mail, "--label", "old,new"]).ends_with(0);
@@ -114,7 +114,7 @@ fn an_export_comes_back_as_it_was() {
 }
 
 #[test]
-fn files_without_logs_and_labels_that_do_not_fit_are_refused() {
+fn files_without_logs_and_wrong_numbers_of_labels_are_refused() {
     let program = program();
     let nothing = program.home().join("nothing.txt");
     fs::write(&nothing, "Dear all,\nnothing.\n").unwrap();
@@ -129,7 +129,7 @@ fn files_without_logs_and_labels_that_do_not_fit_are_refused() {
 /// The expected figures were computed by other means: ratios of medians of pairs lie within these
 /// intervals, and p is as small as thirty pairs with at most one exception imply.
 #[test]
-fn the_published_mail_says_more_than_its_author_saw() {
+fn the_published_mail_contains_an_unmentioned_difference() {
     let Some(path) = shared("seeds/001_26b0cef4a741bd4e.txt") else {
         skip("the published mail is not here");
         return;
@@ -322,7 +322,7 @@ fn write_results(program: &Program) {
 }
 
 #[test]
-fn results_of_mmtests_are_taken_with_their_iterations() {
+fn results_of_mmtests_are_imported_with_iterations() {
     let program = program();
     write_results(&program);
     let said = program.run(["import", "log"]).ends_with(0);
@@ -360,7 +360,7 @@ fn results_of_mmtests_are_taken_with_their_iterations() {
 }
 
 #[test]
-fn packed_files_are_unpacked_and_directories_of_others_refused() {
+fn compressed_files_are_read_and_foreign_directories_refused() {
     let program = program();
     let text = log([10, 11, 12, 13, 14, 15], "11");
     fs::write(program.home().join("a.gz"), gzip(&text)).unwrap();
@@ -407,7 +407,7 @@ fn run_and_imported(program: &Program, words: &[&str]) -> (Trial, Trial) {
 /// The run takes the tree states and summary rows from its plan, the import from earlier lines;
 /// both must agree.
 #[test]
-fn our_own_classic_compilebench_is_imported_as_what_it_was() {
+fn classic_compilebench_output_imports_as_the_same_trial() {
     let program = program();
     FourLists::tiny().write_to(&program.home().join("lists"));
     let words = ["compilebench", "-s", "lists", "-D", "w", "-i", "4", "-r", "150", "-n"];
@@ -437,7 +437,7 @@ fn our_own_classic_compilebench_is_imported_as_what_it_was() {
 }
 
 #[test]
-fn our_own_classic_fs_mark_is_imported_as_what_it_was() {
+fn classic_fs_mark_output_imports_as_the_same_trial() {
     let program = program();
     let words = ["fs_mark", "-d", "m/0", "-d", "m/1", "-n", "20", "-s", "1000", "-t", "4"];
     fs::create_dir(program.home().join("m")).unwrap();
@@ -460,7 +460,7 @@ fn our_own_classic_fs_mark_is_imported_as_what_it_was() {
 }
 
 #[test]
-fn our_own_classic_ffsb_is_imported_as_what_it_was() {
+fn classic_ffsb_output_imports_as_the_same_trial() {
     let program = program();
     let mut profile = Profile::new(
         "num_files=40\nnum_dirs=4",
@@ -515,7 +515,7 @@ fn run_and_imported_ffsb(program: &Program, profile: &Profile) -> Trial {
 }
 
 #[test]
-fn our_own_classic_blogbench_is_imported_as_what_it_was() {
+fn classic_blogbench_output_imports_as_the_same_trial() {
     let (program, place) = (program(), temp_dir_in(Path::new("/dev/shm")));
     let dir = place.path().to_str().unwrap();
     let words = ["blogbench", "-d", dir, "-i", "2", "-s", "1", "-w", "1", "-r", "2"];
@@ -662,7 +662,7 @@ fn memory_does_not_grow_with_rows_or_trials() {
 }
 
 #[test]
-fn no_command_is_offered_for_a_log_that_does_not_say_where_it_was_run() {
+fn a_log_without_a_directory_has_no_repeat_command() {
     let program = program();
     let summary = "intial create total runs 30 avg 25.69 MB/s (user 0.76s sys 1.35s)\n\
                    create total runs 5 avg 19.38 MB/s (user 0.71s sys 1.28s)\n";
@@ -689,7 +689,7 @@ fn table() -> String {
 }
 
 #[test]
-fn a_table_of_numbers_is_listed_compared_and_has_a_history() {
+fn a_table_of_numbers_is_listed_and_compared_with_a_history() {
     let program = program();
     let path = program.home().join("numbers.txt");
     fs::write(&path, table()).unwrap();
@@ -710,7 +710,7 @@ fn a_table_of_numbers_is_listed_compared_and_has_a_history() {
 }
 
 #[test]
-fn a_comparison_in_the_form_of_the_test_robot_is_read_back_as_means_without_a_verdict() {
+fn a_comparison_in_lkp_format_imports_as_means_without_verdict() {
     let program = program();
     fs::write(program.home().join("numbers.txt"), table()).unwrap();
     program.run(["import", "numbers.txt"]).ends_with(0);
@@ -767,7 +767,7 @@ fn a_table_that_lacks_a_column_is_refused_with_the_nearest_name() {
 }
 
 #[test]
-fn commands_of_hyperfine_are_sides_with_rounds() {
+fn commands_of_hyperfine_are_variants_with_rounds() {
     let program = program();
     let path = program.home().join("export.json");
     let times = |seconds: f64| {

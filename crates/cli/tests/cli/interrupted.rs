@@ -124,7 +124,7 @@ fn sigterm_ends_a_native_run_of_three_workers() {
 }
 
 #[test]
-fn a_kept_native_run_that_is_stopped_leaves_its_trees_and_no_mark() {
+fn a_stopped_run_with_keep_leaves_trees_without_a_mark() {
     let program = with_files(50);
     let mut run = start(&program, &[&LONG_NATIVE[..], &["--keep"]].concat());
     run.wait_for("initial create kernel-3 ");
@@ -137,7 +137,7 @@ fn a_kept_native_run_that_is_stopped_leaves_its_trees_and_no_mark() {
 }
 
 #[test]
-fn what_a_killed_run_left_is_found_reported_and_removed() {
+fn leftovers_of_a_killed_run_are_found_reported_and_removed() {
     let (program, _results) = with_files_and_results_apart(100);
     let dir = program.home().join("w");
     fs::create_dir_all(dir.join("kernel-mine")).unwrap();
@@ -186,7 +186,7 @@ fn what_a_killed_run_left_is_found_reported_and_removed() {
 }
 
 #[test]
-fn what_a_killed_run_of_any_workload_left_is_removed() {
+fn leftovers_of_every_workload_are_removed() {
     let program = program();
     let job = "[a]\nrw=randwrite\nsize=1m\nruntime=60\ntime_based\n";
     fs::write(program.home().join("a.fio"), job).unwrap();
@@ -251,7 +251,7 @@ fn a_killed_classic_run_keeps_its_finished_tasks() {
 }
 
 #[test]
-fn a_second_signal_ends_at_once_and_clean_removes_what_is_left() {
+fn a_second_signal_ends_at_once_and_clean_removes_leftovers() {
     let program = with_files(300);
     let mut run = start(&program, &LONG_NATIVE);
     run.wait_for("initial create kernel-40 ");

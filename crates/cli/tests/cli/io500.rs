@@ -50,7 +50,7 @@ fn rates(trial: &Trial) -> Vec<String> {
 }
 
 #[test]
-fn a_rehearsal_has_all_phases_and_says_what_a_full_run_needs() {
+fn a_rehearsal_has_all_phases_and_projects_a_full_run() {
     let program = program();
     fs::create_dir(program.home().join("w")).unwrap();
     let line = ["io500", "rehearse", "--dir", "w", "--workers", "2"];
@@ -144,7 +144,7 @@ fn with_program(program: &Program, config: &str) -> FinishedCommand {
 }
 
 #[test]
-fn the_result_of_an_installed_program_is_kept_with_its_files() {
+fn the_result_of_an_installed_program_is_stored_with_its_files() {
     let program = program();
     let ran = with_program(&program, "[global]\ndatadir = ./data\n").ends_with(0);
     assert!(ran.stdout.contains("it ran c.ini"), "{ran}");
@@ -159,7 +159,7 @@ fn the_result_of_an_installed_program_is_kept_with_its_files() {
 }
 
 #[test]
-fn a_program_that_fails_or_leaves_nothing_is_told() {
+fn a_failing_program_and_missing_results_are_reported() {
     let program = program();
     with_program(&program, "[global]\n# fail\n").ends_with(4).complains("exit status: 1");
     assert!(matches!(last(&program).ending, Ending::Failed { .. }), "what it left is kept");

@@ -73,7 +73,7 @@ const LINES: [(u32, &str); 16] = [
 ];
 
 #[test]
-fn lines_and_files_are_those_of_the_original() {
+fn lines_and_files_equal_the_original() {
     let Some(original) = original("ior") else { return };
     for (ranks, words) in LINES {
         let (program, other) = (program(), temp_dir());
@@ -145,7 +145,7 @@ fn a_script_is_one_run_of_several_tests() {
 }
 
 #[test]
-fn what_is_wrong_in_a_script_is_shown_with_its_line() {
+fn script_errors_are_shown_with_their_line() {
     let program = program();
     fs::write(program.home().join("script"), "IOR START\n  blockSize = 4x\nRUN\nreadfil=1\n")
         .unwrap();
@@ -163,7 +163,7 @@ fn what_is_wrong_in_a_script_is_shown_with_its_line() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_before_anything_is_done() {
+fn unsupported_options_are_refused_first() {
     for (words, message, code) in [
         ("-b 4m -t 3m", "block size must be a multiple of transfer size", 1),
         ("-a DFS", "there is no such interface here", 1),
@@ -228,7 +228,7 @@ fn json_is_one_document_with_the_names_of_the_original() {
 }
 
 #[test]
-fn each_rank_has_a_directory_where_that_is_asked_for() {
+fn each_rank_can_have_its_own_directory() {
     let program = program();
     fs::create_dir(program.home().join("out")).unwrap();
     classic(&program, 2, "-F -u -b 128k -t 64k -d 1 -T 5 -k -o out/f").ends_with(0);
@@ -242,7 +242,7 @@ fn each_rank_has_a_directory_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_write_that_time_ends_is_read_in_another_run() {
+fn a_write_ended_by_time_is_read_by_a_later_run() {
     let program = program();
     let words = "-F -b 64k -t 64k -s 1000000 -D 1 -O stoneWallingWearOut=1 -G 3 -k -o f \
                  -O stoneWallingStatusFile=state";
@@ -262,7 +262,7 @@ fn a_write_that_time_ends_is_read_in_another_run() {
 }
 
 #[test]
-fn a_native_run_shifts_reports_and_leaves_nothing() {
+fn a_native_run_reorders_tasks_reports_and_cleans_up() {
     let program = program();
     fs::create_dir(program.home().join("target")).unwrap();
     let words = "run ior --dir target --workers 3 --block 256K --transfer 64K --segments 2";
@@ -277,7 +277,7 @@ fn a_native_run_shifts_reports_and_leaves_nothing() {
 }
 
 #[test]
-fn a_file_that_is_there_is_warned_of_by_each_rank() {
+fn each_rank_warns_of_an_existing_file() {
     let program = program();
     fs::create_dir(program.home().join("out")).unwrap();
     for (kept, fate) in [("", "deleted"), ("-E ", "overwritten")] {
@@ -296,7 +296,7 @@ fn a_file_that_is_there_is_warned_of_by_each_rank() {
 }
 
 #[test]
-fn files_about_ranks_and_operations_are_those_of_the_original() {
+fn rank_and_operation_files_equal_the_original() {
     let program = program();
     fs::create_dir_all(program.home().join("out/d")).unwrap();
     let words = "-b 256k -t 64k -F -a MPIIO -O saveRankPerformanceDetailsCSV=ranks -O \

@@ -68,7 +68,7 @@ fn role(trial: &Trial) -> CellRole {
 }
 
 #[test]
-fn a_job_against_another_has_a_verdict_a_gate_and_the_same_page_again() {
+fn compared_jobs_have_a_verdict_a_gate_and_a_reproducible_page() {
     let place = Place::new();
     let plan = format!(
         "name = \"jobs\"\nrounds = 6\nwarm-up = false\n{}\
@@ -110,7 +110,7 @@ fn a_job_against_another_has_a_verdict_a_gate_and_the_same_page_again() {
 }
 
 #[test]
-fn the_warm_up_makes_a_job_longer_for_all_variants_and_rounds_and_says_so() {
+fn the_warm_up_sizes_a_job_for_all_variants_and_rounds() {
     let place = Place::new();
     let plan = format!(
         "name = \"sized\"\nrounds = 2\nphase-seconds = 1\n{}{}\
@@ -159,7 +159,7 @@ const STEPS: &str = "[[step]]\nname = \"make\"\nmeasure = false\n\
     [[step]]\nname = \"after\"\nagainst = \"before\"\ncommand = \"ls d > /dev/null\"\n";
 
 #[test]
-fn steps_work_on_one_filesystem_in_their_order_and_the_measured_ones_are_compared() {
+fn steps_run_in_order_on_one_filesystem_and_measured_ones_are_compared() {
     require_loop_fs!("ext4");
     let place = Place::new();
     let plan = format!(
@@ -185,7 +185,7 @@ fn steps_work_on_one_filesystem_in_their_order_and_the_measured_ones_are_compare
 }
 
 #[test]
-fn steps_behind_one_that_fails_do_not_run() {
+fn steps_after_a_failed_one_do_not_run() {
     require_loop_fs!("ext4");
     let place = Place::new();
     let steps = STEPS.replace("mkdir d;", "false;").replace("cd d; seq", "cd none && seq");

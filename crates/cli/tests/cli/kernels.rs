@@ -115,7 +115,7 @@ pub(crate) fn fact<'t>(trial: &'t Trial, name: &str) -> Option<&'t str> {
 }
 
 #[test]
-fn kernels_take_turns_and_nothing_stays() {
+fn kernels_take_turns_without_leftovers() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();
@@ -213,7 +213,7 @@ fn layers_are_built_in_a_guest_by_its_kernel() {
 }
 
 #[test]
-fn a_guest_starts_from_a_saved_image_and_each_trial_from_the_whole_of_it() {
+fn each_trial_in_a_guest_starts_from_the_complete_saved_image() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let mounted = LoopFs::new("ext4", 300);
@@ -249,7 +249,7 @@ fn a_guest_starts_from_a_saved_image_and_each_trial_from_the_whole_of_it() {
 }
 
 #[test]
-fn counted_instructions_repeat_and_are_not_counted_on_two_cpus() {
+fn instruction_counts_repeat_and_need_one_cpu() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();
@@ -329,7 +329,7 @@ fn kernels_are_checked_before_a_plan_and_by_its_dry_run() {
 }
 
 #[test]
-fn a_kernel_without_the_filesystem_here_is_checked_by_a_boot_and_mounts_what_mkfs_made() {
+fn a_checked_kernel_mounts_a_filesystem_unknown_to_the_host() {
     let Some((program, kernels)) = prepared() else { return };
     let kernel = kernels.iter().rfind(|path| !path.to_string_lossy().contains("cloud"));
     let Some(kernel) = kernel.or(kernels.last()) else { return };
@@ -355,7 +355,7 @@ fn a_kernel_without_the_filesystem_here_is_checked_by_a_boot_and_mounts_what_mkf
 }
 
 #[test]
-fn the_published_reports_take_turns_when_they_are_repeated() {
+fn repeated_published_reports_interleave_kernels() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let program = program();
     for name in ["a", "b"] {
@@ -407,7 +407,7 @@ fn the_published_reports_take_turns_when_they_are_repeated() {
 }
 
 #[test]
-fn a_guest_that_cannot_mount_its_disk_fails_alone_and_the_round_goes_on() {
+fn a_guest_that_cannot_mount_fails_only_its_trial() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();
@@ -439,7 +439,7 @@ fn a_guest_that_cannot_mount_its_disk_fails_alone_and_the_round_goes_on() {
 }
 
 #[test]
-fn a_program_that_needs_libraries_says_that_no_guest_has_them() {
+fn a_dynamic_program_is_refused_for_guests() {
     let program = program();
     let binary = std::fs::read(env!("CARGO_BIN_EXE_treering")).unwrap();
     let needs_loader = binary.windows(9).any(|bytes| bytes == b"ld-linux-");
@@ -453,7 +453,7 @@ fn a_program_that_needs_libraries_says_that_no_guest_has_them() {
 }
 
 #[test]
-fn a_pack_of_a_guest_is_repeated_with_a_kernel_of_here() {
+fn a_pack_from_a_guest_is_repeated_with_a_local_kernel() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();

@@ -95,7 +95,7 @@ fn guests(parent: u32) -> Vec<u32> {
 }
 
 #[test]
-fn a_panic_a_reset_and_a_lack_of_memory_each_fail_one_trial_with_the_last_of_the_console() {
+fn a_guest_crash_fails_one_trial_with_the_last_console_lines() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();
@@ -124,7 +124,7 @@ fn a_panic_a_reset_and_a_lack_of_memory_each_fail_one_trial_with_the_last_of_the
 }
 
 #[test]
-fn qemu_that_is_killed_and_a_guest_that_hangs_fail_one_trial_each() {
+fn a_killed_qemu_and_a_hanging_guest_fail_one_trial_each() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();
@@ -171,7 +171,7 @@ fn qemu_that_is_killed_and_a_guest_that_hangs_fail_one_trial_each() {
 }
 
 #[test]
-fn qemu_goes_with_treering_when_that_is_killed() {
+fn qemu_ends_if_treering_is_killed() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();
@@ -211,7 +211,7 @@ fn qemu_goes_with_treering_when_that_is_killed() {
 }
 
 #[test]
-fn a_feature_that_the_kernel_does_not_know_is_named() {
+fn an_unsupported_filesystem_feature_is_reported() {
     let Some((program, kernels)) = prepared() else { return };
     let _alone = only_release();
     let place = temp_dir();

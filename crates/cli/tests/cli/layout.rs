@@ -119,7 +119,7 @@ fn sync(dir: &Path) {
 }
 
 #[test]
-fn free_space_of_ext4_is_as_e2freefrag_has_it() {
+fn free_space_of_ext4_equals_e2freefrag() {
     require_loop_fs!("ext4");
     let mut image = Image::new("ext4", 256, &[]);
     age(&image.mounted);
@@ -159,7 +159,7 @@ fn e2freefrag_bins(text: &str, block_bytes: u64) -> Vec<(u64, u64, u64)> {
 }
 
 #[test]
-fn free_space_of_xfs_is_as_xfs_db_has_it_but_for_the_free_list() {
+fn free_space_of_xfs_equals_xfs_db_except_for_the_free_list() {
     require_loop_fs!("xfs");
     let mut image = Image::new("xfs", 400, &[]);
     age(&image.mounted);
@@ -188,7 +188,7 @@ fn free_space_of_xfs_is_as_xfs_db_has_it_but_for_the_free_list() {
 }
 
 #[test]
-fn free_space_of_btrfs_is_as_its_own_tool_has_it() {
+fn free_space_of_btrfs_equals_btrfs_progs() {
     require_loop_fs!("btrfs");
     let image = Image::new("btrfs", 600, &[]);
     age(&image.mounted);
@@ -326,25 +326,25 @@ fn has_the_extents_of_filefrag(kind: &'static str, options: &[&str]) {
 }
 
 #[test]
-fn extents_on_ext4_are_as_filefrag_has_them() {
+fn extents_on_ext4_equal_filefrag() {
     require_loop_fs!("ext4");
     has_the_extents_of_filefrag("ext4", &[]);
 }
 
 #[test]
-fn extents_on_xfs_are_as_filefrag_has_them() {
+fn extents_on_xfs_equal_filefrag() {
     require_loop_fs!("xfs");
     has_the_extents_of_filefrag("xfs", &[]);
 }
 
 #[test]
-fn extents_on_btrfs_are_as_filefrag_has_them() {
+fn extents_on_btrfs_equal_filefrag() {
     require_loop_fs!("btrfs");
     has_the_extents_of_filefrag("btrfs", &[]);
 }
 
 #[test]
-fn blocks_of_another_size_are_counted_in_their_own() {
+fn other_block_sizes_are_supported() {
     require_loop_fs!("ext4");
     let image = Image::new("ext4", 64, &["-b", "1024"]);
     fs::write(image.mounted.join("file"), vec![1; 10 * 1024]).unwrap();
@@ -356,7 +356,7 @@ fn blocks_of_another_size_are_counted_in_their_own() {
 }
 
 #[test]
-fn a_device_is_looked_at_where_it_is_mounted_and_nothing_is_left() {
+fn a_mounted_device_is_examined_without_leftovers() {
     require_loop_fs!("xfs");
     let mut image = Image::new("xfs", 400, &[]);
     age(&image.mounted);
@@ -389,7 +389,7 @@ fn a_device_is_looked_at_where_it_is_mounted_and_nothing_is_left() {
 }
 
 #[test]
-fn a_killed_look_leaves_no_mount_and_no_loop_device() {
+fn a_killed_survey_leaves_no_mount_and_no_loop_device() {
     require_loop_fs!("ext4");
     let mut image = Image::new("ext4", 256, &[]);
     for folder in 0..200 {
@@ -420,7 +420,7 @@ fn a_killed_look_leaves_no_mount_and_no_loop_device() {
 }
 
 #[test]
-fn without_root_the_kernel_tells_what_it_tells() {
+fn without_root_the_layout_is_partial() {
     require_root!();
     require_loop_fs!("btrfs");
     require_tool!("setpriv");
@@ -447,7 +447,7 @@ fn without_root_the_kernel_tells_what_it_tells() {
 }
 
 #[test]
-fn what_has_no_layout_is_refused() {
+fn targets_without_a_layout_are_refused() {
     require_root!();
     let program = program();
     let memory = LoopFs::in_memory(16);
@@ -491,7 +491,7 @@ fn a_damaged_image_is_refused_or_counted_and_never_hangs() {
 }
 
 #[test]
-fn a_sample_has_intervals_around_what_it_tells() {
+fn a_sampled_layout_has_confidence_intervals() {
     require_loop_fs!("ext4");
     let mut image = Image::new("ext4", 256, &[]);
     age(&image.mounted);
@@ -513,7 +513,7 @@ fn a_sample_has_intervals_around_what_it_tells() {
 }
 
 #[test]
-fn a_deep_tree_and_a_broad_one_are_walked_to_their_ends() {
+fn deep_and_broad_trees_are_walked_completely() {
     require_loop_fs!("ext4");
     let image = Image::new("ext4", 256, &["-N", "30000"]);
     // The tree is deeper than the number of directories held open, with long paths.
@@ -549,7 +549,7 @@ fn other_mounts_are_not_entered() {
 }
 
 #[test]
-fn every_format_takes_it() {
+fn layouts_have_every_output_format() {
     require_loop_fs!("ext4");
     let image = Image::new("ext4", 64, &[]);
     age_little(&image.mounted);
@@ -565,7 +565,7 @@ fn age_little(dir: &Path) {
 }
 
 #[test]
-fn files_of_an_overlay_are_known_by_device_and_inode() {
+fn overlay_files_are_identified_by_device_and_inode() {
     require_loop_fs!("ext4");
     let (lower, upper) = (Image::new("ext4", 32, &[]), Image::new("ext4", 32, &[]));
     let (top, work) = (upper.mounted.join("top"), upper.mounted.join("work"));
@@ -602,7 +602,7 @@ fn files_of_an_overlay_are_known_by_device_and_inode() {
 }
 
 #[test]
-fn a_damaged_image_that_asks_for_a_panic_makes_none() {
+fn an_image_with_errors_panic_causes_no_panic() {
     require_loop_fs!("ext4");
     let mut image = Image::new("ext4", 32, &["-e", "panic"]);
     fs::write(image.mounted.join("f"), "x").unwrap();
@@ -614,7 +614,7 @@ fn a_damaged_image_that_asks_for_a_panic_makes_none() {
 }
 
 #[test]
-fn files_have_their_extents_listed_as_filefrag_has_them() {
+fn listed_extents_equal_filefrag() {
     require_loop_fs!("ext4");
     let image = Image::new("ext4", 64, &[]);
     let (one, two) = (image.mounted.join("one"), image.mounted.join("two"));

@@ -66,7 +66,7 @@ fn kill_while_saving(program: &Program, point: &Path) {
 }
 
 #[test]
-fn a_filesystem_that_a_kill_leaves_unmounted_is_named_and_mounted_by_the_next_command() {
+fn a_filesystem_left_unmounted_by_a_kill_is_mounted_again() {
     require_root!();
     require_loop_fs!("ext4");
     for next in ["release", "doctor", "run", "save"] {
@@ -108,7 +108,7 @@ fn a_filesystem_that_a_kill_leaves_unmounted_is_named_and_mounted_by_the_next_co
 }
 
 #[test]
-fn a_restored_image_that_is_killed_over_is_not_there() {
+fn a_killed_restore_leaves_no_partial_file() {
     require_root!();
     require_loop_fs!("ext4");
     let program = program();
@@ -153,7 +153,7 @@ fn a_restored_image_that_is_killed_over_is_not_there() {
 }
 
 #[test]
-fn a_page_that_cannot_be_written_leaves_the_old_one() {
+fn a_failed_page_write_keeps_the_old_page() {
     require_root!();
     let program = program();
     let small = LoopFs::in_memory(1);
@@ -170,7 +170,7 @@ fn a_page_that_cannot_be_written_leaves_the_old_one() {
 }
 
 #[test]
-fn directories_of_others_in_shared_places_are_neither_used_nor_removed() {
+fn foreign_lab_directories_are_neither_used_nor_removed() {
     require_root!();
     let program = program();
     let shared = temp_dir_in(Path::new("/dev/shm"));
@@ -215,7 +215,7 @@ fn directories_of_others_in_shared_places_are_neither_used_nor_removed() {
 }
 
 #[test]
-fn an_unsafe_directory_of_the_lab_is_reported_and_stops_no_command_that_only_looks() {
+fn an_unsafe_lab_directory_does_not_stop_read_only_commands() {
     require_root!();
     let program = program();
     let open = program.home().join("open");
@@ -278,7 +278,7 @@ fn names(dir: &Path) -> Vec<String> {
 }
 
 #[test]
-fn a_start_that_fails_for_lack_of_files_holds_nothing_and_gives_the_remedy() {
+fn a_start_without_file_descriptors_leaves_nothing_and_gives_a_hint() {
     require_root!();
     let (place, program, memory) = staged();
     let own = memory.path().join("treering-0");
@@ -303,7 +303,7 @@ fn a_start_that_fails_for_lack_of_files_holds_nothing_and_gives_the_remedy() {
 }
 
 #[test]
-fn a_staged_store_without_a_trial_is_removed_and_one_that_is_not_what_was_made_is_left() {
+fn empty_staged_stores_are_removed_and_foreign_ones_kept() {
     require_root!();
     let (place, program, memory) = staged();
     let own = memory.path().join("treering-0");
@@ -356,7 +356,7 @@ fn staging_prefix(place: &Path) -> String {
 }
 
 #[test]
-fn a_directory_of_somebody_else_in_memory_holds_no_results_and_is_named() {
+fn a_foreign_directory_in_memory_is_not_used_for_staging() {
     require_root!();
     let (place, program, memory) = staged();
     let own = memory.path().join("treering-0");

@@ -22,7 +22,7 @@ const NAMES: [&str; 10] = [
 ];
 
 #[test]
-fn every_tool_has_a_link_that_leads_to_the_running_treering() {
+fn every_tool_has_a_link_to_the_running_treering() {
     let program = program();
     let dir = program.home().join("links");
     fs::create_dir(&dir).unwrap();
@@ -66,7 +66,7 @@ fn only_links_to_treering_are_replaced() {
 }
 
 #[test]
-fn beside_the_executable_links_are_relative() {
+fn links_beside_the_executable_are_relative() {
     let program = program();
     let dir = program.home().join("bin");
     fs::create_dir(&dir).unwrap();

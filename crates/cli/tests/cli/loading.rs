@@ -34,7 +34,7 @@ fn json(ran: &FinishedCommand) -> Value {
 }
 
 #[test]
-fn a_bound_that_is_always_kept_is_kept_at_the_highest_rate() {
+fn a_loose_latency_bound_is_met_at_the_highest_rate() {
     let program = program();
     let results = temp_dir_in(Path::new("/dev/shm"));
     let store = results.path().join("r.treering");
@@ -54,7 +54,7 @@ fn a_bound_that_is_always_kept_is_kept_at_the_highest_rate() {
 }
 
 #[test]
-fn a_bound_that_nothing_keeps_is_missed_at_the_lowest_rate() {
+fn an_impossible_latency_bound_is_missed_at_the_lowest_rate() {
     let program = program();
     let results = temp_dir_in(Path::new("/dev/shm"));
     let store = results.path().join("r.treering");
@@ -69,7 +69,7 @@ fn a_bound_that_nothing_keeps_is_missed_at_the_lowest_rate() {
 }
 
 #[test]
-fn requests_by_the_clock_all_count_from_when_they_were_due() {
+fn latency_counts_from_the_due_time_of_requests() {
     let program = program();
     fs::create_dir(program.home().join("d")).unwrap();
     fs::write(program.home().join("j.fio"), READS).unwrap();
@@ -91,7 +91,7 @@ fn requests_by_the_clock_all_count_from_when_they_were_due() {
 }
 
 #[test]
-fn what_says_itself_when_requests_come_is_refused() {
+fn jobs_with_their_own_rate_are_refused() {
     let program = program();
     fs::create_dir(program.home().join("d")).unwrap();
     let refused = |job: &str, words: &[&str], complaint: &str| {

@@ -71,7 +71,7 @@ const LINES: [(u32, &str); 13] = [
 ];
 
 #[test]
-fn tables_and_trees_are_those_of_the_original() {
+fn tables_and_trees_equal_the_original() {
     let Some(original) = original("mdtest") else { return };
     for (ranks, words) in LINES {
         let (program, other) = (program(), temp_dir());
@@ -105,7 +105,7 @@ fn what_the_original_refuses_is_refused_with_its_exit_code() {
 }
 
 #[test]
-fn the_run_that_aborts_in_the_original_works() {
+fn a_run_that_aborts_in_the_original_works() {
     let program = program();
     let words = "-u -L -z 2 -b 3 -I 20 -N 1 -i 2 -d there";
     let ran = classic(&program, 4, words).ends_with(0);
@@ -136,7 +136,7 @@ fn phases_can_be_split_over_runs_after_an_end_by_time() {
 }
 
 #[test]
-fn a_tree_that_was_there_is_not_left_over_a_link() {
+fn tests_do_not_follow_links_out_of_an_existing_tree() {
     let program = program();
     let words = "-n 20 -z 1 -b 2 -d there";
     classic(&program, 2, &format!("{words} -C")).ends_with(0);
@@ -153,7 +153,7 @@ fn a_tree_that_was_there_is_not_left_over_a_link() {
 }
 
 #[test]
-fn a_native_run_shifts_reports_and_leaves_nothing() {
+fn a_native_run_reorders_tasks_reports_and_cleans_up() {
     let program = program();
     fs::create_dir(program.home().join("target")).unwrap();
     let words = "run mdtest --dir target --workers 3 --items 50 --own-trees --depth 1 --branch 2 \
@@ -184,7 +184,7 @@ fn a_creation_with_a_time_limit_replaces_a_stale_number_of_items() {
 }
 
 #[test]
-fn settings_and_tests_are_printed_where_more_is_asked_for() {
+fn verbose_output_has_settings_and_tests() {
     let program = program();
     let ran = classic(&program, 2, "-n 3 -v -i 2 -F -d there").ends_with(0);
     for line in [
@@ -203,7 +203,7 @@ fn settings_and_tests_are_printed_where_more_is_asked_for() {
 }
 
 #[test]
-fn commands_and_files_about_operations_are_made() {
+fn commands_and_operation_files_are_supported() {
     let program = program();
     let words = "-n 3 -F -C -d there --savePerOpDataCSV=op --posix.odirect=1 -k \
                  --run-cmd-before-phase=echo>>said --run-cmd-after-phase=echo>>said";

@@ -169,7 +169,7 @@ fn a_workload_that_cannot_be_distributed_is_refused_once() {
 }
 
 #[test]
-fn ranks_that_were_asked_for_other_things_are_named() {
+fn ranks_with_different_arguments_are_reported() {
     for mpi in Mpi::all() {
         let place = temp_dir();
         let mut command = mpi.launcher();
@@ -200,7 +200,7 @@ fn a_launcher_of_another_mpi_is_refused() {
 }
 
 #[test]
-fn directories_that_are_not_one_filesystem_are_a_caution() {
+fn ranks_on_different_filesystems_are_cautioned() {
     let Some(mpi) = Mpi::of("openmpi") else { return };
     let place = temp_dir();
     for rank in 0..2 {
@@ -239,7 +239,7 @@ fn long_run(mpi: &Mpi, place: &Path, store: &Path) -> (RunningProgram, Vec<(u32,
 }
 
 #[test]
-fn a_rank_that_hangs_is_named_and_what_was_measured_is_kept() {
+fn a_hanging_rank_is_reported_and_measurements_are_stored() {
     for mpi in Mpi::all() {
         let (place, data) = (temp_dir(), elsewhere());
         let store = data.path().join("results.db");
@@ -257,7 +257,7 @@ fn a_rank_that_hangs_is_named_and_what_was_measured_is_kept() {
 }
 
 #[test]
-fn a_rank_that_is_killed_ends_the_run_and_the_store_opens() {
+fn a_killed_rank_ends_the_run_and_the_store_stays_usable() {
     for mpi in Mpi::all() {
         let (place, data) = (temp_dir(), elsewhere());
         let store = data.path().join("results.db");
@@ -273,7 +273,7 @@ fn a_rank_that_is_killed_ends_the_run_and_the_store_opens() {
 }
 
 #[test]
-fn an_interrupted_launcher_ends_all() {
+fn an_interrupted_launcher_ends_all_ranks() {
     for mpi in Mpi::all() {
         let (place, data) = (temp_dir(), elsewhere());
         let store = data.path().join("results.db");

@@ -140,19 +140,19 @@ fn ages_exactly(kind: &str) {
 }
 
 #[test]
-fn ext4_is_aged_exactly() {
+fn ext4_trees_are_exact() {
     require_loop_fs!("ext4");
     ages_exactly("ext4");
 }
 
 #[test]
-fn xfs_is_aged_exactly() {
+fn xfs_trees_are_exact() {
     require_loop_fs!("xfs");
     ages_exactly("xfs");
 }
 
 #[test]
-fn btrfs_is_aged_exactly() {
+fn btrfs_trees_are_exact() {
     require_loop_fs!("btrfs");
     ages_exactly("btrfs");
 }
@@ -177,7 +177,7 @@ const TINY: [&str; 6] = ["run", "compilebench", "--dir", "w", "--dataset", "./li
 const FEW: [&str; 4] = ["-i", "3", "-r", "12"];
 
 #[test]
-fn events_tell_the_same_trial_as_the_store() {
+fn printed_events_build_the_stored_trial() {
     let program = with_tiny();
     let words = TINY.iter().chain(&FEW);
     let ran = program.run(words.clone().chain(&["--events"])).ends_with(0);
@@ -197,7 +197,7 @@ fn events_tell_the_same_trial_as_the_store() {
 }
 
 #[test]
-fn a_run_says_beforehand_what_it_will_write_and_names_each_operation() {
+fn a_run_prints_its_estimate_first_and_each_operation() {
     let program = with_tiny();
     let words = TINY.iter().chain(&FEW);
     let outline = program.run(words.clone().chain(&["--dry-run"])).ends_with(0).stdout;
@@ -239,7 +239,7 @@ fn a_run_says_beforehand_what_it_will_write_and_names_each_operation() {
 }
 
 #[test]
-fn one_seed_gives_one_run_and_another_seed_another() {
+fn the_seed_determines_the_run() {
     let program = with_tiny();
     let run = |seed: &str, threads: &str| {
         let more = ["--seed", seed, "--threads", threads, "--quiet", "--drop-caches", "none"];

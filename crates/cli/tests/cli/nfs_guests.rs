@@ -207,7 +207,7 @@ fn a_plan_compares_versions_of_nfs_with_a_rank_in_each_of_two_guests() {
 }
 
 #[test]
-fn a_guest_whose_link_is_cut_ends_the_run_with_its_rank_and_what_was_measured_is_kept() {
+fn a_disconnected_guest_ends_the_run_and_measurements_are_stored() {
     let Some(clients) = Clients::two() else { return };
     let dir = clients.shared.directory("4.2");
     let mut command = clients.ranks(&[0, 1]);
@@ -230,7 +230,7 @@ fn a_guest_whose_link_is_cut_ends_the_run_with_its_rank_and_what_was_measured_is
 }
 
 #[test]
-fn what_one_guest_has_packed_another_repeats_and_compares() {
+fn a_pack_of_one_guest_is_repeated_in_another() {
     let Some(clients) = Clients::two() else { return };
     let shared = clients.shared.directory("4.1");
     let pack = shared.join("night.pack");

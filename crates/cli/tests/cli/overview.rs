@@ -92,7 +92,7 @@ fn written(program: &Program, words: &[&str]) -> String {
 }
 
 #[test]
-fn the_page_begins_with_what_changed() {
+fn the_page_begins_with_changes() {
     let program = month(|day| if day < 17 { 1000.0 } else { 900.0 });
     let ran = program.run(["overview"]).ends_with(0);
     let said =
@@ -107,7 +107,7 @@ fn the_page_begins_with_what_changed() {
 }
 
 #[test]
-fn every_series_comparison_and_trial_has_its_place() {
+fn every_series_comparison_and_trial_is_included() {
     let program = program();
     let file = made_up(&program);
     hostile_store(&file);
@@ -131,7 +131,7 @@ fn every_series_comparison_and_trial_has_its_place() {
 }
 
 #[test]
-fn what_is_not_there_is_said() {
+fn missing_data_are_reported() {
     let program = month(|_| 1000.0);
     program.run(["overview", "--metric", "speed"]).ends_with(2).complains("files_per_second");
     program.run(["overview", "--store", "nowhere"]).ends_with(2);

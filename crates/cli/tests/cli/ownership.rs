@@ -171,7 +171,7 @@ fn wait_for_tree(dir: &Path, before: usize) {
 }
 
 #[test]
-fn only_what_a_run_made_is_removed_whatever_signal_ends_it_and_whenever() {
+fn only_own_files_are_removed_for_any_signal_at_any_time() {
     for workload in treering_registry::workloads() {
         let name = workload.manifest().name;
         assert!(WORKLOADS.iter().any(|sizes| sizes.name == name), "{name}");
@@ -237,7 +237,7 @@ fn killed_mdtest(program: &Program) {
 }
 
 #[test]
-fn clean_says_what_it_removes_and_why_the_rest_stays() {
+fn clean_reports_removed_trees_and_why_others_stay() {
     let program = program();
     let dir = program.home().join("w");
     fs::create_dir(&dir).unwrap();
@@ -284,7 +284,7 @@ fn a_copied_mark_removes_nothing_and_is_explained() {
 }
 
 #[test]
-fn a_start_that_lacks_open_files_says_so_and_leaves_the_directory_free() {
+fn a_start_without_file_descriptors_frees_the_directory() {
     let program = prepared();
     let dir = program.home().join("w");
     fs::create_dir(&dir).unwrap();

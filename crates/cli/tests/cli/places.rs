@@ -64,7 +64,7 @@ fn a_directory_that_cannot_be_written_is_refused() {
 }
 
 #[test]
-fn without_root_a_run_says_that_caches_stay_and_does_the_rest() {
+fn a_run_without_root_reports_kept_caches() {
     let program = prepared();
     let dir = program.home().join("own");
     fs::create_dir(&dir).unwrap();
@@ -89,7 +89,7 @@ fn without_root_a_run_says_that_caches_stay_and_does_the_rest() {
 }
 
 #[test]
-fn a_file_is_no_directory() {
+fn a_file_is_refused_as_directory() {
     let program = prepared();
     fs::write(program.home().join("file"), "mine").unwrap();
     let ran = program.run(native("file", &[])).ends_with(3);
@@ -137,7 +137,7 @@ fn other_files_in_the_directory_are_left_alone() {
 }
 
 #[test]
-fn a_filesystem_that_takes_no_writes_is_refused() {
+fn a_read_only_filesystem_is_refused() {
     require_root!();
     let program = prepared();
     let place = LoopFs::in_memory(8);
@@ -152,7 +152,7 @@ fn a_filesystem_that_takes_no_writes_is_refused() {
 }
 
 #[test]
-fn settings_that_are_wrong_are_refused_before_anything_is_made() {
+fn invalid_settings_are_refused_before_files_are_created() {
     let program = prepared();
     for (words, complaint) in [
         (&["--mix", "make=1"][..], "--mix: 'make' is no kind of operation"),

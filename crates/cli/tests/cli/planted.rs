@@ -43,7 +43,7 @@ fn fact<'t>(trial: &'t Trial, name: &str) -> Option<&'t str> {
 }
 
 #[test]
-fn memory_that_a_control_group_limits_is_reported_and_that_it_ran_short() {
+fn memory_limits_and_shortage_are_reported() {
     require_root!();
     let group = match Cgroup::with_memory(48) {
         Ok(group) => group,
@@ -69,7 +69,7 @@ fn memory_that_a_control_group_limits_is_reported_and_that_it_ran_short() {
 }
 
 #[test]
-fn processors_that_are_kept_from_us_are_reported() {
+fn limited_cpus_are_reported() {
     let program = prepared();
     let all = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     if all < 2 || run(Command::new("taskset").arg("-V")).is_err() {
@@ -89,7 +89,7 @@ fn processors_that_are_kept_from_us_are_reported() {
 }
 
 #[test]
-fn caches_that_somebody_else_drops_are_reported() {
+fn caches_dropped_by_another_process_are_reported() {
     require_root!();
     let program = prepared();
     // The run has more events than a pipe can hold, so it cannot end before the first are read.
@@ -112,7 +112,7 @@ fn caches_that_somebody_else_drops_are_reported() {
 }
 
 #[test]
-fn what_is_still_to_be_written_of_before_is_reported() {
+fn dirty_data_from_before_are_reported() {
     let program = prepared();
     let bulk = temp_dir();
     let over = AtomicBool::new(false);
@@ -147,7 +147,7 @@ fn what_is_still_to_be_written_of_before_is_reported() {
 }
 
 #[test]
-fn data_that_memory_holds_are_reported_where_caches_are_kept() {
+fn reads_from_kept_caches_are_reported() {
     let program = prepared();
     let reads = ["--mix", "read=1", "--drop-caches"];
     let reported = |dir: &str, drop: &str| {
@@ -168,7 +168,7 @@ fn data_that_memory_holds_are_reported_where_caches_are_kept() {
 }
 
 #[test]
-fn a_trial_that_is_over_before_anything_is_written_is_reported() {
+fn a_trial_without_writeback_is_reported() {
     let program = prepared();
     for (sync, is_reported) in [("none", true), ("end", true), ("each", false)] {
         let trial = trial(&program, "w", &["--sync", sync]);
@@ -187,7 +187,7 @@ fn overdue(dir: &Path) -> std::path::PathBuf {
 }
 
 #[test]
-fn what_the_kernel_warns_of_the_filesystem_under_test_is_reported_and_nothing_else() {
+fn only_kernel_warnings_about_the_filesystem_are_reported() {
     require_loop_fs!("ext4");
     let program = prepared();
     let image = overdue(program.home());
@@ -234,7 +234,7 @@ fn what_the_kernel_warns_of_the_filesystem_under_test_is_reported_and_nothing_el
 }
 
 #[test]
-fn a_partition_between_two_blocks_is_reported() {
+fn a_misaligned_partition_is_reported() {
     require_loop_fs!("ext4");
     let mut disk = match Partitioned::new(&[2049, 40_960], 32_768) {
         Ok(disk) => disk,

@@ -135,7 +135,7 @@ fn number(trial: &Trial, name: &str) -> f64 {
 }
 
 #[test]
-fn filesystems_work_on_a_played_disk_and_its_time_is_told() {
+fn filesystems_on_a_played_disk_have_its_modelled_times() {
     require_root!();
     if !can_play() {
         return;
@@ -176,7 +176,7 @@ fn filesystems_work_on_a_played_disk_and_its_time_is_told() {
 }
 
 #[test]
-fn what_was_flushed_is_in_the_image() {
+fn flushed_data_are_in_the_image() {
     require_root!();
     require_loop_fs!("ext4");
     if !can_play() {
@@ -211,7 +211,7 @@ fn what_was_flushed_is_in_the_image() {
 /// A program that reads every file takes as long on a played disk as the replay of the trace of the
 /// same reads predicts.
 #[test]
-fn a_trace_costs_what_the_played_disk_took() {
+fn the_modelled_cost_of_a_trace_equals_the_played_time() {
     require_root!();
     require_loop_fs!("ext4");
     if !can_play() {
@@ -262,7 +262,7 @@ fn busy_of(csv: &str) -> f64 {
 }
 
 #[test]
-fn whoever_is_killed_leaves_nothing_that_cannot_be_released() {
+fn killed_processes_leave_only_releasable_devices() {
     require_root!();
     require_loop_fs!("xfs");
     require_tool!("kill");
@@ -354,7 +354,7 @@ fn a_disk_whose_process_dies_fails_the_trial_and_leaves_nothing() {
 /// Compares the time to read the aged tree of a source history of a thousand steps, from a
 /// repository made here, with that of its copy on another played disk, by the disks' own clocks.
 #[test]
-fn a_history_of_a_thousand_steps_takes_the_disk_longer_than_its_copy() {
+fn an_aged_history_is_slower_to_read_than_its_copy() {
     require_root!();
     require_loop_fs!("ext4");
     require_tool!("git");
@@ -403,7 +403,7 @@ fn a_history_of_a_thousand_steps_takes_the_disk_longer_than_its_copy() {
 }
 
 #[test]
-fn disks_that_cannot_be_played_are_refused_before_anything_is_made() {
+fn unplayable_disks_are_refused_first() {
     let program = program();
     let plan = program.home().join("plan.toml");
     let job = "[[job]]\nworkload = \"fs_mark\"\n";

@@ -45,7 +45,7 @@ fn typed(program: &Program, command: &str) -> FinishedCommand {
 }
 
 #[test]
-fn every_command_on_the_page_of_a_comparison_runs() {
+fn every_command_on_a_comparison_page_runs() {
     let program = program();
     let results = temp_dir_in(Path::new("/dev/shm"));
     let store = results.path().join("s.treering").display().to_string();
@@ -64,7 +64,7 @@ fn every_command_on_the_page_of_a_comparison_runs() {
 }
 
 #[test]
-fn the_command_that_repeats_an_imported_trial_is_that_of_its_log() {
+fn an_imported_trial_is_repeated_by_the_command_in_its_log() {
     let program = program();
     let results = temp_dir_in(Path::new("/dev/shm"));
     let store = results.path().join("s.treering").display().to_string();

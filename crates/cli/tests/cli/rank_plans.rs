@@ -134,7 +134,7 @@ fn each_trial_of_a_sweep_over_ranks_is_one_launch() {
 }
 
 #[test]
-fn what_cannot_be_launched_is_said_before_the_first_round() {
+fn a_failing_launcher_is_reported_before_the_first_round() {
     let Some(mpi) = Mpi::of("openmpi") else { return };
     let job = format!("{MAKE}ranks = 2\n");
     let binary = mpi.binary().display();
@@ -164,7 +164,7 @@ fn what_cannot_be_launched_is_said_before_the_first_round() {
 }
 
 #[test]
-fn the_program_is_found_by_its_variable_and_a_script_can_launch() {
+fn the_program_for_ranks_is_configurable_and_a_script_can_launch_it() {
     let Some(mpi) = Mpi::of("mpich") else { return };
     let planned = Planned::new("rounds = 1\nlauncher = \"./launch two words\"\n", MAKE);
     let launch = planned.program.home().join("launch");
@@ -201,7 +201,7 @@ fn disturbed(mpi: &Mpi, signal: &str) -> (Planned, FinishedCommand, Vec<Trial>) 
 }
 
 #[test]
-fn a_rank_that_dies_or_hangs_is_a_failed_trial_and_the_round_goes_on() {
+fn a_dead_or_hanging_rank_fails_only_its_trial() {
     for mpi in Mpi::all() {
         for (signal, why) in [("KILL", ""), ("STOP", "not a word for 4 s")] {
             let (planned, ran, all) = disturbed(&mpi, signal);
@@ -234,7 +234,7 @@ fn an_interrupted_plan_ends_all_ranks() {
 }
 
 #[test]
-fn a_plan_is_not_conducted_by_several_ranks() {
+fn a_plan_cannot_run_on_several_ranks() {
     for mpi in Mpi::all() {
         let planned = Planned::with(&mpi, 1, &format!("{MAKE}ranks = 2\n"));
         let mut command = mpi.ranks(2);

@@ -176,7 +176,7 @@ impl Stand {
 }
 
 #[test]
-fn each_trial_has_a_boot_into_its_kernel_and_nothing_stays() {
+fn each_trial_boots_its_kernel_without_leftovers() {
     let stand = Stand::new();
     let shown = FinishedCommand::run(&mut stand.compare(&["--dry-run"])).ends_with(0);
     assert_eq!(stand.calls(), [""; 0], "a dry run calls nothing");
@@ -227,7 +227,7 @@ fn each_trial_has_a_boot_into_its_kernel_and_nothing_stays() {
 }
 
 #[test]
-fn a_store_that_is_named_and_not_there_yet_is_made_before_the_first_boot() {
+fn a_missing_named_store_is_created_before_the_first_boot() {
     let stand = Stand::new();
     stand.plan("1", "workload = \"fs_mark\"\noptions = { files = 20, size = 4096 }\n");
     // Results must not be on the filesystem under test.
@@ -254,7 +254,7 @@ fn a_store_that_is_named_and_not_there_yet_is_made_before_the_first_boot() {
 }
 
 #[test]
-fn a_kernel_that_does_not_come_back_is_a_failed_trial_and_the_plan_goes_on() {
+fn a_kernel_that_does_not_boot_fails_its_trial_and_the_plan_continues() {
     let stand = Stand::new();
     FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(0);
     stand.boots().unwrap().ends_with(0);
@@ -272,7 +272,7 @@ fn a_kernel_that_does_not_come_back_is_a_failed_trial_and_the_plan_goes_on() {
 }
 
 #[test]
-fn a_machine_that_goes_down_in_a_trial_fails_that_trial_once() {
+fn a_crash_during_a_trial_fails_it_once() {
     let stand = Stand::new();
     stand.plan("1", &stand.until("go"));
     FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(0);
@@ -295,7 +295,7 @@ fn a_machine_that_goes_down_in_a_trial_fails_that_trial_once() {
 }
 
 #[test]
-fn a_stop_file_and_a_word_for_the_kernel_end_the_reboots() {
+fn a_stop_file_and_a_kernel_parameter_end_the_reboots() {
     for by_word in [false, true] {
         let stand = Stand::new();
         FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(0);
@@ -323,7 +323,7 @@ fn a_stop_file_and_a_word_for_the_kernel_end_the_reboots() {
 }
 
 #[test]
-fn lab_release_ends_the_reboots_also_while_a_trial_runs() {
+fn lab_release_ends_the_reboots_even_during_a_trial() {
     let stand = Stand::new();
     FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(0);
     stand.lab(&["release", "--dry-run"]).ends_with(0);
@@ -351,7 +351,7 @@ fn lab_release_ends_the_reboots_also_while_a_trial_runs() {
 }
 
 #[test]
-fn a_kill_between_the_steps_of_a_boot_loses_and_fails_nothing() {
+fn a_kill_between_boot_steps_loses_no_trial() {
     for (program, does) in [
         ("usr/sbin/grub-reboot", "kill -9 $PPID"),
         ("usr/sbin/grub-reboot", "printf '%s' \"$1\" >\"$root/next\"; kill -9 $PPID"),
@@ -383,7 +383,7 @@ fn a_kill_between_the_steps_of_a_boot_loses_and_fails_nothing() {
 }
 
 #[test]
-fn what_cannot_be_booted_is_said_before_anything_is_changed() {
+fn unbootable_kernels_are_reported_before_any_change() {
     let stand = Stand::new();
     let plan = stand.program.home().join("plan.toml");
     let text = fs::read_to_string(&plan).unwrap();
@@ -410,7 +410,7 @@ fn what_cannot_be_booted_is_said_before_anything_is_changed() {
 }
 
 #[test]
-fn another_plan_is_refused_until_the_first_is_over() {
+fn a_second_rebooting_plan_is_refused() {
     let stand = Stand::new();
     FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(0);
     FinishedCommand::run(&mut stand.compare(&["--yes"])).ends_with(2).complains("in progress");

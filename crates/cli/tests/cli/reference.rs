@@ -38,14 +38,14 @@ fn help(program: &Program, verb: &[String], pages: &mut String) {
 }
 
 #[test]
-fn the_whole_reference_is_as_agreed() {
+fn the_whole_reference_equals_the_golden_file() {
     let mut pages = String::new();
     help(&program(), &[], &mut pages);
     insta::assert_snapshot!("reference", pages);
 }
 
 #[test]
-fn every_verb_has_its_help_by_the_short_spelling_and_a_version() {
+fn verbs_have_short_help_and_a_version() {
     let program = program();
     for verb in [&["list"][..], &["show"], &["run", "compilebench"], &["dataset", "record"]] {
         let short = program.run(verb.iter().chain(&["-h"])).ends_with(0);
@@ -56,7 +56,7 @@ fn every_verb_has_its_help_by_the_short_spelling_and_a_version() {
 }
 
 #[test]
-fn without_a_verb_the_help_is_shown_and_the_command_line_is_wrong() {
+fn a_missing_verb_shows_help_and_is_a_usage_error() {
     let ran = program().run::<&str>([]).ends_with(2);
     assert!(
         ran.stderr.contains("Usage: treering [OPTIONS] <COMMAND>") && ran.stdout.is_empty(),
@@ -85,7 +85,7 @@ const NOT_IN_PLANS: [(&str, &str); 16] = [
 ];
 
 #[test]
-fn every_option_of_a_run_is_a_key_of_plans_or_has_a_reason_not_to_be() {
+fn every_run_option_is_a_plan_key_or_a_listed_exception() {
     let program = program();
     let sections = treering_conduct::plan::document::sections();
     let keys: Vec<&str> = sections.iter().flat_map(|(_, keys)| keys.iter().copied()).collect();
@@ -126,7 +126,7 @@ fn document(name: &str) -> String {
 }
 
 #[test]
-fn the_classic_table_has_every_option_in_both_spellings() {
+fn the_classic_table_has_every_option_in_short_and_long_form() {
     for workload in treering_registry::workloads() {
         let manifest = workload.manifest();
         // Rows of native options are left out.

@@ -97,7 +97,7 @@ fn a_plan_on_a_filesystem_is_repeated_with_job_files_that_are_only_in_the_pack()
 }
 
 #[test]
-fn a_directory_has_to_be_named_and_what_differs_is_told() {
+fn a_directory_is_required_and_differences_are_reported() {
     let place = results();
     let dir = temp_dir_in(&std::env::temp_dir());
     let file = pack_of_plan(place.path(), dir.path(), "");
@@ -114,7 +114,7 @@ fn a_directory_has_to_be_named_and_what_differs_is_told() {
 }
 
 #[test]
-fn a_block_device_of_here_takes_the_place_of_that_of_the_pack_when_it_is_named() {
+fn a_named_block_device_replaces_that_of_the_pack() {
     require_root!();
     require_loop_fs!("ext4");
     let place = results();
@@ -180,7 +180,7 @@ fn a_run_without_a_plan_is_repeated_as_often_as_it_is_packed() {
 }
 
 #[test]
-fn the_next_merge_removes_what_a_killed_one_left() {
+fn a_merge_removes_leftovers_of_a_killed_one() {
     let place = results();
     let dir = temp_dir_in(&std::env::temp_dir());
     let file = pack_of_plan(place.path(), dir.path(), "");

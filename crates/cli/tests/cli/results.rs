@@ -92,7 +92,7 @@ fn exports_have_every_trial_and_a_row_for_each_task() {
 }
 
 #[test]
-fn a_store_that_is_none_is_refused() {
+fn a_file_that_is_not_a_store_is_refused() {
     let program = prepared();
     std::fs::write(program.home().join("text"), "not a store").unwrap();
     for verb in [&["list"][..], &["show"], &["export"]] {
@@ -105,7 +105,7 @@ fn a_store_that_is_none_is_refused() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_closed_pipe_is_no_failure() {
     let program = prepared();
     run(&program, "a");
     let words = ["run", "compilebench", "--dataset", "./lists", "--dir", "w", "-i", "2", "-r", "4"];
@@ -162,7 +162,7 @@ fn a_tree_is_recorded_with_its_build_and_run() {
 }
 
 #[test]
-fn on_a_terminal_a_bar_tells_operation_rate_and_time_left() {
+fn a_terminal_bar_shows_operation_rate_and_time_left() {
     let program = program();
     FourLists::wide(200, 1000).write_to(&program.home().join("lists"));
     if Command::new("script").arg("--version").output().is_err() {
@@ -185,7 +185,7 @@ fn on_a_terminal_a_bar_tells_operation_rate_and_time_left() {
 }
 
 #[test]
-fn a_trial_has_charts_of_its_calls_where_there_are_pictures() {
+fn html_pages_chart_the_calls_of_a_trial() {
     let program = prepared();
     let words = ["run", "compilebench", "--dataset", "./lists", "--dir", "w", "-q"];
     let more = ["-i", "3", "-r", "9", "--drop-caches", "none", "--latency", "all"];

@@ -57,7 +57,7 @@ fn exported(program: &Program) -> Value {
 }
 
 #[test]
-fn a_pack_with_names_gives_the_same_trials_and_merging_twice_adds_nothing() {
+fn merging_a_pack_with_names_restores_equal_trials_once() {
     let from = measured();
     from.run(["exclude", "last", "--reason", "a backup ran"]).ends_with(0);
     let file = pack(&from, &["--with-names", "--traces"]);
@@ -76,7 +76,7 @@ fn a_pack_with_names_gives_the_same_trials_and_merging_twice_adds_nothing() {
 }
 
 #[test]
-fn a_pack_names_neither_machine_nor_user_nor_place() {
+fn a_pack_has_no_names_of_machine_user_or_directory() {
     let from = measured();
     let file = pack(&from, &[]);
     let text = unpacked(&file);
@@ -100,7 +100,7 @@ fn a_pack_names_neither_machine_nor_user_nor_place() {
 }
 
 #[test]
-fn what_is_left_out_is_shown_before_anything_is_written() {
+fn removed_names_are_listed_before_the_pack_is_written() {
     let from = measured();
     let page = from.run(["pack", "--dry-run"]).ends_with(0).stdout;
     assert!(page.contains("What is left out") && page.contains("/path-1"), "{page}");
@@ -109,7 +109,7 @@ fn what_is_left_out_is_shown_before_anything_is_written() {
 }
 
 #[test]
-fn a_changed_byte_is_refused_with_what_differs() {
+fn a_changed_byte_is_refused_with_its_digests() {
     let from = measured();
     let file = pack(&from, &[]);
     let good = fs::read(&file).unwrap();
@@ -129,7 +129,7 @@ fn a_changed_byte_is_refused_with_what_differs() {
 }
 
 #[test]
-fn a_pack_is_recognised_where_nobody_knows_the_names_in_its_texts() {
+fn a_pack_is_recognised_although_names_were_removed() {
     let from = measured();
     let mut whole = exported(&from);
     for trial in whole["trials"].as_array_mut().unwrap() {

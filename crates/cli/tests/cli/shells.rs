@@ -24,7 +24,7 @@ fn offered(program: &Program, words: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn completion_knows_workloads_data_sets_personalities_formats_and_filesystems() {
+fn completion_offers_names_built_into_the_program() {
     let program = program();
     for (words, expected) in [
         (&["treering", "run", "fs"][..], "fs_mark"),
@@ -47,7 +47,7 @@ fn completion_knows_workloads_data_sets_personalities_formats_and_filesystems() 
 }
 
 #[test]
-fn completion_knows_what_is_stored_by_the_shortest_unique_beginnings() {
+fn completion_offers_shortest_unique_trial_prefixes() {
     let program = program();
     assert!(!offered(&program, &["treering", "show", ""]).contains(&"last".to_owned()));
     assert!(!program.data().exists(), "nothing is made for it");
@@ -66,7 +66,7 @@ fn completion_knows_what_is_stored_by_the_shortest_unique_beginnings() {
 }
 
 #[test]
-fn the_script_of_bash_completes_with_the_treering_in_the_path() {
+fn the_bash_script_runs_the_treering_on_the_path() {
     let program = program();
     let script = program.run(["completions", "bash"]).ends_with(0).stdout;
     assert!(script.contains("complete ") && script.contains("TREERING_COMPLETE="), "{script}");
@@ -103,7 +103,7 @@ fn manual_pages_are_written_for_every_command_and_every_old_name() {
 }
 
 #[test]
-fn colors_are_as_asked_for() {
+fn colors_follow_the_option() {
     let program = program();
     let is_colored = |words: &[&str]| program.run(words).ends_with(0).stdout.contains("\u{1b}[");
     assert!(!is_colored(&["lab", "filesystems"]));
@@ -115,7 +115,7 @@ fn colors_are_as_asked_for() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_refused_and_not_made() {
+fn a_missing_directory_is_refused_and_not_created() {
     let program = program();
     let run = |words: &[&str]| {
         let mut command = Command::new(BINARY);

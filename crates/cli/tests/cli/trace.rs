@@ -45,7 +45,7 @@ fn number(value: &Value, path: &str) -> f64 {
 }
 
 #[test]
-fn every_request_is_recorded_both_ways() {
+fn every_request_is_recorded_by_both_methods() {
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);
     if !can_trace(&place) {
@@ -193,7 +193,7 @@ fn the_viewers_of_blktrace_accept_what_is_written() {
 }
 
 #[test]
-fn plots_are_small_and_whole() {
+fn plots_are_small_and_complete() {
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);
     if !can_trace(&place) {
@@ -223,7 +223,7 @@ fn plots_are_small_and_whole() {
 }
 
 #[test]
-fn a_trace_has_its_price_on_modelled_disks() {
+fn a_trace_has_an_estimated_time_on_modelled_disks() {
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);
     if !can_trace(&place) {
@@ -319,7 +319,7 @@ fn without_permission_one_line_says_what_is_missing() {
 }
 
 #[test]
-fn a_run_has_the_requests_of_its_phases() {
+fn a_run_records_the_requests_of_each_phase() {
     require_loop_fs!("xfs");
     let place = LoopFs::new("xfs", 400);
     if !can_trace(&place) {
@@ -393,7 +393,7 @@ fn members(place: &LoopFs) -> Vec<String> {
 }
 
 #[test]
-fn a_btrfs_on_two_devices_is_reported_device_by_device() {
+fn a_btrfs_on_two_devices_is_reported_by_device() {
     require_loop_fs!("btrfs");
     let place = LoopFs::striped_btrfs(160, 2);
     if !can_trace(&place) {
@@ -448,7 +448,7 @@ fn a_btrfs_on_two_devices_is_reported_device_by_device() {
 }
 
 #[test]
-fn what_a_run_traces_is_what_its_device_counts() {
+fn traced_bytes_equal_the_device_counters() {
     require_loop_fs!("ext4");
     let place = LoopFs::with_options("ext4", 64, &["-O", "^has_journal"]);
     if !can_trace(&place) {
@@ -508,7 +508,7 @@ fn what_a_run_traces_is_what_its_device_counts() {
 }
 
 #[test]
-fn what_a_killed_recording_leaves_is_freed() {
+fn leftovers_of_a_killed_recording_are_freed() {
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);
     if !can_trace(&place) {
@@ -549,7 +549,7 @@ fn is_named_and_released(place: &LoopFs) -> bool {
 }
 
 #[test]
-fn a_recording_goes_on_when_its_filesystem_is_mounted_anew() {
+fn a_recording_continues_over_a_remount() {
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);
     if !can_trace(&place) {
@@ -576,7 +576,7 @@ fn a_recording_goes_on_when_its_filesystem_is_mounted_anew() {
 }
 
 #[test]
-fn a_file_shows_what_was_printed_when_it_was_recorded() {
+fn a_trace_file_has_the_figures_of_its_recording() {
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);
     if !can_trace(&place) {
@@ -603,7 +603,7 @@ fn a_file_shows_what_was_printed_when_it_was_recorded() {
 }
 
 #[test]
-fn a_device_that_takes_bios_has_figures() {
+fn a_bio_based_device_has_figures() {
     require_root!();
     let Ok(added) = std::fs::read_to_string("/sys/class/zram-control/hot_add") else {
         skip("this kernel has no zram");
@@ -647,7 +647,7 @@ fn a_device_that_takes_bios_has_figures() {
 }
 
 #[test]
-fn what_is_written_without_write_calls_is_in_the_amplification() {
+fn write_amplification_includes_asynchronous_and_mmap_writes() {
     require_loop_fs!("ext4");
     let place = LoopFs::new("ext4", 64);
     if !can_trace(&place) {

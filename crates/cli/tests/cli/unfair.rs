@@ -71,7 +71,7 @@ fn only(code: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn filesystems_that_are_made_or_mounted_otherwise_are_cautioned() {
+fn differing_mkfs_or_mount_options_are_cautioned() {
     require_loop_fs!("ext4");
     let _settled = settled();
     let program = prepared();
@@ -107,7 +107,7 @@ fn filesystems_that_are_made_or_mounted_otherwise_are_cautioned() {
 }
 
 #[test]
-fn metadata_that_is_kept_twice_is_cautioned_until_it_is_not() {
+fn differing_metadata_profiles_are_cautioned() {
     require_loop_fs!("btrfs");
     require_loop_fs!("ext4");
     let _settled = settled();
@@ -153,7 +153,7 @@ fn partitions_of_one_disk_are_cautioned() {
 }
 
 #[test]
-fn machines_that_are_set_or_limited_otherwise_are_cautioned() {
+fn differing_machine_settings_or_limits_are_cautioned() {
     require_root!();
     let _alone = SETTINGS.write().unwrap_or_else(PoisonError::into_inner);
     let program = prepared();
@@ -178,7 +178,7 @@ fn machines_that_are_set_or_limited_otherwise_are_cautioned() {
 }
 
 #[test]
-fn queues_that_are_set_otherwise_are_cautioned() {
+fn differing_queue_settings_are_cautioned() {
     require_loop_fs!("ext4");
     let _settled = settled();
     let program = prepared();
@@ -224,7 +224,7 @@ fn cautioned_while_changed(name: &str, change: impl FnOnce() -> (Setting, String
 }
 
 #[test]
-fn huge_pages_that_are_set_otherwise_are_cautioned() {
+fn differing_huge_page_settings_are_cautioned() {
     require_root!();
     let file = "/sys/kernel/mm/transparent_hugepage/enabled";
     if let Err(reason) = Setting::present(file) {
@@ -237,7 +237,7 @@ fn huge_pages_that_are_set_otherwise_are_cautioned() {
 }
 
 #[test]
-fn limits_of_dirty_memory_that_are_set_otherwise_are_cautioned() {
+fn differing_dirty_memory_limits_are_cautioned() {
     require_root!();
     let pair = ["dirty_ratio", "dirty_bytes"];
     for (name, fact, values) in [
@@ -290,19 +290,19 @@ fn cautioned_while_queue_changed(file: &str, fact: &str, values: [&str; 2]) {
 }
 
 #[test]
-fn queues_of_another_length_are_cautioned() {
+fn differing_queue_lengths_are_cautioned() {
     require_loop_fs!("ext4");
     cautioned_while_queue_changed("nr_requests", "device.nr_requests", ["64", "32"]);
 }
 
 #[test]
-fn queues_that_merge_otherwise_are_cautioned() {
+fn differing_merge_settings_are_cautioned() {
     require_loop_fs!("ext4");
     cautioned_while_queue_changed("nomerges", "device.nomerges", ["2", "1"]);
 }
 
 #[test]
-fn queues_that_hold_writing_back_otherwise_are_cautioned() {
+fn differing_writeback_throttling_is_cautioned() {
     require_loop_fs!("ext4");
     cautioned_while_queue_changed("wbt_lat_usec", "device.writeback_latency_us", ["4000", "3000"]);
 }
@@ -317,7 +317,7 @@ fn doctor(program: &Program, variants: &str) -> String {
 }
 
 #[test]
-fn the_doctor_foresees_what_a_comparison_would_caution() {
+fn the_doctor_forecasts_cautions_of_a_comparison() {
     let program = prepared();
     let said = |variants: &str| doctor(&program, variants);
     let ext4 = "[[variant]]\nfilesystem = \"ext4\"\n";

@@ -53,7 +53,7 @@ fn series(page: &str) -> Value {
 }
 
 #[test]
-fn a_planted_slowdown_is_found_and_the_next_commands_are_named() {
+fn a_planted_slowdown_is_found_with_next_commands() {
     require_root!();
     require_loop_fs!("ext4");
     let program = program();
@@ -97,7 +97,7 @@ fn finds_a_slowdown(program: &Program, store: &str) -> bool {
 }
 
 #[test]
-fn a_change_of_the_machine_gives_no_alarm_with_an_anchor_and_one_without() {
+fn only_a_series_without_anchor_alarms_on_a_machine_change() {
     require_root!();
     require_loop_fs!("ext4");
     let program = program();
@@ -142,7 +142,7 @@ fn gate_after(program: &Program, store: &str, numbers: &[u32]) -> Option<i32> {
 }
 
 #[test]
-fn the_gate_passes_over_a_known_change_and_stops_at_the_next() {
+fn the_gate_ignores_a_known_change_but_not_the_next() {
     let program = program();
     let (dir, number) = (program.home().join("watched"), program.home().join("number"));
     fs::create_dir_all(&dir).unwrap();
@@ -169,7 +169,7 @@ fn the_gate_passes_over_a_known_change_and_stops_at_the_next() {
 }
 
 #[test]
-fn a_series_is_one_plan_with_one_anchor() {
+fn a_series_has_one_plan_and_one_anchor() {
     let program = program();
     directories(&program, "");
     let results = treering_testkit::temp_dir_in(Path::new("/dev/shm"));
@@ -200,7 +200,7 @@ fn a_series_is_one_plan_with_one_anchor() {
 }
 
 #[test]
-fn a_point_may_be_named_by_what_its_trials_know() {
+fn a_point_can_be_named_by_a_fact_of_its_trials() {
     let program = program();
     directories(&program, "");
     let results = treering_testkit::temp_dir_in(Path::new("/dev/shm"));

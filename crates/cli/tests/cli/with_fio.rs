@@ -63,7 +63,7 @@ fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
 }
 
 #[test]
-fn it_tells_the_same_figures_as_a_native_run() {
+fn fio_reports_the_same_figures_as_a_native_run() {
     require_tool!("fio");
     let program = program();
     let elsewhere = program.home().join("elsewhere");
@@ -117,7 +117,7 @@ fn it_tells_the_same_figures_as_a_native_run() {
 }
 
 #[test]
-fn it_decides_what_it_can_and_says_so_in_its_own_words() {
+fn the_installed_fio_accepts_or_rejects_jobs_itself() {
     require_tool!("fio");
     let program = program();
     write(&program, "[a]\nsize=64k\nrw=write\nverify=crc32c\nbuffer_pattern=0xdeadbeef\n");
@@ -145,7 +145,7 @@ fn it_decides_what_it_can_and_says_so_in_its_own_words() {
 const ENDLESS: &str = "[s]\nsize=1m\ntime_based\nruntime=1000\nrw=randrw\nnumjobs=2\n";
 
 #[test]
-fn a_signal_stops_it_and_what_it_did_is_kept() {
+fn a_signal_stops_fio_and_its_work_is_stored() {
     require_tool!("fio");
     let program = program();
     write(&program, ENDLESS);
@@ -162,7 +162,7 @@ fn a_signal_stops_it_and_what_it_did_is_kept() {
 }
 
 #[test]
-fn nothing_of_it_runs_on_after_a_kill() {
+fn a_kill_leaves_no_fio_process() {
     require_tool!("fio");
     let program = program();
     write(&program, ENDLESS);
@@ -177,7 +177,7 @@ fn nothing_of_it_runs_on_after_a_kill() {
 }
 
 #[test]
-fn plans_take_it_too() {
+fn plans_can_use_the_installed_fio() {
     require_tool!("fio");
     let program = program();
     write(&program, "[a]\nsize=1m\nrw=randwrite\n");
@@ -242,7 +242,7 @@ fn table<'p>(page: &'p Value, name: &str) -> Vec<Vec<&'p Value>> {
 }
 
 #[test]
-fn both_ways_do_the_same_work_by_the_same_requests() {
+fn fio_and_native_runs_issue_the_same_requests() {
     require_tool!("fio");
     let program = program();
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/fio");
@@ -271,7 +271,7 @@ fn both_ways_do_the_same_work_by_the_same_requests() {
 }
 
 #[test]
-fn what_differs_is_reported_and_is_an_exit_code() {
+fn differences_are_reported_with_an_exit_code() {
     require_tool!("fio");
     let program = program();
     // A wrapper of fio changes the block size, so that the two runs differ.

@@ -134,7 +134,7 @@ fn every_page_with_commands_is_tested() {
 }
 
 #[test]
-fn every_line_of_the_tables_is_needed() {
+fn every_table_entry_matches_a_page() {
     let top = root_of_project();
     let all: String = PAGES
         .iter()
@@ -266,7 +266,7 @@ fn prepared(program: &Program) -> PathBuf {
 }
 
 #[test]
-fn without_root_the_commands_are_understood() {
+fn without_root_commands_are_parsed() {
     // Commands run only as root; otherwise each line that begins with the program's name is parsed.
     if is_root() {
         return;
