@@ -18,8 +18,8 @@ pub fn assert_was_foreseen(job: &dyn Job, metrics: &[Metric]) {
     }
 }
 
-/// Asserts the same, and that no announced primary metric is missing, unless the run has none at
-/// all.
+/// Asserts as [`assert_was_foreseen`], and that no announced primary metric is missing, unless the
+/// run has none at all.
 pub fn assert_decides_as_foreseen(job: &dyn Job, metrics: &[Metric]) {
     assert_was_foreseen(job, metrics);
     let deciding = |metrics: &[Metric]| -> Vec<String> {

@@ -108,8 +108,7 @@ fn work_equals_the_original_on_a_real_filesystem() {
         let document = json(&ran);
         let mut expected = done(&original);
         let got = done(&document);
-        // The counts are equal even where a read between two writes repeats some, and so are the
-        // trees.
+        // Counts and trees are equal, even for jobs whose reads repeat part of their writes.
         assert_eq!(got, expected, "{job}");
         expected.clear();
         assert_eq!(tree_of(&ours), tree_of(&theirs), "{job}");

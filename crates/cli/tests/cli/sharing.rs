@@ -147,8 +147,7 @@ fn a_pack_is_recognised_although_names_were_removed() {
     for name in [USER, "oak", "10.1.2.3"] {
         assert!(!text.contains(name), "{name} in {text}");
     }
-    // On another machine, the names in the store are known to nobody, but the trials are
-    // recognised.
+    // Another machine does not know the removed names, but recognises the trials.
     let merged = other.run(["merge", file.to_str().unwrap()]).ends_with(0).stdout;
     assert!(merged.contains("0 trials added, 2 there already"), "{merged}");
     let new = program();

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &LayoutArgs) -> Result<ExitCode, Failure> {
         map: args.map.is_some() || (is_html && args.sample.is_none()),
         write_back: !args.no_sync && !matches!(opened.kind(), ViewKind::Private { .. }),
     };
-    let LayoutSurvey { layout, map } = watched(&opened, &plan)?;
+    let LayoutSurvey { layout, map } = survey_with_progress(&opened, &plan)?;
     let path = args.path.to_string_lossy();
     let through = opened.kind().words();
     let view = LayoutView { path: &path, through: &through };
@@ -82,7 +82,7 @@ fn draw(path: &str, map: &LayoutMap, file: &Path) -> Result<(), Failure> {
 
 /// Surveys the filesystem, and shows the progress on a terminal. It can be killed at any time
 /// without leaving anything behind.
-fn watched(view: &ReadOnlyView, plan: &SurveyPlan) -> Result<LayoutSurvey, Failure> {
+fn survey_with_progress(view: &ReadOnlyView, plan: &SurveyPlan) -> Result<LayoutSurvey, Failure> {
     let bar = stderr().is_terminal().then(|| {
         let bar = ProgressBar::new_spinner();
         let template = "{spinner} {pos} files{msg}  {per_sec}  {elapsed}";
@@ -91,9 +91,9 @@ fn watched(view: &ReadOnlyView, plan: &SurveyPlan) -> Result<LayoutSurvey, Failu
         }
         bar
     });
-    let mut news = |met: &WalkCounts, total: Option<u64>| {
+    let mut show_progress = |counts: &WalkCounts, total: Option<u64>| {
         if let Some(bar) = &bar {
-            bar.set_position(met.files);
+            bar.set_position(counts.files);
             if let (Some(total), None) = (total, bar.length()) {
                 bar.set_message(format!(" of {total}"));
                 bar.set_length(total);
@@ -101,9 +101,9 @@ fn watched(view: &ReadOnlyView, plan: &SurveyPlan) -> Result<LayoutSurvey, Failu
         }
         ControlFlow::Continue(())
     };
-    let surveyed = survey(view.root(), plan, &mut news);
+    let result = survey(view.root(), plan, &mut show_progress);
     if let Some(bar) = &bar {
         bar.finish_and_clear();
     }
-    surveyed.map_err(|error| Failure::of(Kind::Environment, &error).maybe_hint(error.hint()))
+    result.map_err(|error| Failure::of(Kind::Environment, &error).maybe_hint(error.hint()))
 }
